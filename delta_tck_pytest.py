@@ -22,19 +22,6 @@ from typing import Any, Final
 
 import pytest
 
-__all__ = [
-    "IMPLEMENTATIONS",
-    "OPTIONS",
-    "PACKAGES",
-    "destination",
-    "gibibytes",
-    "pytest_addoption",
-    "pytest_cmdline_main",
-    "pytest_configure",
-    "seconds",
-    "shard",
-]
-
 PACKAGES: Final = ("schemas", "reference_impl", "generators", "conformance")
 """The kit's packages, which have to be the ones beside this module in a run that judges."""
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from benchmarks.logs import build
 from benchmarks.measure import Limit, Row, Work, compare
 
-__all__ = ["rows"]
-
 _BAR = 5.0
 _MEBIBYTES = 1228
 

@@ -12,8 +12,6 @@ import pyarrow.parquet as pq
 
 from generators.materialise.data.deletion_vectors import StoredVector, write_vector_file
 
-__all__ = ["build"]
-
 _FIELDS = (("id", "long"), ("key", "integer"), ("value", "double"), ("text", "string"))
 _SCHEMA = json.dumps(
     {

@@ -15,8 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-__all__ = ["SHAPES", "build"]
-
 _SCHEMA = json.dumps(
     {
         "type": "struct",

@@ -19,8 +19,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["Figure", "Limit", "Row", "Work", "compare", "machine", "render", "save"]
-
 _PROGRAM = """
 import json, resource, sys, time
 

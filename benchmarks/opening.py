@@ -12,8 +12,6 @@ from pathlib import Path
 from benchmarks.logs import build
 from benchmarks.measure import Limit, Row, Work, compare
 
-__all__ = ["rows"]
-
 _OURS = "from reference_impl import Table"
 _PEER = "from deltalake import DeltaTable"
 _BAR = 0.3

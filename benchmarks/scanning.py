@@ -14,8 +14,6 @@ from reference_impl.log.names import LOG_DIR
 from reference_impl.scan import scan
 from reference_impl.storage import LocalStorage
 
-__all__ = ["rows"]
-
 _OURS = "from reference_impl import read_table"
 _BARE = "import pyarrow.dataset as ds, glob"
 _BITMAP = """

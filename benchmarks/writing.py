@@ -9,8 +9,6 @@ from typing import Final
 from benchmarks.logs import build
 from benchmarks.measure import Limit, Row, Work, compare
 
-__all__ = ["rows"]
-
 _CHECKPOINT_MIB: Final = 1536
 """Memory that a checkpoint of a million files may take."""
 

@@ -19,30 +19,6 @@ import pyarrow as pa
 
 from generators.oracle.operations import OPERATIONS
 
-__all__ = [
-    "READ_OPERATIONS",
-    "REQUESTS",
-    "WRITE_OPERATIONS",
-    "Adapter",
-    "Answer",
-    "Changes",
-    "Claims",
-    "Description",
-    "DomainMetadata",
-    "Files",
-    "History",
-    "Kind",
-    "Ok",
-    "Refused",
-    "Request",
-    "Scan",
-    "Snapshot",
-    "Stage",
-    "Txn",
-    "Write",
-    "operation_of",
-]
-
 Kind: TypeAlias = Literal["unsupported", "invalid_table", "not_found", "constraint", "conflict"]
 """Why an implementation refuses; the wire words of ``error.kind`` in a spec."""
 

@@ -15,8 +15,6 @@ from conformance.base.commands import Commands, function_of, run_command
 from conformance.base.status import Status
 from conformance.base.terminal import say
 
-__all__ = ["COMMANDS", "audit", "main"]
-
 COMMANDS: Final[Commands] = {
     "run": ("judge an implementation; --help has the options", "plugin.cli:run_judging_cli"),
     "smoke": ("try an adapter before it is judged", "smoke:run_smoke_cli"),

@@ -35,16 +35,6 @@ from conformance.judging.compare import (
     compare_snapshot,
 )
 
-__all__ = [
-    "AUDITED",
-    "CAPABILITY_PARAMETERS",
-    "QUESTIONS",
-    "TIMED",
-    "Asked",
-    "Question",
-    "milliseconds",
-]
-
 Asked: TypeAlias = Literal["reader", "writer", "audit"]
 """Who is asked. Whoever writes a file is a writer, checkpoints, vacuum and cleanup included; the
 audit of the kit has to find what breaks any row."""

@@ -26,8 +26,6 @@ from conformance.questions import QUESTIONS
 from conformance.workers.lifetime import interrupt_on_termination
 from conformance.workers.resolve import Limits, resolve
 
-__all__ = ["Step", "run_smoke_cli", "smoke"]
-
 _T = TypeVar("_T")
 
 _TYPES: Final = tuple(

@@ -16,8 +16,6 @@ from generators.export import ExportError, export_histories, export_mutations, k
 from generators.golden import cli as golden
 from generators.histories import cli as histories
 
-__all__ = ["main"]
-
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m generators", description=__doc__)

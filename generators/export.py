@@ -22,8 +22,6 @@ from generators.mutations import MUTATIONS, Mutation
 from generators.oracle.operations import History
 from generators.strategies.histories import FEATURES
 
-__all__ = ["ExportError", "export_histories", "export_mutations", "known_features"]
-
 
 class ExportError(ValueError):
     """A folder holds what is not replaced."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["FILE_FIELDS"]
-
 FILE_FIELDS: Final = (
     "path",
     "partitionValues",

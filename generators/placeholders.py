@@ -13,15 +13,6 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote
 
-__all__ = [
-    "BESIDE",
-    "BESIDE_PLACEHOLDER",
-    "TABLE_PLACEHOLDER",
-    "expand",
-    "expand_files",
-    "found_in",
-]
-
 TABLE_PLACEHOLDER: Final = "{{table}}"
 """Stands for the absolute path of the table root, percent-encoded, without a slash at its end."""
 

@@ -10,8 +10,6 @@ from typing import Final, Literal, TypeAlias
 
 from hypothesis import HealthCheck, settings
 
-__all__ = ["PROFILES", "Profile", "profile", "register"]
-
 Profile: TypeAlias = Literal["gate", "explore"]
 
 _QUIET: Final = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)

@@ -10,8 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-__all__ = ["FOLDERS", "spec_files", "spec_folder"]
-
 _SHARED: Final = frozenset({"read", "snapshot", "write"})
 """Types that other harnesses of the layout run, or pass over by name."""
 

@@ -24,19 +24,6 @@ from typing import Any, Final, TypeVar, cast
 
 from reference_impl.errors import CommitOutcomeUnknown, LimitExceeded, StorageFailed
 
-__all__ = [
-    "DEFAULT_LIMITS",
-    "Account",
-    "Budget",
-    "Limits",
-    "budget",
-    "describe",
-    "exceeded",
-    "limited",
-    "out_of_memory",
-    "within_limits",
-]
-
 _T = TypeVar("_T")
 _C = TypeVar("_C", bound=type)
 

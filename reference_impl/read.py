@@ -15,8 +15,6 @@ from reference_impl.places import SAME_STORE, Outside
 from reference_impl.scan import scan
 from reference_impl.table import Table
 
-__all__ = ["read_table"]
-
 
 def read_table(  # noqa: PLR0913  each keyword is one question about the same table
     location: str | os.PathLike[str],

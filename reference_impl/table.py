@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from reference_impl.write.files.conditions import Filter
     from reference_impl.write.rows.clauses import Clauses, When
 
-__all__ = ["Table"]
-
 
 @limited
 class Table:

@@ -18,16 +18,6 @@ import orjson
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded
 
-__all__ = [
-    "FARTHEST",
-    "decimal_of",
-    "integer_of",
-    "load_json",
-    "parse_json",
-    "refuse_length",
-    "too_deep",
-]
-
 FARTHEST: Final = 400
 """Powers of ten: beyond them, up or down, is no value of any type, doubles included."""
 

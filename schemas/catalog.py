@@ -12,8 +12,6 @@ import json
 from importlib import resources
 from typing import Any, Final
 
-__all__ = ["UnknownSchemaError", "contents", "load", "names", "requirements", "urn"]
-
 _GROUPS: Final = ("action", "log", "table", "kit")
 _SHARED: Final = ("common",)
 """Folders of definitions that others refer to and that describe no document themselves."""

@@ -15,8 +15,6 @@ import jsonschema_rs
 from schemas.catalog import contents, names, urn
 from schemas.keywords import EXTENSIONS
 
-__all__ = ["is_valid"]
-
 
 def _extension(keyword: str) -> type:
     errors = EXTENSIONS[keyword]

@@ -21,8 +21,6 @@ from referencing.jsonschema import DRAFT202012, Schema
 from schemas.catalog import UnknownSchemaError, contents, names, urn
 from schemas.keywords import EXTENSIONS, Errors
 
-__all__ = ["Rule", "Violation", "locate", "validator", "violations"]
-
 _LONGEST_MESSAGE: Final = 300
 """Characters; a longer message repeats the document instead of explaining it."""
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
-__all__ = ["FEATURES", "Feature", "find"]
-
 
 @dataclass(frozen=True, slots=True)
 class Feature:

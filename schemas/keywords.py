@@ -24,8 +24,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
-__all__ = ["EXTENSIONS"]
-
 Errors: TypeAlias = Iterator[tuple[str, ...]]
 """A message each; behind it the member of the keyword's own value that is broken, if it has one."""
 

@@ -11,8 +11,6 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-__all__ = ["MAX_LEVELS", "TooDeep", "deeply", "levels", "on_large_stack"]
-
 _T = TypeVar("_T")
 
 MAX_LEVELS: Final = 1000

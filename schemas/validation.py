@@ -14,8 +14,6 @@ from schemas.nesting import MAX_LEVELS, TooDeep, deeply, levels, on_large_stack
 if TYPE_CHECKING:
     from schemas.explained import Violation
 
-__all__ = ["errors", "is_valid"]
-
 _LEVELS_ON_ANY_STACK: Final = 128
 """Levels of JSON that the compiled validator follows in 128 KiB: it takes less than 1 KiB of stack
 for each, and where there is no stack left it ends the process."""

@@ -26,8 +26,6 @@ from reference_impl.table import Table
 from reference_impl.types.arrow import arrow_schema
 from reference_impl.types.schema import parse_schema
 
-__all__ = ["create"]
-
 _CLAIMS: Final = Claims(
     reader_version=3,
     writer_version=7,

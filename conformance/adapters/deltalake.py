@@ -30,8 +30,6 @@ from conformance.adapters.dispatch import EngineAdapter
 from conformance.adapters.sql.refusals import NotOfferedError, Refusals, Rule
 from conformance.adapters.sql.text import DATAFUSION, SIDES, query, render
 
-__all__ = ["create"]
-
 _CLAIMS: Final = Claims(
     reader_version=3,
     writer_version=7,

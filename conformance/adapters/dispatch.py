@@ -21,8 +21,6 @@ from conformance.adapter import (
 )
 from conformance.adapters.sql.refusals import Refusals
 
-__all__ = ["EngineAdapter"]
-
 
 def _nothing() -> None:
     """Release nothing."""

@@ -22,8 +22,6 @@ from conformance.adapters.dispatch import EngineAdapter
 from conformance.adapters.sql.refusals import Refusals, Rule
 from conformance.adapters.sql.text import DUCKDB, query
 
-__all__ = ["create"]
-
 _CLAIMS: Final = Claims(
     reader_version=3,
     writer_version=7,

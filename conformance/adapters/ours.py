@@ -47,8 +47,6 @@ from reference_impl.model.features import WRITTEN
 from reference_impl.write.checkpoints.write import Style
 from schemas.features import FEATURES
 
-__all__ = ["create"]
-
 _READER_VERSION: Final = 3
 _WRITER_VERSION: Final = 7
 _CAPABILITIES: Final = frozenset(

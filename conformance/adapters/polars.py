@@ -25,8 +25,6 @@ from conformance.adapters.dispatch import EngineAdapter
 from conformance.adapters.sql.refusals import Refusals, Rule
 from conformance.adapters.sql.text import FilterError
 
-__all__ = ["create"]
-
 _CLAIMS: Final = Claims(
     reader_version=3,
     writer_version=7,

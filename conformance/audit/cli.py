@@ -17,8 +17,6 @@ from reference_impl.errors import LimitExceeded
 from reference_impl.limits import DEFAULT_LIMITS, Limits
 from reference_impl.places import OUTSIDE, SAME_STORE
 
-__all__ = ["BROKEN", "CLEAN", "LIMITED", "NONCONFORMING", "UNUSABLE", "run_audit_cli"]
-
 CLEAN: Final = 0
 """No finding of severity ``error``."""
 

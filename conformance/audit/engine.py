@@ -50,8 +50,6 @@ from reference_impl.limits import DEFAULT_LIMITS, Limits, budget, within_limits
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
 
-__all__ = ["CHECKS", "CHECKS_OF_FILES", "CHECKS_OF_LOG", "Run", "audit"]
-
 CHECKS_OF_LOG: Final[tuple[Check[LogView], ...]] = (*LOG_CHECKS, *POINTER_CHECKS)
 _BY_STEP: Final[tuple[Check[Step], ...]] = (
     *COMMIT_CHECKS,

@@ -15,22 +15,6 @@ from conformance.requirements.general import general_of
 from conformance.requirements.registry import load_registry
 from reference_impl.errors import LimitExceeded, PlaceRefused
 
-__all__ = [
-    "PLACES",
-    "SEVERITIES",
-    "WHOLE",
-    "Check",
-    "Finding",
-    "Findings",
-    "Severity",
-    "finding",
-    "gathered",
-    "ids",
-    "not_followed",
-    "severity_of",
-    "unchecked",
-]
-
 Severity: TypeAlias = Literal["error", "warning", "info"]
 """``error``: a clause that binds is broken. ``warning``: advice is not taken, or the clause is
 contested. ``info``: legal, but worth knowing."""

@@ -18,8 +18,6 @@ from conformance.base.terminal import emit, one_line
 from conformance.base.version import kit_version
 from conformance.requirements.registry import load_registry
 
-__all__ = ["FORMS", "Report", "counts"]
-
 Report = tuple[str, Sequence[Finding]]
 """A table, as it was named, and what was found in it."""
 

@@ -10,8 +10,6 @@ from typing import Final
 from conformance.audit.findings import SEVERITIES, Finding, severity_of
 from conformance.requirements.registry import load_registry
 
-__all__ = ["in_revision"]
-
 _ABANDONED: Final = frozenset({"ICE2-009", "ICE2-010"})
 """Requirements of a key that a later text names otherwise: what is under it binds no longer."""
 

@@ -27,22 +27,6 @@ from conformance.audit.subjects import Step
 from reference_impl import untrusted
 from reference_impl.limits import budget
 
-__all__ = [
-    "broken_statistics",
-    "by_partition_values",
-    "doubled_paths",
-    "nothing",
-    "of_append_only",
-    "of_changes",
-    "of_live_removes",
-    "of_removes",
-    "rearranged",
-    "renamed",
-    "repeating",
-    "shared_paths",
-    "with_bare_paths",
-]
-
 
 class HasRows(Protocol):
     """What has file actions as columns."""

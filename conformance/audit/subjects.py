@@ -19,8 +19,6 @@ from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body, State
 from reference_impl.storage import Storage
 
-__all__ = ["LogView", "Standing", "Step", "VersionView"]
-
 
 @dataclass(frozen=True, slots=True)
 class LogView:

@@ -13,8 +13,6 @@ from conformance.base.faults import KitError
 from conformance.base.status import Status, status_of_error
 from conformance.base.terminal import say, warn
 
-__all__ = ["Commands", "function_of", "run_command"]
-
 Commands: TypeAlias = Mapping[str, tuple[str, str]]
 """Name of each command: what it does, and its ``module:function`` below ``conformance``, which gets
 its arguments and gives an exit status."""

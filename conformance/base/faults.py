@@ -11,20 +11,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "AdapterError",
-    "AdapterStartError",
-    "BaselineError",
-    "CorpusError",
-    "EmptySelectionError",
-    "FaultKind",
-    "KitError",
-    "OutputError",
-    "ResolveError",
-    "SelectionError",
-    "UnusableError",
-]
-
 FaultKind: TypeAlias = Literal[
     "start", "crash", "time limit", "memory limit", "disk limit", "garbage", "wrong id", "raised"
 ]

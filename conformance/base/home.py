@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-__all__ = ["PACKAGE", "PROJECT"]
-
 PACKAGE: Final = Path(__file__).resolve().parents[1]
 """The folder of ``conformance``, with the data that it ships."""
 

@@ -13,8 +13,6 @@ from typing import Self
 
 from conformance.base.faults import AdapterError
 
-__all__ = ["InProcessLimit"]
-
 
 class InProcessLimit:
     """Raise within the block when it takes too long; does nothing where no alarm can be had.

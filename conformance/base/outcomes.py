@@ -13,19 +13,6 @@ from typing import Final
 from conformance.base.faults import FaultKind
 from conformance.base.terminal import shortened
 
-__all__ = [
-    "ALTERED",
-    "FAILING",
-    "HAZARDS",
-    "JUDGED",
-    "MEANINGS",
-    "Hazard",
-    "Meaning",
-    "Outcome",
-    "Verdict",
-    "failing",
-]
-
 
 class Outcome(StrEnum):
     """How a case ended; :data:`MEANINGS` says what each is and what follows from it."""

@@ -19,8 +19,6 @@ from typing import Final
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Scratch", "sweep"]
-
 _PREFIX: Final = "delta-tck-run-"
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  a folder of our own is made below it
 _ROOM: Final = 256 * 1024 * 1024

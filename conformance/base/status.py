@@ -18,8 +18,6 @@ from conformance.base.faults import (
     UnusableError,
 )
 
-__all__ = ["Status", "status_of_error"]
-
 
 class Status(IntEnum):
     """How a run ended."""

@@ -14,8 +14,6 @@ from typing import TextIO
 
 from conformance.base.faults import OutputError
 
-__all__ = ["emit", "one_line", "printable", "say", "shortened", "warn"]
-
 
 def printable(text: str) -> str:
     r"""Write out what could steer a terminal as ``\xNN`` and ``\uNNNN``; lines stay lines.

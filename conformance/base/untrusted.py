@@ -21,20 +21,6 @@ from typing import IO, Any, Final
 from conformance.base.faults import KitError
 from conformance.base.terminal import printable
 
-__all__ = [
-    "LONGEST_LINE",
-    "MIB",
-    "DocumentError",
-    "count_values",
-    "inside",
-    "lines_of",
-    "open_plain",
-    "parse_json",
-    "plain_name",
-    "read_bytes",
-    "read_text",
-]
-
 MIB: Final = 1024 * 1024
 
 LONGEST_LINE: Final = 16 * MIB

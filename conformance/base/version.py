@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["kit_version"]
-
 
 def kit_version() -> str:
     """Return the version of the installed kit."""

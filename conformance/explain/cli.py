@@ -28,8 +28,6 @@ from conformance.items.recipes import generated_recipes
 from conformance.requirements.clauses import read_protocol
 from conformance.requirements.registry import Registry, load_registry
 
-__all__ = ["run_explain_cli"]
-
 _SHOWN = 12
 """Cases of a kind that the text names; the JSON has them all."""
 

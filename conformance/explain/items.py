@@ -12,8 +12,6 @@ from conformance.judging.messages import describe_expected
 from conformance.requirements.defects import Defect, load_defects
 from conformance.requirements.registry import SELECTIONS, Registry
 
-__all__ = ["ItemExplained", "explain_item"]
-
 
 @dataclass(frozen=True, slots=True)
 class ItemExplained:

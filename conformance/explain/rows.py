@@ -19,8 +19,6 @@ from conformance.requirements.defects import Defect, load_defects
 from conformance.requirements.proofs import Proof, proofs_of, reason_unproved
 from conformance.requirements.registry import SELECTIONS, Registry, Requirement
 
-__all__ = ["RowExplained", "explain_row"]
-
 _TEXTS: Final[Mapping[str, str]] = {
     "upstream": "https://github.com/delta-io/delta/blob/master/PROTOCOL.md",
     "2025": "https://github.com/delta-io/delta/blob/master/PROTOCOL.md",

@@ -16,8 +16,6 @@ from typing import Final
 
 from conformance.base.home import PROJECT
 
-__all__ = ["SourceLine", "named_in"]
-
 _ID: Final = re.compile(r"(?<![A-Z0-9-])[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]{3}(?![0-9])")
 
 

@@ -22,19 +22,6 @@ from conformance.base.outcomes import Hazard
 from conformance.base.untrusted import MIB
 from conformance.questions import QUESTIONS
 
-__all__ = [
-    "ROW_TYPES",
-    "Accepted",
-    "Case",
-    "Contested",
-    "Expectation",
-    "Expected",
-    "ExpectedError",
-    "Spec",
-    "rows_files",
-    "rows_in",
-]
-
 ROW_TYPES: Final = frozenset(name for name, each in QUESTIONS.items() if each.rows)
 """Types of specs whose expected answer has rows."""
 

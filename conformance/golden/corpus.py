@@ -34,8 +34,6 @@ from conformance.golden.file_digests import digest_of
 from conformance.golden.tree import check_named, check_rows, check_tree
 from generators.spec_files import spec_files
 
-__all__ = ["Corpus", "default_corpus_path", "load_corpus"]
-
 _T = TypeVar("_T")
 
 _COMMON: Final = frozenset(

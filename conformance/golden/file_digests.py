@@ -8,8 +8,6 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Final
 
-__all__ = ["digest_of", "digests"]
-
 _AT_ONCE: Final = 1 << 20
 """Bytes of a file that are read at once."""
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["in_partition"]
-
 
 def in_partition(values: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
     """Return the tree that is true for the rows of one partition.

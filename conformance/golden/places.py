@@ -14,8 +14,6 @@ from conformance.base.untrusted import inside
 from reference_impl.errors import PlaceRefused
 from reference_impl.places import LocalRoot, Policy
 
-__all__ = ["below"]
-
 
 def below(table: Path, name: str, document: Path, pointer: str = "") -> Path:
     """Return the file of a table that a document names, which need not exist.

@@ -13,8 +13,6 @@ from typing import Final
 
 from conformance.base.untrusted import DocumentError, read_bytes
 
-__all__ = ["shows"]
-
 _MARKS: Final = {
     "columnMapping": re.compile(rb'"delta\.columnMapping\.mode"'),
     "deletionVectors": re.compile(rb'"deletionVector": ?\{'),

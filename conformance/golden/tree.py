@@ -21,8 +21,6 @@ from conformance.base.untrusted import MIB, plain_name
 from conformance.golden.places import below
 from generators.placeholders import BESIDE
 
-__all__ = ["check_named", "check_rows", "check_tree"]
-
 _DEEPEST: Final = 24
 """Folders within folders."""
 

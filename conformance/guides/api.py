@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Final
 
-__all__ = ["reference_of"]
-
 _SECTION: Final = re.compile(r"(Args|Attributes|Raises|Returns|Yields):")
 _ENTRY: Final = re.compile(r" {4}(\S[^:]*): (.*)")
 _WIDTH: Final = 70
@@ -26,15 +24,27 @@ def reference_of(module: ModuleType) -> str:
     """Describe the public names of a module in Markdown, in the order of their names.
 
     Args:
-        module: its ``__all__`` says what is public; names may be defined in another module.
+        module: what a package lists in ``__all__``, or a module defines without an underscore, is
+            public; names of a package are defined in its modules.
 
     """
     return "\n\n".join(
         part
-        for name in sorted(module.__all__, key=str.lower)
+        for name in sorted(_public(module), key=str.lower)
         for part in _described(module, name)
         if part
     )
+
+
+def _public(module: ModuleType) -> set[str]:
+    if hasattr(module, "__all__"):
+        return set(module.__all__)
+    body = ast.parse(inspect.getsource(module)).body
+    named = {
+        getattr(statement, "name", None) or getattr(getattr(statement, "target", None), "id", "_")
+        for statement in body
+    }
+    return {name for name in named if not name.startswith("_")}
 
 
 def _described(module: ModuleType, name: str) -> Iterator[str]:

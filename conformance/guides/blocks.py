@@ -31,8 +31,6 @@ from generators.oracle.operations import OPERATIONS
 from generators.spec_files import spec_files
 from reference_impl.limits import describe
 
-__all__ = ["BLOCKS", "GUIDES", "main", "stale", "with_blocks"]
-
 GUIDES: Final = (
     "README.md",
     "docs/adapters.md",

@@ -18,8 +18,6 @@ from conformance.judging.claims import WORDS
 from conformance.questions import QUESTIONS
 from generators.oracle.operations import OPERATIONS, Entry
 
-__all__ = ["SCHEMAS", "with_parts"]
-
 _WIDTH: Final = 100
 
 

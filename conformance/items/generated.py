@@ -29,8 +29,6 @@ from generators.oracle.delta_schema import Struct
 from generators.oracle.model import Row
 from generators.oracle.operations import History
 
-__all__ = ["MODERN", "Plan", "ReadHistory", "WantedRows", "generated_items", "read_items"]
-
 MODERN = frozenset({"2025", "upstream"})
 """Revisions of tables that need what came after the one of 2021."""
 

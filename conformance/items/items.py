@@ -21,8 +21,6 @@ from generators.histories.groups import Drawn
 from generators.materialise.layouts import Layout
 from generators.oracle.operations import History
 
-__all__ = ["ALL_REVISIONS", "HistoryItem", "Item", "Source", "golden_items", "judged_by"]
-
 Source: TypeAlias = Literal["golden", "generated", "mutations"]
 """Where an item comes from; each has one test module in :mod:`conformance.plugin.suite`."""
 

@@ -23,8 +23,6 @@ from generators.materialise.builder import TableBuilder
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.mutations import MUTATIONS, Mutation
 
-__all__ = ["mutated_items"]
-
 
 @dataclass(frozen=True, slots=True)
 class _ForReader:

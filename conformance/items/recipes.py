@@ -25,8 +25,6 @@ from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.operations import History, replay
 from generators.steps import recipe_step
 
-__all__ = ["WrittenHistory", "generated_recipes", "written_item"]
-
 _REQUIREMENTS: Final = ("LOG-005", "SNAP-001")
 
 

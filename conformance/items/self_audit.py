@@ -15,8 +15,6 @@ from conformance.golden.cases import Case, Expected, Spec
 from conformance.judging.judge import Judge
 from generators.mutations import Mutation
 
-__all__ = ["judge_checksum", "judge_mutation"]
-
 
 def _serious(table: Path) -> list[tuple[str, str, str]]:
     """Return requirement, place and message of what is more than information."""

@@ -14,8 +14,6 @@ from typing import Any
 
 from conformance.items.items import Item
 
-__all__ = ["Shard"]
-
 
 @dataclass(frozen=True, slots=True)
 class Shard:

@@ -24,18 +24,6 @@ from reference_impl.model.actions import Protocol
 from reference_impl.model.features import supported
 from schemas.features import FEATURES
 
-__all__ = [
-    "CAPABILITIES",
-    "WORDS",
-    "as_document",
-    "claims_faults",
-    "description_faults",
-    "fewer_claims",
-    "lacking",
-    "unclaimed_by_writer",
-    "unclaimed_features",
-]
-
 CAPABILITIES: Final = frozenset(
     {f"{entry.name}.{point}" for entry in OPERATIONS.values() for point in entry.capabilities}
     | {

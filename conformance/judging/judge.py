@@ -35,8 +35,6 @@ from conformance.questions import QUESTIONS
 from conformance.requirements.levels import ROWS_WRITTEN
 from generators.placeholders import expand
 
-__all__ = ["Judge"]
-
 _HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
     "unsupported": Hazard.SILENT_WRONG_DATA,
     "not_found": Hazard.SILENT_WRONG_DATA,

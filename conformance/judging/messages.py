@@ -14,8 +14,6 @@ from typing import Final
 from conformance.golden.cases import Expected
 from conformance.questions import QUESTIONS
 
-__all__ = ["LONGEST", "alike", "count_rows", "describe_expected", "describe_refusal", "stable"]
-
 LONGEST: Final = 400
 """Characters of a message that are kept."""
 

@@ -17,8 +17,6 @@ from conformance.golden.cases import Case
 from conformance.golden.places import below
 from generators.placeholders import BESIDE, expand_files
 
-__all__ = ["TableStore", "fingerprint"]
-
 _DEFAULT_NAME: Final = "table"
 
 

@@ -15,8 +15,6 @@ from conformance.judging.compare import compare_rows
 from reference_impl import DeltaError, Snapshot, Table, read_table
 from reference_impl.model.features import supported
 
-__all__ = ["Witness", "claims_to_read"]
-
 _MAPPING: Final = "columnMapping"
 
 

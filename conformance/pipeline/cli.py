@@ -14,8 +14,6 @@ from conformance.base.status import Status
 from conformance.base.terminal import warn
 from conformance.workers.lifetime import interrupt_on_termination
 
-__all__ = ["JOBS", "run_pipeline_cli"]
-
 JOBS: Final[Commands] = {
     "audit": ("audit one table of any size, or a fleet", "pipeline.audit:run_audit_job"),
     "judge": ("judge implementations by the corpus", "pipeline.judge:run_judge_job"),

@@ -41,8 +41,6 @@ from conformance.run.run import Run, decide_status
 from conformance.run.settings import Settings, settings_of
 from conformance.workers.resolve import resolve
 
-__all__ = ["judge_unit", "run_judge_job"]
-
 _WORK: Final = "conformance.pipeline.judge:judge_unit"
 _PASSED_ON: Final = (
     "--tck-requirement",

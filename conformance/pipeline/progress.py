@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["hours"]
-
 
 def hours(seconds: float) -> str:
     """Return a time as people say it."""

@@ -28,16 +28,6 @@ from conformance.base.scratch import Scratch
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = [
-    "SparkMissingError",
-    "SparkOptions",
-    "add_spark_options",
-    "check_spark",
-    "is_submitted",
-    "spark_options",
-    "spark_session",
-]
-
 LOCAL: Final = "local[*]"
 _LEAST_JAVA: Final = 17
 _END_OF_JAVA_S: Final = 30

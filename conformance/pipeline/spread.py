@@ -30,17 +30,6 @@ from conformance.pipeline.session import SparkOptions, add_spark_options, spark_
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = [
-    "HERE",
-    "Run",
-    "Spread",
-    "SpreadError",
-    "add_judging_options",
-    "count",
-    "in_this_process",
-    "spread_over",
-]
-
 HERE: Final = "none"
 """In place of a master of Spark: processes of this machine, without it."""
 

@@ -19,8 +19,6 @@ from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import CommitConflict, NotFoundError
 from reference_impl.write.rows.rows import append
 
-__all__ = ["StoreError", "StoredTable"]
-
 _ATTEMPTS: Final = 20
 
 

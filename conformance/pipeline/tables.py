@@ -33,8 +33,6 @@ from generators.golden.build import CORPUS, build_corpus, write_manifest
 from generators.golden.cases.canonical import question_digest
 from generators.golden.cases.case import document_text
 
-__all__ = ["CrossCheck", "cross_check", "record", "recorded", "run_tables_job"]
-
 _STEPS: Final = ("write", "read")
 _NOTE: Final = 240
 """Characters of a note."""

@@ -10,8 +10,6 @@ from conformance.base.options import IMPLEMENTATIONS, long_names, options_help
 from conformance.base.status import Status
 from conformance.base.terminal import say, warn
 
-__all__ = ["run_judging_cli"]
-
 
 def run_judging_cli(arguments: Sequence[str]) -> int:
     """Judge an implementation; returns the status of the run."""

@@ -11,8 +11,6 @@ from typing import Final
 
 import pytest
 
-__all__ = ["FOREIGN", "partial_reasons"]
-
 FOREIGN: Final = "another plugin or a conftest.py left cases out"
 """Why a run is partial that no option cut short: no success, as nobody asked for less."""
 

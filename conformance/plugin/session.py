@@ -33,8 +33,6 @@ from conformance.run.run import Judgement, Run, decide_status
 from conformance.run.settings import SEED, read_settings
 from conformance.workers.lifetime import interrupt_on_termination
 
-__all__ = ["SUITE", "start"]
-
 SUITE: Final = Path(__file__).resolve().parent / "suite"
 """Where the suite's test modules are."""
 

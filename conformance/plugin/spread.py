@@ -24,8 +24,6 @@ import pytest
 
 from conformance.base.cores import cores
 
-__all__ = ["Crew", "portions", "processes_for"]
-
 _MOST: Final = 4
 """Beyond these, processes wait for memory more than they gain."""
 

@@ -18,8 +18,6 @@ from conformance.base.terminal import printable, shortened
 from conformance.report.share import Share, least_judged, share_of, unclaimed_words
 from conformance.requirements.registry import Registry
 
-__all__ = ["Summary", "counts_line", "lead_line", "reproduce_command"]
-
 Record = Mapping[str, Any]
 _T = TypeVar("_T")
 

@@ -32,8 +32,6 @@ from generators.oracle.literals import encode
 from generators.oracle.operations import History, replay
 from schemas import errors
 
-__all__ = ["BundleError", "Contents", "read_bundle", "replacing", "write_bundle"]
-
 DESCRIPTION: Final = "bundle.json"
 HISTORY: Final = "history.json"
 TABLE: Final = "table"

@@ -26,8 +26,6 @@ from conformance.replay.bundle import read_bundle
 from conformance.workers.resolve import Limits, alarm_of, described, resolve
 from generators.materialise.layouts import lay_out
 
-__all__ = ["run_replay_cli"]
-
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="delta-tck replay", description=__doc__)

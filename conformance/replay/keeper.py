@@ -21,8 +21,6 @@ from conformance.replay.bundle import Contents, write_bundle
 from conformance.replay.shrink import Limit, Shrunk, shrink, way_of
 from generators.oracle.operations import History
 
-__all__ = ["Keeper"]
-
 _MOST: Final = 50
 """Bundles that one process writes; a run of hundreds of failures has something in common."""
 

@@ -26,8 +26,6 @@ from generators.oracle.operations import (
     replay,
 )
 
-__all__ = ["Limit", "Shrunk", "shrink", "way_of", "way_words"]
-
 _log: Final = logging.getLogger(__name__)
 _PLACE: Final = re.compile(
     r"^(?:latest version|version \d+(?:, read again at the end)?|the last version): |^step \d+ "

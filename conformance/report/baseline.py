@@ -34,8 +34,6 @@ from conformance.base.faults import BaselineError
 from conformance.judging.claims import WORDS
 from conformance.requirements.documents import Node, RegistryError, read_yaml
 
-__all__ = ["UNTRIAGED", "Baseline", "Entry", "is_pattern", "load_baseline"]
-
 UNTRIAGED: Final = "untriaged"
 """The reason of an entry that nobody has looked into."""
 

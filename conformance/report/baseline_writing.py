@@ -25,8 +25,6 @@ from conformance.report.baseline import UNTRIAGED, Baseline, Entry, is_pattern, 
 from conformance.report.output import written_to
 from conformance.report.share import Share
 
-__all__ = ["BaselineFile", "Outcomes", "merged"]
-
 Record = Mapping[str, Any]
 _PLAIN: Final = re.compile(r"(?!null$)[A-Za-z0-9][A-Za-z0-9/._-]*(?:://[A-Za-z0-9/._?=&#%~+-]+)?")
 

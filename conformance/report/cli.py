@@ -16,8 +16,6 @@ from conformance.report.page import render_page
 from conformance.report.results import read_results
 from conformance.report.tally import column_of
 
-__all__ = ["DiffStatus", "run_diff_cli", "run_report_cli"]
-
 
 class DiffStatus(IntEnum):
     """How a comparison ended."""

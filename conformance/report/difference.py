@@ -22,8 +22,6 @@ from conformance.judging.messages import alike
 from conformance.report.results import Results
 from conformance.report.share import Share, share_of
 
-__all__ = ["Change", "Difference", "DifferentRunsError"]
-
 _STAMPS: Final = (
     ("revision", "revision"),
     ("kit_version", "kit version"),

@@ -10,8 +10,6 @@ from typing import Final
 
 from conformance.report.difference import Change, Difference
 
-__all__ = ["FORMS"]
-
 _ORDER: Final = ("regression", "gone", "changed", "fixed", "added", "unknown")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9/._-]*")
 _MEANING: Final = re.compile(r"[^\w\s,;:='\"?+%/.-]|_")

@@ -10,8 +10,6 @@ from typing import IO
 
 from conformance.base.faults import OutputError
 
-__all__ = ["open_output", "refuse_inputs", "writing", "written_to"]
-
 
 def refuse_inputs(path: Path, what: str, inputs: Iterable[Path | None]) -> None:
     """Refuse to write where something lies that the same command reads, by whatever name.

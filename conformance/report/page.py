@@ -14,8 +14,6 @@ from typing import Any, Final
 from conformance.base.outcomes import HAZARDS, Outcome
 from conformance.report.tally import Cell, Column, chapters_of
 
-__all__ = ["STYLE", "render_page"]
-
 STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; }
 body { font: 15px/1.45 system-ui, sans-serif; }

@@ -25,16 +25,6 @@ from conformance.items.items import Item
 from conformance.report.output import open_output, written_to
 from conformance.report.share import share_of
 
-__all__ = [
-    "FORMAT",
-    "Results",
-    "ResultsError",
-    "ResultsWriter",
-    "read_results",
-    "record_of",
-    "write_results",
-]
-
 FORMAT: Final = 2
 """Version of the format."""
 

@@ -15,8 +15,6 @@ from typing import Any
 
 from conformance.base.outcomes import JUDGED
 
-__all__ = ["Share", "least_judged", "share_of", "unclaimed_words"]
-
 Record = Mapping[str, Any]
 
 

@@ -11,8 +11,6 @@ from conformance.base.outcomes import HAZARDS, JUDGED, Outcome
 from conformance.report.results import Results
 from conformance.report.share import Share, share_of
 
-__all__ = ["Cell", "Column", "chapters_of", "column_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Cell:

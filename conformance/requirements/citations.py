@@ -22,18 +22,6 @@ from conformance.requirements.judged import Judged, judged_of, shown_rows
 from conformance.requirements.registry import SELECTIONS, Registry, load_registry
 from generators.spec_files import spec_files
 
-__all__ = [
-    "Citation",
-    "CitationError",
-    "Kind",
-    "cited_in_corpus",
-    "cited_in_project",
-    "cited_in_schemas",
-    "cited_in_source",
-    "cited_in_steps",
-    "found_in_tables",
-]
-
 Kind: TypeAlias = Literal["golden", "recipe", "mutation", "property", "audit"]
 """What names the requirement: a golden table that is read, a recipe that is written, ..."""
 

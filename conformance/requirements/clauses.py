@@ -23,8 +23,6 @@ from typing import Final
 
 from conformance.base.untrusted import MIB, DocumentError, read_text
 
-__all__ = ["ClauseIndex", "digest", "quotes", "read_protocol", "sentences", "words"]
-
 _LARGEST: Final = MIB
 """Bytes of a text; those of the protocol have a seventh of them."""
 

@@ -32,15 +32,6 @@ from conformance.requirements.registry import (
     load_registry,
 )
 
-__all__ = [
-    "Coverage",
-    "Tally",
-    "measure",
-    "render_markdown",
-    "render_text",
-    "run_coverage_cli",
-]
-
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _READING: Final[frozenset[Kind]] = frozenset({"golden", "mutation", "property"})
 _WRITING: Final[frozenset[Kind]] = frozenset({"recipe", "mutation", "property", "audit"})

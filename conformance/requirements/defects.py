@@ -13,8 +13,6 @@ from typing import Final
 from conformance.base.home import PACKAGE
 from conformance.requirements.documents import Node, read_yaml
 
-__all__ = ["READER_RULINGS", "WRITER_RULINGS", "Defect", "load_defects"]
-
 READER_RULINGS: Final = ("refused", "read", "contested")
 """What a reader has to do: refuse the table, read it, or follow one of several readings."""
 

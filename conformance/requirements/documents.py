@@ -18,8 +18,6 @@ import yaml
 
 from conformance.base.untrusted import DocumentError, read_text
 
-__all__ = ["Node", "RegistryError", "read_yaml"]
-
 _LOADER: Final[type] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST: Final = 20
 _MOST_EVENTS: Final = 500_000

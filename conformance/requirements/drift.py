@@ -32,8 +32,6 @@ from conformance.requirements.registry import (
     load_registry,
 )
 
-__all__ = ["Drift", "Drifted", "find_change", "find_drift", "render_drift", "run_drift_cli"]
-
 _SAME: Final = 0
 _CHANGED: Final = 1
 _UNUSABLE: Final = 2

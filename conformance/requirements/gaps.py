@@ -17,8 +17,6 @@ from typing import Final
 from conformance.requirements.documents import read_yaml
 from conformance.requirements.registry import ID, Registry
 
-__all__ = ["Gap", "GapList", "faults_of", "read_gaps", "render_gaps"]
-
 _WIDTH: Final = 96
 
 

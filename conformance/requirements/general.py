@@ -13,8 +13,6 @@ from typing import Final
 from conformance.requirements.registry import Registry
 from schemas.features import FEATURES
 
-__all__ = ["general_of", "general_rows"]
-
 _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "CKPT-005": (
         "CKC-002",

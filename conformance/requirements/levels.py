@@ -13,8 +13,6 @@ from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.requirements.judged import SUPPORTED
 from conformance.requirements.registry import Registry
 
-__all__ = ["ROWS_READ", "ROWS_WRITTEN", "at_level"]
-
 ROWS_READ: Final = "SNAP-007"
 """What a reader breaks that gives other rows."""
 

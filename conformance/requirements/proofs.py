@@ -20,18 +20,6 @@ from conformance.requirements.documents import read_yaml
 from conformance.requirements.gaps import read_gaps
 from conformance.requirements.registry import DEFAULT_FOLDER, ID, Requirement
 
-__all__ = [
-    "KINDS",
-    "PROVED",
-    "UNPROVED",
-    "Proof",
-    "Proofs",
-    "load_proofs",
-    "proofs_of",
-    "read_proofs",
-    "reason_unproved",
-]
-
 KINDS: Final = ("reader", "writer", "fault")
 """Who is wrong: a reader, a writer, or the table itself."""
 

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from conformance.base.outcomes import JUDGED
 
-__all__ = ["MOST_FAULTS", "Breaker"]
-
 MOST_FAULTS: Final = 10
 """Cases in a row that may end in one kind of fault."""
 

@@ -21,8 +21,6 @@ from conformance.report.results import Results, ResultsError, read_results, writ
 from conformance.report.share import share_of
 from conformance.run.run import decide_status
 
-__all__ = ["merge", "run_merge_cli"]
-
 _NAMED: Final = 100
 """Parts that are missing and named."""
 

@@ -38,8 +38,6 @@ from conformance.run.selection import select
 from conformance.run.settings import Settings
 from conformance.workers.resolve import alarm_of, described, resolve
 
-__all__ = ["Judgement", "Run", "all_items", "decide_status", "verdict_of"]
-
 
 def all_items(corpus: Corpus, settings: Settings, registry: Registry) -> tuple[Item, ...]:
     """Return everything that can be judged: golden specs, generated layouts, mutations.

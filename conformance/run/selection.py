@@ -13,8 +13,6 @@ from conformance.items.items import Item
 from conformance.requirements.citations import found_in_tables
 from conformance.requirements.registry import Registry
 
-__all__ = ["Selection", "select"]
-
 
 @dataclass(frozen=True, slots=True)
 class Selection:

@@ -16,8 +16,6 @@ from conformance.items.shards import Shard
 from conformance.run.selection import Selection
 from conformance.workers.resolve import Isolation, Limits
 
-__all__ = ["SEED", "Settings", "read_settings", "settings_of"]
-
 SEED: Final = "delta_tck_seed"
 """Under which name a test process of xdist gets the seed."""
 

@@ -12,8 +12,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-__all__ = ["used"]
-
 _BLOCK: Final = 512
 """Bytes of a block of ``stat``, whatever the file system's own are."""
 

@@ -20,8 +20,6 @@ from conformance.base.scratch import sweep
 from conformance.base.status import Status
 from conformance.base.terminal import warn
 
-__all__ = ["can_supervise", "interrupt_on_termination", "supervised"]
-
 _ENDING: Final = ("SIGTERM", "SIGHUP")
 _SET_DEATH_SIGNAL: Final = 1
 """``PR_SET_PDEATHSIG`` of ``prctl``."""

@@ -36,8 +36,6 @@ from conformance.workers.wire import (
     returns_rows,
 )
 
-__all__ = ["LARGEST_DISK", "LARGEST_MEMORY", "ProcessAdapter"]
-
 LARGEST_MEMORY: Final = 4 * 1024**3
 """Bytes that the processes of an adapter may hold by default."""
 

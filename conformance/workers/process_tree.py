@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MARK", "ProcessTree"]
-
 MARK: Final = "DELTA_TCK_ADAPTER"
 """Name of the variable of the environment that marks an adapter's processes."""
 

@@ -25,17 +25,6 @@ from conformance.base.limits import InProcessLimit
 from conformance.base.options import IMPLEMENTATIONS, LIMITS
 from conformance.workers.process import LARGEST_DISK, LARGEST_MEMORY, ProcessAdapter
 
-__all__ = [
-    "BUILT_IN",
-    "Isolation",
-    "Limits",
-    "alarm_of",
-    "described",
-    "load_factory",
-    "resolve",
-    "starting",
-]
-
 BUILT_IN: Final[Mapping[str, str]] = {
     name: f"conformance.adapters.{name}:create" for name in IMPLEMENTATIONS
 }

@@ -22,8 +22,6 @@ from conformance.base.faults import KitError
 from conformance.base.terminal import printable
 from conformance.base.untrusted import MIB, open_plain
 
-__all__ = ["RowsError", "read_rows", "write_rows"]
-
 _LARGEST: Final = 1024 * MIB
 """Bytes, in the file and decompressed."""
 

@@ -35,20 +35,6 @@ from conformance.base.terminal import printable
 from conformance.base.untrusted import MIB, DocumentError, count_values, parse_json
 from conformance.workers.rows_file import RowsError, read_rows, write_rows
 
-__all__ = [
-    "LONGEST_LINE",
-    "WireError",
-    "decode_answer",
-    "decode_description",
-    "decode_request",
-    "encode_answer",
-    "encode_description",
-    "encode_line",
-    "encode_request",
-    "parse_line",
-    "returns_rows",
-]
-
 LONGEST_LINE: Final = 32 * MIB
 """Bytes; rows travel in files, so a longer line is no answer."""
 

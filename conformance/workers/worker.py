@@ -25,8 +25,6 @@ from conformance.workers.wire import (
     parse_line,
 )
 
-__all__ = ["main", "serve"]
-
 _log: Final = logging.getLogger(__name__)
 
 

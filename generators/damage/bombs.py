@@ -18,8 +18,6 @@ from generators.mutations.bases import CHECKPOINT_ONLY, PLAIN, VECTORS_INLINE, B
 from generators.mutations.edits import add_line, edit_action, only, set_fields, write_file
 from generators.mutations.mutation import Change
 
-__all__ = ["BOMBS", "Bomb"]
-
 MEBIBYTE: Final = 1024 * 1024
 
 

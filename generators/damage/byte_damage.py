@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Final, TypeAlias
 
-__all__ = ["BYTE_DAMAGES", "ByteDamage"]
-
 ByteDamage: TypeAlias = Callable[[bytes, Random], bytes]
 
 

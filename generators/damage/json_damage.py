@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, Final, TypeAlias
 
-__all__ = ["damage_json_lines"]
-
 _Path: TypeAlias = tuple[str | int, ...]
 
 _MARK: Final = "\ue000raw:"

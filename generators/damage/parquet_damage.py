@@ -10,8 +10,6 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-__all__ = ["damage_parquet"]
-
 _Shape: TypeAlias = Callable[[pa.Table, int, Random], pa.Table]
 
 _OTHER_TYPES: Final = (

@@ -14,8 +14,6 @@ from generators.damage.parquet_damage import damage_parquet
 from generators.materialise.builder import TableBuilder
 from generators.mutations.bases import BASES, Base
 
-__all__ = ["Damage", "damage_at", "damages", "log_and_vector_files"]
-
 
 @dataclass(frozen=True, slots=True)
 class Damage:

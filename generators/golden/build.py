@@ -21,18 +21,6 @@ from generators.golden.cases.case import CaseWriter, document_text
 from generators.golden.cases.catalog import Definition
 from generators.golden.cases.replay import replay_differences
 
-__all__ = [
-    "CORPUS",
-    "PROTOCOL_REVISION",
-    "Drift",
-    "build_case",
-    "build_corpus",
-    "check_corpus",
-    "check_written",
-    "read_manifest",
-    "write_manifest",
-]
-
 CORPUS: Final = Path(__file__).resolve().parents[2] / "golden-tables"
 """The corpus of a source checkout."""
 

@@ -17,8 +17,6 @@ from generators.golden.build import (
 from generators.golden.cases.catalog import Definition
 from generators.golden.chapters import all_definitions
 
-__all__ = ["main", "select"]
-
 
 def select(definitions: Sequence[Definition], only: Sequence[str]) -> list[Definition]:
     """Return the definitions of some chapters or cases, all of them when none is named.

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from generators.histories.gate import FOLDER, check_gate, write_gate
 
-__all__ = ["main"]
-
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m generators histories", description=__doc__)

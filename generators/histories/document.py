@@ -25,8 +25,6 @@ from generators.oracle.operations import (
 from generators.steps import operation_of, step_of
 from schemas import errors
 
-__all__ = ["HistoryError", "document_of", "history_of", "read_history", "schemas_of", "text_of"]
-
 _LONGEST: Final = 256 * 1024
 """Characters of a document."""
 

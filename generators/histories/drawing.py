@@ -21,9 +21,6 @@ from generators.oracle.operations import History
 from generators.strategies.histories import histories
 from generators.strategies.schemas import PRIMITIVES
 
-__all__ = ["draw_gate", "draw_group", "draw_histories", "explored_histories"]
-
-
 _INTERNALS: Final = frozenset({"CONSTANTS_CACHE", "Constants", "_get_local_constants"})
 """Where Hypothesis 6.140 and later keep constants of local modules."""
 

@@ -16,8 +16,6 @@ from generators.histories.groups import Drawn
 from generators.oracle.operations import History
 from schemas import errors
 
-__all__ = ["FOLDER", "MANIFEST", "check_gate", "gate_histories", "write_gate"]
-
 FOLDER: Final = Path(__file__).parent / "gate"
 """Where the files are."""
 

@@ -22,8 +22,6 @@ from generators.oracle.operations import (
     filtered,
 )
 
-__all__ = ["EXPLORE_FACTOR", "GROUPS", "Drawn", "Group", "Kind", "followable"]
-
 Kind: TypeAlias = Literal["read", "write"]
 """Whether the kit lays a history out to be read, or the implementation writes it."""
 

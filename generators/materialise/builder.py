@@ -28,8 +28,6 @@ from generators.oracle.delta_schema import Struct, assign_column_mapping
 from generators.oracle.model import Oracle, Row
 from generators.oracle.operations import CheckpointKind
 
-__all__ = ["START", "STEP", "TableBuilder"]
-
 START: Final = 1_704_067_200_000
 """2024-01-01T00:00:00Z in milliseconds since the epoch: the time of the first commit."""
 

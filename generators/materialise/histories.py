@@ -36,8 +36,6 @@ from generators.oracle.operations import (
     WidenColumn,
 )
 
-__all__ = ["apply_operation", "can_write", "write_history"]
-
 _WRITTEN = (
     Create,
     Append,

@@ -19,8 +19,6 @@ from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.materialise.log.files import drop_commits
 from generators.oracle.operations import Checkpoint, CheckpointKind, Create, History
 
-__all__ = ["LAYOUTS", "LaidOut", "Layout", "lay_out"]
-
 Finish: TypeAlias = Callable[[TableBuilder], int]
 """Adds to, or takes from, a log; returns the first version that a reader can still load."""
 

@@ -31,14 +31,6 @@ from generators.materialise.log.state import FileKey, file_key
 from generators.oracle.delta_schema import Struct, field
 from generators.oracle.model import Oracle, Row, TrackedRow
 
-__all__ = [
-    "ROW_TRACKING_COLUMNS",
-    "FileStage",
-    "LiveFile",
-    "Predicate",
-    "VectorStorage",
-]
-
 VectorStorage: TypeAlias = Literal["inline", "file", "file-with-prefix", "absolute"]
 Predicate: TypeAlias = Callable[[Row], "bool | None"]
 _Action: TypeAlias = dict[str, Any]

@@ -24,8 +24,6 @@ from generators.mutations.edits import (
 )
 from generators.mutations.mutation import Change, Chapter
 
-__all__ = ["MUTATIONS"]
-
 _FILES: Final = Chapter("add-file-and-remove-file")
 _PARTITIONS: Final = Chapter("partition-value-serialization", PARTITIONED)
 _STATISTICS: Final = Chapter("per-file-statistics")

@@ -13,29 +13,6 @@ from generators.materialise.log.files import drop_commits
 from generators.oracle.delta_schema import Primitive, Struct, array, field, map_of, struct
 from generators.oracle.operations import widened_field
 
-__all__ = [
-    "BASES",
-    "CHANGE_FEED",
-    "CHECKPOINTED",
-    "CHECKPOINT_ONLY",
-    "CHECKSUMMED",
-    "COMPACTED",
-    "MAPPED",
-    "MAPPED_BY_ID",
-    "MULTI_PART",
-    "MULTI_PART_ONLY",
-    "PARTITIONED",
-    "PLAIN",
-    "ROW_TRACKED",
-    "SIDECARS",
-    "SIDECARS_ONLY",
-    "TIMED",
-    "VECTORS",
-    "VECTORS_INLINE",
-    "WIDENED",
-    "Base",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Base:

@@ -32,8 +32,6 @@ from generators.mutations.edits import (
 )
 from generators.mutations.mutation import Change, Chapter
 
-__all__ = ["MUTATIONS"]
-
 _CHECKPOINTS: Final = Chapter("checkpoints")
 _SIDECARS: Final = Chapter("sidecar-files", SIDECARS_ONLY)
 _COMPACTIONS: Final = Chapter("log-compaction-files", COMPACTED)

@@ -23,8 +23,6 @@ from generators.mutations.bases import VECTORS, VECTORS_INLINE
 from generators.mutations.edits import edit_action
 from generators.mutations.mutation import Change, Chapter
 
-__all__ = ["MUTATIONS"]
-
 _DESCRIPTORS: Final = Chapter("deletion-vectors")
 _BYTES: Final = Chapter("deletion-vector-format")
 

@@ -14,25 +14,6 @@ from generators.materialise.builder import TableBuilder
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, json_text
 from generators.mutations.mutation import Change
 
-__all__ = [
-    "add_line",
-    "add_lines",
-    "append_text",
-    "commit_path",
-    "data_file",
-    "delete",
-    "drop_action",
-    "edit_action",
-    "edit_bytes",
-    "edit_schema",
-    "log_path",
-    "only",
-    "rewrite_checkpoint",
-    "set_fields",
-    "without",
-    "write_file",
-]
-
 
 def log_path(root: Path, name: str) -> Path:
     """Return the path of a file of the log."""

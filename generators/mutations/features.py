@@ -36,8 +36,6 @@ from generators.mutations.edits import (
 )
 from generators.mutations.mutation import Change, Chapter
 
-__all__ = ["MUTATIONS"]
-
 _CHANGES: Final = Chapter("add-cdc-file", CHANGE_FEED)
 _CHANGE_FILES: Final = Chapter("change-data-files", CHANGE_FEED)
 _ROWS: Final = Chapter("row-tracking", ROW_TRACKED)

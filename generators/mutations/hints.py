@@ -17,8 +17,6 @@ from generators.mutations.bases import CHECKPOINTED, CHECKSUMMED
 from generators.mutations.edits import delete, edit_bytes, log_path, write_file
 from generators.mutations.mutation import Change, Chapter, Mutation
 
-__all__ = ["MUTATIONS"]
-
 _HINTS: Final = Chapter("last-checkpoint-file", CHECKPOINTED)
 _CHECKSUMS: Final = Chapter("version-checksum-file", CHECKSUMMED)
 _LOG: Final = Chapter("delta-log-entries")

@@ -12,8 +12,6 @@ from generators.mutations.bases import CHECKPOINT_ONLY, CHECKPOINTED
 from generators.mutations.edits import add_line, append_text, delete, edit_bytes, write_file
 from generators.mutations.mutation import Chapter
 
-__all__ = ["MUTATIONS"]
-
 _CHAPTER: Final = Chapter("delta-log-entries")
 
 _STRAY_COMMIT: Final = (

@@ -18,8 +18,6 @@ from generators.mutations.edits import (
 from generators.mutations.mutation import Change, Chapter
 from generators.oracle.delta_schema import ID_KEY, PHYSICAL_NAME_KEY
 
-__all__ = ["MUTATIONS"]
-
 _METADATA: Final = Chapter("change-metadata")
 _SCHEMA: Final = Chapter("schema-serialization-format")
 _MAPPING: Final = Chapter("column-mapping")

@@ -13,18 +13,6 @@ from typing import Literal, TypeAlias
 from generators.materialise.builder import TableBuilder
 from generators.mutations.bases import PLAIN, Base
 
-__all__ = [
-    "Change",
-    "Chapter",
-    "Expectation",
-    "Kind",
-    "Mutation",
-    "NoticedBy",
-    "Outcome",
-    "Stage",
-    "unique",
-]
-
 NoticedBy: TypeAlias = Literal["reader", "audit", "both", "nobody"]
 """Who has to notice: a reader by refusing, an audit by a finding, or nobody at all."""
 

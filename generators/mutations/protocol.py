@@ -11,8 +11,6 @@ from generators.mutations.bases import CHECKPOINTED, VECTORS
 from generators.mutations.edits import add_line, drop_action, edit_action, set_fields, without
 from generators.mutations.mutation import Change, Chapter
 
-__all__ = ["MUTATIONS"]
-
 _EVOLUTION: Final = Chapter("protocol-evolution")
 _FEATURES: Final = Chapter("table-features")
 

@@ -17,8 +17,6 @@ from generators.mutations.bases import VECTORS
 from generators.mutations.edits import add_line, add_lines, commit_path
 from generators.mutations.mutation import Change, Chapter
 
-__all__ = ["MUTATIONS"]
-
 _CHAPTER: Final = Chapter("action-reconciliation")
 
 _OPEN: Final = "the text binds the writer of the commit and says nothing to its reader"

@@ -17,31 +17,6 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-__all__ = [
-    "ID_KEY",
-    "PHYSICAL_NAME_KEY",
-    "PRIMITIVE_NAMES",
-    "Array",
-    "DataType",
-    "Decimal",
-    "Field",
-    "Map",
-    "Primitive",
-    "Struct",
-    "array",
-    "arrow_field",
-    "arrow_schema",
-    "arrow_type",
-    "assign_column_mapping",
-    "decimal",
-    "field",
-    "from_json",
-    "map_of",
-    "map_structs",
-    "struct",
-    "type_of",
-]
-
 ID_KEY: Final = "delta.columnMapping.id"
 PHYSICAL_NAME_KEY: Final = "delta.columnMapping.physicalName"
 

@@ -16,8 +16,6 @@ from typing import Any, Final
 from generators.oracle.delta_schema import type_of
 from generators.oracle.literals import decode
 
-__all__ = ["FilterError", "column", "columns_of", "evaluate", "node", "predicate_of"]
-
 
 class FilterError(ValueError):
     """A tree that is no filter; the message names the node."""

@@ -18,8 +18,6 @@ from typing import Any, Final
 
 from generators.oracle.delta_schema import Array, DataType, Decimal, Map, Primitive, Struct, type_of
 
-__all__ = ["decode", "encode", "literal"]
-
 _PLAIN: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?", re.ASCII)
 """A decimal without an exponent, which a few letters could make a number of any length."""
 

@@ -18,17 +18,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 from generators.oracle.delta_schema import Array, DataType, Decimal, Map, Primitive, Struct
 
-__all__ = [
-    "Change",
-    "ChangeType",
-    "Oracle",
-    "Row",
-    "TrackedRow",
-    "Version",
-    "normalized",
-    "normalized_row",
-]
-
 Row: TypeAlias = dict[str, Any]
 """Logical column name to Python value; ``None`` is null."""
 

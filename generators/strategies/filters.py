@@ -15,8 +15,6 @@ from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
 from generators.strategies.values import values
 
-__all__ = ["filters"]
-
 _COMPARISONS: Final = ("=", "<>", "<", "<=", ">", ">=", "<=>")
 _UNORDERED: Final = frozenset({"void", "variant"})
 

@@ -41,8 +41,6 @@ from generators.strategies.schemas import (
 )
 from generators.strategies.values import values
 
-__all__ = ["FEATURES", "histories"]
-
 FEATURES: Final[Mapping[str, Mapping[str, str]]] = {
     "deletionVectors": {"delta.enableDeletionVectors": "true"},
     "columnMapping": {"delta.columnMapping.mode": "name"},

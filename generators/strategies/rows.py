@@ -13,8 +13,6 @@ from generators.oracle.delta_schema import Primitive, Struct
 from generators.oracle.model import Row
 from generators.strategies.values import partition_values, values
 
-__all__ = ["rows"]
-
 
 def _never_empty(value: object) -> bool:
     return value not in ("", b"")

@@ -22,8 +22,6 @@ from generators.oracle.delta_schema import (
     Struct,
 )
 
-__all__ = ["PRIMITIVES", "data_types", "names", "partition_choices", "schemas"]
-
 PRIMITIVES: Final = tuple(sorted(PRIMITIVE_NAMES - {"void", "variant"}))
 """Primitive types that every reader has values for, decimal apart."""
 

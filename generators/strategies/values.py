@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 
 from generators.oracle.delta_schema import Array, DataType, Decimal, Map, Primitive, Struct
 
-__all__ = ["INTEGER_BITS", "SPECIAL_STRINGS", "partition_values", "values"]
-
 INTEGER_BITS: Final[Mapping[str, int]] = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 """Width of each integer type."""
 

@@ -11,8 +11,6 @@ from reference_impl.deletion_vectors.z85 import decode_z85
 from reference_impl.errors import InvalidDeletionVector
 from reference_impl.places import decode_path, is_absolute
 
-__all__ = ["Descriptor"]
-
 _UUID_LETTERS = 20
 
 

@@ -30,8 +30,6 @@ from reference_impl.deletion_vectors.bitmap import (
 from reference_impl.errors import InvalidDeletionVector
 from reference_impl.limits import budget, exceeded
 
-__all__ = ["MAGIC", "NATIVE_MAGIC", "decode", "encode"]
-
 MAGIC = 1681511377
 """First four bytes, little endian, of the format that the protocol defines."""
 

@@ -18,8 +18,6 @@ from reference_impl.errors import DeletionVectorNotFound, DeltaError, InvalidDel
 from reference_impl.limits import budget, exceeded, out_of_memory
 from reference_impl.storage import Storage
 
-__all__ = ["VectorStore", "frame"]
-
 _VERSION = b"\x01"
 _FRAME = 4
 """Bytes of the size field before a vector, and of the checksum after it."""

@@ -6,8 +6,6 @@ import numpy as np
 
 from reference_impl.errors import InvalidDeletionVector
 
-__all__ = ["decode_z85", "encode_z85"]
-
 _ALPHABET = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _LETTERS = np.frombuffer(_ALPHABET, np.uint8)
 _INVALID = 255

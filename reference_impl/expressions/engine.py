@@ -21,8 +21,6 @@ from reference_impl.limits import Limits, budget, exceeded
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["connect", "not_evaluated", "run"]
-
 _GROWTH: Final = 16
 """A result may always have this many times the bytes of the rows that it is computed from."""
 

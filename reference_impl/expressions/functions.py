@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["CASTS", "FUNCTIONS", "TYPES", "Function"]
-
 _ANY: Final = 50_000
 """More arguments than an expression can have tokens: no limit."""
 

@@ -18,8 +18,6 @@ from reference_impl.expressions.render import Find
 from reference_impl.expressions.tree import Node
 from reference_impl.limits import budget, exceeded
 
-__all__ = ["Texts", "check_texts", "texts_of"]
-
 _VECTOR: Final = 2048
 """Rows that the database evaluates at once."""
 

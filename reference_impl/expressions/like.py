@@ -9,8 +9,6 @@ from __future__ import annotations
 from reference_impl.errors import InvalidFilter
 from reference_impl.expressions.limits import MAX_WILDCARDS, check
 
-__all__ = ["like_regex"]
-
 
 def like_regex(pattern: str, escape: str) -> str:
     """Return a regular expression in RE2 syntax that fully matches what a pattern matches.

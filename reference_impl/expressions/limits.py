@@ -11,15 +11,6 @@ from typing import Final
 
 from reference_impl.errors import LimitExceeded
 
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_HEIGHT",
-    "MAX_TEXT",
-    "MAX_TOKENS",
-    "MAX_WILDCARDS",
-    "check",
-]
-
 MAX_TEXT: Final = 100_000
 """Characters of an expression."""
 

@@ -14,8 +14,6 @@ from reference_impl.expressions.limits import MAX_DEPTH, check
 from reference_impl.expressions.tokens import Token, tokenize
 from reference_impl.expressions.tree import Node, node
 
-__all__ = ["parse"]
-
 _OR, _AND, _NOT, _PREDICATE, _COMPARED, _BITS, _ADDED, _MULTIPLIED = range(1, 9)
 """How tightly operators bind."""
 

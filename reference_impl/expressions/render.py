@@ -24,8 +24,6 @@ from reference_impl.types.model import (
     Struct,
 )
 
-__all__ = ["ColumnReference", "Find", "Rendered", "quoted", "render"]
-
 Family: TypeAlias = Literal["decimal", "float", "text", "time", "other"] | None
 """Families of types, as far as they matter to the meaning of a cast."""
 

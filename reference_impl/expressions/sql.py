@@ -24,8 +24,6 @@ from reference_impl.expressions.tree import walk
 from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import DataType, Struct
 
-__all__ = ["Expression", "PairExpression", "Sql", "conjuncts", "parse_expression", "parse_pair"]
-
 _ROWS: Final = "rows_"
 _AT: Final = "#at"
 _NOTHING: Final = "#nothing"

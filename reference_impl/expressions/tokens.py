@@ -14,8 +14,6 @@ from typing import Final, Literal, TypeAlias
 from reference_impl.errors import InvalidFilter, UnsupportedExpression
 from reference_impl.expressions.limits import MAX_DEPTH, MAX_TEXT, MAX_TOKENS, check
 
-__all__ = ["Token", "tokenize"]
-
 Kind: TypeAlias = Literal["word", "name", "string", "number", "sign", "end"]
 
 

@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 from reference_impl.expressions.limits import MAX_HEIGHT, check
 
-__all__ = ["Node", "fold", "node", "walk"]
-
 _Result = TypeVar("_Result")
 
 

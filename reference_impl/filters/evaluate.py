@@ -23,8 +23,6 @@ from reference_impl.filters.nodes import (
     StartsWith,
 )
 
-__all__ = ["compare", "evaluate"]
-
 _WIDE = 76
 """Digits of a 256-bit decimal."""
 

@@ -10,22 +10,6 @@ import pyarrow as pa
 
 from reference_impl.types.model import DataType
 
-__all__ = [
-    "And",
-    "Column",
-    "Compare",
-    "Constant",
-    "In",
-    "IsNull",
-    "Node",
-    "Not",
-    "Operand",
-    "Operator",
-    "Or",
-    "StartsWith",
-    "columns_of",
-]
-
 Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">=", "<=>"]
 
 

@@ -14,8 +14,6 @@ from reference_impl.expressions.parser import parse
 from reference_impl.expressions.tree import Node, fold
 from reference_impl.filters.nodes import Operator
 
-__all__ = ["parse_predicate"]
-
 _COMPARISONS: Final = frozenset(get_args(Operator))
 _TYPES: Final[Mapping[str, str]] = {
     "BIGINT": "long",

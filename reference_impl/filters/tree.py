@@ -50,8 +50,6 @@ from reference_impl.types.model import (
 )
 from reference_impl.types.schema import parse_type
 
-__all__ = ["MAX_DEPTH", "bind"]
-
 MAX_DEPTH = 200
 """Deepest nesting that is followed; a bound against trees made to exhaust the stack."""
 

@@ -18,8 +18,6 @@ import numpy.typing as npt
 from reference_impl.limits import budget
 from reference_impl.model.file_actions import FILE_ACTIONS
 
-__all__ = ["Lines", "group_lines"]
-
 _KINDS: Final = tuple(FILE_ACTIONS)
 _OTHER: Final = len(_KINDS)
 _STARTS: Final = tuple(

@@ -19,8 +19,6 @@ from reference_impl.model.protocol import validate_protocol
 from reference_impl.model.wire import LogPlace
 from reference_impl.untrusted import load_json, too_deep
 
-__all__ = ["Commit", "parse_commit", "parse_line"]
-
 _V2_ONLY: Final = {"checkpointMetadata": "CKM-001", "sidecar": "SCA-001"}
 _SINGLE: Final = {
     "protocol": "PROTO-001",

@@ -26,8 +26,6 @@ from reference_impl.model.file_actions import STRING_MAP as _MAP
 from reference_impl.model.wire import LogPlace
 from reference_impl.untrusted import load_json, too_deep
 
-__all__ = ["Run", "from_lines", "known_actions", "parse_body"]
-
 _BLOCK: Final = 1 << 23
 _LIMIT: Final = 1 << 30
 _FEW: Final = 64

@@ -19,8 +19,6 @@ from reference_impl.model.ranges import INT64
 from reference_impl.storage import Storage
 from reference_impl.untrusted import load_json
 
-__all__ = ["Hint", "canonical_json", "json_checksum", "parse_hint", "read_hint"]
-
 _NO_MORE: Final = object()
 _GROWTH: Final = 4
 """Characters that the canonical form of a hint may have for each byte of the limit."""

@@ -13,23 +13,6 @@ from typing import Final, Literal, TypeAlias
 
 from reference_impl.model.ranges import INT64
 
-__all__ = [
-    "LAST_CHECKPOINT",
-    "LOG_DIR",
-    "SIDECAR_DIR",
-    "UUID",
-    "VERSION",
-    "FileKind",
-    "LogFile",
-    "checkpoint_name",
-    "checksum_name",
-    "commit_name",
-    "compaction_name",
-    "parse",
-    "part_name",
-    "uuid_checkpoint_name",
-]
-
 LOG_DIR: Final = "_delta_log"
 SIDECAR_DIR: Final = "_delta_log/_sidecars"
 LAST_CHECKPOINT: Final = "_last_checkpoint"

@@ -17,8 +17,6 @@ from reference_impl.errors import InvalidRatifiedCommits
 from reference_impl.log.names import LOG_DIR, UUID, VERSION, LogFile, commit_name
 from reference_impl.model.ranges import INT64
 
-__all__ = ["InlineCommit", "RatifiedCommit", "RatifiedCommits", "StagedCommit"]
-
 _STAGED_DIR: Final = "_staged_commits"
 _STAGED: Final = re.compile(rf"(?:(?:{LOG_DIR}/)?{_STAGED_DIR}/)?({VERSION}\.{UUID}\.json)")
 

@@ -23,20 +23,6 @@ from reference_impl.model.wire import (
     wire,
 )
 
-__all__ = [
-    "SMALL_ACTIONS",
-    "Action",
-    "CheckpointMetadata",
-    "CommitInfo",
-    "DomainMetadata",
-    "Format",
-    "Metadata",
-    "Protocol",
-    "Sidecar",
-    "Txn",
-    "decode_action",
-]
-
 
 class _WireAction:
     """Encodes an action for the wire."""

@@ -14,18 +14,6 @@ from reference_impl.model.actions import Metadata, Protocol
 from reference_impl.model.ranges import INT32
 from reference_impl.types.model import Field, Struct, walk
 
-__all__ = [
-    "ID_KEY",
-    "MODE_PROPERTY",
-    "NAME_KEY",
-    "Mode",
-    "check_annotations",
-    "column_mapping_mode",
-    "field_id",
-    "lasting_name",
-    "physical_name",
-]
-
 Mode: TypeAlias = Literal["none", "name", "id"]
 """How columns are found in data files; the values of ``delta.columnMapping.mode``."""
 

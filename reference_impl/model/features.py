@@ -10,8 +10,6 @@ from typing import Final
 from reference_impl.model.actions import Metadata, Protocol
 from schemas.features import FEATURES, find
 
-__all__ = ["WRITTEN", "active", "supported"]
-
 WRITTEN: Final = frozenset(FEATURES) - {
     "icebergCompatV3", "catalogManaged", "checkpointProtection", "materializePartitionColumns",
 }  # fmt: skip

@@ -15,19 +15,6 @@ import pyarrow as pa
 from reference_impl.errors import InvalidAction
 from reference_impl.model.wire import LogPlace
 
-__all__ = [
-    "ADD_SCHEMA",
-    "CDC_SCHEMA",
-    "DELETION_VECTOR",
-    "FILE_ACTIONS",
-    "REMOVE_SCHEMA",
-    "REQUIRED",
-    "STRING_MAP",
-    "FileActions",
-    "from_objects",
-    "to_objects",
-]
-
 STRING_MAP: Final = pa.map_(pa.string(), pa.string())
 
 DELETION_VECTOR: Final = pa.struct(

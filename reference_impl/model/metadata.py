@@ -10,8 +10,6 @@ from reference_impl.model.actions import Metadata
 from reference_impl.types.model import Struct
 from reference_impl.types.schema import parse_schema
 
-__all__ = ["validate_metadata"]
-
 
 def validate_metadata(metadata: Metadata, version: int) -> Struct:
     """Check that schema and partition columns fit together, and return the schema.

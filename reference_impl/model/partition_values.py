@@ -46,8 +46,6 @@ from reference_impl.types.temporal import (
 )
 from reference_impl.untrusted import refuse_length
 
-__all__ = ["format_value", "parse_value", "parse_values"]
-
 _WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _FRACTION = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?|inf(?:inity)?|nan)",

@@ -19,14 +19,6 @@ from reference_impl.model.features import WRITTEN, supported
 from reference_impl.model.wire import LogPlace
 from schemas.features import find
 
-__all__ = [
-    "MAX_READER_VERSION",
-    "MAX_WRITER_VERSION",
-    "check_readable",
-    "check_writable",
-    "validate_protocol",
-]
-
 MAX_READER_VERSION: Final = 3
 MAX_WRITER_VERSION: Final = 7
 

@@ -13,8 +13,6 @@ from typing import Final
 
 from reference_impl.errors import RangeExhausted
 
-__all__ = ["INT32", "INT64", "Range"]
-
 _DIGITS: Final = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 
 

@@ -14,20 +14,6 @@ from typing import Any, TypeVar
 from reference_impl.errors import InvalidAction
 from reference_impl.model.ranges import INT64
 
-__all__ = [
-    "Decoder",
-    "LogPlace",
-    "boolean",
-    "decode",
-    "encode",
-    "int64",
-    "json_text",
-    "string",
-    "string_list",
-    "string_map",
-    "wire",
-]
-
 _T = TypeVar("_T")
 Decoder = Callable[[object], Any]
 """Return the value of a JSON value, or raise :class:`TypeError` saying what was expected."""

@@ -30,8 +30,6 @@ from reference_impl.parquet.pages import (
 )
 from reference_impl.parquet.strings import longest_string, max_batch_bytes
 
-__all__ = ["Bounded", "open_parquet"]
-
 _SMALL_BATCHES: Final = 1 << 26
 """Bytes at which small batches are yielded as one, however few rows they have."""
 

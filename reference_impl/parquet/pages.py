@@ -18,8 +18,6 @@ from reference_impl.errors import DataFileTooLarge
 from reference_impl.limits import budget, exceeded
 from reference_impl.parquet.thrift import INTEGER, LIST, RECORD, Wanted, read_record
 
-__all__ = ["Chunk", "Page", "Read", "read_footer", "read_pages", "reading", "refuse_large_footer"]
-
 Read: TypeAlias = Callable[[int, int], bytes]
 """Reads a number of bytes from an offset of a file; fewer where it ends."""
 

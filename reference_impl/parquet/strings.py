@@ -17,8 +17,6 @@ import pyarrow.parquet as pq
 from reference_impl.limits import budget
 from reference_impl.parquet.pages import Chunk, Page, Read
 
-__all__ = ["longest_string", "max_batch_bytes"]
-
 _MAGIC: Final = b"PAR1"
 _PREFIX: Final = 4
 _QUICK: Final = 1 << 24

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-__all__ = ["INTEGER", "LIST", "RECORD", "Wanted", "read_record"]
-
 INTEGER: Final = "integer"
 """An integer of up to 64 bits, or an enumeration."""
 

@@ -17,8 +17,6 @@ from reference_impl.errors import PlaceRefused
 from reference_impl.places.policy import Policy, family
 from reference_impl.places.spelling import Address, decode_url, parse_address
 
-__all__ = ["LocalRoot", "Locator", "ObjectRoot", "Place"]
-
 Locator: TypeAlias = Callable[[str], str | None]
 """From a decoded path to the path relative to the root, or to nothing."""
 

@@ -13,8 +13,6 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from reference_impl.errors import PlaceRefused
 from reference_impl.places.spelling import Address
 
-__all__ = ["OUTSIDE", "SAME_STORE", "Outside", "Policy", "family", "opened_as"]
-
 Outside: TypeAlias = Literal["refuse", "same-store", "any"]
 """``refuse``: nothing but what lies inside of the root once symlinks are resolved.
 ``same-store``: the disk of a local table; bucket, container or host of another.

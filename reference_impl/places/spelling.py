@@ -18,18 +18,6 @@ import pyarrow.compute as pc
 from reference_impl.errors import InvalidAction
 from reference_impl.types.text import bounds, characters
 
-__all__ = [
-    "Address",
-    "decode_path",
-    "decode_paths",
-    "decode_url",
-    "encode_path",
-    "file_name",
-    "is_absolute",
-    "parse_address",
-    "resembling",
-]
-
 _BARE_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 _SAFE: Final = "/!$&'()*,;=@+-._~"

@@ -50,8 +50,6 @@ from reference_impl.types.widening import is_widening
 if TYPE_CHECKING:
     from reference_impl.log.commits import Commit
 
-__all__ = ["CHANGE_COLUMNS", "read_changes"]
-
 _TYPE = Field("_change_type", STRING, nullable=False)
 CHANGE_COLUMNS = (
     _TYPE,

@@ -39,8 +39,6 @@ from reference_impl.types.model import (
 )
 from reference_impl.types.widening import is_widening
 
-__all__ = ["Converter", "converter", "find_columns", "missing", "refuse_nulls"]
-
 Converter: TypeAlias = Callable[[pa.Array], pa.Array]
 """Converts an array of a file to the table's type; may raise :class:`pyarrow.ArrowInvalid`."""
 

@@ -23,8 +23,6 @@ from reference_impl.storage import Storage, is_failure
 from reference_impl.types.model import STRING, Field, walk
 from reference_impl.types.text import refuse_bad_text
 
-__all__ = ["Kept", "at_file", "read_batches"]
-
 Kept: TypeAlias = Callable[[int, int], "pa.BooleanArray | None"]
 """Returns the mask of the kept rows of a range; ``None`` for all."""
 

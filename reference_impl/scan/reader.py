@@ -27,8 +27,6 @@ from reference_impl.types.model import Field
 if TYPE_CHECKING:
     from reference_impl.filters import Node
 
-__all__ = ["FileReader", "kept_within", "threads_for"]
-
 _SMALL = 4 << 20
 """Bytes of data files below which threads cost more than they save."""
 

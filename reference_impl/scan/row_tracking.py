@@ -20,8 +20,6 @@ from reference_impl.model.features import supported
 from reference_impl.model.ranges import INT64
 from reference_impl.types.model import LONG, Field
 
-__all__ = ["COMMIT_VERSION_PROPERTY", "ROW_ID_PROPERTY", "ROW_TRACKING_SCHEMA", "RowTracking"]
-
 ROW_ID_PROPERTY = "delta.rowTracking.materializedRowIdColumnName"
 COMMIT_VERSION_PROPERTY = "delta.rowTracking.materializedRowCommitVersionColumnName"
 

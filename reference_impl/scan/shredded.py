@@ -15,8 +15,6 @@ import pyarrow as pa
 
 from reference_impl.errors import InvalidDataFile
 
-__all__ = ["unshred"]
-
 _NULL = b"\x00"
 _SHORT = 64
 """Strings of fewer bytes have their length in the header byte."""

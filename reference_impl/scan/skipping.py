@@ -49,8 +49,6 @@ from reference_impl.types.model import (
     Field,
 )
 
-__all__ = ["may_match"]
-
 _NEGATED: Mapping[str, str] = {
     "=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
 }  # fmt: skip

@@ -16,8 +16,6 @@ from reference_impl.places import decode_path
 from reference_impl.snapshot.table_schema import partition_column
 from reference_impl.types.model import Field
 
-__all__ = ["FileTask", "file_tasks"]
-
 
 @dataclass(frozen=True, slots=True)
 class FileTask:

@@ -22,8 +22,6 @@ from reference_impl.snapshot.snapshot import Snapshot, in_commit_timestamp, read
 from reference_impl.storage import Storage
 from reference_impl.types.temporal import EPOCH_UTC, parse_timestamp
 
-__all__ = ["ICT_PROVENANCE", "CommitRecord", "History", "to_millis"]
-
 ICT_PROVENANCE: Final = (
     "delta.inCommitTimestampEnablementVersion",
     "delta.inCommitTimestampEnablementTimestamp",

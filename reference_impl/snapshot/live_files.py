@@ -12,8 +12,6 @@ from reference_impl.snapshot.stats import leaves, parse_statistics, to_struct
 from reference_impl.snapshot.table_schema import partition_column, table_schema
 from reference_impl.types.arrow import arrow_field
 
-__all__ = ["typed_files"]
-
 
 def typed_files(adds: pa.Table, protocol: Protocol, metadata: Metadata) -> pa.Table:
     """Type the partition values and statistics of add actions.

@@ -20,8 +20,6 @@ import pyarrow.compute as pc
 from reference_impl.places import decode_paths
 from reference_impl.types.text import bounds
 
-__all__ = ["PathSet", "Paths", "fingerprints", "logical_keys"]
-
 Fingerprints: TypeAlias = npt.NDArray[np.uint64]
 
 _WORD: Final = 8

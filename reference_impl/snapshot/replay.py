@@ -24,8 +24,6 @@ from reference_impl.model.wire import LogPlace
 from reference_impl.snapshot.paths import Paths, PathSet, logical_keys
 from reference_impl.storage.threads import in_order
 
-__all__ = ["CommittedFiles", "Reconciled", "reconcile"]
-
 _KINDS: Final = ("add", "remove")
 
 _Numbers: TypeAlias = npt.NDArray[np.int64]

@@ -27,8 +27,6 @@ from reference_impl.log.ratified import RatifiedCommits
 from reference_impl.storage import Entry, Storage
 from reference_impl.storage.threads import MAX_THREADS
 
-__all__ = ["Listing", "Segment", "commit_groups", "list_log", "segments"]
-
 _GROUP_BYTES: Final = 1 << 22
 _GROUPS_PER_THREAD: Final = 4
 _FEW: Final = 8

@@ -45,8 +45,6 @@ from reference_impl.storage import Storage
 from reference_impl.storage.threads import in_order
 from reference_impl.types.model import Struct
 
-__all__ = ["Snapshot", "in_commit_timestamp", "load", "read_commit"]
-
 _T = TypeVar("_T")
 
 _KEPT: Final = 1 << 20

@@ -40,17 +40,6 @@ from reference_impl.types.model import (
 from reference_impl.types.temporal import parse_date, parse_timestamp
 from reference_impl.untrusted import decimal_of, parse_json
 
-__all__ = [
-    "ColumnStatistics",
-    "Leaf",
-    "Statistics",
-    "leaves",
-    "nested_struct",
-    "parse_statistics",
-    "place_value",
-    "to_struct",
-]
-
 _BATCH = 1 << 16
 """Texts that are parsed at a time."""
 

@@ -24,8 +24,6 @@ from reference_impl.types.model import Array, Field, Map, Struct
 from reference_impl.types.schema import parse_schema
 from reference_impl.types.widening import check_type_changes
 
-__all__ = ["TableSchema", "partition_column", "table_schema"]
-
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:

@@ -16,8 +16,6 @@ import obstore
 
 from reference_impl.limits import budget, exceeded
 
-__all__ = ["directly_in", "listed"]
-
 _T = TypeVar("_T")
 _Wait = Callable[[Callable[[], Awaitable[_T]], float], _T]
 

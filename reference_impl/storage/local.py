@@ -21,8 +21,6 @@ from reference_impl.storage.protocol import Entry, Identity, absent
 if TYPE_CHECKING:
     from reference_impl.storage.object_store import ObjectStorage
 
-__all__ = ["LocalStorage"]
-
 _NO_NAME: Final = frozenset(
     {
         errno.EILSEQ,

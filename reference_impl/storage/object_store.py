@@ -27,8 +27,6 @@ from reference_impl.storage.listing import directly_in, listed
 from reference_impl.storage.protocol import Entry, Identity
 from reference_impl.storage.redirects import client_options
 
-__all__ = ["ObjectStorage"]
-
 _BLOCK = 1 << 20
 """Bytes that a small read of an open file asks for; a file of no more is one request."""
 

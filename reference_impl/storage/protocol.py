@@ -18,16 +18,6 @@ from reference_impl.errors import FileTooLarge
 from reference_impl.limits import budget, exceeded
 from reference_impl.places import Locator, file_name
 
-__all__ = [
-    "STAGED",
-    "Entry",
-    "Identity",
-    "Storage",
-    "absent",
-    "is_failure",
-    "refuse_large",
-]
-
 STAGED: Final = re.compile(r"\.staged-[^/]*\.tmp")
 """Names of staging files, which a killed writer leaves next to the target."""
 

@@ -14,8 +14,6 @@ from obstore.store import HTTPStore, S3Store
 
 from reference_impl.places import decode_url
 
-__all__ = ["NOWHERE", "client_options"]
-
 NOWHERE: Final = "http://127.0.0.1:0"
 """Nobody can listen on port 0."""
 

@@ -11,8 +11,6 @@ from typing import Final, TypeVar
 
 from reference_impl.limits import budget
 
-__all__ = ["MAX_THREADS", "in_order"]
-
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 

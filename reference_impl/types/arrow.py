@@ -36,8 +36,6 @@ from reference_impl.types.model import (
     Struct,
 )
 
-__all__ = ["arrow_field", "arrow_schema", "arrow_type", "from_arrow", "plain_type", "with_children"]
-
 _VARIANT = pa.struct(
     [pa.field("metadata", pa.binary(), nullable=False), pa.field("value", pa.binary())]
 )

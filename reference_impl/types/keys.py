@@ -8,17 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "DEFAULT_KEY",
-    "EXPLICIT_KEY",
-    "GENERATION_KEY",
-    "HIGH_WATER_MARK_KEY",
-    "INVARIANT_KEY",
-    "START_KEY",
-    "STEP_KEY",
-    "TYPE_CHANGES_KEY",
-]
-
 DEFAULT_KEY: Final = "CURRENT_DEFAULT"
 GENERATION_KEY: Final = "delta.generationExpression"
 INVARIANT_KEY: Final = "delta.invariants"

@@ -6,36 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-__all__ = [
-    "BINARY",
-    "BOOLEAN",
-    "BYTE",
-    "DATE",
-    "DOUBLE",
-    "FLOAT",
-    "INTEGER",
-    "INTEGERS",
-    "LONG",
-    "PRIMITIVES",
-    "SHORT",
-    "STRING",
-    "TIMESTAMP",
-    "TIMESTAMP_NTZ",
-    "VARIANT",
-    "VOID",
-    "Array",
-    "DataType",
-    "Decimal",
-    "Field",
-    "Map",
-    "Primitive",
-    "Struct",
-    "children",
-    "every_field",
-    "map_fields",
-    "walk",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Primitive:

@@ -29,8 +29,6 @@ from reference_impl.types.model import (
 )
 from reference_impl.untrusted import load_json, too_deep
 
-__all__ = ["format_schema", "parse_schema", "parse_type", "to_json"]
-
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,4})\s*,\s*(-?\d{1,4})\s*\)", re.ASCII)
 _CHARACTERS = re.compile(r"(?:var)?char\(\s*\d{1,10}\s*\)", re.ASCII)
 _MAX_DIGITS = 38

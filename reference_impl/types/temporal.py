@@ -9,15 +9,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime
 
-__all__ = [
-    "EPOCH",
-    "EPOCH_UTC",
-    "format_date",
-    "format_timestamp",
-    "parse_date",
-    "parse_timestamp",
-]
-
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  the origin of values without zone
 EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -10,8 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["bounds", "characters", "refuse_bad_text"]
-
 
 def refuse_bad_text(values: pa.Array) -> None:
     """Refuse strings that are not UTF-8, in an array or its children.

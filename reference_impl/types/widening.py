@@ -29,8 +29,6 @@ from reference_impl.types.model import (
 )
 from reference_impl.types.schema import parse_type
 
-__all__ = ["check_type_changes", "is_widening"]
-
 _WIDER: Mapping[Primitive, frozenset[Primitive]] = {
     BYTE: frozenset({SHORT, INTEGER, LONG, DOUBLE}),
     SHORT: frozenset({INTEGER, LONG, DOUBLE}),

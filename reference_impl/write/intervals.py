@@ -9,8 +9,6 @@ from typing import Final
 from reference_impl.errors import InvalidMetadata
 from reference_impl.model.ranges import INT64
 
-__all__ = ["DAY", "DELETED_FILE_RETENTION", "LOG_RETENTION", "duration"]
-
 DELETED_FILE_RETENTION: Final = "delta.deletedFileRetentionDuration"
 LOG_RETENTION: Final = "delta.logRetentionDuration"
 

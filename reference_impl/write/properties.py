@@ -15,8 +15,6 @@ from typing import Final
 from reference_impl.errors import InvalidMetadata
 from reference_impl.model.ranges import INT32
 
-__all__ = ["CHECKPOINT_INTERVAL", "INDEXED_COLUMNS", "lenient", "validate_number"]
-
 CHECKPOINT_INTERVAL: Final = "delta.checkpointInterval"
 INDEXED_COLUMNS: Final = "delta.dataSkippingNumIndexedCols"
 

@@ -19,8 +19,6 @@ from reference_impl.storage import Storage
 from reference_impl.untrusted import load_json
 from reference_impl.write.statistics import parse_exact, statistics_json
 
-__all__ = ["ensure_num_records", "num_records_of"]
-
 
 def num_records_of(stats: Any) -> int | None:
     """Return ``numRecords`` of statistics, ``None`` when it is absent or invalid."""

@@ -39,17 +39,6 @@ from reference_impl.types.model import (
 from reference_impl.untrusted import parse_json
 from reference_impl.write.properties import INDEXED_COLUMNS, lenient
 
-__all__ = [
-    "BOUNDED",
-    "PREFIX",
-    "bounds_of",
-    "indexed_leaves",
-    "parse_exact",
-    "statistics_json",
-    "statistics_of",
-    "upper_prefix",
-]
-
 PREFIX: Final = 32
 """Characters of a string that a bound keeps."""
 

@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MODULES", "loaded", "planted"]
-
 HERE = Path(__file__).parent
 MODULES = sorted(HERE.rglob("test_*_faults.py"))
 """Modules with a table ``FAULTS``: name to the requirements that break, and how."""

@@ -18,8 +18,6 @@ from typing import Any, Final, TypeVar
 from reference_impl.places import Locator
 from reference_impl.storage import Entry, Identity, Storage
 
-__all__ = ["WRITES", "Fault", "FaultyStorage"]
-
 _log: Final = logging.getLogger(__name__)
 _T = TypeVar("_T")
 

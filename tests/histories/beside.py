@@ -31,8 +31,6 @@ from reference_impl.model.features import supported
 from reference_impl.scan import scan
 from reference_impl.snapshot.snapshot import Snapshot
 
-__all__ = ["SideBySide"]
-
 _DERIVED: Final = (
     "delta.columnMapping.maxColumnId",
     "delta.inCommitTimestampEnablement",

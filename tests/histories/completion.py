@@ -19,8 +19,6 @@ from generators.oracle.literals import literal
 from generators.oracle.model import Row, normalized_row
 from generators.oracle.operations import Tree
 
-__all__ = ["completed", "identities", "inserted", "stored", "updated"]
-
 
 def identities(schema: Struct) -> list[str]:
     """Return the identity columns."""

@@ -31,28 +31,6 @@ from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
 from generators.oracle.operations import Tree
 
-__all__ = [
-    "CREATED_WITH",
-    "DEFAULTS",
-    "EXTRAS",
-    "FEATURES",
-    "IDENTITIES",
-    "NAMES",
-    "PROPERTIES",
-    "ROWS",
-    "SEEDS",
-    "WIDER",
-    "DrawnRow",
-    "checks",
-    "clauses",
-    "default_of",
-    "named",
-    "number",
-    "ons",
-    "trees",
-    "value_of",
-]
-
 FEATURES: Final[Mapping[str, Mapping[str, str]]] = {
     "vectors": {"delta.enableDeletionVectors": "true"},
     "feed": {"delta.enableChangeDataFeed": "true"},

@@ -28,8 +28,6 @@ from generators.oracle.literals import literal
 from generators.oracle.model import Oracle, Row
 from generators.oracle.operations import Create
 
-__all__ = ["WriterMachine"]
-
 COLUMNS = struct(field("id", "long"), field("part", "string"), field("n", "integer"))
 _NEXT = node("+", column("id"), literal("long", 1))
 _SMALL = node("or", node("is_null", column("n")), node("<", column("n"), literal("integer", 3)))

@@ -15,21 +15,6 @@ from generators.oracle.filters import columns_of, evaluate
 from generators.oracle.model import Oracle
 from generators.oracle.operations import Tree
 
-__all__ = [
-    "ACTIVATIONS",
-    "CONSTRAINT",
-    "GENERATED",
-    "broken_rule",
-    "generations",
-    "iceberg_fault",
-    "is_mapped",
-    "is_on",
-    "named_in_rule",
-    "needed_by",
-    "removed_rows",
-    "still_used",
-]
-
 CONSTRAINT: Final = "delta.constraints."
 GENERATED: Final = "delta.generationExpression"
 _INVARIANT: Final = "delta.invariants"

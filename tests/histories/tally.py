@@ -17,8 +17,6 @@ from reference_impl.model.features import WRITTEN, active, supported
 from reference_impl.types.model import DataType, children
 from schemas.features import FEATURES
 
-__all__ = ["Counted", "Tally", "in_use", "missed", "report", "wanted"]
-
 Tally = Counter[str]
 
 _READ: Final = frozenset({"snapshot", "history", "changes", "latest_version"})

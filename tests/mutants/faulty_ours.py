@@ -37,8 +37,6 @@ from reference_impl.snapshot.history import History
 from reference_impl.snapshot.segment import Listing
 from reference_impl.types.model import STRING
 
-__all__ = ["FAULTS", "FaultyOurs"]
-
 Patch = Callable[[ExitStack], None]
 FAULTS: dict[str, Patch] = {}
 """Each fault by its name: enters the patches that make it."""

@@ -25,8 +25,6 @@ from conformance.adapter import Answer, Refused, Request, Write
 from reference_impl import Table
 from reference_impl.storage import LocalStorage
 
-__all__ = ["FREEDOMS", "Freedom"]
-
 Actions: TypeAlias = list[dict[str, Any]]
 Change: TypeAlias = Callable[[Actions, Path], Actions]
 """Gives the actions that are committed in place of some; gets the root of the table, too."""

@@ -36,8 +36,6 @@ from conformance.adapter import Answer, Ok, Request, Write
 from generators.materialise.data.deletion_vectors import z85_encode
 from reference_impl.deletion_vectors.z85 import decode_z85
 
-__all__ = ["FREEDOMS_OF_FILES"]
-
 _DATA: Final = (
     "data-files/write-append-types/write",
     "data-files/write-nested/write",

@@ -23,8 +23,6 @@ from conformance.adapters.spark.writing import SparkWriter
 from conformance.adapters.sql.refusals import Refusals, Rule
 from generators.golden.spark.session import open_session
 
-__all__ = ["adapter_of", "create"]
-
 _FEATURES: Final = frozenset(
     {
         "columnMapping",

@@ -20,8 +20,6 @@ from conformance.adapter import Changes, DomainMetadata, Files, History, Scan, S
 from conformance.adapters.sql.text import SPARK, render
 from generators.file_fields import FILE_FIELDS
 
-__all__ = ["SparkReader"]
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -23,8 +23,6 @@ from conformance.adapters.sql.refusals import NotOfferedError
 from conformance.adapters.sql.text import SIDES, SPARK, render
 from conformance.golden.partition_filter import in_partition
 
-__all__ = ["SparkWriter"]
-
 _VIEW: Final = "delta_tck_rows"
 _Arguments = Mapping[str, Any]
 

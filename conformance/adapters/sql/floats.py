@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-__all__ = ["IEEE", "TOTAL_ORDER", "FloatOrder", "Number", "flipped", "number_of"]
-
 Number: TypeAlias = Literal["zero", "nan", "other"]
 FloatOrder: TypeAlias = Mapping[tuple[str, Number], str]
 """SQL templates by sign and by the number on the right, where a plain comparison will not do.

@@ -13,8 +13,6 @@ from collections.abc import Mapping
 import pyarrow as pa
 from pyarrow import types
 
-__all__ = ["labelled"]
-
 
 def labelled(table: pa.Table, declared: Mapping[str, pa.DataType]) -> pa.Table:
     """Relabel text as binary and instants as zone-less times where they are so declared.

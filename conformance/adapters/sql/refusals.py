@@ -14,8 +14,6 @@ from typing import Any
 
 from conformance.adapter import Answer, Kind, Ok, Refused, Stage
 
-__all__ = ["NotOfferedError", "Refusals", "Rule"]
-
 _MAX_MESSAGE = 2_000
 
 

@@ -14,18 +14,6 @@ from typing import Any, Final
 
 from conformance.adapters.sql.floats import IEEE, TOTAL_ORDER, FloatOrder, flipped, number_of
 
-__all__ = [
-    "CLICKHOUSE",
-    "DATAFUSION",
-    "DUCKDB",
-    "SIDES",
-    "SPARK",
-    "Dialect",
-    "FilterError",
-    "query",
-    "render",
-]
-
 _COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>"})
 
 

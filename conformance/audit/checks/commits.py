@@ -27,8 +27,6 @@ from conformance.audit.screens import doubled_paths, nothing, of_changes, with_b
 from conformance.audit.subjects import Step
 from reference_impl.limits import budget
 
-__all__ = ["COMMIT_CHECKS", "bare_path", "fault_finding", "line_findings", "schema_findings"]
-
 _EXPLAINED: Final = 100
 """Documents of one file whose violations are explained: to explain one takes a millisecond."""
 

@@ -18,8 +18,6 @@ from conformance.audit.read.state import file_key
 from conformance.audit.screens import broken_statistics
 from conformance.audit.subjects import Step, VersionView
 
-__all__ = ["DESCRIBED_CHECKS", "DESCRIBED_VERSION_CHECKS"]
-
 _BOUNDS: Final = ("minValues", "maxValues")
 _KINDS: Final = (*_BOUNDS, "nullCount")
 _TEXTS: Final = frozenset({"string", "binary", "date", "timestamp", "timestamp_ntz", "variant"})

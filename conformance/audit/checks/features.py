@@ -17,8 +17,6 @@ from conformance.audit.read.raw import parse_json
 from conformance.audit.read.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
 
-__all__ = ["FEATURE_CHECKS", "FEATURE_VERSION_CHECKS", "clustering_of"]
-
 _ENABLED: Final = "delta.enableTypeWidening"
 
 

@@ -16,8 +16,6 @@ from conformance.audit.read.raw import parse_json
 from conformance.audit.read.state import Body
 from conformance.audit.subjects import Step
 
-__all__ = ["HIGH_WATER_MARK_CHECKS", "fallen", "row_id_mark"]
-
 _ROW: Final = ("RT-037", "row ids")
 _COLUMN: Final = ("CM-022", "column ids")
 _VALUE: Final = "IDN-016"

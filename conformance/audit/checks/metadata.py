@@ -19,8 +19,6 @@ from conformance.audit.read.raw import parse_json
 from conformance.audit.subjects import Step
 from schemas.features import find
 
-__all__ = ["LISTED", "METADATA_CHECKS"]
-
 
 def first_version_is_whole(step: Step) -> Findings:
     """Report a version 0 without protocol or metaData."""

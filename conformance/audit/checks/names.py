@@ -15,8 +15,6 @@ from conformance.audit.grammar.log_files import LOG_DIR, LogFile, commit_name, n
 from conformance.audit.subjects import LogView, VersionView
 from reference_impl.limits import budget
 
-__all__ = ["LOG_CHECKS", "STRAY_CHECKS"]
-
 _UUID: Final = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _VERSION: Final = "[0-9]{20}"
 _WORD: Final = "(?i:checkpoints?|checkpt|chkpoint|chkpt|ckpt)"

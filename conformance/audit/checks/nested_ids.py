@@ -10,8 +10,6 @@ from conformance.audit.findings import Check, Findings, finding, ids
 from conformance.audit.read.raw import mapping_in
 from conformance.audit.subjects import Step
 
-__all__ = ["NESTED_ID_CHECKS"]
-
 _KEY: Final = "delta.columnMapping.nested.ids"
 _OLDER: Final = "parquet.field.nested.ids"
 _PARTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {

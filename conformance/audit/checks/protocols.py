@@ -8,8 +8,6 @@ from conformance.audit.findings import Check, Findings, finding, ids
 from conformance.audit.subjects import Step
 from schemas.features import find
 
-__all__ = ["PROTOCOL_CHECKS"]
-
 _WRITER: Final = 7
 _READER: Final = 3
 

@@ -14,15 +14,6 @@ from conformance.audit.read.raw import Line, parse_json
 from conformance.audit.read.state import Body, IdRange, State, file_key, row_count
 from conformance.audit.subjects import Step, VersionView
 
-__all__ = [
-    "ROW_TRACKING_CHECKS",
-    "ROW_TRACKING_VERSION_CHECKS",
-    "ended_ranges",
-    "highest_id",
-    "id_ranges",
-    "overlaps",
-]
-
 _DOMAIN: Final = "delta.rowTracking"
 _ENABLED: Final = "delta.enableRowTracking"
 _WRITER: Final = 7

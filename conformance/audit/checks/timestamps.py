@@ -8,8 +8,6 @@ from conformance.audit.findings import Check, Findings, finding
 from conformance.audit.read.layout import Layout
 from conformance.audit.subjects import Step
 
-__all__ = ["TIMESTAMP_CHECKS"]
-
 _PROPERTY: Final = "delta.enableInCommitTimestamps"
 _VERSION: Final = "delta.inCommitTimestampEnablementVersion"
 _TIMESTAMP: Final = "delta.inCommitTimestampEnablementTimestamp"

@@ -32,8 +32,6 @@ from conformance.audit.screens import (
 from conformance.audit.subjects import Step
 from conformance.audit.summaries.parsed import same_value
 
-__all__ = ["STEP_CHECKS", "SYSTEM_DOMAINS", "Balance", "balance_of", "unbalanced"]
-
 
 def _is_empty(body: Body) -> bool:
     """Return whether a logical file is known to have no rows left."""

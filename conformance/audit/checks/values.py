@@ -18,8 +18,6 @@ from conformance.audit.read.state import dv_id, file_key
 from conformance.audit.screens import broken_statistics, by_partition_values
 from conformance.audit.subjects import Step
 
-__all__ = ["ADD_CHECKS", "VALUELESS", "VALUE_CHECKS", "statistics_of"]
-
 VALUELESS: Final = ("WCON-002", "ADD-005")
 """What a live file without a value for a partition column breaks."""
 

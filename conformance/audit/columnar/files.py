@@ -17,8 +17,6 @@ import pyarrow.compute as pc
 from conformance.audit.columnar.keys import Body, Codes, Key, Store
 from conformance.audit.columnar.rows import Mask
 
-__all__ = ["Files", "Ids", "Seen", "Vectors", "resized", "unlike"]
-
 _AT_ONCE: Final = 4096
 """Actions that are read again at a time."""
 

@@ -36,8 +36,6 @@ from conformance.audit.columnar.rows import (
 from conformance.audit.grammar.uris import UNESCAPED, lenient_path
 from reference_impl import untrusted
 
-__all__ = ["FEW", "JsonRows"]
-
 FEW: Final = 1
 """File actions of one file that are worth columns. What is odd is read again for each summary of a
 version that has it: those of small commits cost the product of commits and checkpoints."""

@@ -18,8 +18,6 @@ import pyarrow.compute as pc
 from conformance.audit.columnar.rows import VECTOR, Mask, Rows, key_text, text_key
 from conformance.audit.grammar.uris import lenient_path
 
-__all__ = ["CARDINALITY", "Body", "Codes", "Key", "Store", "dv_id", "file_key", "vector_id"]
-
 Body: TypeAlias = dict[str, Any]
 Key: TypeAlias = tuple[str, str | None]
 """A logical file: decoded path and the unique id of its deletion vector."""

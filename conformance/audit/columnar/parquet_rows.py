@@ -30,8 +30,6 @@ from conformance.audit.columnar.rows import (
 )
 from conformance.audit.grammar.uris import UNESCAPED, lenient_path
 
-__all__ = ["file_rows"]
-
 _TEXTS: Final = pa.map_(pa.string(), pa.string())
 _ACTIONS: Final = (("add", ADD), ("remove", REMOVE))
 _KNOWN: Final[Mapping[str, pa.DataType]] = {

@@ -17,8 +17,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["ADD", "COLUMNS", "FLAGS", "REMOVE", "Mask", "Rows", "Source", "key_text", "text_key"]
-
 Mask = npt.NDArray[np.bool_]
 """One truth value for each row."""
 

@@ -6,17 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-__all__ = [
-    "LAST_CHECKPOINT",
-    "LOG_DIR",
-    "SIDECAR_DIR",
-    "FileKind",
-    "LogFile",
-    "checksum_name",
-    "commit_name",
-    "name_of",
-]
-
 LOG_DIR: Final = "_delta_log"
 SIDECAR_DIR: Final = f"{LOG_DIR}/_sidecars"
 LAST_CHECKPOINT: Final = "_last_checkpoint"

@@ -13,8 +13,6 @@ from typing import Final
 
 from conformance.audit.grammar.types import BITS, decimal_of
 
-__all__ = ["TEXT_REQUIREMENTS", "fault_of"]
-
 TEXT_REQUIREMENTS: Final[Mapping[str, str]] = {
     "date": "PART-005",
     "timestamp": "PART-006",

@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["DAY", "retention"]
-
 DAY: Final = 24 * 60 * 60 * 1000
 """A day in ms."""
 

@@ -18,8 +18,6 @@ import pyarrow as pa
 
 from reference_impl.limits import budget, exceeded
 
-__all__ = ["MAGIC", "Rows", "VectorFault", "decode_rows"]
-
 MAGIC: Final = 1681511377
 """First four bytes, little endian, of the format that the protocol defines."""
 

@@ -9,8 +9,6 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["BITS", "PRIMITIVES", "decimal_of", "is_primitive", "widens"]
-
 BITS: Final[Mapping[str, int]] = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 """Width of each type of whole numbers."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["UNESCAPED", "decode_path", "is_absolute", "lenient_path", "unescaped"]
-
 UNESCAPED: Final = r'[\x00-\x20<>"{}|\\^`\x7f#?\[\]]|[^\x00-\x7f]'
 """Pattern of a character that the path of a URI has to escape (RFC 2396, sections 2.4.3 and 4)."""
 

@@ -19,8 +19,6 @@ from conformance.audit.grammar.z85 import decode_z85
 from reference_impl.limits import budget, exceeded
 from reference_impl.storage import Storage
 
-__all__ = ["VECTOR_REQUIREMENTS", "load_vector", "vector_path"]
-
 VECTOR_REQUIREMENTS: Final = (
     "DVD-003", "DVDESC-001", "DVDESC-002", "DVDESC-004", "DVDESC-005", "DVDESC-006", "DVDESC-007",
     "DVDESC-008", "DVDESC-009", "DVDESC-010", "DVDESC-011", "DVFMT-002", "DVFMT-003", "DVFMT-004",

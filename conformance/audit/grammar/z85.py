@@ -6,8 +6,6 @@ from typing import Final
 
 import numpy as np
 
-__all__ = ["decode_z85"]
-
 _ALPHABET: Final = (
     b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 )

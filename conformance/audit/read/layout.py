@@ -13,8 +13,6 @@ from conformance.audit.read.raw import parse_json
 from conformance.audit.read.state import Body
 from schemas.features import FEATURES, find
 
-__all__ = ["MAX_COLUMN_ID", "Column", "Layout", "layout_of", "supported_features"]
-
 MAX_COLUMN_ID: Final = "delta.columnMapping.maxColumnId"
 """The table property that holds the highest id of a column."""
 

@@ -31,19 +31,6 @@ from conformance.audit.read.raw import (
 from reference_impl.errors import DeltaError, PlaceRefused
 from reference_impl.storage import Entry, Storage
 
-__all__ = [
-    "AuditError",
-    "Checkpoint",
-    "Commit",
-    "Listing",
-    "Log",
-    "list_log",
-    "open_log",
-    "read_log",
-    "sidecar_path",
-]
-
-
 _NOT_SIDECAR_DIRS: Final = (
     *(f"{LOG_DIR}/{name}" for name in ("", "sidecars/", "_sidecar/", "sidecar/")),
     *("", "_sidecars/"),

@@ -28,23 +28,6 @@ from reference_impl.log.checkpoints.bounds import bounded, refuse_bomb
 from reference_impl.parquet.bounds import open_parquet
 from reference_impl.storage import Storage
 
-__all__ = [
-    "ACTIONS",
-    "Document",
-    "Fault",
-    "Line",
-    "Lines",
-    "batch_lines",
-    "is_list",
-    "json_lines",
-    "mapping_in",
-    "parquet_parts",
-    "parse_json",
-    "read_document",
-    "read_lines",
-    "read_parquet_rows",
-]
-
 ACTIONS: Final = (
     "add",
     "remove",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Malformed", "NoColumn", "Uncertain", "Unfinished"]
-
 
 class Uncertain(Exception):  # noqa: N818  it is no fault of the table
     """What an expression means, or gives for these rows, is not certain."""

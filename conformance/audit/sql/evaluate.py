@@ -21,8 +21,6 @@ from conformance.audit.sql.text import absent, name_of, tree_of, used
 from conformance.audit.sql.values import Value, as_type, common, equal, nothing, number
 from reference_impl.limits import budget, exceeded
 
-__all__ = ["Expression", "same_as"]
-
 _Args: TypeAlias = list[Value]
 _ASCII: Final = "letters beyond ASCII differ between versions"
 

@@ -15,8 +15,6 @@ from sqlglot.errors import SqlglotError
 
 from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain, Unfinished
 
-__all__ = ["absent", "name_of", "tree_of", "used"]
-
 _LONGEST: Final = 100_000
 """Characters of an expression."""
 

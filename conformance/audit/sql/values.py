@@ -19,8 +19,6 @@ import pyarrow.types as at
 from conformance.audit.grammar.types import decimal_of
 from conformance.audit.sql.errors import Uncertain
 
-__all__ = ["Value", "arrow_of", "as_type", "common", "equal", "nothing"]
-
 Value: TypeAlias = Any
 """An array of Arrow, or a scalar."""
 

@@ -33,8 +33,6 @@ from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
 from reference_impl.parquet.bounds import open_parquet
 from reference_impl.storage import Storage
 
-__all__ = ["Moved", "moved_by", "unlike_changes"]
-
 _FILES: Final = 50
 """File actions of a commit up to which its rows are compared."""
 

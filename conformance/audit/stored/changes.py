@@ -24,8 +24,6 @@ from reference_impl.limits import out_of_memory
 from reference_impl.parquet.bounds import open_parquet
 from reference_impl.storage import Storage
 
-__all__ = ["CHANGE_FILE_CHECKS", "ChangeView"]
-
 _NAME: Final = "_change_type"
 _KINDS: Final = frozenset({"insert", "update_preimage", "update_postimage", "delete"})
 

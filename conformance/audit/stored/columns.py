@@ -11,8 +11,6 @@ from reference_impl.errors import DataFileTooLarge
 from reference_impl.limits import budget, exceeded
 from reference_impl.parquet.bounds import Bounded
 
-__all__ = ["read_columns"]
-
 _ROWS: Final = 65_536
 """Rows at a time: a footer may claim any number, and room for them is made before they come."""
 

@@ -16,8 +16,6 @@ import pyarrow.types as at
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import is_list
 
-__all__ = ["not_shredded", "of_iceberg"]
-
 _KEYS: Final = ("delta.columnMapping.nested.ids", "parquet.field.nested.ids")
 _FIELD_ID: Final = b"PARQUET:field_id"
 

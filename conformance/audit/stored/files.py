@@ -49,8 +49,6 @@ from reference_impl.limits import budget, out_of_memory
 from reference_impl.parquet.bounds import open_parquet
 from reference_impl.storage import Storage
 
-__all__ = ["FILE_CHECKS", "REMOVED_FILE_CHECKS"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Version:

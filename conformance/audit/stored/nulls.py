@@ -9,8 +9,6 @@ import pyarrow.types as at
 
 from conformance.audit.stored.places import SchemaPlace
 
-__all__ = ["forbidden_nulls", "inner_values"]
-
 
 def forbidden_nulls(column: SchemaPlace, values: pa.ChunkedArray) -> Iterator[tuple[str, str]]:
     """Yield requirement and message for nulls in a column or inside of it.

@@ -12,8 +12,6 @@ import pyarrow.types as at
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import is_list, mapping_in
 
-__all__ = ["SchemaPlace", "field_id", "places_of"]
-
 _ID: Final = "delta.columnMapping.id"
 _NAME: Final = "delta.columnMapping.physicalName"
 _CHANGES: Final = "delta.typeChanges"

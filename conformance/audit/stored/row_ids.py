@@ -22,8 +22,6 @@ from conformance.audit.subjects import VersionView
 from reference_impl.errors import DeltaError
 from reference_impl.parquet.bounds import open_parquet
 
-__all__ = ["ROW_ID_CHECKS", "RowIds"]
-
 _IDS: Final = "delta.rowTracking.materializedRowIdColumnName"
 _VERSIONS: Final = "delta.rowTracking.materializedRowCommitVersionColumnName"
 _COLUMNS: Final = ((_IDS, "RT-050", "row ids"), (_VERSIONS, "RT-052", "commit versions"))

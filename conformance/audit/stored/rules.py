@@ -28,8 +28,6 @@ from reference_impl.errors import LimitExceeded
 if TYPE_CHECKING:
     from conformance.audit.sql.evaluate import Expression
 
-__all__ = ["Rules"]
-
 _CONSTRAINT: Final = "delta.constraints."
 _INVARIANT: Final = "delta.invariants"
 _GENERATION: Final = "delta.generationExpression"

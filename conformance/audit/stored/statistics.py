@@ -17,8 +17,6 @@ from conformance.audit.grammar.roaring import Rows
 from conformance.audit.grammar.types import decimal_of
 from conformance.audit.stored.places import SchemaPlace
 
-__all__ = ["Judged", "describes", "plain", "wrong_statistics"]
-
 _ORDERED: Final = frozenset(
     {
         "byte", "short", "integer", "long", "float", "double", "date", "boolean", "string",

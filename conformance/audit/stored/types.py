@@ -17,8 +17,6 @@ from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import is_list
 from conformance.audit.stored.places import SchemaPlace
 
-__all__ = ["Unfit", "type_name", "unfit"]
-
 Unfit: TypeAlias = tuple[str, str, Severity | None]
 """Requirement, message, and a severity where it is not the registry's."""
 

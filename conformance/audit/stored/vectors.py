@@ -16,13 +16,6 @@ from conformance.audit.subjects import VersionView
 from reference_impl.errors import DeltaError
 from reference_impl.storage import Storage
 
-__all__ = [
-    "VECTOR_HISTORY_CHECKS",
-    "VECTOR_VERSION_CHECKS",
-    "shared_vectors",
-    "stored_vectors",
-]
-
 _DELETES: Final = frozenset({"DELETE", "UPDATE", "MERGE"})
 """Operations, by the names that engines give them, which take rows out of files."""
 

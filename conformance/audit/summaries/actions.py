@@ -18,8 +18,6 @@ from conformance.audit.summaries.parsed import (
     wrong_statistics,
 )
 
-__all__ = ["add_differences", "comparable", "file_differences", "known"]
-
 _KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "protocol": ("minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures"),
     "metaData": (

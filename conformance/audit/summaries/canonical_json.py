@@ -17,8 +17,6 @@ from urllib.parse import quote
 
 from reference_impl.limits import budget, exceeded
 
-__all__ = ["broken_rules", "canonical_form", "digest"]
-
 _UNRESERVED: Final = "-._~"
 
 _SHARE: Final = 4

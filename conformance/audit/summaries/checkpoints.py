@@ -30,8 +30,6 @@ from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences, file_differences, known
 from reference_impl.errors import DeltaError
 
-__all__ = ["CONTENT_CHECKS", "READING_CHECKS", "CheckpointView", "LeftOut", "repeated"]
-
 _AT_ONCE: Final = 4096
 """Actions of the log that are read again at a time."""
 

@@ -19,8 +19,6 @@ from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences, known
 
-__all__ = ["CHECKSUM_CHECKS", "ChecksumView", "Measure", "measure"]
-
 _BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2**31 - 1)
 """First deleted-record count of each bin of the deleted record counts histogram."""
 

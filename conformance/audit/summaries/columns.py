@@ -23,8 +23,6 @@ from reference_impl.errors import DeltaError
 from reference_impl.parquet.bounds import open_parquet
 from reference_impl.storage import Storage
 
-__all__ = ["COLUMN_CHECKS"]
-
 _PARQUET: Final = b"PAR1"
 _NO_PARQUET: Final = {"classic_checkpoint": "CKC-026", "multipart_checkpoint": "CKPT-N-002"}
 """What a checkpoint that is not Parquet breaks, by its kind."""

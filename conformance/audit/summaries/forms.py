@@ -19,8 +19,6 @@ from conformance.audit.summaries.actions import comparable, file_differences
 from conformance.audit.summaries.checkpoints import CheckpointView, repeated
 from generators.materialise.data.spark_hash import murmur3_text, positive_modulo
 
-__all__ = ["FORM_CHECKS", "PART_CHECKS", "SPEC_CHECKS"]
-
 _LISTS: Final = (
     ("readerFeatures", "minReaderVersion", 3, "CKSCH-008"),
     ("writerFeatures", "minWriterVersion", 7, "CKSCH-009"),

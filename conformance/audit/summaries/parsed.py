@@ -15,8 +15,6 @@ from typing import Any, Final
 from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Layout
 
-__all__ = ["misnamed", "same_value", "wrong_partition_values", "wrong_statistics"]
-
 _KINDS: Final = ("minValues", "maxValues", "nullCount")
 _GLOBAL: Final = ("numRecords", "tightBounds")
 

@@ -21,8 +21,6 @@ from conformance.base.terminal import shortened
 from conformance.judging.compare.families import is_list, is_variant, storage_of
 from conformance.judging.compare.variant import NAN, VariantError, variant_value
 
-__all__ = ["canonical_values", "render"]
-
 _PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _MICROS: Final = 1_000_000
 _DAY_MS: Final = 86_400_000

@@ -14,8 +14,6 @@ from typing import Any, Final
 from conformance.base.terminal import shortened
 from conformance.judging.compare.rows import Difference
 
-__all__ = ["compare_document", "compare_files", "compare_history", "compare_snapshot"]
-
 _MISSING: Final = object()
 _SHOWN: Final = 5
 _FILE_SCHEME: Final = re.compile(r"\Afile:/+")

@@ -13,8 +13,6 @@ from typing import Final
 import pyarrow as pa
 from pyarrow import types
 
-__all__ = ["family_of", "storage_of"]
-
 _LEAVES = (
     (types.is_boolean, "boolean"),
     (types.is_integer, "integer"),

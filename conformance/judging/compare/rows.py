@@ -16,8 +16,6 @@ import pyarrow as pa
 from conformance.judging.compare.canonical import canonical_values, render
 from conformance.judging.compare.families import family_of
 
-__all__ = ["Difference", "compare_rows", "moved_rows"]
-
 _SHOWN: Final = 5
 _PAIRED: Final = 50
 

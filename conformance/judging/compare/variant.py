@@ -13,8 +13,6 @@ from decimal import Context, Decimal
 from itertools import pairwise
 from typing import Any, Final
 
-__all__ = ["VariantError", "variant_value"]
-
 NAN: Final = ("floating", "NaN")
 _EXACT: Final = Context(prec=64)
 _MAX_DEPTH: Final = 128

@@ -22,8 +22,6 @@ from conformance.audit.read.raw import Lines, read_lines
 from conformance.base.untrusted import MIB, DocumentError, lines_of, parse_json
 from reference_impl.storage import LocalStorage
 
-__all__ = ["Seen", "below", "committed", "copied", "row_of_file", "written_over"]
-
 _VECTOR: Final = ".bin"
 """Ending of the files that hold deletion vectors."""
 

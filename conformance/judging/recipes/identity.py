@@ -19,8 +19,6 @@ from generators.oracle.delta_schema import Struct, from_json
 from generators.oracle.literals import decode, encode
 from reference_impl import Snapshot, Table, read_table
 
-__all__ = ["numbered", "without_identities"]
-
 _PREFIX: Final = "delta.identity."
 
 

@@ -48,8 +48,6 @@ from generators.oracle.delta_schema import from_json
 from reference_impl import DeltaError, Table
 from reference_impl.storage import LocalStorage
 
-__all__ = ["replay_recipe"]
-
 _PLAIN: Final = frozenset({ROWS_WRITTEN, "CDC-012", "RT-029", "RT-047"})
 """What says that rows, changes or ids are wrong, and not what the step was about."""
 

@@ -15,8 +15,6 @@ from conformance.golden.cases import Spec
 from generators.oracle.operations import OPERATIONS
 from schemas.features import FEATURES, find
 
-__all__ = ["capabilities_of", "features_asked", "unclaimed_operations"]
-
 _BY_SCHEMA: Final[Mapping[str, str]] = {
     **{f'"{of}"': feature.name for feature in FEATURES.values() for of in feature.types},
     '"delta.generationExpression"': "generatedColumns",

@@ -33,8 +33,6 @@ from generators.oracle.operations import OPERATIONS, Create, Operation, replay
 from generators.steps import input_rows
 from reference_impl import DeltaError, Table
 
-__all__ = ["AdapterFaultError", "Replay", "Run", "taken"]
-
 Run: TypeAlias = Callable[[Request], tuple[Answer | None, BaseException | None]]
 """Asks an adapter: an answer, or the fault that it ended in."""
 

@@ -23,8 +23,6 @@ from reference_impl import Snapshot, Table
 from reference_impl.model.features import supported
 from schemas.features import find
 
-__all__ = ["described"]
-
 _REQUESTS: Final = ("delta.feature.", "delta.minReaderVersion", "delta.minWriterVersion")
 """Beginnings of properties that ask for a protocol and are not stored."""
 

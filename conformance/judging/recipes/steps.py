@@ -14,8 +14,6 @@ from generators import steps
 from generators.oracle.delta_schema import Struct
 from generators.oracle.operations import OPERATIONS, Operation
 
-__all__ = ["arguments_of", "operation_of"]
-
 
 def arguments_of(step: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a step that an adapter sees."""

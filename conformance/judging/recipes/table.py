@@ -32,20 +32,6 @@ from reference_impl import DeltaError, Snapshot, Table, read_table
 from reference_impl.errors import NotFoundError
 from reference_impl.scan import scan
 
-__all__ = [
-    "AUDITED",
-    "UNREADABLE",
-    "advised",
-    "advises",
-    "asked_for",
-    "audited",
-    "cleared",
-    "latest_version",
-    "left_behind",
-    "travelled",
-    "wrong_rows",
-]
-
 AUDITED: Final = "the audit finds"
 """How the message of a verdict begins that the audit took."""
 

@@ -17,8 +17,6 @@ from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Line
 from conformance.judging.recipes.files import below
 
-__all__ = ["Fault", "misdated", "misdated_sidecars"]
-
 Fault: TypeAlias = tuple[str, str]
 """A requirement, and how it is broken."""
 

@@ -27,8 +27,6 @@ from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.model.features import active
 from reference_impl.scan import scan
 
-__all__ = ["Traces", "misdeclared"]
-
 _ID, _CHANGED = "_row_id", "_row_commit_version"
 _KIND: Final = "_change_type"
 _PLAIN: Final[Mapping[str, str]] = {"update_preimage": "delete", "update_postimage": "insert"}

@@ -36,17 +36,6 @@ from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
 
-__all__ = [
-    "BucketResult",
-    "FileBatch",
-    "Latest",
-    "Options",
-    "audit_bucket",
-    "audit_files",
-    "audit_whole",
-    "latest_of",
-]
-
 _ADD: Final = (
     "path", "partitionValues", "size", "modificationTime", "dataChange", "stats", "tags",
     "deletionVector", "baseRowId", "defaultRowCommitVersion", "clusteringProvider",

@@ -33,8 +33,6 @@ from reference_impl.errors import DeltaError
 from reference_impl.limits import Limits
 from reference_impl.places import OUTSIDE, SAME_STORE
 
-__all__ = ["run_audit_job"]
-
 _LARGE: Final = 1_000_000
 """File actions from which on a table is audited in buckets; whole, they take a gigabyte."""
 

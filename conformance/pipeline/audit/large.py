@@ -43,8 +43,6 @@ from reference_impl.limits import within_limits
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["in_parts", "on_spark"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Unit:

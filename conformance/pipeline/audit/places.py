@@ -13,8 +13,6 @@ from conformance.base.untrusted import DocumentError, read_text
 from reference_impl.log.names import LOG_DIR
 from reference_impl.storage import open_storage
 
-__all__ = ["tables_of"]
-
 _PATTERN: Final = frozenset("*?[")
 
 

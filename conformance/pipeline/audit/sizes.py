@@ -15,8 +15,6 @@ from conformance.audit.read.log import Listing
 from reference_impl.errors import DeltaError
 from reference_impl.storage import Storage
 
-__all__ = ["Size", "buckets_for", "size_of"]
-
 _ROWS: Final = 500_000
 """File actions of one bucket, about: they take a gigabyte for each million."""
 

@@ -32,18 +32,6 @@ from conformance.audit.read.raw import (
 )
 from reference_impl.storage import Storage
 
-__all__ = [
-    "OtherActions",
-    "Piece",
-    "bucket_of",
-    "checkpoint_maker",
-    "packed",
-    "pieces",
-    "put_together",
-    "read_file",
-    "unpacked",
-]
-
 _STREAM: Final = b"\xff\xff\xff\xff"
 """How a stream of Arrow begins, and no line that was read as JSON does."""
 

@@ -18,8 +18,6 @@ from conformance.pipeline.audit.sizes import Size
 from conformance.pipeline.store import StoredTable
 from conformance.requirements.registry import load_registry
 
-__all__ = ["AuditStore", "TableAudit"]
-
 _PLAN: Final = pa.schema(
     {
         "run": pa.string(),

@@ -19,8 +19,6 @@ from conformance.pipeline.spread import Run
 from reference_impl.errors import DeltaError
 from reference_impl.limits import Limits
 
-__all__ = ["audit_unit", "outcomes_of", "size_unit", "sizes_of"]
-
 _SIZE = "conformance.pipeline.audit.table:size_unit"
 _AUDIT = "conformance.pipeline.audit.table:audit_unit"
 

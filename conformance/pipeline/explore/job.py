@@ -31,8 +31,6 @@ from conformance.workers.resolve import resolve
 from generators.histories.groups import GROUPS, Kind
 from generators.materialise.layouts import LAYOUTS
 
-__all__ = ["Job", "run_explore_job"]
-
 _WORK: Final = "conformance.pipeline.explore.unit:explore_unit"
 _WAVE: Final = 32
 """Units of a wave for each slot: some minutes of work, which a killed driver loses at most."""

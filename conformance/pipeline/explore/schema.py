@@ -6,8 +6,6 @@ from typing import Final
 
 import pyarrow as pa
 
-__all__ = ["TABLES"]
-
 _JOB: Final = [
     ("job_id", pa.string()),
     ("unit", pa.int64()),

@@ -36,8 +36,6 @@ from conformance.workers.resolve import Limits, alarm_of, described, resolve
 from generators.histories.groups import GROUPS, Drawn, Kind
 from generators.oracle.operations import History
 
-__all__ = ["COUNTS", "defect_of", "explore_unit", "unpack"]
-
 COUNTS: Final[dict[Kind, int]] = {"read": 4, "write": 1}
 """Histories that a unit draws; one to be read is laid out in every layout."""
 

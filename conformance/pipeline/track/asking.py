@@ -13,8 +13,6 @@ from conformance.pipeline.session import SparkOptions, spark_session
 from conformance.pipeline.track.schema import TABLES
 from conformance.pipeline.track.store import Store
 
-__all__ = ["Ask", "here", "on_spark"]
-
 Ask: TypeAlias = Callable[..., pa.Table]
 """Runs a question over the views; keywords give further views as Arrow tables."""
 

@@ -13,8 +13,6 @@ from typing import Any, Final
 from conformance.base.terminal import printable, shortened
 from conformance.report.page import STYLE
 
-__all__ = ["FORMS", "Answer"]
-
 Answer = Mapping[str, Sequence[Mapping[str, Any]]]
 """Title of each table of an answer, and its rows; all rows of a table have the same columns."""
 

@@ -26,8 +26,6 @@ from conformance.requirements.clauses import read_protocol
 from conformance.requirements.drift import find_drift
 from conformance.requirements.registry import REVISIONS, load_registry
 
-__all__ = ["run_track_job"]
-
 _Answering: TypeAlias = Callable[[Ask, argparse.Namespace], tuple[Answer, int]]
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["FLAKY", "RELEASES", "RUNS", "TOUCHED"]
-
 RUNS: Final = """
 SELECT run_id, implementation, engine_version, revision, label, kit_version, records, selected,
        judged, status

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["release_key"]
-
 _PART: Final = re.compile(r"[0-9]+|[a-z]+")
 _BEFORE: Final = frozenset(
     {"a", "alpha", "b", "beta", "c", "dev", "m", "nightly", "pre", "preview", "rc", "snapshot"}

@@ -10,8 +10,6 @@ from typing import Final
 
 import pyarrow as pa
 
-__all__ = ["FINDINGS", "RESULTS", "RUNS", "TABLES"]
-
 _TEXTS: Final = pa.list_(pa.string())
 
 RUNS: Final = pa.schema(

@@ -18,8 +18,6 @@ from conformance.base.faults import SelectionError
 from conformance.pipeline.track.asking import Ask
 from conformance.report.results import Results
 
-__all__ = ["Side", "side_of"]
-
 _SHORTEST: Final = 4
 _COLUMNS: Final = "r.run_id, r.case_id, r.outcome, r.hazard, r.seen, r.message"
 

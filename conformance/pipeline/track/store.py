@@ -23,8 +23,6 @@ from conformance.pipeline.track.schema import TABLES
 from conformance.replay.shrink import way_words
 from conformance.report.results import Results, read_results
 
-__all__ = ["Store", "run_id_of"]
-
 _ORDER: Final = ("results", "findings", "runs")
 """The run's own row comes last: without it, nothing else of the run counts."""
 

@@ -20,8 +20,6 @@ import pyarrow.parquet as pq
 
 from generators.spec_files import spec_files
 
-__all__ = ["differences", "digest", "logical_content", "question_digest"]
-
 _SIZES = frozenset({"size", "sizeInBytes", "tableSizeBytes", "totalBytes", "sidecarSizeInBytes"})
 _OBSERVED = frozenset({"cross_checked", "tool_versions"})
 _HINT_CHECKSUM = re.compile(r'"checksum"\s*:\s*"[0-9a-f]{32}"')

@@ -33,16 +33,6 @@ from generators.placeholders import found_in
 from generators.spec_files import spec_folder
 from schemas.features import FEATURES
 
-__all__ = [
-    "REVISIONS",
-    "Accepted",
-    "CaseError",
-    "CaseInfo",
-    "CaseWriter",
-    "Refusal",
-    "document_text",
-]
-
 REVISIONS: Final = ("2021", "2025", "upstream")
 """The protocol revisions, oldest first."""
 

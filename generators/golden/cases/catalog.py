@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 
 from generators.golden.cases.case import REVISIONS, CaseError, CaseInfo, CaseWriter
 
-__all__ = ["Builder", "Chapter", "Definition"]
-
 Builder: TypeAlias = Callable[[CaseWriter], None]
 
 

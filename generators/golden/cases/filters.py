@@ -19,18 +19,6 @@ from generators.oracle.delta_schema import type_of
 from generators.oracle.filters import column, evaluate, node
 from generators.oracle.literals import literal
 
-__all__ = [
-    "Filter",
-    "all_of",
-    "any_of",
-    "compare",
-    "is_in",
-    "is_not_null",
-    "is_null",
-    "negate",
-    "starts_with",
-]
-
 Row: TypeAlias = Mapping[str, Any]
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["JUDGED_STEPS"]
-
 JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "append-only-tables/write-after-unlocking": {3: "APP-004"},
     "append-only-tables/write-append": {1: "WVER-001"},

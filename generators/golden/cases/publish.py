@@ -18,20 +18,6 @@ from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.materialise.log.state import dv_unique_id
 
-__all__ = [
-    "describe",
-    "earlier_spec",
-    "file_entries",
-    "files_spec",
-    "filtered",
-    "pin_times",
-    "projected",
-    "publish",
-    "read_spec",
-    "refuse_load",
-    "snapshot_spec",
-]
-
 
 def publish(
     case: CaseWriter,

@@ -49,8 +49,6 @@ from generators.oracle.operations import (
 )
 from generators.steps import recipe_step
 
-__all__ = ["PAIR", "Computed", "Recipe", "pairs"]
-
 PAIR: Final = Struct((Field("id", type_of("long")), Field("name", type_of("string"))))
 """The columns of tables whose recipes are about something else."""
 

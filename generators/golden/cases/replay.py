@@ -22,8 +22,6 @@ from generators.materialise.log.state import LogState
 from generators.oracle.delta_schema import Struct, arrow_schema, from_json
 from generators.spec_files import spec_files
 
-__all__ = ["replay_differences"]
-
 _READABLE = frozenset({"timestampNtz"})
 """Reader features that change nothing in a plain replay."""
 

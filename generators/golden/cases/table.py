@@ -36,21 +36,6 @@ from generators.oracle.delta_schema import (
     from_json,
 )
 
-__all__ = [
-    "EPOCH",
-    "MINUTE",
-    "PLAIN_PROTOCOL",
-    "DataFile",
-    "GoldenTable",
-    "add",
-    "domain",
-    "feature_protocol",
-    "instant",
-    "legacy_protocol",
-    "remove",
-    "txn",
-]
-
 EPOCH: Final = 1_700_000_000_000
 """Milliseconds since the epoch of version 0 of every golden table (2023-11-14T22:13:20Z)."""
 

@@ -23,8 +23,6 @@ from generators.materialise.data.arrow_rows import Row, arrow_table
 from generators.materialise.log.files import LOG_DIRECTORY
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
-__all__ = ["DEFINITIONS", "RustTable"]
-
 _PAIR = struct(field("id", "long"), field("name", "string"))
 
 

@@ -14,8 +14,6 @@ from generators.golden.cases.catalog import Definition
 from generators.golden.spark.session import tool_versions
 from generators.golden.spark.table import SparkTable
 
-__all__ = ["SparkCase", "Write"]
-
 Write: TypeAlias = Callable[[CaseWriter, SparkTable], None]
 
 _SINCE_2025: Final = REVISIONS[1:]

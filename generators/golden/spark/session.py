@@ -16,15 +16,6 @@ from typing import Any, Final
 from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
-__all__ = [
-    "JARS_VARIABLE",
-    "MASTER",
-    "open_session",
-    "spark_session",
-    "tool_versions",
-    "with_delta",
-]
-
 JARS_VARIABLE: Final = "DELTA_TCK_SPARK_JARS"
 """Environment variable with a folder of JARs to use in place of Maven Central."""
 

@@ -20,8 +20,6 @@ from generators.materialise.data.arrow_rows import Row, arrow_table
 from generators.materialise.log.state import LogState
 from generators.oracle.delta_schema import Struct
 
-__all__ = ["SparkTable"]
-
 _VERSION_DIGITS: Final = 20
 
 

@@ -24,8 +24,6 @@ from generators.oracle.delta_schema import (
     arrow_type,
 )
 
-__all__ = ["Row", "arrow_column", "arrow_table", "pairs_of"]
-
 Row: TypeAlias = Mapping[str, Any]
 
 

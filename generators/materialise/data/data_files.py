@@ -30,8 +30,6 @@ from generators.oracle.delta_schema import (
     arrow_field,
 )
 
-__all__ = ["ExtraColumn", "FileLayout", "write_data_file", "write_parquet"]
-
 Compression: TypeAlias = Literal["snappy", "zstd", "gzip", "lz4", "none"]
 
 

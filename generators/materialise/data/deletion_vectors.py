@@ -20,18 +20,6 @@ from pyroaring import BitMap
 
 from generators.materialise.data.paths import place
 
-__all__ = [
-    "MAGIC",
-    "StoredVector",
-    "decode_uuid_name",
-    "inline_descriptor",
-    "serialize_vector",
-    "serialize_vector_native",
-    "vector_file_name",
-    "write_vector_file",
-    "z85_encode",
-]
-
 MAGIC: Final = 1681511377
 """Little-endian magic of the portable format."""
 

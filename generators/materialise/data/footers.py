@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from generators.materialise.data.thrift import Record, decode_record, encode_record
 
-__all__ = ["chunks", "edit_footer"]
-
 _MAGIC: Final = b"PAR1"
 _TAIL: Final = 8
 """Bytes after the footer: its length, and the magic word."""

@@ -15,8 +15,6 @@ from typing import Final, Literal, TypeAlias
 from generators.materialise.data.footers import chunks, edit_footer
 from generators.materialise.data.thrift import Items, Record
 
-__all__ = ["ListLayout", "relabel_lists_and_maps"]
-
 ListLayout: TypeAlias = Literal["standard", "two-level", "bag", "array-in-list"]
 """How lists are laid out: ``list.element`` (standard), a repeated element (two-level),
 ``bag.array_element`` as Hive wrote, ``list.array`` as Avro's three-level form."""

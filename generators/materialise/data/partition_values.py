@@ -14,16 +14,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 from generators.oracle.delta_schema import DataType, Decimal, Field, Primitive
 
-__all__ = [
-    "NULL_DIRECTORY",
-    "TimestampStyle",
-    "hive_directory",
-    "number_text",
-    "serialize",
-    "single_precision",
-    "stored_value",
-]
-
 TimestampStyle: TypeAlias = Literal["iso", "plain"]
 """How a timestamp partition value is spelled: adjusted to UTC, or without a zone."""
 

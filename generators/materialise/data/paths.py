@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-__all__ = ["encode_path", "place"]
-
 _SAFE: Final = "/=-_.~!*'(),@&+$;"
 
 

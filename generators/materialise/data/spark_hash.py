@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["murmur3_text", "positive_modulo"]
-
 _MASK: Final = 0xFFFFFFFF
 
 

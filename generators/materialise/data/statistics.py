@@ -17,8 +17,6 @@ from typing import Any, Final
 from generators.materialise.data.arrow_rows import Row
 from generators.oracle.delta_schema import Decimal, Field, Primitive, Struct
 
-__all__ = ["STRING_PREFIX", "dump_statistics", "file_statistics", "under_vector"]
-
 STRING_PREFIX: Final = 32
 """Code points of a string that a bound keeps."""
 

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-__all__ = ["Items", "Record", "decode_record", "encode_record"]
-
 _TRUE: Final = 1
 _FALSE: Final = 2
 _BYTE: Final = 3

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-__all__ = ["Widths", "array_of", "dictionary", "object_of", "primitive", "short_string"]
-
 
 @dataclass(frozen=True, slots=True)
 class Widths:

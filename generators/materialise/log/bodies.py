@@ -10,8 +10,6 @@ from typing import Any
 
 from generators.oracle.delta_schema import Struct
 
-__all__ = ["commit_info", "domain", "metadata", "remove"]
-
 
 def commit_info(operation: str, time: int, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the ``commitInfo`` of an operation.

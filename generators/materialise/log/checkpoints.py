@@ -32,16 +32,6 @@ from generators.materialise.log.files import (
 from generators.materialise.log.state import LogState, dv_unique_id
 from generators.oracle.delta_schema import Decimal, Primitive, Struct, arrow_type, from_json
 
-__all__ = [
-    "CheckpointStyle",
-    "Written",
-    "checkpoint_schema",
-    "checkpoint_table",
-    "write_classic",
-    "write_multi_part",
-    "write_v2",
-]
-
 _WIDE: Final = DecimalContext(prec=76)
 """Room for 38 digits on either side of the point."""
 

@@ -12,25 +12,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-__all__ = [
-    "LOG_DIRECTORY",
-    "SIDECAR_DIRECTORY",
-    "Action",
-    "action_line",
-    "checksum_name",
-    "classic_checkpoint_name",
-    "commit_name",
-    "compaction_name",
-    "drop_commits",
-    "json_text",
-    "part_name",
-    "read_commit",
-    "set_modification_time",
-    "uuid_checkpoint_name",
-    "write_commit",
-    "write_compaction_lines",
-]
-
 Action: TypeAlias = Mapping[str, Any]
 """A wrapped action, as ``{"add": {...}}``."""
 

@@ -23,18 +23,6 @@ from generators.materialise.log.files import (
 )
 from generators.materialise.log.state import LogState
 
-__all__ = [
-    "DELETED_RECORD_BINS",
-    "FILE_SIZE_BINS",
-    "canonical_json",
-    "json_checksum",
-    "last_checkpoint_document",
-    "version_checksum_document",
-    "write_compaction",
-    "write_last_checkpoint",
-    "write_version_checksum",
-]
-
 FILE_SIZE_BINS: Final = (0, 8 * 1024, 1024**2, 32 * 1024**2, 128 * 1024**2, 1024**3)
 """Starts of the bins of our file size histograms, in bytes."""
 

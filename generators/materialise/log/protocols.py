@@ -12,8 +12,6 @@ from typing import Any
 from generators.oracle.delta_schema import Array, DataType, Map, Primitive, Struct
 from schemas.features import FEATURES
 
-__all__ = ["Protocol", "protocol_for"]
-
 
 @dataclass(frozen=True, slots=True)
 class Protocol:

@@ -12,8 +12,6 @@ from typing import Any, TypeAlias
 
 from generators.materialise.log.files import Action
 
-__all__ = ["FileKey", "LogState", "dv_unique_id", "file_key"]
-
 FileKey: TypeAlias = tuple[str, str | None]
 """A logical file: path as in the log, and unique id of its deletion vector."""
 

@@ -13,16 +13,6 @@ from generators.oracle.delta_schema import Struct, from_json
 from generators.oracle.model import Oracle
 from generators.oracle.operations.arguments import Argument, Context, Step
 
-__all__ = [
-    "OPERATIONS",
-    "Entry",
-    "NoRowChange",
-    "Operation",
-    "operation",
-    "said_by_recipe",
-    "unseen",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Operation:

@@ -13,8 +13,6 @@ from generators.oracle.filters import evaluate
 from generators.oracle.model import Oracle, Row
 from generators.oracle.operations.arguments import NODE, Argument, Context, Tree
 
-__all__ = ["CLAUSES", "MergeClause", "merge_plan"]
-
 
 @dataclass(frozen=True, slots=True)
 class MergeClause:

@@ -20,9 +20,6 @@ from generators.oracle.operations.entry import (
 )
 from generators.oracle.operations.merging import CLAUSES, MergeClause, merge_plan
 
-__all__ = ["Append", "Create", "Delete", "Merge", "Overwrite", "Replace", "Update"]
-
-
 _INPUT: Final = {"rows": args.ROWS, "columns": args.COLUMNS}
 _SELECTED: Final = {"filter": args.FILTER, "predicate": args.PREDICATE}
 

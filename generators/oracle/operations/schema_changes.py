@@ -14,18 +14,6 @@ from generators.oracle.model import Oracle
 from generators.oracle.operations import arguments as args
 from generators.oracle.operations.entry import NoRowChange, Operation, operation
 
-__all__ = [
-    "AddColumn",
-    "DropColumn",
-    "RenameColumn",
-    "ReorderColumns",
-    "SetComment",
-    "SetDefault",
-    "SetNullable",
-    "WidenColumn",
-    "widened_field",
-]
-
 DEFAULT_KEY: Final = "CURRENT_DEFAULT"
 
 _Type = TypeVar("_Type", bound=DataType)

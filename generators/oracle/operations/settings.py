@@ -10,17 +10,6 @@ from generators.oracle.model import Oracle
 from generators.oracle.operations import arguments as args
 from generators.oracle.operations.entry import Operation, operation, said_by_recipe, unseen
 
-__all__ = [
-    "Checkpoint",
-    "CheckpointKind",
-    "Compact",
-    "Restore",
-    "SetDomain",
-    "SetProperties",
-    "SetTransaction",
-    "UnsetProperties",
-]
-
 CheckpointKind: TypeAlias = Literal["classic", "multi-part", "v2-json", "v2-parquet", "v2-classic"]
 
 

@@ -16,8 +16,6 @@ from reference_impl.errors import DataFileTooLarge, LimitExceeded
 from reference_impl.limits import budget, exceeded
 from reference_impl.parquet.bounds import Bounded
 
-__all__ = ["BATCH_ROWS", "bounded", "refuse_bomb", "refuse_duplicate_columns"]
-
 BATCH_ROWS: Final = 65_536
 """Rows that are decoded at a time."""
 

@@ -21,8 +21,6 @@ from reference_impl.model.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQ
 from reference_impl.model.wire import LogPlace
 from reference_impl.types.text import refuse_bad_text
 
-__all__ = ["conform"]
-
 _FAMILIES: Final = (
     (pa.types.is_integer, "an integer"),
     (pa.types.is_boolean, "a boolean"),

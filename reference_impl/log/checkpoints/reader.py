@@ -52,8 +52,6 @@ from reference_impl.parquet.bounds import open_parquet
 from reference_impl.storage import Storage, is_failure
 from reference_impl.storage.threads import MAX_THREADS
 
-__all__ = ["Checkpoint", "CheckpointReader", "FileBatches"]
-
 _REQUIRED_FIELDS: Final = {
     "protocol": "minReaderVersion",
     "metaData": "id",

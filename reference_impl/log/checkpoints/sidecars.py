@@ -10,8 +10,6 @@ from reference_impl.errors import InvalidCheckpoint, PlaceRefused
 from reference_impl.log.names import SIDECAR_DIR
 from reference_impl.places import Locator, decode_path
 
-__all__ = ["sidecar_path"]
-
 
 def sidecar_path(locate: Locator, path: str) -> str:
     """Return the path below the table root of the sidecar that an action names.

@@ -44,19 +44,6 @@ from reference_impl.write.files.clustering import (
 from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.rows.rules import invariant_of
 
-__all__ = [
-    "Path",
-    "add_columns",
-    "change_type",
-    "cluster_by",
-    "drop_column",
-    "rename_column",
-    "reorder_columns",
-    "set_comment",
-    "set_default",
-    "set_nullable",
-]
-
 Path: TypeAlias = str | Sequence[str]
 """A column by name, or a field in it by the names that lead to it."""
 

@@ -25,8 +25,6 @@ from reference_impl.write.files.data_files import now
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.incoming import prepare
 
-__all__ = ["Definition", "check_definition", "create_table", "read_schema", "refuse_existing"]
-
 
 @dataclass(frozen=True, slots=True)
 class Definition:

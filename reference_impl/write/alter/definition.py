@@ -44,8 +44,6 @@ from reference_impl.write.rows.incoming import check_rules
 from reference_impl.write.rows.rules import rules_of
 from schemas.features import FEATURES
 
-__all__ = ["define", "undefine"]
-
 _KEPT: Final = frozenset({MODE_PROPERTY, MAX_ID_PROPERTY, ROW_ID_PROPERTY, COMMIT_VERSION_PROPERTY})
 """Properties that describe data files."""
 

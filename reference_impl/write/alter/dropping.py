@@ -50,8 +50,6 @@ from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.rows.changes import Changes
 from schemas.features import FEATURES, find
 
-__all__ = ["drop_feature"]
-
 _NESTED_IDS: Final = (NESTED_IDS_KEY, "parquet.field.nested.ids")
 
 

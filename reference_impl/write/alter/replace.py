@@ -25,8 +25,6 @@ from reference_impl.write.files.target import Target
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.incoming import prepare
 
-__all__ = ["replace_table"]
-
 _BLOCKS: Final = (("icebergCompatV1", "ICE1-011"), ("icebergCompatV2", "ICE2-019"))
 """Features under which partition columns keep their names, and the requirement that says so."""
 

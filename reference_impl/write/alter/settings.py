@@ -16,15 +16,6 @@ from reference_impl.write.commit.commit_file import require_text
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.protocols import CONSTRAINT_PREFIX
 
-__all__ = [
-    "add_constraint",
-    "drop_constraint",
-    "set_domain",
-    "set_properties",
-    "set_transaction",
-    "unset_properties",
-]
-
 _SYSTEM_PREFIX: Final = "delta."
 
 

@@ -14,8 +14,6 @@ from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.write.commit.transaction import Transaction, add_of
 from reference_impl.write.features.row_ids import ROW_TRACKING_SUSPENDED
 
-__all__ = ["ENABLED", "backfill", "name_materialised_columns"]
-
 ENABLED: Final = "delta.enableRowTracking"
 
 

@@ -28,8 +28,6 @@ from reference_impl.write.files.discarding import publishing, removing
 from reference_impl.write.files.murmur import hash_text
 from reference_impl.write.statistics import indexed_leaves
 
-__all__ = ["checkpoint_adds", "part_keys", "put_parquet", "write_v2"]
-
 _NAMES: Final = pa.list_(pa.field("element", pa.string()))
 _ROW_GROUP_ROWS: Final = 1 << 17
 _AS_JSON: Final = "delta.checkpoint.writeStatsAsJson"

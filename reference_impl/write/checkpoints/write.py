@@ -28,8 +28,6 @@ from reference_impl.write.files.data_files import now
 from reference_impl.write.files.discarding import removing
 from reference_impl.write.intervals import DELETED_FILE_RETENTION, duration
 
-__all__ = ["Style", "live_tombstones", "point_at", "style_of", "write_checkpoint"]
-
 _log: Final = logging.getLogger(__name__)
 
 _MOST_FILES: Final = 100_000

@@ -24,8 +24,6 @@ from reference_impl.model.wire import json_text
 from reference_impl.storage import Storage
 from reference_impl.untrusted import load_json
 
-__all__ = ["State", "Totals", "read_totals", "write_checksum"]
-
 _SIZE_BINS: Final = (0, *(1 << shift for shift in range(13, 38)))
 """Starts of the bins of file sizes in bytes: below 8 KiB, then powers of two up to 128 GiB."""
 

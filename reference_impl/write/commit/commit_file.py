@@ -15,8 +15,6 @@ from reference_impl.log.commits import parse_commit
 from reference_impl.log.names import LOG_DIR, commit_name
 from reference_impl.model.wire import LogPlace, json_text
 
-__all__ = ["encode_commit", "encode_text", "require_text"]
-
 
 def encode_text(value: Any, action: str) -> str:
     """Return a value as JSON.

@@ -29,8 +29,6 @@ from reference_impl.scan.skipping import may_match
 from reference_impl.snapshot.table_schema import TableSchema
 from reference_impl.write.features.row_ids import ROW_TRACKING_DOMAIN
 
-__all__ = ["ReadWriteSet", "check_conflict"]
-
 
 @dataclass(slots=True)
 class ReadWriteSet:

@@ -21,8 +21,6 @@ from reference_impl.write.commit.checksum import State, Totals, read_totals, wri
 from reference_impl.write.files.target import Target
 from reference_impl.write.properties import CHECKPOINT_INTERVAL, lenient
 
-__all__ = ["ENGINE", "Committed", "after_commit"]
-
 ENGINE: Final = "delta-tck-reference"
 """``commitInfo.engineInfo`` of our commits."""
 

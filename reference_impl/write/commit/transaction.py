@@ -49,8 +49,6 @@ from reference_impl.write.files.discarding import is_refusal, removing
 from reference_impl.write.files.target import Target
 from reference_impl.write.records import ensure_num_records
 
-__all__ = ["ICT", "Transaction", "add_of", "remove_of"]
-
 _ATTEMPTS: Final = 200
 _LONGEST_WAIT: Final = 0.25
 _STUCK: Final = 8

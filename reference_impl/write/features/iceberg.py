@@ -38,15 +38,6 @@ from reference_impl.types.schema import parse_type
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, Numbering, highest_id
 from reference_impl.write.records import num_records_of
 
-__all__ = [
-    "NESTED_IDS_KEY",
-    "VERSIONS",
-    "check_iceberg",
-    "files_to_rewrite",
-    "is_iceberg_compatible",
-    "number_nested",
-]
-
 NESTED_IDS_KEY: Final = "delta.columnMapping.nested.ids"
 VERSIONS: Final = ("icebergCompatV1", "icebergCompatV2")
 

@@ -12,8 +12,6 @@ from reference_impl.model.column_mapping import ID_KEY, MODE_PROPERTY, NAME_KEY
 from reference_impl.model.ranges import INT32
 from reference_impl.types.model import Field, Struct, every_field, map_fields
 
-__all__ = ["MAX_ID_PROPERTY", "Numbering", "highest_id", "map_columns", "mode_of"]
-
 MAX_ID_PROPERTY: Final = "delta.columnMapping.maxColumnId"
 
 

@@ -23,16 +23,6 @@ from reference_impl.types.keys import (
 from reference_impl.types.model import TIMESTAMP_NTZ, VARIANT, DataType, Struct, every_field, walk
 from schemas.features import FEATURES, find
 
-__all__ = [
-    "CONSTRAINT_PREFIX",
-    "FEATURE_PREFIX",
-    "LEAST",
-    "READER_VERSION_KEY",
-    "WRITER_VERSION_KEY",
-    "features_needed",
-    "with_features",
-]
-
 LEAST: Final = Protocol(1, 2)
 """The protocol of a table without features."""
 

@@ -15,14 +15,6 @@ from reference_impl.types.model import Struct
 from reference_impl.untrusted import load_json
 from reference_impl.write.records import num_records_of
 
-__all__ = [
-    "ROW_TRACKING_DOMAIN",
-    "ROW_TRACKING_SUSPENDED",
-    "assign_row_ids",
-    "high_water_mark",
-    "materialised_columns",
-]
-
 ROW_TRACKING_DOMAIN: Final = "delta.rowTracking"
 ROW_TRACKING_SUSPENDED: Final = "delta.rowTrackingSuspended"
 """Property under which writers assign no row ids, though the feature is supported."""

@@ -10,8 +10,6 @@ from reference_impl.errors import SchemaMismatch
 from reference_impl.types.arrow import arrow_field
 from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct, walk
 
-__all__ = ["drop_void", "has_void", "stored_columns"]
-
 
 def has_void(of: DataType) -> bool:
     """Return whether a type is void, or has void in it."""

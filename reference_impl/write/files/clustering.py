@@ -37,18 +37,6 @@ from reference_impl.write.statistics import (
     statistics_of,
 )
 
-__all__ = [
-    "CLUSTERING_DOMAIN",
-    "PROVIDER",
-    "check_unpartitioned",
-    "clustering_domain",
-    "clustering_leaves",
-    "complete",
-    "named_leaves",
-    "sorted_by",
-    "with_statistics",
-]
-
 CLUSTERING_DOMAIN: Final = "delta.clustering"
 PROVIDER: Final = "delta-tck-reference"
 """``add.clusteringProvider`` of our files."""

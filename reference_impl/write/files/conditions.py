@@ -19,8 +19,6 @@ from reference_impl.expressions.sql import Expression, conjuncts, parse_expressi
 from reference_impl.filters import And, Node, bind_filter, evaluate
 from reference_impl.types.model import Struct
 
-__all__ = ["Condition", "Filter", "parse_condition", "truth"]
-
 Filter: TypeAlias = Mapping[str, Any] | str | None
 """A filter tree, a condition in Spark SQL, or ``None`` for all rows."""
 

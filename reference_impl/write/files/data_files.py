@@ -31,8 +31,6 @@ from reference_impl.write.files.parquet import ParquetStyle, write_parquet
 from reference_impl.write.files.target import Target
 from reference_impl.write.statistics import indexed_leaves, statistics_json, statistics_of
 
-__all__ = ["NULL_FOLDER", "FileWriter", "now", "partition_folder", "stored_field"]
-
 _FILE_BYTES: Final = 256 << 20
 """Arrow bytes of rows that go into one file at most."""
 

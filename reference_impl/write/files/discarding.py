@@ -16,8 +16,6 @@ from typing import Final
 from reference_impl.errors import PlaceRefused
 from reference_impl.storage import Storage
 
-__all__ = ["is_refusal", "publishing", "removing"]
-
 _REFUSALS: Final = frozenset(
     {
         errno.EDQUOT,

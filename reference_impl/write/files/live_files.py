@@ -25,8 +25,6 @@ from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.write.files.conditions import Condition
 from reference_impl.write.files.target import Target
 
-__all__ = ["LiveFile", "LiveFiles", "Mask"]
-
 Mask = npt.NDArray[np.bool_]
 """A mask of the physical rows of a file."""
 

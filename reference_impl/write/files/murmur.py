@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["hash_text"]
-
 _BITS: Final = 0xFFFFFFFF
 
 

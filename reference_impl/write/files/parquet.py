@@ -17,8 +17,6 @@ import pyarrow.parquet as pq
 from reference_impl.errors import InvalidMetadata
 from reference_impl.storage import Storage
 
-__all__ = ["ParquetStyle", "write_parquet"]
-
 _CODEC: Final = "delta.parquet.compression.codec"
 _VERSION: Final = "delta.parquet.format.version"
 _CODECS: Final = frozenset({"none", "snappy", "gzip", "lz4", "zstd", "brotli"})

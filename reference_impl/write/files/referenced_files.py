@@ -22,8 +22,6 @@ from reference_impl.log.names import SIDECAR_DIR
 from reference_impl.places import decode_path, decode_paths, file_name, is_absolute, resembling
 from reference_impl.storage import Entry, Identity, Storage
 
-__all__ = ["ReferencedFiles"]
-
 _SCHEME: Final = r"^[A-Za-z][A-Za-z0-9+.-]*:"
 """The beginning of a path that is a URL, or may be read as one."""
 

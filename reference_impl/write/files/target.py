@@ -18,8 +18,6 @@ from reference_impl.write.features.iceberg import check_iceberg
 from reference_impl.write.features.row_ids import materialised_columns
 from reference_impl.write.features.void import stored_columns
 
-__all__ = ["Target"]
-
 _TRUE: Final = "true"
 
 

@@ -19,8 +19,6 @@ from reference_impl.storage import Storage
 from reference_impl.write.files.live_files import LiveFile, Mask
 from reference_impl.write.statistics import parse_exact, statistics_json
 
-__all__ = ["VectorWriter"]
-
 
 @dataclass(frozen=True, slots=True)
 class VectorWriter:

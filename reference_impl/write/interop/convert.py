@@ -34,8 +34,6 @@ from reference_impl.write.files.data_files import NULL_FOLDER
 from reference_impl.write.rows.rules import rules_of
 from reference_impl.write.statistics import bounds_of, indexed_leaves, statistics_json
 
-__all__ = ["convert", "inferred_schema"]
-
 _EXTENSIONS: Final = (".parquet", ".parq")
 
 

@@ -26,8 +26,6 @@ from reference_impl.write.files.data_files import now, partition_folder
 from reference_impl.write.files.referenced_files import ReferencedFiles
 from reference_impl.write.files.target import Target
 
-__all__ = ["MANIFEST_FOLDER", "write_manifests"]
-
 MANIFEST_FOLDER: Final = "_symlink_format_manifest"
 _NAME: Final = "manifest"
 _log: Final = logging.getLogger(__name__)

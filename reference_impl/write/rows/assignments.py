@@ -17,8 +17,6 @@ from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import DataType, Struct
 from reference_impl.write.rows.rules import Rules
 
-__all__ = ["Assigned", "assign", "parse_assignments", "refuse_identities"]
-
 Assigned: TypeAlias = Mapping[str, "pa.Scalar | Expression | PairExpression"]
 """Column, spelt as in the schema, to the constant or the expression that gives its value."""
 

@@ -29,8 +29,6 @@ from reference_impl.write.files.data_files import FileWriter
 from reference_impl.write.files.live_files import LiveFile, Mask
 from reference_impl.write.files.vectors import VectorWriter
 
-__all__ = ["Changes"]
-
 _CHANGE_TYPE: Final = "_change_type"
 _CHANGE_FOLDER: Final = "_change_data/"
 _ID, _VERSION = ROW_TRACKING_SCHEMA.names

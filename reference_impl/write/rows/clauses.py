@@ -18,17 +18,6 @@ from reference_impl.types.model import DataType, Struct
 from reference_impl.write.rows.assignments import Assigned, parse_assignments, refuse_identities
 from reference_impl.write.rows.rules import Rules
 
-__all__ = [
-    "SOURCE",
-    "TARGET",
-    "Bound",
-    "BoundClause",
-    "Clauses",
-    "When",
-    "bind_clauses",
-    "check_clauses",
-]
-
 TARGET: Final = "target"
 SOURCE: Final = "source"
 """Names of the two sides in expressions."""

@@ -25,8 +25,6 @@ from reference_impl.types.model import (
     walk,
 )
 
-__all__ = ["check_nulls", "conform", "fill_missing"]
-
 _VERSION_BITS = 0x0F
 _VARIANT_VERSION = 1
 """Version of the metadata of a variant, and where its first byte has it."""

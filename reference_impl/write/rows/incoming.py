@@ -26,8 +26,6 @@ from reference_impl.write.files.target import Target
 from reference_impl.write.rows.conform import check_nulls, conform, fill_missing
 from reference_impl.write.rows.rules import Identity, Rules, rules_of
 
-__all__ = ["check_rules", "prepare"]
-
 
 def prepare(transaction: Transaction, rows: pa.Table, *, stored: bool = False) -> pa.Table:
     """Return rows in the table's columns and types, ready to be written.

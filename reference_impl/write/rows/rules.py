@@ -27,13 +27,6 @@ from reference_impl.untrusted import parse_json
 from reference_impl.write.features.protocols import CONSTRAINT_PREFIX
 from reference_impl.write.files.target import Target
 
-__all__ = [
-    "Identity",
-    "Rules",
-    "invariant_of",
-    "rules_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Identity:

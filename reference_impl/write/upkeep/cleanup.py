@@ -20,8 +20,6 @@ from reference_impl.write.files.data_files import now
 from reference_impl.write.files.referenced_files import ReferencedFiles
 from reference_impl.write.intervals import DAY, LOG_RETENTION, duration
 
-__all__ = ["clean_log"]
-
 _log: Final = logging.getLogger(__name__)
 
 

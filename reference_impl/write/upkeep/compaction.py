@@ -17,8 +17,6 @@ from reference_impl.snapshot.segment import list_log
 from reference_impl.snapshot.snapshot import Snapshot, read_commit
 from reference_impl.storage import Storage
 
-__all__ = ["compact_log"]
-
 
 def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
     """Write the compaction of the commits ``start`` to ``end``, both included.

@@ -36,8 +36,6 @@ from reference_impl.write.files.clustering import (
 from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.rows.changes import Changes
 
-__all__ = ["optimize", "restore"]
-
 _LARGE: Final = 128 << 20
 """Size in bytes from which on a file without a vector is left alone."""
 

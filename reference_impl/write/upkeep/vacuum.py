@@ -24,8 +24,6 @@ from reference_impl.write.files.data_files import now
 from reference_impl.write.files.referenced_files import ReferencedFiles
 from reference_impl.write.intervals import DELETED_FILE_RETENTION, duration
 
-__all__ = ["vacuum"]
-
 _CHANGES: Final = "_change_data"
 
 

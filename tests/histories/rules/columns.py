@@ -28,8 +28,6 @@ from generators.oracle.operations import (
 from rules.operation import only_if, operation
 from rules.rows import RowRules
 
-__all__ = ["ColumnRules"]
-
 _CORE = frozenset(name for names in NAMES.values() for name in names)
 _FIELDS = ("a", "b", "c", "d d")
 

@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-__all__ = ["draw_operation", "only_if", "operation"]
-
 _Work = TypeVar("_Work", bound=Callable[..., None])
 
 

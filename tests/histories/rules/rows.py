@@ -33,8 +33,6 @@ from generators.oracle.operations import Append, Delete, Merge, MergeClause, Ove
 from reference_impl import Sql, When
 from rules.operation import only_if, operation
 
-__all__ = ["RowRules"]
-
 _SIDES = frozenset({"target", "source"})
 
 

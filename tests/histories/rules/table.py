@@ -35,8 +35,6 @@ from reference_impl.write.checkpoints.write import Style
 from rules.columns import ColumnRules
 from rules.operation import operation
 
-__all__ = ["TableRules"]
-
 STYLES: Mapping[str, Style] = {
     "classic": Style(),
     "multi-part": Style(parts=2),

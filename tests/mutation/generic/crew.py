@@ -10,8 +10,6 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-__all__ = ["Ended", "each_in_a_fork"]
-
 SILENCE_SECONDS = 60.0
 """A job that says nothing for so long has hung where no alarm reaches it."""
 

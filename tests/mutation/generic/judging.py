@@ -35,8 +35,6 @@ from conformance.run.selection import Selection
 from generic.mutant import PACKAGE, Mutant
 from generic.tree import adapter_of
 
-__all__ = ["Executed", "executed_by", "executed_on_import", "items", "killer", "prepare"]
-
 REVISION = Selection().revision
 STRICT = "should"
 """The implementation follows every SHOULD as well: what breaks one is noticed."""

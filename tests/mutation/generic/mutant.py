@@ -8,8 +8,6 @@ from pathlib import Path
 
 import reference_impl
 
-__all__ = ["PACKAGE", "Mutant"]
-
 PACKAGE = Path(reference_impl.__file__).parent
 
 

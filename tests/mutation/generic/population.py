@@ -19,8 +19,6 @@ from mutmut.mutation.mutators import mutation_operators
 
 from generic.mutant import PACKAGE, Mutant
 
-__all__ = ["LEFT_OUT", "SPOKEN", "drawn", "population"]
-
 _STORES = "object stores; the gate has local disk alone"
 _CASTS = "casts of rows; those of a request have the types of the table"
 _SQL = "filters as SQL text; every question has a tree as well, which the adapter gives"

@@ -14,8 +14,6 @@ import yaml
 from conformance.golden.corpus import load_corpus
 from generic.mutant import PACKAGE, Mutant
 
-__all__ = ["LOOKED_INTO", "RESULT", "Reason", "Result", "figures", "read_reasons", "render"]
-
 _HOME = Path(__file__).parent.parent
 LOOKED_INTO = _HOME / "survivors.yaml"
 RESULT = _HOME / "result.yaml"

@@ -19,8 +19,6 @@ from conformance.adapter import Adapter, Answer, Description, Request
 from conformance.workers.resolve import BUILT_IN
 from generic.mutant import PACKAGE, Mutant
 
-__all__ = ["adapter_of", "copied"]
-
 _NAME = PACKAGE.name
 _ADAPTER = BUILT_IN["ours"].partition(":")[0]
 

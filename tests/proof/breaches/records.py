@@ -10,8 +10,6 @@ from conformance.requirements.gaps import read_gaps
 from conformance.requirements.proofs import UNPROVED, Proof, Proofs
 from conformance.requirements.registry import Registry, Requirement
 
-__all__ = ["faults_of_proofs", "render_proofs"]
-
 
 def render_proofs(digest: str, proofs: Iterable[Proof]) -> str:
     """Write proofs as the YAML that :func:`read_proofs` reads."""

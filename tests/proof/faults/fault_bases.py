@@ -19,8 +19,6 @@ from generators.materialise.log.protocols import Protocol
 from generators.mutations.bases import BASES
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
-__all__ = ["TABLES"]
-
 _SCHEMA = struct(field("id", "long"), field("name", "string"))
 _NESTED = struct(
     field("id", "long"),

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["LINE_EDITS", "change_lines", "edit_body", "edit_files", "edit_text", "expand", "put"]
-
 _VERSION = re.compile(r"\bv(\d+)\b")
 
 

@@ -11,8 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from fault_log import edit_body
 
-__all__ = ["change_columns", "change_rows"]
-
 TYPES = {
     "bool": pa.bool_(),
     "byte": pa.int8(),

@@ -32,8 +32,6 @@ from fault_vectors import change_vector_file, inline_vector
 from generators.materialise.data.deletion_vectors import decode_uuid_name, vector_file_name
 from generators.materialise.log.hints import json_checksum
 
-__all__ = ["plant"]
-
 _How = Mapping[str, Any]
 
 

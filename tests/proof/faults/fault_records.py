@@ -9,8 +9,6 @@ from typing import Any
 
 import yaml
 
-__all__ = ["Fault", "load_faults"]
-
 _DATA = Path(__file__).parent / "data"
 _FIELDS = {"id", "breaks", "where", "how", "also", "warned", "revision"}
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-__all__ = ["wrong_checksum"]
-
 
 def _text(value: str, how: Mapping[str, Any]) -> str:
     data = value.encode(how.get("encoding", "utf-8"))

@@ -10,8 +10,6 @@ from typing import Any
 
 from generators.materialise.data.deletion_vectors import z85_encode
 
-__all__ = ["change_vector_file", "inline_vector"]
-
 _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 
 

@@ -28,8 +28,6 @@ from generators.golden.chapters.files.changes import (
 from generators.golden.chapters.tables.column_mapping import renamed
 from generators.oracle.delta_schema import array, assign_column_mapping, field, map_of, struct
 
-__all__ = ["CHAPTERS"]
-
 SCHEMAS = Chapter("add-cdc-file")
 
 _SCHEMAS = (

@@ -28,17 +28,6 @@ from generators.oracle.delta_schema import (
     struct,
 )
 
-__all__ = [
-    "CHAPTERS",
-    "FEED",
-    "PAIR",
-    "ask_changes",
-    "contest_changes",
-    "each_row",
-    "feed_table",
-    "pairs",
-]
-
 FILES = Chapter("change-data-files")
 ACTIONS = Chapter("add-cdc-file")
 

@@ -24,8 +24,6 @@ from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, json_text
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 FILES = Chapter("data-files")
 ACTIONS = Chapter("add-file-and-remove-file")
 

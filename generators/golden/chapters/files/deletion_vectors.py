@@ -22,15 +22,6 @@ from generators.materialise.log.checkpoints import CheckpointStyle, write_classi
 from generators.materialise.log.files import drop_commits, json_text
 from generators.oracle.delta_schema import Struct, assign_column_mapping, field, struct
 
-__all__ = [
-    "CHAPTERS",
-    "VECTOR_PROTOCOL",
-    "numbered",
-    "store",
-    "vector_table",
-    "with_vector",
-]
-
 VECTORS = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
 
 VECTOR_PROTOCOL = feature_protocol(["deletionVectors"])

@@ -29,8 +29,6 @@ from generators.materialise.log.files import read_commit, write_commit
 from generators.oracle.delta_schema import field, struct
 from generators.placeholders import BESIDE, BESIDE_PLACEHOLDER, TABLE_PLACEHOLDER
 
-__all__ = ["CHAPTERS"]
-
 ACTIONS = Chapter("add-file-and-remove-file", located=True)
 VECTORS = Chapter("deletion-vectors", since="2025", features=("deletionVectors",), located=True)
 CHECKPOINTS = Chapter(

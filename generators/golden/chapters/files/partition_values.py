@@ -30,8 +30,6 @@ from generators.materialise.log.checkpoints import write_classic
 from generators.oracle.delta_schema import field, struct
 from generators.oracle.filters import column, node
 
-__all__ = ["CHAPTERS"]
-
 VALUES = Chapter("partition-value-serialization")
 
 

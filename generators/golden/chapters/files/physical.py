@@ -18,8 +18,6 @@ from generators.materialise.data.arrow_rows import arrow_table
 from generators.materialise.data.legacy_parquet import relabel_lists_and_maps
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
-__all__ = ["CHAPTERS"]
-
 MAPPINGS = Chapter("parquet-type-mappings")
 SCHEMAS = Chapter("schema-serialization-format")
 PROPERTIES = Chapter("table-properties", since="upstream")

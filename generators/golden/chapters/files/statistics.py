@@ -29,8 +29,6 @@ from generators.oracle.delta_schema import Struct, field, struct, type_of
 from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
 
-__all__ = ["CHAPTERS"]
-
 STATISTICS = Chapter("per-file-statistics")
 
 _NUMBERS = struct(field("id", "long"), field("v", "integer"))

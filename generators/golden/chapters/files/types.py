@@ -20,8 +20,6 @@ from generators.golden.cases.table import GoldenTable, add, feature_protocol
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.oracle.delta_schema import Struct, array, decimal, field, map_of, struct
 
-__all__ = ["CHAPTERS"]
-
 MAPPINGS = Chapter("parquet-type-mappings")
 SCHEMAS = Chapter("schema-serialization-format")
 

@@ -33,8 +33,6 @@ from generators.materialise.data.deletion_vectors import (
 from generators.materialise.log.files import json_text
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 FORMAT = Chapter("deletion-vector-format", since="2025", features=("deletionVectors",))
 
 _PAIR = struct(field("id", "long"), field("name", "string"))

@@ -23,8 +23,6 @@ from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.materialise.log.hints import write_compaction
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 CATALOG = Chapter("catalog-managed-tables", since="upstream")
 _HONOURED = ("catalogManaged",)
 _STAGED = "_staged_commits"

@@ -37,8 +37,6 @@ from generators.materialise.log.files import (
 from generators.materialise.log.hints import write_last_checkpoint
 from generators.oracle.delta_schema import array, field, map_of, struct
 
-__all__ = ["CHAPTERS", "grown"]
-
 CHECKPOINTS = Chapter("checkpoints")
 SCHEMA = Chapter("checkpoint-schema")
 

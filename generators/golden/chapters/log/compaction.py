@@ -20,8 +20,6 @@ from generators.materialise.log.files import LOG_DIRECTORY, compaction_name, jso
 from generators.materialise.log.hints import write_compaction, write_last_checkpoint
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 COMPACTION = Chapter("log-compaction-files")
 
 _PAIR = struct(field("id", "long"), field("name", "string"))

@@ -12,8 +12,6 @@ from generators.golden.cases.table import GoldenTable, add, remove, txn
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits, json_text
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 TABLE = Chapter("table-specification")
 LOG = Chapter("delta-log-entries")
 

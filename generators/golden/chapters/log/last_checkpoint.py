@@ -16,8 +16,6 @@ from generators.materialise.log.files import LOG_DIRECTORY, drop_commits, json_t
 from generators.materialise.log.hints import last_checkpoint_document, write_last_checkpoint
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 HINT = Chapter("last-checkpoint-file")
 
 _PAIR = struct(field("id", "long"), field("name", "string"))

@@ -28,8 +28,6 @@ from generators.materialise.log.files import (
 )
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 LOG = Chapter("delta-log-entries")
 CHECKPOINTS = Chapter("checkpoints")
 

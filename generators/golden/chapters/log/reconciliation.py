@@ -23,8 +23,6 @@ from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import drop_commits, json_text
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS", "domain_spec", "txn_spec"]
-
 RECONCILIATION = Chapter("action-reconciliation")
 TRANSACTIONS = Chapter("transaction-identifiers")
 DOMAINS = Chapter("domain-metadata")

@@ -14,8 +14,6 @@ from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 PROVENANCE = Chapter("commit-provenance-information")
 TIMESTAMPS = Chapter("in-commit-timestamps", since="2025")
 

@@ -22,8 +22,6 @@ from generators.materialise.log.files import (
 from generators.materialise.log.hints import write_last_checkpoint
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS", "V2_PROTOCOL"]
-
 V2 = Chapter("v2-checkpoint-feature", since="2025", features=("v2Checkpoint",))
 SIDECARS = Chapter("sidecar-files", since="2025", features=("v2Checkpoint",))
 

@@ -20,8 +20,6 @@ from generators.materialise.log.hints import (
 )
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 CHECKSUM = Chapter("version-checksum-file")
 
 _PAIR = struct(field("id", "long"), field("name", "string"))

@@ -25,8 +25,6 @@ from generators.golden.chapters.files.types import local, utc
 from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 BOUNDS: Final = Chapter("per-file-statistics")
 
 

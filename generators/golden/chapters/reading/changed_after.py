@@ -26,8 +26,6 @@ from generators.materialise.log.checkpoints import write_classic, write_multi_pa
 from generators.materialise.log.hints import write_compaction, write_last_checkpoint
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 AFTER: Final = Chapter("action-reconciliation", since="2025")
 ORDERED: Final = Chapter("delta-log-entries", since="2025", features=("deletionVectors",))
 

@@ -16,8 +16,6 @@ from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable, add, remov
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 ACTIONS: Final = Chapter("add-cdc-file", since="2025")
 
 _PAIR = struct(field("id", "long"), field("name", "string"))

@@ -26,8 +26,6 @@ from generators.golden.cases.publish import filtered, publish
 from generators.golden.cases.table import GoldenTable, add
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 ROWS: Final = Chapter("action-reconciliation")
 
 _COLUMNS: Final = struct(

@@ -30,8 +30,6 @@ from generators.oracle.delta_schema import (
     struct,
 )
 
-__all__ = ["CHAPTERS"]
-
 MAPPING: Final = Chapter("column-mapping", features=("columnMapping",))
 
 _TURNED: Final = {

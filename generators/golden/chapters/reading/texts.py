@@ -22,8 +22,6 @@ from generators.materialise.data.paths import encode_path
 from generators.materialise.log.checkpoints import write_classic
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 PATHS: Final = Chapter("add-file-and-remove-file")
 VALUES: Final = Chapter("per-file-statistics")
 PARTITIONS: Final = Chapter("partition-value-serialization")

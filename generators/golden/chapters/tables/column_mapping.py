@@ -38,8 +38,6 @@ from generators.oracle.delta_schema import (
     struct,
 )
 
-__all__ = ["CHAPTERS", "MAPPED_PROTOCOL", "mapped_table", "renamed"]
-
 MAPPING = Chapter("column-mapping", features=("columnMapping",))
 
 MAPPED_PROTOCOL = legacy_protocol(2, 5)

@@ -18,8 +18,6 @@ from generators.golden.chapters.files.types import local, utc
 from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
-__all__ = ["CHAPTERS"]
-
 WIDENING = Chapter("type-widening", since="upstream", features=("typeWidening",))
 ZONELESS = Chapter("timestamp-ntz", since="2025", features=("timestampNtz",))
 VOID = Chapter("void-type")

@@ -15,8 +15,6 @@ from generators.golden.cases.table import GoldenTable, add, remove
 from generators.materialise.log.files import json_text
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 METADATA = Chapter("change-metadata")
 
 _PAIR = struct(field("id", "long"), field("name", "string"))

@@ -23,8 +23,6 @@ from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import json_text
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["CHAPTERS"]
-
 EVOLUTION = Chapter("protocol-evolution")
 FEATURES = Chapter("table-features")
 VERSIONS = Chapter("version-requirements")

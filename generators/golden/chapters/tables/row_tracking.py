@@ -27,8 +27,6 @@ from generators.materialise.log.files import drop_commits
 from generators.materialise.log.hints import write_compaction
 from generators.oracle.delta_schema import assign_column_mapping, field, struct
 
-__all__ = ["CHAPTERS", "Tracked"]
-
 TRACKING = Chapter("row-tracking", since="2025")
 
 _PAIR = struct(field("id", "long"), field("name", "string"))

@@ -20,8 +20,6 @@ from generators.materialise.data import variants as encoded
 from generators.materialise.data.data_files import write_parquet
 from generators.oracle.delta_schema import Struct, field, struct
 
-__all__ = ["CHAPTERS"]
-
 SHREDDING = Chapter(
     "variant-shredding", since="upstream", features=("variantShredding", "variantType")
 )

@@ -13,8 +13,6 @@ from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import array, field, struct
 from generators.oracle.operations import SetComment
 
-__all__ = ["CHAPTERS"]
-
 SCHEMA: Final = Chapter("schema-serialization-format")
 METADATA: Final = Chapter("change-metadata")
 MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))

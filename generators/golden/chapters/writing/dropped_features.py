@@ -16,8 +16,6 @@ from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import array, field, struct
 
-__all__ = ["CHAPTERS"]
-
 FEATURES: Final = Chapter("table-features", since="2025")
 
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}

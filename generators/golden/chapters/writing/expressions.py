@@ -19,8 +19,6 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.recipes import Recipe
 from generators.oracle.delta_schema import Field, field, struct
 
-__all__ = ["CHAPTERS"]
-
 CHECKS: Final = Chapter("check-constraints")
 GENERATED: Final = Chapter("generated-columns", since="2025")
 

@@ -13,8 +13,6 @@ from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
-__all__ = ["CHAPTERS"]
-
 VECTORS: Final = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
 FEED: Final = Chapter("change-data-files", since="2025")
 CLOCK: Final = Chapter("in-commit-timestamps", since="2025")

@@ -23,8 +23,6 @@ from generators.golden.chapters.writing.operations import old_files, removed_fil
 from generators.materialise.log.files import LOG_DIRECTORY, read_commit, write_commit
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
-__all__ = ["CHAPTERS"]
-
 TRACKING: Final = Chapter("row-tracking", since="2025")
 IDENTITY: Final = Chapter("identity-columns")
 MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))

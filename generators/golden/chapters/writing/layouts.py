@@ -16,8 +16,6 @@ from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
 from generators.oracle.operations import MergeClause
 
-__all__ = ["CHAPTERS"]
-
 CLUSTERED: Final = Chapter("clustered-table", since="2025")
 FIRST: Final = Chapter("iceberg-compatibility-v1", since="2025", features=("columnMapping",))
 SECOND: Final = Chapter("iceberg-compatibility-v2", since="2025", features=("columnMapping",))

@@ -21,8 +21,6 @@ from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
 from generators.oracle.operations import MergeClause
 
-__all__ = ["CHAPTERS", "old_files", "removed_files"]
-
 FILES: Final = Chapter("add-file-and-remove-file")
 VECTORS: Final = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
 FEED: Final = Chapter("change-data-files", since="2025")

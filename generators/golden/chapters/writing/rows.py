@@ -16,8 +16,6 @@ from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.golden.chapters.files.types import local, utc
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
-__all__ = ["CHAPTERS"]
-
 FILES: Final = Chapter("add-file-and-remove-file")
 LOG: Final = Chapter("delta-log-entries")
 DATA: Final = Chapter("data-files")

@@ -15,8 +15,6 @@ from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
 from generators.oracle.operations import MergeClause
 
-__all__ = ["CHAPTERS"]
-
 IDENTITY: Final = Chapter("identity-columns")
 INVARIANTS: Final = Chapter("column-invariants")
 GENERATED: Final = Chapter("generated-columns", since="2025")

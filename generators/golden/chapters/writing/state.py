@@ -17,8 +17,6 @@ from generators.materialise.log.files import read_commit, write_commit
 from generators.oracle.delta_schema import Struct, field, struct
 from generators.oracle.operations import CheckpointKind
 
-__all__ = ["CHAPTERS"]
-
 CHECKPOINTS: Final = Chapter("checkpoints", since="2025")
 STRUCTS: Final = Chapter("checkpoint-schema", since="2025")
 COMPACTION: Final = Chapter("log-compaction-files", since="2025")

@@ -20,8 +20,6 @@ from generators.golden.cases.table import (
 )
 from generators.oracle.delta_schema import Struct, assign_column_mapping, field, map_of, struct
 
-__all__ = ["CHAPTERS"]
-
 _CHAPTERS = {
     slug: Chapter(slug)
     for slug in (

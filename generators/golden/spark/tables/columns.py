@@ -9,8 +9,6 @@ from generators.golden.spark.definition import SparkCase, Write
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct
 
-__all__ = ["TABLES"]
-
 _CREATE = (
     "CREATE TABLE {table} (id BIGINT, name STRING, part INT) USING delta PARTITIONED BY (part) "
 )

@@ -9,8 +9,6 @@ from generators.golden.spark.definition import SparkCase, Write
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import field, struct
 
-__all__ = ["TABLES"]
-
 _SCHEMA = struct(field("id", "long"), field("part", "string"))
 _CREATE = "CREATE TABLE {table} (id BIGINT, part STRING) USING delta "
 

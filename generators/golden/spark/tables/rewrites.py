@@ -9,8 +9,6 @@ from generators.golden.spark.definition import SparkCase
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct
 
-__all__ = ["TABLES"]
-
 _SCHEMA = struct(field("id", "long"), field("name", "string"), field("part", "integer"))
 _CREATE = "CREATE TABLE {table} (id BIGINT, name STRING, part INT) USING delta "
 _BY_PART = _CREATE + "PARTITIONED BY (part) "

@@ -11,8 +11,6 @@ from generators.golden.spark.definition import SparkCase, Write
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct
 
-__all__ = ["TABLES"]
-
 _SCHEMA = struct(field("id", "long"), field("name", "string"))
 _CREATE = "CREATE TABLE {table} (id BIGINT, name STRING) USING delta "
 _SET = "ALTER TABLE {table} SET TBLPROPERTIES "

@@ -12,8 +12,6 @@ from generators.golden.spark.definition import SparkCase
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import array, decimal, field, map_of, struct
 
-__all__ = ["TABLES"]
-
 _TYPES = struct(
     field("id", "long"),
     field("flag", "boolean"),
