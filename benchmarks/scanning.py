@@ -11,7 +11,7 @@ from benchmarks.data import build
 from benchmarks.measure import Limit, Row, Work, compare
 from reference_impl import Table
 from reference_impl.log.names import LOG_DIR
-from reference_impl.scan import scan
+from reference_impl.scan.scan import scan
 from reference_impl.storage import LocalStorage
 
 _OURS = "from reference_impl import read_table"

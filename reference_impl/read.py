@@ -12,7 +12,7 @@ import pyarrow as pa
 from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
 from reference_impl.log.ratified import RatifiedCommits
 from reference_impl.places import SAME_STORE, Outside
-from reference_impl.scan import scan
+from reference_impl.scan.scan import scan
 from reference_impl.table import Table
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reference_impl.types.model import Struct
     from reference_impl.write.alter.columns import Path
     from reference_impl.write.checkpoints.write import Style
-    from reference_impl.write.files.conditions import Filter
+    from reference_impl.write.predicates import Filter
     from reference_impl.write.rows.clauses import Clauses, When
 
 
@@ -120,7 +120,7 @@ class Table:
         from reference_impl.snapshot.history import History
         from reference_impl.snapshot.snapshot import load
 
-        latest = load(self.storage, whole=True, ratified=self.ratified)
+        latest = load(self.storage, from_start=True, ratified=self.ratified)
         return History(self.storage, latest.listing, latest)
 
     def latest_version(self) -> int:
@@ -163,9 +163,9 @@ class Table:
             ConstraintError: the rows do not fit.
 
         """
-        from reference_impl.write.alter.create import Definition, create_table, read_schema
+        from reference_impl.write.alter.create import TableDefinition, create_table, read_schema
 
-        definition = Definition(
+        definition = TableDefinition(
             read_schema(schema),
             tuple(partition_columns),
             dict(properties or {}),
@@ -186,11 +186,11 @@ class Table:
 
         See :func:`reference_impl.write.alter.replace.replace_table`.
         """
-        from reference_impl.write.alter.create import Definition, read_schema
+        from reference_impl.write.alter.create import TableDefinition, read_schema
         from reference_impl.write.alter.replace import replace_table
 
         names = tuple(partition_columns)
-        wanted = Definition(read_schema(schema), names, dict(properties or {}))
+        wanted = TableDefinition(read_schema(schema), names, dict(properties or {}))
         return replace_table(self.snapshot(), wanted, rows)
 
     def convert(
@@ -216,7 +216,7 @@ class Table:
             DeltaError: another subclass that says which file or folder does not fit.
 
         """
-        from reference_impl.write.alter.create import Definition, read_schema
+        from reference_impl.write.alter.create import TableDefinition, read_schema
         from reference_impl.write.interop.convert import convert, inferred_schema
 
         names = tuple(partition_columns)
@@ -225,7 +225,7 @@ class Table:
             names = names or inferred
         else:
             columns = read_schema(schema)
-        wanted = Definition(columns, names, dict(properties or {}), tuple(features))
+        wanted = TableDefinition(columns, names, dict(properties or {}), tuple(features))
         return convert(self.storage, wanted)
 
     def generate_manifest(self) -> list[str]:
@@ -255,7 +255,7 @@ class Table:
             ConflictError: another writer changed what this operation relies on.
 
         """
-        from reference_impl.write.rows import rows as operations
+        from reference_impl.write.rows import operations
 
         return operations.append(self.snapshot(), rows, txn)
 
@@ -267,7 +267,7 @@ class Table:
             DeltaError: as :meth:`append`; or the filter does not fit the schema.
 
         """
-        from reference_impl.write.rows import rows as operations
+        from reference_impl.write.rows import operations
 
         return operations.delete(self.snapshot(), filter)
 
@@ -283,7 +283,7 @@ class Table:
             DeltaError: as :meth:`delete`.
 
         """
-        from reference_impl.write.rows import rows as operations
+        from reference_impl.write.rows import operations
 
         return operations.overwrite(self.snapshot(), rows, filter)
 
@@ -304,7 +304,7 @@ class Table:
             DeltaError: as :meth:`append`; or the filter does not fit the schema.
 
         """
-        from reference_impl.write.rows import rows as operations
+        from reference_impl.write.rows import operations
 
         return operations.update(self.snapshot(), values, filter)
 

@@ -39,11 +39,13 @@ def reference_of(module: ModuleType) -> str:
 def _public(module: ModuleType) -> set[str]:
     if hasattr(module, "__all__"):
         return set(module.__all__)
-    body = ast.parse(inspect.getsource(module)).body
-    named = {
-        getattr(statement, "name", None) or getattr(getattr(statement, "target", None), "id", "_")
-        for statement in body
-    }
+    named = set()
+    for statement in ast.parse(inspect.getsource(module)).body:
+        match statement:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                named.add(name)
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                named.add(name)
     return {name for name in named if not name.startswith("_")}
 
 

@@ -8,16 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
-
-from reference_impl.errors import DuplicateAction, InvalidAction, MalformedCommit
-from reference_impl.log.commit_lines import Lines, group_lines
-from reference_impl.log.file_lines import known_actions, parse_body
+from reference_impl.errors import DuplicateAction, InvalidAction
+from reference_impl.log.lines import Lines, group_lines, parse_bodies, parse_line
 from reference_impl.model.actions import Action, CommitInfo, Protocol, decode_action
 from reference_impl.model.file_actions import FILE_ACTIONS, from_objects
 from reference_impl.model.protocol import validate_protocol
 from reference_impl.model.wire import LogPlace
-from reference_impl.untrusted import load_json, too_deep
 
 _V2_ONLY: Final = {"checkpointMetadata": "CKM-001", "sidecar": "SCA-001"}
 _SINGLE: Final = {
@@ -38,7 +34,7 @@ class Commit:
         place: the file and the version.
         actions: everything but file actions, in file order.
         lines: the lines of file actions by wire name, not yet parsed; none when not
-            asked for. :func:`reference_impl.log.file_lines.from_lines` makes columns of them.
+            asked for. :func:`reference_impl.log.file_columns.from_lines` makes columns of them.
 
     """
 
@@ -54,7 +50,7 @@ class Commit:
             InvalidAction: an action lacks a required field, or a field has a wrong type or range.
 
         """
-        bodies = [parse_body(action, line, self.place) for line in self.lines[action]]
+        bodies = parse_bodies(action, self.lines[action], self.place)
         from_objects(action, bodies, self.place)  # refuses what the action must not hold
         return bodies
 
@@ -84,10 +80,11 @@ def parse_commit(data: bytes, place: LogPlace, *, files: bool) -> Commit:
     seen: set[tuple[str, str]] = set()
 
     def decode_small(line: bytes, number: int) -> str | None:
-        for name, value in parse_line(line, number, place):
-            if name in FILE_ACTIONS:
-                return name
-            actions.append(_decode_small_action(name, value, place, seen))
+        action = parse_line(line, number, place)
+        if action is not None and action[0] in FILE_ACTIONS:
+            return action[0]
+        if action is not None:
+            actions.append(_decode_small_action(*action, place, seen))
         return None
 
     return Commit(place, actions, group_lines(data, decode_small, files=files))
@@ -120,32 +117,3 @@ def _decode_small_action(
         )
     seen.add(key)
     return action
-
-
-def parse_line(line: bytes, number: int, place: LogPlace) -> list[tuple[str, Any]]:
-    """Return name and JSON value of the known action on a line, if there is one.
-
-    Raises:
-        LimitExceeded: the line is nested too deep.
-        MalformedCommit: the line is not a JSON object with one action.
-
-    """
-    if not line.strip():
-        return []
-    try:
-        value = load_json(line)
-    except orjson.JSONDecodeError as error:
-        if deep := too_deep(error, place.path):
-            raise deep from None
-        raise _malformed(f"line {number} is not JSON: {error}", place) from None
-    if type(value) is not dict:
-        raise _malformed(f"line {number} is not a JSON object", place)
-    found = list(known_actions(value).items())
-    if len(found) > 1:
-        names = " and ".join(name for name, _ in found)
-        raise _malformed(f"line {number} has more than one action: {names}", place)
-    return found
-
-
-def _malformed(message: str, place: LogPlace) -> MalformedCommit:
-    return MalformedCommit(message, path=place.path, version=place.version)

@@ -28,19 +28,18 @@ from reference_impl.errors import (
     VersionNotFound,
 )
 from reference_impl.limits import budget
-from reference_impl.log.file_lines import from_lines
+from reference_impl.log.file_columns import from_lines
 from reference_impl.log.ratified import RatifiedCommits
 from reference_impl.model.actions import Metadata, Protocol
 from reference_impl.model.column_mapping import lasting_name, physical_name
 from reference_impl.model.features import active
-from reference_impl.model.metadata import validate_metadata
 from reference_impl.model.protocol import check_readable
 from reference_impl.places import decode_path
 from reference_impl.scan.reader import FileReader, kept_within
 from reference_impl.scan.tasks import FileTask, file_tasks
 from reference_impl.snapshot.segment import Listing, list_log
 from reference_impl.snapshot.snapshot import Snapshot, in_commit_timestamp, read_commit
-from reference_impl.snapshot.table_schema import TableSchema, table_schema
+from reference_impl.snapshot.table_schema import TableSchema, table_schema, validate_metadata
 from reference_impl.storage import Storage
 from reference_impl.storage.threads import MAX_THREADS, in_order
 from reference_impl.types.arrow import arrow_field, arrow_type
@@ -109,7 +108,7 @@ def read_changes(
 
     """
     # Obeys CDC-004 DVD-008.
-    listing = list_log(storage, whole=True, ratified=ratified)
+    listing = list_log(storage, from_start=True, ratified=ratified)
     last = listing.latest if end is None else end
     if last is None or not 0 <= start <= last:
         raise VersionNotFound(f"there are no versions from {start} to {last}")

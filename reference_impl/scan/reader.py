@@ -110,7 +110,7 @@ class FileReader:
             self.mode,
             hidden,
             width=width,
-            kept=partial(_kept, deleted, only),
+            kept=partial(_selection, deleted, only),
         ):
             found = iter(arrays)
             columns = [
@@ -119,7 +119,7 @@ class FileReader:
                 else next(found)
                 for f in read
             ]
-            kept = _kept(deleted, only, start, length)
+            kept = _selection(deleted, only, start, length)
             if self.filter is not None:
                 from reference_impl.filters import evaluate
 
@@ -155,7 +155,7 @@ def kept_within(
             yield batch
 
 
-def _kept(
+def _selection(
     deleted: Bitmap | None, only: Bitmap | None, start: int, length: int
 ) -> pa.BooleanArray | None:
     kept = None if deleted is None else deleted.kept(start, length)

@@ -1,6 +1,6 @@
 """Row ids and row commit versions (section Row Tracking, reader requirements).
 
-A row has the materialised value of its data file where that is present and not null. Otherwise
+A row has the materialized value of its data file where that is present and not null. Otherwise
 its id is the file's ``baseRowId`` plus its physical position, and its commit version the file's
 ``defaultRowCommitVersion``.
 """
@@ -34,7 +34,7 @@ class RowTracking:
     """How the rows of a table version are tracked.
 
     Attributes:
-        row_id_column: name of the materialised column in data files; ``None`` for none.
+        row_id_column: name of the materialized column in data files; ``None`` for none.
         commit_version_column: as above.
 
     """
@@ -44,7 +44,7 @@ class RowTracking:
 
     @classmethod
     def of(cls, protocol: Protocol, metadata: Metadata) -> RowTracking:
-        """Read the names of the materialised columns.
+        """Read the names of the materialized columns.
 
         Raises:
             RowsNotTracked: the table does not support row tracking.
@@ -59,18 +59,18 @@ class RowTracking:
 
     @property
     def hidden(self) -> list[Field]:
-        """The materialised columns, as fields of data files: no schema lists them."""
+        """The materialized columns, as fields of data files: no schema lists them."""
         # Obeys RT-017.
         names = (self.row_id_column, self.commit_version_column)
         return [Field(name, LONG) for name in names if name]
 
     def columns(
-        self, materialised: list[pa.Array], start: int, length: int, base: Any, default: Any
+        self, materialized: list[pa.Array], start: int, length: int, base: Any, default: Any
     ) -> list[pa.Array]:
         """Return ids and commit versions of a run of rows.
 
         Args:
-            materialised: the arrays of :attr:`hidden`.
+            materialized: the arrays of :attr:`hidden`.
             start: physical position of the first row.
             length: number of rows.
             base: the file's ``baseRowId``; ``None`` without one.
@@ -81,7 +81,7 @@ class RowTracking:
 
         """
         # Obeys RT-003 RT-023 RT-025 RT-026.
-        stored = iter(materialised)
+        stored = iter(materialized)
         ids = next(stored) if self.row_id_column else pa.nulls(length, pa.int64())
         versions = next(stored) if self.commit_version_column else pa.nulls(length, pa.int64())
         if base is not None and not 0 <= base <= INT64.most - max(start + length - 1, 0):

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from reference_impl.errors import DuplicateAction
 from reference_impl.log.checkpoints.reader import FileBatches
 from reference_impl.log.commits import Commit
-from reference_impl.log.file_lines import from_lines
+from reference_impl.log.file_columns import from_lines
 from reference_impl.model.file_actions import FILE_ACTIONS
 from reference_impl.model.wire import LogPlace
 from reference_impl.snapshot.paths import Paths, PathSet, logical_keys

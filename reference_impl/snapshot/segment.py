@@ -100,7 +100,7 @@ def list_log(
     storage: Storage,
     version: int | None = None,
     *,
-    whole: bool = False,
+    from_start: bool = False,
     ratified: RatifiedCommits | None = None,
 ) -> Listing:
     """List the log, from the hinted checkpoint on where that serves the version.
@@ -112,7 +112,7 @@ def list_log(
     Args:
         storage: the table's storage.
         version: the version that is wanted; the latest when ``None``.
-        whole: list the log from its first file on, for history.
+        from_start: list the log from its first file on, for history.
         ratified: the commits that the table's catalog ratified.
 
     Raises:
@@ -122,7 +122,7 @@ def list_log(
 
     """
     # Obeys LAST-003 LAST-004.
-    hint = None if whole else read_hint(storage)
+    hint = None if from_start else read_hint(storage)
     asked = [] if version is None else [version]
     last = min([*asked, *([] if ratified is None else [ratified.latest])], default=None)
     if hint is not None and (last is None or hint.version <= last):
@@ -163,17 +163,17 @@ def segments(
         raise VersionNotFound(
             f"there is no version {target}: the latest is {latest}", version=target
         )
-    # Nothing is missing from here on; found once, as there may be many checkpoints to try.
-    whole = next(
+    # No commit is missing from the oldest on; found once, as there may be many checkpoints to try.
+    oldest = next(
         (number + 1 for number in range(target, -1, -1) if number not in listing.commits), 0
     )
-    every = tuple(listing.commits[number] for number in range(whole, target + 1))
+    every = tuple(listing.commits[number] for number in range(oldest, target + 1))
     found = False
     for checkpoint in _starts(listing, target if before is None else before - 1):
         first = checkpoint.version + 1 if checkpoint is not None else 0
-        if first >= whole:
+        if first >= oldest:
             found = True
-            plain = every[first - whole :]
+            plain = every[first - oldest :]
             if listing.compactions:
                 shorter = _with_compactions(listing, first, target)
                 if shorter != plain:

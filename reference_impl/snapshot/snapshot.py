@@ -35,19 +35,23 @@ from reference_impl.log.ratified import RatifiedCommits
 from reference_impl.model.actions import Action, CommitInfo, DomainMetadata, Metadata, Protocol, Txn
 from reference_impl.model.column_mapping import check_annotations, column_mapping_mode
 from reference_impl.model.features import active, supported
-from reference_impl.model.metadata import validate_metadata
 from reference_impl.model.protocol import check_readable
 from reference_impl.model.wire import LogPlace
-from reference_impl.snapshot.live_files import typed_files
 from reference_impl.snapshot.replay import CommittedFiles, Reconciled, reconcile
 from reference_impl.snapshot.segment import Listing, Segment, commit_groups, list_log, segments
+from reference_impl.snapshot.table_schema import (
+    TableSchema,
+    table_schema,
+    typed_files,
+    validate_metadata,
+)
 from reference_impl.storage import Storage
 from reference_impl.storage.threads import in_order
 from reference_impl.types.model import Struct
 
 _T = TypeVar("_T")
 
-_KEPT: Final = 1 << 20
+_CACHED_BYTES: Final = 1 << 20
 """Bytes of commits that are cached between reading small and file actions."""
 
 _LISTINGS: Final = 3
@@ -58,7 +62,7 @@ def load(
     storage: Storage,
     version: int | None = None,
     *,
-    whole: bool = False,
+    from_start: bool = False,
     ratified: RatifiedCommits | None = None,
 ) -> Snapshot:
     """List the log and load a version; again where a cleanup deletes what was listed.
@@ -66,12 +70,12 @@ def load(
     The arguments and errors are those of :func:`~reference_impl.snapshot.segment.list_log` and
     of :class:`Snapshot`.
     """
-    listing = list_log(storage, version, whole=whole, ratified=ratified)
+    listing = list_log(storage, version, from_start=from_start, ratified=ratified)
     for _ in range(_LISTINGS - 1):
         try:
             return Snapshot(storage, listing, version)
         except (InvalidLogSegment, CheckpointFileNotFound):
-            found = list_log(storage, version, whole=whole, ratified=ratified)
+            found = list_log(storage, version, from_start=from_start, ratified=ratified)
             if found == listing:
                 raise
             listing = found
@@ -146,7 +150,8 @@ class Snapshot:
         self._listing = listing
         self._segments = segments(listing, version)
         self._reconciled: Reconciled | None = None
-        self._kept: list[tuple[Commit, bool]] | None = None
+        self._table: TableSchema | None = None
+        self._cached_commits: list[tuple[Commit, bool]] | None = None
         self._damaged = 0
         self._segment: Segment
         self._reader: CheckpointReader | None
@@ -164,6 +169,18 @@ class Snapshot:
         self.domain_metadata: Mapping[str, DomainMetadata] = {
             name: domain for name, domain in state.domains.items() if not domain.removed
         }
+
+    @property
+    def table(self) -> TableSchema:
+        """The columns of the version, and how its files know them.
+
+        Raises:
+            InvalidTableError: what only reading data files relies on breaks the protocol.
+
+        """
+        if self._table is None:
+            self._table = table_schema(self.protocol, self.metadata)
+        return self._table
 
     @property
     def listing(self) -> Listing:
@@ -199,7 +216,7 @@ class Snapshot:
             InvalidTableError: file actions or partition values break the protocol.
 
         """
-        return typed_files(self.adds(), self.protocol, self.metadata)
+        return typed_files(self.adds(), self.table)
 
     def tombstones(self) -> pa.Table:
         """Return the removed logical files that the log still holds, in ``REMOVE_SCHEMA``."""
@@ -246,7 +263,7 @@ class Snapshot:
             )
 
     def _start_from(self, segment: Segment) -> None:
-        self._segment, self._kept = segment, None
+        self._segment, self._cached_commits = segment, None
         start = segment.checkpoint
         self._reader = CheckpointReader(self.storage, start) if start is not None else None
 
@@ -280,11 +297,11 @@ class Snapshot:
         if self._reader is not None:
             with _recoverable():
                 state.apply(self._reader.actions())
-        small = self._is_small()
-        groups = self._in_groups(lambda files: self._commits(files, whole=small))
+        cached = self._fits_cache()
+        groups = self._in_groups(lambda files: self._commits(files, file_actions=cached))
         commits: Iterable[tuple[Commit, bool]] = chain.from_iterable(groups)
-        if small:
-            commits = self._kept = list(commits)
+        if cached:
+            commits = self._cached_commits = list(commits)
         for number, (commit, _) in enumerate(commits):
             state.apply(commit.actions)
             if self._reader is None and number == 0:
@@ -298,7 +315,7 @@ class Snapshot:
         following = next(self._segments, None)
         if following is None and self._listing.start:
             start, target = self._listing.start, self._segment.version
-            self._listing = list_log(self.storage, whole=True, ratified=self._listing.ratified)
+            self._listing = list_log(self.storage, from_start=True, ratified=self._listing.ratified)
             self._segments = segments(self._listing, target, before=start)
             following = next(self._segments, None)
         return following
@@ -306,7 +323,7 @@ class Snapshot:
     def _files(self) -> Reconciled:
         if self._reconciled is None:
             self._reconciled = self._retry(self._reconcile)
-            self._kept = None
+            self._cached_commits = None
         return self._reconciled
 
     def _reconcile(self) -> Reconciled:
@@ -317,8 +334,8 @@ class Snapshot:
 
     def _reconcile_all(self) -> Reconciled:
         parts: Iterable[CommittedFiles]
-        if self._kept is not None:
-            parts = [CommittedFiles.of(self._kept)]
+        if self._cached_commits is not None:
+            parts = [CommittedFiles.of(self._cached_commits)]
         else:
             parts = self._in_groups(lambda files: CommittedFiles.of(self._commits(files)))
         committed = CommittedFiles.joined(parts)
@@ -333,11 +350,11 @@ class Snapshot:
             for batches in self._reader.file_actions(action):
                 yield _recoverable_batches(batches)
 
-    def _is_small(self) -> bool:
+    def _fits_cache(self) -> bool:
         """Return whether the commits of the segment fit into the cache, file actions included."""
         entries, commits = self._listing.entries, self._segment.commits
         return all(file.kind == "commit" and file.version in entries for file in commits) and (
-            sum(entries[file.version].size for file in commits) <= _KEPT
+            sum(entries[file.version].size for file in commits) <= _CACHED_BYTES
         )
 
     def _in_groups(self, work: Callable[[Sequence[LogFile]], _T]) -> Iterator[_T]:
@@ -347,7 +364,7 @@ class Snapshot:
         return in_order(work, groups, threads)
 
     def _commits(
-        self, files: Sequence[LogFile], *, whole: bool = True
+        self, files: Sequence[LogFile], *, file_actions: bool = True
     ) -> list[tuple[Commit, bool]]:
         """Read commits, each with whether it is a compaction."""
         found = []
@@ -355,7 +372,7 @@ class Snapshot:
             budget().check_time()
             compacted = file.kind == "compaction"
             with _recoverable() if compacted else nullcontext():
-                found.append((read_commit(self.storage, file, files=whole), compacted))
+                found.append((read_commit(self.storage, file, files=file_actions), compacted))
         return found
 
 

@@ -1,16 +1,18 @@
-"""The columns of a table version, and the partition values of its files, typed.
+"""The columns of a table version, and partition values and statistics of its files, typed.
 
-Serves "Schema Serialization Format" and "Partition Value Serialization".
+Serves "Change Metadata", "Schema Serialization Format", "Partition Value Serialization" and
+"Per-file Statistics".
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reference_impl.errors import InvalidMetadata, InvalidPartitionValue
+from reference_impl.errors import InvalidMetadata, InvalidPartitionValue, UnsupportedFormat
 from reference_impl.model.actions import Metadata, Protocol
 from reference_impl.model.column_mapping import (
     Mode,
@@ -20,6 +22,8 @@ from reference_impl.model.column_mapping import (
 )
 from reference_impl.model.features import supported
 from reference_impl.model.partition_values import parse_values
+from reference_impl.snapshot.stats import leaves, parse_statistics, to_struct
+from reference_impl.types.arrow import arrow_field
 from reference_impl.types.model import Array, Field, Map, Struct
 from reference_impl.types.schema import parse_schema
 from reference_impl.types.widening import check_type_changes
@@ -46,32 +50,61 @@ class TableSchema:
         return frozenset(f.name for f in self.partition_columns)
 
 
+def validate_metadata(metadata: Metadata, version: int | None = None) -> Struct:
+    """Check that schema and partition columns fit together, and return the schema.
+
+    Raises:
+        UnsupportedFormat: the data files are not Parquet.
+        InvalidSchema: the schema is not in the serialization format.
+        InvalidMetadata: a partition column is repeated or not a column of the schema.
+
+    """
+    provider = metadata.format.provider
+    if provider.lower() != "parquet":
+        raise UnsupportedFormat(
+            f"the data files are in format {provider!r}, not parquet", action="metaData"
+        )
+    schema = parse_schema(metadata.schema_string)
+    names = {field.name for field in schema.fields}
+    columns = metadata.partition_columns
+    _refuse_partition(
+        [name for name in columns if name not in names], "are not in the schema", version
+    )
+    repeated = sorted({name for name in columns if columns.count(name) > 1})
+    _refuse_partition(repeated, "are listed twice", version)
+    return schema
+
+
 def table_schema(protocol: Protocol, metadata: Metadata) -> TableSchema:
     """Parse the schema of a version and check what reading relies on.
 
     Raises:
+        UnsupportedFormat: the data files are not Parquet.
         InvalidSchema: the schema is malformed, or records a type change that is no widening.
         InvalidColumnMapping: the mode or the annotations cannot be used.
         InvalidMetadata: a partition column is not in the schema, is there twice, or is nested.
 
     """
-    columns = parse_schema(metadata.schema_string)
+    columns = validate_metadata(metadata)
     mode = column_mapping_mode(protocol, metadata)
     check_annotations(columns, mode)
     if "typeWidening" in supported(protocol):
         check_type_changes(columns)
-    partition: dict[str, Field] = {}
-    for name in metadata.partition_columns:
-        column = columns.get(name)
-        if column is None or name in partition or isinstance(column.type, Struct | Array | Map):
-            raise InvalidMetadata(
-                f"partition column {name!r} is not a column of the schema, is named twice, "
-                "or is nested",
-                action="metaData",
-                requirement="META-009",
-            )
-        partition[name] = column
-    return TableSchema(columns, tuple(partition.values()), mode)
+    fields = {field.name: field for field in columns.fields}
+    partition = tuple(fields[name] for name in metadata.partition_columns)
+    nested = [field.name for field in partition if isinstance(field.type, Struct | Array | Map)]
+    _refuse_partition(nested, "are nested")
+    return TableSchema(columns, partition, mode)
+
+
+def _refuse_partition(names: Sequence[str], problem: str, version: int | None = None) -> None:
+    if names:
+        raise InvalidMetadata(
+            f"partition columns {problem}: {', '.join(names)}",
+            action="metaData",
+            version=version,
+            requirement="META-009",
+        )
 
 
 def partition_column(files: pa.Table, column: Field, mode: Mode) -> pa.Array:
@@ -108,3 +141,38 @@ def partition_column(files: pa.Table, column: Field, mode: Mode) -> pa.Array:
             action="add",
         )
     return values
+
+
+def typed_files(adds: pa.Table, table: TableSchema) -> pa.Table:
+    """Type the partition values and statistics of add actions.
+
+    Args:
+        adds: add actions in wire columns.
+        table: the columns of the version.
+
+    Returns:
+        The same rows and columns, except that ``partitionValues`` is a struct of the partition
+        columns and ``stats`` a struct of ``numRecords``, ``tightBounds``, ``minValues``,
+        ``maxValues`` and ``nullCount``, all by logical names. A statistic that is absent or
+        cannot be read is null.
+
+    Raises:
+        InvalidPartitionValue: a partition value is missing or does not parse.
+
+    """
+    partition = pa.StructArray.from_arrays(
+        [partition_column(adds, f, table.mode) for f in table.partition_columns],
+        fields=[arrow_field(f) for f in table.partition_columns],
+    )
+    if not table.partition_columns:
+        partition = pa.array([{}] * adds.num_rows, pa.struct([]))
+    partitioned = table.partition_names
+    wanted = [leaf for leaf in leaves(table.columns, table.mode) if leaf.path[0] not in partitioned]
+    typed = {
+        "partitionValues": partition,
+        "stats": to_struct(parse_statistics(adds.column("stats"), wanted)),
+    }
+    for name, values in typed.items():
+        at = adds.schema.get_field_index(name)
+        adds = adds.set_column(at, pa.field(name, values.type), values)
+    return adds

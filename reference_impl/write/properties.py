@@ -1,22 +1,40 @@
-"""Table properties that are numbers, for writers.
+"""Table properties that are numbers or durations, for writers.
 
-Serves upstream's ``delta.checkpointInterval`` and ``delta.dataSkippingNumIndexedCols``. A malformed
-value is refused when it is set; one that a table already has is replaced by the default, with a
-warning, because no reader depends on it.
+Serves upstream's ``delta.checkpointInterval`` and ``delta.dataSkippingNumIndexedCols``, and the
+retention of files and of the log. A malformed value is refused when it is set. A number that a
+table already has is replaced by the default, with a warning, because no reader depends on it.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from reference_impl.errors import InvalidMetadata
-from reference_impl.model.ranges import INT32
+from reference_impl.model.ranges import INT32, INT64
 
 CHECKPOINT_INTERVAL: Final = "delta.checkpointInterval"
 INDEXED_COLUMNS: Final = "delta.dataSkippingNumIndexedCols"
+
+DELETED_FILE_RETENTION: Final = "delta.deletedFileRetentionDuration"
+LOG_RETENTION: Final = "delta.logRetentionDuration"
+
+DAY: Final = 86_400_000
+"""Milliseconds of a day."""
+
+_DEFAULTS: Final[Mapping[str, int]] = {DELETED_FILE_RETENTION: 7 * DAY, LOG_RETENTION: 30 * DAY}
+_UNITS: Final[Mapping[str, int]] = {
+    "week": 7 * DAY,
+    "day": DAY,
+    "hour": 3_600_000,
+    "minute": 60_000,
+    "second": 1000,
+    "millisecond": 1,
+}
+_PART: Final = re.compile(r"\s*(\d{1,12})\s+([a-z]+?)s?(?=\s|\Z)", re.ASCII | re.IGNORECASE)
 
 _log: Final = logging.getLogger(__name__)
 
@@ -41,7 +59,7 @@ _NUMBERS: Final[Mapping[str, _Number]] = {
 }
 
 
-def lenient(configuration: Mapping[str, str], name: str) -> int:
+def integer_property(configuration: Mapping[str, str], name: str) -> int:
     """Return a property of a table, its default where it is not set or malformed."""
     number = _NUMBERS[name]
     text = configuration.get(name)
@@ -73,3 +91,35 @@ def validate_number(name: str, text: str) -> None:
 def _parsed(name: str, text: str) -> int | None:
     value = INT32.parse(text)
     return value if value is not None and _NUMBERS[name].least <= value else None
+
+
+def duration(configuration: Mapping[str, str], name: str) -> int:
+    """Return a duration, as in ``interval 30 days 12 hours``, in milliseconds.
+
+    By default it is 7 days for files and 30 for the log.
+
+    Raises:
+        InvalidMetadata: the property is there and is no interval of weeks down to milliseconds,
+            or one of more milliseconds than 64 bits count.
+
+    """
+    text = configuration.get(name)
+    if text is None:
+        return _DEFAULTS[name]
+    rest = re.sub(r"\A\s*interval\b", "", text, flags=re.IGNORECASE).strip()
+    total, at = 0, 0
+    while at < len(rest):
+        part = _PART.match(rest, at)
+        unit = _UNITS.get(part[2].lower()) if part else None
+        if part is None or unit is None:
+            break
+        total += int(part[1]) * unit
+        at = part.end()
+    if not rest or at < len(rest) or total not in INT64:
+        raise InvalidMetadata(
+            f"{name} is {text[:80]!r}, not an interval like 'interval 7 days'",
+            action="metaData",
+            stage="commit",
+            hint="months and years have no fixed length",
+        )
+    return total

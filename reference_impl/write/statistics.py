@@ -4,6 +4,10 @@ A bound is only written where it holds and JSON can say it. Strings are cut to 3
 the upper bound then raised to the next string; instants are cut to milliseconds, the upper
 bound rounded up. A column with NaN has no upper bound, because NaN is greater than every other
 number, and infinities have no JSON.
+
+``numRecords`` is required of files with deletion vectors, and with row tracking or Iceberg
+compatibility of every file that is added. Files of a table may lack it: another writer left it
+out, or a checkpoint has no statistics.
 """
 
 from __future__ import annotations
@@ -11,16 +15,21 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal as Number
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from reference_impl.model.column_mapping import Mode
+from reference_impl.model.ranges import INT64
+from reference_impl.places import decode_path
+from reference_impl.scan.data_file import at_file
 from reference_impl.snapshot.stats import Leaf, leaves, place_value
+from reference_impl.storage import Storage
 from reference_impl.types.model import (
     BYTE,
     DATE,
@@ -36,8 +45,8 @@ from reference_impl.types.model import (
     Decimal,
     Struct,
 )
-from reference_impl.untrusted import parse_json
-from reference_impl.write.properties import INDEXED_COLUMNS, lenient
+from reference_impl.untrusted import load_json, parse_json
+from reference_impl.write.properties import INDEXED_COLUMNS, integer_property
 
 PREFIX: Final = 32
 """Characters of a string that a bound keeps."""
@@ -70,7 +79,7 @@ def indexed_leaves(
     if named is not None:
         paths = {tuple(_name_parts(name)) for name in named.split(",") if name.strip()}
         return [leaf for leaf in found if any(leaf.path[: len(p)] == p for p in paths)]
-    count = lenient(configuration, INDEXED_COLUMNS)
+    count = integer_property(configuration, INDEXED_COLUMNS)
     return found if count < 0 else found[:count]
 
 
@@ -199,3 +208,50 @@ def _spell(value: Any) -> Iterator[str]:
             yield str(value) if value.is_finite() else "null"
         case _:
             yield json.dumps(value, ensure_ascii=False)
+
+
+def num_records_of(stats: Any) -> int | None:
+    """Return ``numRecords`` of statistics, ``None`` when it is absent or invalid."""
+    try:
+        records = load_json(stats)["numRecords"]
+    except (KeyError, TypeError, ValueError):
+        return None
+    return records if records in INT64 and records >= 0 else None
+
+
+def ensure_num_records(
+    storage: Storage, adds: Sequence[dict[str, Any]], *, everywhere: bool
+) -> list[dict[str, Any]]:
+    """Complete ``numRecords`` in the statistics of add actions, from footers if need be.
+
+    Args:
+        storage: the table's storage.
+        adds: bodies of add actions.
+        everywhere: for all files, not only those with deletion vectors.
+
+    Raises:
+        DataFileNotFound: a file that lacks it does not exist.
+        InvalidDataFile: its footer cannot be read.
+
+    """
+    return [
+        _with_num_records(storage, body)
+        if (everywhere or body.get("deletionVector") is not None)
+        and num_records_of(body.get("stats")) is None
+        else body
+        for body in adds
+    ]
+
+
+def _with_num_records(storage: Storage, body: Mapping[str, Any]) -> dict[str, Any]:
+    path = decode_path(str(body["path"]))
+    with at_file(path), storage.open_input(path) as source:
+        rows = pq.read_metadata(source).num_rows
+    try:
+        held = parse_exact(body.get("stats") or "{}")
+    except ValueError:
+        held = None
+    statistics = {**held} if isinstance(held, Mapping) else {}
+    if body.get("deletionVector") is not None:
+        statistics["tightBounds"] = False
+    return {**body, "stats": statistics_json({**statistics, "numRecords": rows})}

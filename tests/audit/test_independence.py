@@ -101,7 +101,7 @@ READING = {
     "reference_impl.errors": {"NotFoundError"},
     "reference_impl.model.actions": {"Protocol"},
     "reference_impl.model.features": {"active", "supported"},
-    "reference_impl.scan": {"scan"},
+    "reference_impl.scan.scan": {"scan"},
     "reference_impl.storage": {"LocalStorage"},
 }
 """What the judge of recipes reads tables by; golden tables judge that reading first.

@@ -28,7 +28,7 @@ from generators.oracle.model import Oracle
 from generators.oracle.operations import Operation, Restore, Tree
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.model.features import supported
-from reference_impl.scan import scan
+from reference_impl.scan.scan import scan
 from reference_impl.snapshot.snapshot import Snapshot
 
 _DERIVED: Final = (

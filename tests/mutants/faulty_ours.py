@@ -24,8 +24,8 @@ from reference_impl.deletion_vectors.bitmap import Bitmap
 from reference_impl.errors import MalformedCommit
 from reference_impl.filters.evaluate import compare
 from reference_impl.log.checkpoints.reader import CheckpointReader
-from reference_impl.log.commit_lines import Lines
 from reference_impl.log.commits import parse_commit
+from reference_impl.log.lines import Lines
 from reference_impl.log.names import LOG_DIR, checksum_name
 from reference_impl.model import partition_values
 from reference_impl.model.actions import DomainMetadata, Sidecar

@@ -245,7 +245,7 @@ MISTAKES: dict[str, Mistake] = {
     "in-commit timestamps": Mistake(
         "in-commit-timestamps/write-changes/write",
         "ICT-007",
-        (("write.commit.transaction:Transaction._content", _stamped("commitTimestamp")),),
+        (("write.commit.transaction:Transaction._commit_actions", _stamped("commitTimestamp")),),
     ),
     "row ids": Mistake(
         "row-tracking/write-changes/write",

@@ -155,7 +155,7 @@ def _shuffled(right: Any) -> Any:
 
 PAST_THE_CATALOG = (
     ("snapshot.snapshot:check_readable", gives(None)),
-    ("write.files.target:check_writable", gives(None)),
+    ("write.features.target:check_writable", gives(None)),
     ("model.protocol:check_writable", gives(None)),
     ("write.upkeep.vacuum:check_writable", gives(None)),
     ("write.upkeep.cleanup:check_writable", gives(None)),
@@ -237,7 +237,7 @@ RULES: dict[str, Mutant] = {
     # Rules about rows.
     "passes-over-what-it-cannot-read": wrong("CHK-006", ("write.rows.rules:_checks", _passes_over)),
     "knows-no-identity-at-6": wrong(
-        "WVER-005", ("write.files.target:Target.supports", blind_to("identityColumns"))
+        "WVER-005", ("write.features.target:Target.supports", blind_to("identityColumns"))
     ),
     "leaves-the-steps-of-identity": wrong("IDN-013", ("write.rows.incoming:_values", _far_ids)),
     # Names, types, statistics.
@@ -255,12 +255,14 @@ RULES: dict[str, Mutant] = {
     "writes-native-vectors": wrong("DVFMT-008", ("write.files.vectors:encode", is_(_native))),
     # Row tracking, timestamps.
     "keeps-row-ids-in-files-too-early": wrong(
-        "RT-004", ("write.files.target:Target.active", _tracks_what_is_supported)
+        "RT-004", ("write.features.target:Target.active", _tracks_what_is_supported)
     ),
     "starts-behind-the-file": wrong(
         "ICT-012", ("write.commit.transaction:Transaction._in_commit_timestamp", _starts_now)
     ),
-    "writes-vectors-while-off": wrong("DV-002", ("write.files.target:Target.active", _supported)),
+    "writes-vectors-while-off": wrong(
+        "DV-002", ("write.features.target:Target.active", _supported)
+    ),
     # Features that are dropped.
     "drops-features-by-name-alone": wrong("TF-016", ("write.alter.dropping:_TRACES", is_({}))),
     "drops-row-tracking-without-ids": wrong(
@@ -273,13 +275,14 @@ RULES: dict[str, Mutant] = {
     "gives-a-table-another-id": wrong(
         "META-004",
         (
-            "write.commit.transaction:Transaction._content",
+            "write.commit.transaction:Transaction._commit_actions",
             with_bodies("metaData", lambda body: {**body, "id": str(uuid4())}),
         ),
     ),
     # Clustering, Iceberg, catalogs.
     "tells-not-who-clusters": wrong(
-        "CLUS-011", ("write.commit.transaction:Transaction._content", _drops("clusteringProvider"))
+        "CLUS-011",
+        ("write.commit.transaction:Transaction._commit_actions", _drops("clusteringProvider")),
     ),
     "clusters-what-others-did": wrong(
         "CLUS-012", ("write.upkeep.maintenance:PROVIDER", is_("fromAnotherWorld"))
@@ -363,7 +366,7 @@ RULES: dict[str, Mutant] = {
         "VPC-002", ("write.upkeep.vacuum:check_writable", gives(None))
     ),
     "writes-what-it-does-not-know": wrong(
-        "TF-003", ("write.files.target:check_writable", gives(None))
+        "TF-003", ("write.features.target:check_writable", gives(None))
     ),
     "opens-system-domains": wrong(
         "DOM-015", ("write.alter.settings:_SYSTEM_PREFIX", is_("nothing."))

@@ -340,15 +340,15 @@ MUTANTS: dict[str, Mutant] = {
         "DOM-005", ("write.commit.conflicts:DomainMetadata", is_(type("Nothing", (), {})))
     ),
     "puts-commit-info-last": wrong(
-        "ICT-006", ("write.commit.transaction:Transaction._content", _swapped_order)
+        "ICT-006", ("write.commit.transaction:Transaction._commit_actions", _swapped_order)
     ),
     "leaves-commit-info-out": wrong(
-        "ICT-005", ("write.commit.transaction:Transaction._content", without("commitInfo"))
+        "ICT-005", ("write.commit.transaction:Transaction._commit_actions", without("commitInfo"))
     ),
     "moves-rows-as-a-change": wrong(
         "FA-017",
         (
-            "write.commit.transaction:Transaction._content",
+            "write.commit.transaction:Transaction._commit_actions",
             lambda right: with_bodies("add", lambda b: {**b, "dataChange": True})(
                 with_bodies("remove", lambda b: {**b, "dataChange": True})(right)
             ),
@@ -357,22 +357,22 @@ MUTANTS: dict[str, Mutant] = {
     "changes-rows-as-a-move": wrong(
         "ADD-009",
         (
-            "write.commit.transaction:Transaction._content",
+            "write.commit.transaction:Transaction._commit_actions",
             with_bodies("add", lambda b: {**b, "dataChange": False}),
         ),
     ),
     "leaves-removes-out": wrong(
-        "FA-021", ("write.commit.transaction:Transaction._content", without("remove"))
+        "FA-021", ("write.commit.transaction:Transaction._commit_actions", without("remove"))
     ),
     "forgets-txn": wrong(
-        "TXN-004", ("write.commit.transaction:Transaction._content", without("txn"))
+        "TXN-004", ("write.commit.transaction:Transaction._commit_actions", without("txn"))
     ),
     # Rules about rows.
     "ignores-append-only": wrong(
-        "APP-002", ("write.files.target:Target.active", blind_to("appendOnly"))
+        "APP-002", ("write.features.target:Target.active", blind_to("appendOnly"))
     ),
     "ignores-invariants": wrong(
-        "INV-005", ("write.files.target:Target.supports", blind_to("invariants"))
+        "INV-005", ("write.features.target:Target.supports", blind_to("invariants"))
     ),
     "ignores-constraints": wrong("CHK-006", ("write.rows.incoming:check_rules", gives(None))),
     "trusts-rows-with-a-new-constraint": wrong(
@@ -396,7 +396,7 @@ MUTANTS: dict[str, Mutant] = {
         "GEN-004", ("write.rows.incoming:_check_generated", gives(None))
     ),
     "ignores-defaults": wrong(
-        "DFT-005", ("write.files.target:Target.supports", blind_to("allowColumnDefaults"))
+        "DFT-005", ("write.features.target:Target.supports", blind_to("allowColumnDefaults"))
     ),
     "forgets-identity-mark": wrong(
         "IDN-016", ("write.rows.incoming:HIGH_WATER_MARK_KEY", is_("delta.identity.other"))
@@ -474,7 +474,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     # Change data feed.
     "leaves-change-files-out": wrong(
-        "CDC-012", ("write.commit.transaction:Transaction._content", without("cdc"))
+        "CDC-012", ("write.commit.transaction:Transaction._commit_actions", without("cdc"))
     ),
     "records-no-preimages": wrong(
         "CDC-012",
@@ -490,9 +490,12 @@ MUTANTS: dict[str, Mutant] = {
     # Row tracking.
     "gives-row-ids-again": wrong("RT-039", ("write.features.row_ids:high_water_mark", gives(-1))),
     "does-not-raise-row-mark": wrong(
-        "RT-037", ("write.commit.transaction:Transaction._content", without("domainMetadata"))
+        "RT-037",
+        ("write.commit.transaction:Transaction._commit_actions", without("domainMetadata")),
     ),
-    "gives-rows-new-ids": wrong("RT-047", ("write.rows.changes:Changes._tracked", _null_ids)),
+    "gives-rows-new-ids": wrong(
+        "RT-047", ("write.rows.changes:Changes._with_row_tracking", _null_ids)
+    ),
     "assigns-no-row-ids": wrong(
         "RT-028",
         ("write.commit.transaction:assign_row_ids", lambda _: lambda adds, *_: (adds, None)),
@@ -500,7 +503,7 @@ MUTANTS: dict[str, Mutant] = {
     "tracks-without-backfill": wrong("RT-045", ("write.alter.definition:backfill", gives(None))),
     "names-no-row-columns": wrong(
         "RT-042",
-        ("write.commit.transaction:Transaction._content", with_bodies("metaData", _unnamed)),
+        ("write.commit.transaction:Transaction._commit_actions", with_bodies("metaData", _unnamed)),
     ),
     # In-commit timestamps.
     "follows-the-clock-back": wrong(
@@ -522,7 +525,7 @@ MUTANTS: dict[str, Mutant] = {
         "ICE1-007", ("write.files.data_files:is_iceberg_compatible", gives(NO))
     ),
     "mixes-iceberg-and-vectors": wrong(
-        "ICE2-014", ("write.files.target:check_iceberg", gives(None))
+        "ICE2-014", ("write.features.target:check_iceberg", gives(None))
     ),
     "lists-no-timestamps-without-zone": wrong(
         "NTZ-002", ("write.features.protocols:_OF_TYPES", is_({}))
@@ -537,7 +540,7 @@ MUTANTS: dict[str, Mutant] = {
         ("types.widening:is_widening", gives(YES)),
     ),
     "widens-where-it-is-off": wrong(
-        "TW-002", ("write.files.target:Target.active", sees("typeWidening"))
+        "TW-002", ("write.features.target:Target.active", sees("typeWidening"))
     ),
     # Values, paths, statistics, checksums.
     "does-not-escape-paths": wrong("ADD-004", ("write.files.data_files:encode_path", _no_folder)),

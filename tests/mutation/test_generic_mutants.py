@@ -107,7 +107,7 @@ def test_the_judge_keeps_the_right_implementation(copy: Path, sample: list) -> N
 
 def test_what_is_imported_late_is_changed_and_the_rest_is_right(copy: Path) -> None:
     asked = [item for item in items() if item.id == "column-invariants/write-broken-later/write"]
-    wrong = _of("write/rows/rows.py", "changes.insert(prepare(transaction, None))")
+    wrong = _of("write/rows/operations.py", "changes.insert(prepare(transaction, None))")
     right = replace(wrong, code=(PACKAGE / wrong.module).read_text())
     assert killer(copy, right, asked) is None
     assert killer(copy, wrong, asked) is not None

@@ -30,7 +30,7 @@ from conformance.requirements.registry import load_registry
 from generators.oracle.operations import OPERATIONS
 from reference_impl import DeltaError, Snapshot, Table, read_table
 from reference_impl.errors import NotFoundError
-from reference_impl.scan import scan
+from reference_impl.scan.scan import scan
 
 AUDITED: Final = "the audit finds"
 """How the message of a verdict begins that the audit took."""

@@ -25,7 +25,7 @@ from generators.oracle.delta_schema import Field, Struct, type_of
 from generators.oracle.model import TrackedRow, Version
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.model.features import active
-from reference_impl.scan import scan
+from reference_impl.scan.scan import scan
 
 _ID, _CHANGED = "_row_id", "_row_commit_version"
 _KIND: Final = "_change_type"

@@ -33,9 +33,8 @@ from reference_impl.log.checkpoints.bounds import (
 )
 from reference_impl.log.checkpoints.columns import conform
 from reference_impl.log.checkpoints.sidecars import sidecar_path
-from reference_impl.log.commit_lines import Lines, group_lines
-from reference_impl.log.commits import parse_line
-from reference_impl.log.file_lines import from_lines
+from reference_impl.log.file_columns import from_lines
+from reference_impl.log.lines import Lines, group_lines, parse_line
 from reference_impl.log.names import LOG_DIR, LogFile
 from reference_impl.model.actions import (
     Action,
@@ -171,10 +170,11 @@ class CheckpointReader:
         found: list[tuple[str, Any]] = []
 
         def other(line: bytes, number: int) -> str | None:
-            for name, value in parse_line(line, number, self._place(path)):
-                if name in FILE_ACTIONS:
-                    return name
-                found.append((name, value))
+            action = parse_line(line, number, self._place(path))
+            if action is not None and action[0] in FILE_ACTIONS:
+                return action[0]
+            if action is not None:
+                found.append(action)
             return None
 
         try:

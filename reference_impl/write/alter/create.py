@@ -18,16 +18,16 @@ from reference_impl.types.arrow import from_arrow
 from reference_impl.types.model import VARIANT, VOID, Array, Map, Struct
 from reference_impl.types.schema import format_schema, parse_schema
 from reference_impl.write.alter.definition import define
+from reference_impl.write.clock import now
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.protocols import LEAST
 from reference_impl.write.files.clustering import clustering_domain, named_leaves
-from reference_impl.write.files.data_files import now
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.incoming import prepare
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class TableDefinition:
     """The definition of a table.
 
     Attributes:
@@ -84,7 +84,7 @@ def read_schema(given: Struct | pa.Schema | Mapping[str, Any] | str) -> Struct:
             return parse_schema(orjson.dumps(given).decode())
 
 
-def create_table(storage: Storage, wanted: Definition, rows: pa.Table | None = None) -> int:
+def create_table(storage: Storage, wanted: TableDefinition, rows: pa.Table | None = None) -> int:
     """Create a table, with its first rows if there are any, and return the version: 0.
 
     Raises:
@@ -124,7 +124,7 @@ def refuse_existing(storage: Storage) -> None:
         raise CommitConflict("there is a table at this place already", version=0)
 
 
-def check_definition(wanted: Definition) -> None:
+def check_definition(wanted: TableDefinition) -> None:
     """Refuse a definition whose columns cannot be stored.
 
     Raises:

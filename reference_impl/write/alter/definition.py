@@ -17,7 +17,7 @@ from reference_impl.model.column_mapping import MODE_PROPERTY
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.schema import format_schema, parse_schema
-from reference_impl.write.alter.tracking import backfill, name_materialised_columns
+from reference_impl.write.alter.tracking import backfill, name_materialized_columns
 from reference_impl.write.commit.commit_file import require_text
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.iceberg import VERSIONS, files_to_rewrite, number_nested
@@ -37,8 +37,12 @@ from reference_impl.write.files.clustering import (
 )
 from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.files.parquet import ParquetStyle
-from reference_impl.write.intervals import DELETED_FILE_RETENTION, LOG_RETENTION, duration
-from reference_impl.write.properties import validate_number
+from reference_impl.write.properties import (
+    DELETED_FILE_RETENTION,
+    LOG_RETENTION,
+    duration,
+    validate_number,
+)
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.incoming import check_rules
 from reference_impl.write.rows.rules import rules_of
@@ -87,7 +91,7 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
     schema, kept = map_columns(
         parse_schema(metadata.schema_string),
         before,
-        name_materialised_columns(kept),
+        name_materialized_columns(kept),
         new=base is None,
     )
     if kept.get(_NESTED_IDS, "").lower() == "true" and mode_of(kept) != "none":
@@ -103,7 +107,7 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
     if base is None or not rows_stay:
         return
     _check_existing(transaction, {n: c for n, c in checks.items() if _is_new(n, before)})
-    with transaction.discarding():
+    with transaction.cleaned_up_on_failure():
         _rewrite_files(transaction, base)
         if not tracked and transaction.target.active("rowTracking"):
             backfill(transaction, base)

@@ -39,13 +39,13 @@ from reference_impl.write.checkpoints.write import (
     style_of,
     write_checkpoint,
 )
+from reference_impl.write.clock import now
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.iceberg import NESTED_IDS_KEY
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, highest_id
 from reference_impl.write.features.protocols import features_needed
 from reference_impl.write.features.row_ids import ROW_TRACKING_DOMAIN, ROW_TRACKING_SUSPENDED
 from reference_impl.write.files.clustering import CLUSTERING_DOMAIN
-from reference_impl.write.files.data_files import now
 from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.rows.changes import Changes
 from schemas.features import FEATURES, find

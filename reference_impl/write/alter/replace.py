@@ -16,12 +16,12 @@ from reference_impl.errors import InvalidMetadata
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.model import Struct
 from reference_impl.types.schema import format_schema
-from reference_impl.write.alter.create import Definition, check_definition
+from reference_impl.write.alter.create import TableDefinition, check_definition
 from reference_impl.write.alter.definition import define
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, Numbering, highest_id
+from reference_impl.write.features.target import Target
 from reference_impl.write.files.clustering import clustering_domain
-from reference_impl.write.files.target import Target
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.incoming import prepare
 
@@ -29,7 +29,7 @@ _BLOCKS: Final = (("icebergCompatV1", "ICE1-011"), ("icebergCompatV2", "ICE2-019
 """Features under which partition columns keep their names, and the requirement that says so."""
 
 
-def replace_table(snapshot: Snapshot, wanted: Definition, rows: pa.Table | None = None) -> int:
+def replace_table(snapshot: Snapshot, wanted: TableDefinition, rows: pa.Table | None = None) -> int:
     """Replace columns, partitions and rows of a table, and return the version.
 
     Args:

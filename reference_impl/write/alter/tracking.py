@@ -17,8 +17,8 @@ from reference_impl.write.features.row_ids import ROW_TRACKING_SUSPENDED
 ENABLED: Final = "delta.enableRowTracking"
 
 
-def name_materialised_columns(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return properties with names for the materialised columns, where row tracking is enabled.
+def name_materialized_columns(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Return properties with names for the materialized columns, where row tracking is enabled.
 
     Raises:
         InvalidMetadata: row tracking is enabled and suspended at once.

@@ -22,10 +22,10 @@ from reference_impl.model.file_actions import ADD_SCHEMA, STRING_MAP, to_objects
 from reference_impl.model.wire import json_text
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.stats import nested_struct, parse_statistics, place_value
-from reference_impl.snapshot.table_schema import partition_column, table_schema
-from reference_impl.write.files.data_files import now
-from reference_impl.write.files.discarding import publishing, removing
-from reference_impl.write.files.murmur import hash_text
+from reference_impl.snapshot.table_schema import partition_column
+from reference_impl.write.checkpoints.murmur import hash_text
+from reference_impl.write.clock import now
+from reference_impl.write.files.orphans import cleanup_on_failure, publish_references
 from reference_impl.write.statistics import indexed_leaves
 
 _NAMES: Final = pa.list_(pa.field("element", pa.string()))
@@ -81,7 +81,7 @@ def checkpoint_adds(snapshot: Snapshot) -> pa.Table:
     adds, configuration = snapshot.adds(), snapshot.metadata.configuration
     moved = pa.repeat(pa.scalar(value=False), adds.num_rows)
     adds = _replaced(adds, "dataChange", moved)
-    table = table_schema(snapshot.protocol, snapshot.metadata)
+    table = snapshot.table
     if configuration.get(_AS_STRUCT, "false").lower() == "true":
         leaves = indexed_leaves(table.columns, table.mode, table.partition_names, configuration)
         adds = adds.append_column("stats_parsed", _parsed(adds.column("stats"), leaves))
@@ -163,7 +163,7 @@ def write_v2(
     path = f"{LOG_DIR}/{uuid_checkpoint_name(snapshot.version, str(uuid.uuid4()), encoding)}"
     created: list[str] = []
     size, inside = 0, files
-    with removing(snapshot.storage, created):
+    with cleanup_on_failure(snapshot.storage, created):
         if sidecars:
             top["sidecar"] = _write_sidecars(snapshot, sidecars, files, created)
             size, inside = sum(body["sizeInBytes"] for body in top["sidecar"]), {}
@@ -172,7 +172,7 @@ def write_v2(
             if encoding == "parquet"
             else "".join(_lines(top, inside)).encode()
         )
-        with publishing(created):
+        with publish_references(created):
             snapshot.storage.put(path, data)
     actions = sum(part.num_rows for part in files.values()) + sum(map(len, top.values()))
     return size + len(data), actions

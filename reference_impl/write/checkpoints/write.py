@@ -24,9 +24,9 @@ from reference_impl.model.ranges import INT32
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.storage import Storage
 from reference_impl.write.checkpoints.files import checkpoint_adds, part_keys, put_parquet, write_v2
-from reference_impl.write.files.data_files import now
-from reference_impl.write.files.discarding import removing
-from reference_impl.write.intervals import DELETED_FILE_RETENTION, duration
+from reference_impl.write.clock import now
+from reference_impl.write.files.orphans import cleanup_on_failure
+from reference_impl.write.properties import DELETED_FILE_RETENTION, duration
 
 _log: Final = logging.getLogger(__name__)
 
@@ -151,7 +151,7 @@ def _write_parts(
     size = 0
     keys = {n: np.asarray(part_keys(table), np.int64) % parts for n, table in files.items()}
     created: list[str] = []
-    with removing(snapshot.storage, created):
+    with cleanup_on_failure(snapshot.storage, created):
         for part in range(parts):
             mine = {n: table.filter(pa.array(keys[n] == part)) for n, table in files.items()}
             path = f"{LOG_DIR}/{part_name(snapshot.version, part + 1, parts)}"

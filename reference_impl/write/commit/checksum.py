@@ -82,7 +82,7 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ChecksumState:
     """What a checksum has besides the counts of files."""
 
     protocol: Protocol
@@ -93,7 +93,7 @@ class State:
     transaction: str
 
 
-def write_checksum(storage: Storage, version: int, state: State, totals: Totals) -> None:
+def write_checksum(storage: Storage, version: int, state: ChecksumState, totals: Totals) -> None:
     """Write the checksum of a version whose commit exists; an existing one stays.
 
     Raises:

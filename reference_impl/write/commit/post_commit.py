@@ -17,9 +17,9 @@ from reference_impl.snapshot.segment import list_log
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.storage import Storage
 from reference_impl.write.checkpoints.write import write_checkpoint
-from reference_impl.write.commit.checksum import State, Totals, read_totals, write_checksum
-from reference_impl.write.files.target import Target
-from reference_impl.write.properties import CHECKPOINT_INTERVAL, lenient
+from reference_impl.write.commit.checksum import ChecksumState, Totals, read_totals, write_checksum
+from reference_impl.write.features.target import Target
+from reference_impl.write.properties import CHECKPOINT_INTERVAL, integer_property
 
 ENGINE: Final = "delta-tck-reference"
 """``commitInfo.engineInfo`` of our commits."""
@@ -71,7 +71,7 @@ def _attempt(what: str, commit: Committed, step: Callable[[], object]) -> None:
 
 
 def _write_checkpoint(commit: Committed) -> None:
-    every = lenient(commit.target.configuration, CHECKPOINT_INTERVAL)
+    every = integer_property(commit.target.configuration, CHECKPOINT_INTERVAL)
     if commit.version and commit.version % every == 0:
         listing = list_log(commit.storage, commit.version)
         write_checkpoint(Snapshot(commit.storage, listing, commit.version))
@@ -92,7 +92,7 @@ def _write_checksum(commit: Committed) -> None:
     for body in commit.bodies("metaData"):
         metadata = replace(metadata, configuration=body["configuration"])
     (info,) = commit.bodies("commitInfo")
-    state = State(
+    state = ChecksumState(
         target.protocol,
         metadata,
         txns,

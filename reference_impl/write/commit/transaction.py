@@ -38,16 +38,16 @@ from reference_impl.snapshot.history import ICT_PROVENANCE
 from reference_impl.snapshot.segment import list_log
 from reference_impl.snapshot.snapshot import Snapshot, read_commit
 from reference_impl.storage import Storage
+from reference_impl.write.clock import now
 from reference_impl.write.commit.commit_file import encode_commit, encode_text, require_text
 from reference_impl.write.commit.conflicts import ReadWriteSet, check_conflict
 from reference_impl.write.commit.post_commit import ENGINE, Committed, after_commit
 from reference_impl.write.features.iceberg import is_iceberg_compatible
 from reference_impl.write.features.row_ids import ROW_TRACKING_SUSPENDED, assign_row_ids
-from reference_impl.write.files.clustering import clustering_leaves, complete
-from reference_impl.write.files.data_files import now
-from reference_impl.write.files.discarding import is_refusal, removing
-from reference_impl.write.files.target import Target
-from reference_impl.write.records import ensure_num_records
+from reference_impl.write.features.target import Target
+from reference_impl.write.files.clustering import clustering_leaves, ensure_clustering_statistics
+from reference_impl.write.files.orphans import cleanup_on_failure, is_refusal
+from reference_impl.write.statistics import ensure_num_records
 
 _ATTEMPTS: Final = 200
 _LONGEST_WAIT: Final = 0.25
@@ -109,7 +109,8 @@ class Transaction:
         self._id = str(uuid.uuid4())
         self._staged = _Staged()
         self._read_version = base.version if base is not None else None
-        self._target = Target.of(base.protocol, base.metadata) if base is not None else None
+        self._read_target = Target.of(base.protocol, base.metadata) if base is not None else None
+        self._target = self._read_target
 
     @property
     def target(self) -> Target:
@@ -121,8 +122,8 @@ class Transaction:
     @property
     def read_target(self) -> Target:
         """Protocol and metadata of the version that was read."""
-        assert self.base is not None
-        return Target.of(self.base.protocol, self.base.metadata)
+        assert self._read_target is not None
+        return self._read_target
 
     def define(self, protocol: Protocol | None = None, metadata: Metadata | None = None) -> None:
         """Stage another protocol, other metadata, or both.
@@ -209,12 +210,12 @@ class Transaction:
         """Whether nothing is staged."""
         return self._staged == _Staged()
 
-    def discarding(self) -> AbstractContextManager[None]:
+    def cleaned_up_on_failure(self) -> AbstractContextManager[None]:
         """Remove the files of the transaction where the block fails.
 
         Nothing is removed once the commit may exist.
         """
-        return removing(self.storage, self.created)
+        return cleanup_on_failure(self.storage, self.created)
 
     def commit(self) -> int:
         """Commit, and return the version.
@@ -234,7 +235,7 @@ class Transaction:
 
         """
         # Obeys SNAP-008 TXN-004 DATA-005.
-        with self.discarding():
+        with self.cleaned_up_on_failure():
             version, lines = self._commit()
         after_commit(Committed(self.storage, self.base, self.target, version, lines))
         return version
@@ -245,7 +246,7 @@ class Transaction:
         for attempt in range(_ATTEMPTS):
             version = self.base.version + 1 if self.base is not None else 0
             INT64.require(version, "the version", requirement="LOG-003")
-            lines = self._content(version)
+            lines = self._commit_actions(version)
             if self._create(version, encode_commit(lines, version)):
                 return version, lines
             self._rebase()
@@ -317,7 +318,7 @@ class Transaction:
         for version in range(self.base.version + 1, latest + 1):
             file = listing.commits.get(version)
             if file is None:
-                listing = list_log(self.storage, whole=True)
+                listing = list_log(self.storage, from_start=True)
                 file = listing.commits.get(version)
             if file is None:
                 raise CommitConflict(
@@ -332,7 +333,7 @@ class Transaction:
             check_conflict(self.read_write_set, winner, table)
         self.base = Snapshot(self.storage, listing, latest)
 
-    def _content(self, version: int) -> list[dict[str, Any]]:
+    def _commit_actions(self, version: int) -> list[dict[str, Any]]:
         """Return the lines of the commit, commitInfo first."""
         # Obeys ICT-006 WLOG-002 WLOG-003 WLOG-004 FA-016 FA-019.
         staged, target = self._staged, self.target
@@ -348,7 +349,7 @@ class Transaction:
         adds = ensure_num_records(self.storage, staged.adds, everywhere=everywhere)
         clustered = clustering_leaves(target, self.domains)
         if clustered and self.base is not None:
-            adds = complete(self.base, target, adds, clustered)
+            adds = ensure_clustering_statistics(self.base, target, adds, clustered)
         if tracked:
             adds, mark = assign_row_ids(adds, self.domains, version)
             if mark is not None:

@@ -36,7 +36,7 @@ from reference_impl.types.model import (
 )
 from reference_impl.types.schema import parse_type
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, Numbering, highest_id
-from reference_impl.write.records import num_records_of
+from reference_impl.write.statistics import num_records_of
 
 NESTED_IDS_KEY: Final = "delta.columnMapping.nested.ids"
 VERSIONS: Final = ("icebergCompatV1", "icebergCompatV2")

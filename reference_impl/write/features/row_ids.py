@@ -13,7 +13,7 @@ from reference_impl.model.wire import json_text
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.types.model import Struct
 from reference_impl.untrusted import load_json
-from reference_impl.write.records import num_records_of
+from reference_impl.write.statistics import num_records_of
 
 ROW_TRACKING_DOMAIN: Final = "delta.rowTracking"
 ROW_TRACKING_SUSPENDED: Final = "delta.rowTrackingSuspended"
@@ -26,7 +26,7 @@ _NONE: Final = -1
 """The high-water mark of a table without row ids."""
 
 
-def materialised_columns(
+def materialized_columns(
     configuration: Mapping[str, str], schema: Struct, mode: Mode
 ) -> tuple[str, str]:
     """Return the names of the columns that keep row ids and commit versions in data files.
@@ -39,7 +39,7 @@ def materialised_columns(
     # Obeys RT-015 RT-016 RT-021.
     names = (configuration.get(ROW_ID_PROPERTY), configuration.get(COMMIT_VERSION_PROPERTY))
     if not (names[0] and names[1]):
-        raise _refused("a materialised column has no name", "RT-042")
+        raise _refused("a materialized column has no name", "RT-042")
     columns = {f.name.lower() for f in schema.fields}
     physical = {physical_name(f, mode).lower() for f in schema.fields}
     for name, other_columns, requirement in (

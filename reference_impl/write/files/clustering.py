@@ -28,8 +28,8 @@ from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.stats import Leaf, leaves
 from reference_impl.types.model import Decimal
 from reference_impl.untrusted import load_json, parse_json
+from reference_impl.write.features.target import Target
 from reference_impl.write.files.live_files import LiveFiles
-from reference_impl.write.files.target import Target
 from reference_impl.write.statistics import (
     BOUNDED,
     parse_exact,
@@ -135,10 +135,12 @@ def with_statistics(
     adds = snapshot.adds()
     lacking = [_lacks(text, columns) for text in adds.column("stats").to_pylist()]
     bodies = to_objects(adds.filter(pa.array(lacking, pa.bool_())))
-    return complete(snapshot, target, [{**body, "dataChange": False} for body in bodies], columns)
+    return ensure_clustering_statistics(
+        snapshot, target, [{**body, "dataChange": False} for body in bodies], columns
+    )
 
 
-def complete(
+def ensure_clustering_statistics(
     snapshot: Snapshot, target: Target, adds: Sequence[dict[str, Any]], columns: Sequence[Leaf]
 ) -> list[dict[str, Any]]:
     """Return bodies of adds that all have statistics of columns, read from the file if necessary.

@@ -7,7 +7,6 @@ that no other file ever has, so that a writer that fails leaves nothing but an o
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,10 +24,11 @@ from reference_impl.snapshot.stats import Leaf
 from reference_impl.storage import Storage
 from reference_impl.types.arrow import arrow_type, with_children
 from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct
+from reference_impl.write.clock import now
 from reference_impl.write.features.iceberg import NESTED_IDS_KEY, is_iceberg_compatible
+from reference_impl.write.features.target import Target
 from reference_impl.write.features.void import drop_void, has_void
 from reference_impl.write.files.parquet import ParquetStyle, write_parquet
-from reference_impl.write.files.target import Target
 from reference_impl.write.statistics import indexed_leaves, statistics_json, statistics_of
 
 _FILE_BYTES: Final = 256 << 20
@@ -42,11 +42,6 @@ _FOLDER_BYTES: Final = 200
 
 _FOLDERS_BYTES: Final = 600
 """Bytes of all of them: a key of an object store has at most 1024."""
-
-
-def now() -> int:
-    """Return the current time in milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
 
 
 def stored_field(column: Field, mode: Mode) -> pa.Field:
@@ -94,7 +89,7 @@ class FileWriter:
         target: the version that is written under.
         data_change: whether the rows are new or changed, and not only moved.
         extra: columns of files that are not in the schema, as
-            materialised row ids; all nullable.
+            materialized row ids; all nullable.
         folder: where files go; the table root by default.
         clustered: columns that have statistics in any case.
         provider: ``clusteringProvider`` of every add action.

@@ -22,8 +22,8 @@ from reference_impl.scan.row_tracking import RowTracking
 from reference_impl.scan.skipping import may_match
 from reference_impl.scan.tasks import FileTask, file_tasks
 from reference_impl.snapshot.snapshot import Snapshot
-from reference_impl.write.files.conditions import Condition
-from reference_impl.write.files.target import Target
+from reference_impl.write.features.target import Target
+from reference_impl.write.predicates import Predicate
 
 Mask = npt.NDArray[np.bool_]
 """A mask of the physical rows of a file."""
@@ -51,7 +51,7 @@ class LiveFile:
         found: dict[str, Any] | None = self.add.column("deletionVector")[0].as_py()
         return found
 
-    def matching(self, condition: Condition | None) -> Mask:
+    def matching(self, condition: Predicate | None) -> Mask:
         """Return the mask of live rows for which a condition is true; all for ``None``."""
         if condition is None or not self.live.any():
             return self.live

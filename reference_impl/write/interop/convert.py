@@ -26,7 +26,7 @@ from reference_impl.snapshot.stats import Leaf
 from reference_impl.storage import Entry, Storage
 from reference_impl.types.arrow import from_arrow
 from reference_impl.types.model import DOUBLE, FLOAT, STRING, Field, Struct, every_field
-from reference_impl.write.alter.create import Definition, check_definition, refuse_existing
+from reference_impl.write.alter.create import TableDefinition, check_definition, refuse_existing
 from reference_impl.write.alter.definition import define
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.protocols import LEAST
@@ -51,7 +51,7 @@ class _ParquetFile:
     partition: Mapping[str, str | None]
 
 
-def convert(storage: Storage, wanted: Definition) -> int:
+def convert(storage: Storage, wanted: TableDefinition) -> int:
     """Make a table of the Parquet files below a root, and return the version: 0.
 
     Args:

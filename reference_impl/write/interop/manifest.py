@@ -22,9 +22,10 @@ from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.table_schema import partition_column
 from reference_impl.storage import Entry, Storage
 from reference_impl.write.checkpoints.write import live_tombstones
-from reference_impl.write.files.data_files import now, partition_folder
+from reference_impl.write.clock import now
+from reference_impl.write.features.target import Target
+from reference_impl.write.files.data_files import partition_folder
 from reference_impl.write.files.referenced_files import ReferencedFiles
-from reference_impl.write.files.target import Target
 
 MANIFEST_FOLDER: Final = "_symlink_format_manifest"
 _NAME: Final = "manifest"

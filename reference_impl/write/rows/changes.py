@@ -18,7 +18,7 @@ from reference_impl.limits import budget
 from reference_impl.scan.row_tracking import ROW_TRACKING_SCHEMA
 from reference_impl.types.arrow import arrow_schema
 from reference_impl.write.commit.transaction import Transaction
-from reference_impl.write.features.row_ids import materialised_columns
+from reference_impl.write.features.row_ids import materialized_columns
 from reference_impl.write.files.clustering import (
     CLUSTERING_DOMAIN,
     PROVIDER,
@@ -62,7 +62,7 @@ class Changes:
     def insert(self, rows: pa.Table) -> None:
         """Add rows in the table's columns and types."""
         self.inserted += rows.num_rows
-        self._fresh.append(self._tracked(rows, None))
+        self._fresh.append(self._with_row_tracking(rows, None))
         self._record("insert", rows)
 
     def delete(self, file: LiveFile, chosen: Mask) -> None:
@@ -90,7 +90,11 @@ class Changes:
         self._record("update_preimage", before)
         self._record("update_postimage", rows)
         self._record("delete", file.take(gone))
-        self._fresh.append(self._tracked(rows, before.column(_ID) if self._tracks else None))
+        self._fresh.append(
+            self._with_row_tracking(
+                rows, before.column(_ID) if self._row_tracking_supported else None
+            )
+        )
         # A reader would take a replaced row for a deleted and an inserted one.
         self._needs_feed = True
         self._delete_rows(file, chosen | gone)
@@ -102,7 +106,7 @@ class Changes:
 
     def finish(self) -> None:
         """Write the files and stage the actions; where that fails no file is left."""
-        with self.transaction.discarding():
+        with self.transaction.cleaned_up_on_failure():
             self._finish()
 
     def _finish(self) -> None:
@@ -143,13 +147,13 @@ class Changes:
             transaction.add_changes(map(_cdc, feed.write(rows)))
 
     @property
-    def _tracks(self) -> bool:
+    def _row_tracking_supported(self) -> bool:
         return self.transaction.target.supports("rowTracking")
 
     @property
     def _extra(self) -> list[pa.Field]:
         target = self.transaction.target
-        names = materialised_columns(target.configuration, target.schema, target.table.mode)
+        names = materialized_columns(target.configuration, target.schema, target.table.mode)
         return [pa.field(name, pa.int64()) for name in names]
 
     def _delete_rows(self, file: LiveFile, chosen: Mask) -> None:
@@ -166,11 +170,11 @@ class Changes:
 
     def _keep(self, rows: pa.Table) -> None:
         budget().account.take(rows.nbytes, "what is kept to be written")
-        ids = rows.column(_ID) if self._tracks else None
-        versions = rows.column(_VERSION) if self._tracks else None
-        self._fresh.append(self._tracked(rows, ids, versions))
+        ids = rows.column(_ID) if self._row_tracking_supported else None
+        versions = rows.column(_VERSION) if self._row_tracking_supported else None
+        self._fresh.append(self._with_row_tracking(rows, ids, versions))
 
-    def _tracked(
+    def _with_row_tracking(
         self, rows: pa.Table, ids: pa.ChunkedArray | None, versions: pa.ChunkedArray | None = None
     ) -> pa.Table:
         """Return rows with the ids and commit versions that they keep; null for new rows."""

@@ -22,7 +22,7 @@ from reference_impl.types.keys import HIGH_WATER_MARK_KEY
 from reference_impl.types.model import BINARY, STRING, Struct
 from reference_impl.types.schema import format_schema
 from reference_impl.write.commit.transaction import Transaction
-from reference_impl.write.files.target import Target
+from reference_impl.write.features.target import Target
 from reference_impl.write.rows.conform import check_nulls, conform, fill_missing
 from reference_impl.write.rows.rules import Identity, Rules, rules_of
 

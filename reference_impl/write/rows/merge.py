@@ -19,8 +19,8 @@ from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.arrow import from_arrow
 from reference_impl.types.model import Struct
 from reference_impl.write.commit.transaction import Transaction
-from reference_impl.write.files.conditions import truth
 from reference_impl.write.files.live_files import LiveFile, LiveFiles, Mask
+from reference_impl.write.predicates import truth
 from reference_impl.write.rows.assignments import assign, refuse_identities
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.clauses import (

@@ -25,7 +25,7 @@ from reference_impl.types.keys import (
 from reference_impl.types.model import LONG, VARIANT, Field, Struct, every_field
 from reference_impl.untrusted import parse_json
 from reference_impl.write.features.protocols import CONSTRAINT_PREFIX
-from reference_impl.write.files.target import Target
+from reference_impl.write.features.target import Target
 
 
 @dataclass(frozen=True, slots=True)

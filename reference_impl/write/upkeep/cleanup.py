@@ -16,9 +16,9 @@ from reference_impl.snapshot.history import History
 from reference_impl.snapshot.segment import Listing, list_log
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.storage import Entry, Storage
-from reference_impl.write.files.data_files import now
+from reference_impl.write.clock import now
 from reference_impl.write.files.referenced_files import ReferencedFiles
-from reference_impl.write.intervals import DAY, LOG_RETENTION, duration
+from reference_impl.write.properties import DAY, LOG_RETENTION, duration
 
 _log: Final = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def clean_log(snapshot: Snapshot) -> list[str]:
     today = now() // DAY * DAY
     cutoff = today - duration(snapshot.metadata.configuration, LOG_RETENTION)
     cutoff -= cutoff % DAY
-    listing = list_log(storage, whole=True)
+    listing = list_log(storage, from_start=True)
     try:
         commit = History(storage, listing, snapshot).version_at(cutoff)
     except TimestampNotFound:
@@ -99,7 +99,7 @@ def _referenced(storage: Storage, snapshot: Snapshot, folder: str) -> Referenced
     named = ReferencedFiles(storage, folder)
     named.add_actions(snapshot.adds())
     named.add_actions(snapshot.tombstones())
-    for checkpoints in list_log(storage, whole=True).checkpoints.values():
+    for checkpoints in list_log(storage, from_start=True).checkpoints.values():
         for checkpoint in checkpoints:
             for action in CheckpointReader(storage, checkpoint).actions():
                 if isinstance(action, Sidecar):

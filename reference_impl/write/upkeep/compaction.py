@@ -31,7 +31,7 @@ def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
     # Obeys COMP-001 COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-013.
     check_writable(snapshot.protocol)
     storage = snapshot.storage
-    commits = list_log(storage, whole=True).commits
+    commits = list_log(storage, from_start=True).commits
     # However long the range is, it ends with the first commit that it lacks.
     missing = next((v for v in range(start, end + 1) if v not in commits), None)
     if missing is not None or end <= start:

@@ -20,9 +20,9 @@ from reference_impl.snapshot.segment import list_log
 from reference_impl.snapshot.snapshot import Snapshot, load, read_commit
 from reference_impl.storage import STAGED, Entry, Storage
 from reference_impl.write.checkpoints.write import live_tombstones
-from reference_impl.write.files.data_files import now
+from reference_impl.write.clock import now
 from reference_impl.write.files.referenced_files import ReferencedFiles
-from reference_impl.write.intervals import DELETED_FILE_RETENTION, duration
+from reference_impl.write.properties import DELETED_FILE_RETENTION, duration
 
 _CHANGES: Final = "_change_data"
 
@@ -106,7 +106,7 @@ def _add_later(named: ReferencedFiles, snapshot: Snapshot) -> None:
 
 def _add_changes(named: ReferencedFiles, storage: Storage, cutoff: int) -> None:
     """Add the change files of commits that are within the retention."""
-    listing = list_log(storage, whole=True)
+    listing = list_log(storage, from_start=True)
     for version, file in listing.commits.items():
         entry = listing.entries.get(version)
         if entry is None or entry.mtime >= cutoff:

@@ -16,7 +16,7 @@ SPARE = 384 << 20
 """Bytes of address space that are left when it is parsed."""
 
 PROGRAM = f"""
-from reference_impl.log.commits import parse_line
+from reference_impl.log.lines import parse_line
 from reference_impl.model.wire import LogPlace
 
 line = b'{{"txn":{{"appId":"' + b"x" * {LINE} + b'","version":1}}}}'

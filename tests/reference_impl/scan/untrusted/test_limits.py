@@ -15,7 +15,7 @@ import pytest
 
 from reference_impl import LimitExceeded, Limits, Table, read_table
 from reference_impl.errors import DeltaError, InvalidTableError
-from reference_impl.scan import scan
+from reference_impl.scan.scan import scan
 from reference_impl.storage import LocalStorage
 
 pytestmark = pytest.mark.usefixtures("ends_where_it_hangs")

@@ -15,8 +15,8 @@ import pytest
 from generators.materialise.data.spark_hash import murmur3_text
 from reference_impl import Table, read_table
 from reference_impl.errors import ConstraintViolation, UnsupportedFeatures
+from reference_impl.write.checkpoints.murmur import hash_text
 from reference_impl.write.checkpoints.write import Style
-from reference_impl.write.files.murmur import hash_text
 
 SCHEMA = pa.schema(
     [

@@ -21,9 +21,9 @@ from reference_impl.errors import (
 )
 from reference_impl.model.actions import DomainMetadata
 from reference_impl.write.alter import columns
+from reference_impl.write.features.target import Target
 from reference_impl.write.files.clustering import clustering_leaves
-from reference_impl.write.files.target import Target
-from reference_impl.write.rows.rows import append
+from reference_impl.write.rows.operations import append
 
 SCHEMA = pa.schema(
     [

@@ -24,7 +24,7 @@ Filter: TypeAlias = Mapping[str, Any] | str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Predicate:
     """A condition on the rows of a table; a row is chosen where every part is true.
 
     Attributes:
@@ -72,7 +72,7 @@ def _mask(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
     return np.asarray(filled.to_numpy(zero_copy_only=False), np.bool_)
 
 
-def parse_condition(given: Filter, schema: Struct) -> Condition | None:
+def parse_predicate(given: Filter, schema: Struct) -> Predicate | None:
     """Bind a filter to a schema; ``None`` for all rows.
 
     Raises:
@@ -84,7 +84,7 @@ def parse_condition(given: Filter, schema: Struct) -> Condition | None:
     if given is None:
         return None
     if not isinstance(given, str):
-        return Condition(bind_filter(given, schema))
+        return Predicate(bind_filter(given, schema))
     nodes: list[Node] = []
     rest: list[Expression] = []
     for text in conjuncts(given):
@@ -93,4 +93,4 @@ def parse_condition(given: Filter, schema: Struct) -> Condition | None:
         except UnsupportedExpression:
             rest.append(parse_expression(text, schema))
     node = None if not nodes else nodes[0] if len(nodes) == 1 else And(tuple(nodes))
-    return Condition(node, tuple(rest))
+    return Predicate(node, tuple(rest))

@@ -1,4 +1,4 @@
-"""Group the lines of a commit by action before any of them is parsed.
+"""The lines of a commit: grouped by action before any of them is parsed, and parsed one by one.
 
 Serves "Delta Log Entries". Nearly all lines of a large commit hold one file action, spelt the
 same way. They are recognised by their first and last bytes, all at once, and grouped by action;
@@ -10,14 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 
+from reference_impl.errors import MalformedCommit
 from reference_impl.limits import budget
+from reference_impl.model.actions import SMALL_ACTIONS
 from reference_impl.model.file_actions import FILE_ACTIONS
+from reference_impl.model.wire import LogPlace
+from reference_impl.untrusted import load_json, too_deep
 
+_KNOWN: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
 _KINDS: Final = tuple(FILE_ACTIONS)
 _OTHER: Final = len(_KINDS)
 _STARTS: Final = tuple(
@@ -195,3 +201,58 @@ def _select(
     # The last line is wanted and may lack its line feed.
     kept = np.repeat(wanted, sizes)[: end - begin]
     return Lines(content[begin:end][kept].data, len(rows), longest)
+
+
+def parse_line(line: bytes, number: int, place: LogPlace) -> tuple[str, Any] | None:
+    """Return name and JSON value of the known action on a line, if there is one.
+
+    Args:
+        line: the line, which may be blank.
+        number: that of the line in its file, from 1; 0 where nobody counted.
+        place: the file and its version.
+
+    Raises:
+        LimitExceeded: the line is nested too deep.
+        MalformedCommit: the line is not a JSON object with one action.
+
+    """
+    # Obeys REC-019.
+    if not line.strip():
+        return None
+    named = f"line {number}" if number else "a line"
+    try:
+        value = load_json(line)
+    except orjson.JSONDecodeError as error:
+        if deep := too_deep(error, place.path):
+            raise deep from None
+        text = line[:80].decode(errors="replace")
+        raise _malformed(f"{named} is not JSON: {error}: {text!r}", place) from None
+    if type(value) is not dict:
+        raise _malformed(f"{named} is not a JSON object", place)
+    found = [item for item in value.items() if item[1] is not None and item[0] in _KNOWN]
+    if len(found) > 1:
+        names = " and ".join(name for name, _ in found)
+        raise _malformed(f"{named} has more than one action: {names}", place)
+    return found[0] if found else None
+
+
+def parse_bodies(action: str, lines: Iterable[bytes], place: LogPlace) -> list[Any]:
+    """Return the JSON values of one kind of action, one to a line.
+
+    Raises:
+        LimitExceeded: a line is nested too deep.
+        MalformedCommit: a line is not a JSON object with that action and no other.
+
+    """
+    bodies = []
+    for line in lines:
+        name, body = parse_line(line, 0, place) or (None, None)
+        if name != action:
+            text = line[:80].decode(errors="replace")
+            raise _malformed(f"a line has no {action} action: {text!r}", place)
+        bodies.append(body)
+    return bodies
+
+
+def _malformed(message: str, place: LogPlace) -> MalformedCommit:
+    return MalformedCommit(message, path=place.path, version=place.version)

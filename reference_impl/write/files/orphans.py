@@ -37,7 +37,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 @contextmanager
-def removing(storage: Storage, created: list[str]) -> Iterator[None]:
+def cleanup_on_failure(storage: Storage, created: list[str]) -> Iterator[None]:
     """Remove the listed files where the block fails; the list is then empty.
 
     A file that cannot be removed stays, and is logged.
@@ -62,7 +62,7 @@ def removing(storage: Storage, created: list[str]) -> Iterator[None]:
 
 
 @contextmanager
-def publishing(created: list[str]) -> Iterator[None]:
+def publish_references(created: list[str]) -> Iterator[None]:
     """Write the file that references the listed ones; where it may exist, the list is cleared."""
     try:
         yield

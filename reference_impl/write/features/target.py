@@ -15,7 +15,7 @@ from reference_impl.model.protocol import check_writable
 from reference_impl.snapshot.table_schema import TableSchema, table_schema
 from reference_impl.types.model import Field, Struct
 from reference_impl.write.features.iceberg import check_iceberg
-from reference_impl.write.features.row_ids import materialised_columns
+from reference_impl.write.features.row_ids import materialized_columns
 from reference_impl.write.features.void import stored_columns
 
 _TRUE: Final = "true"
@@ -49,7 +49,7 @@ class Target:
         table = table_schema(protocol, metadata)
         check_iceberg(protocol, metadata, table.columns, table.mode)
         if active(protocol, metadata, "rowTracking"):
-            materialised_columns(metadata.configuration, table.columns, table.mode)
+            materialized_columns(metadata.configuration, table.columns, table.mode)
         return cls(protocol, metadata, table)
 
     @property

@@ -15,8 +15,8 @@ from reference_impl.expressions.sql import Expression, parse_expression
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.model import DataType
 from reference_impl.write.commit.transaction import Transaction
-from reference_impl.write.files.conditions import Condition, Filter, parse_condition
 from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.predicates import Filter, Predicate, parse_predicate
 from reference_impl.write.rows.assignments import assign, parse_assignments, refuse_identities
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.incoming import prepare
@@ -25,9 +25,9 @@ from reference_impl.write.rows.rules import rules_of
 __all__ = ["Filter", "append", "bound", "delete", "overwrite", "update"]
 
 
-def bound(given: Filter, transaction: Transaction) -> Condition | None:
+def bound(given: Filter, transaction: Transaction) -> Predicate | None:
     """Bind a filter to the schema of the version that is read."""
-    return parse_condition(given, transaction.read_target.schema)
+    return parse_predicate(given, transaction.read_target.schema)
 
 
 def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = None) -> int:
@@ -85,7 +85,7 @@ def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
     return transaction.commit()
 
 
-def refuse_outside(rows: pa.Table, condition: Condition) -> None:
+def refuse_outside(rows: pa.Table, condition: Predicate) -> None:
     """Refuse rows outside of the predicate of an overwrite."""
     if not condition.holds(rows).all():
         raise ConstraintViolation(
@@ -145,7 +145,7 @@ def predicate_for_history(given: Filter) -> str:
 
 
 def _candidates(
-    transaction: Transaction, files: LiveFiles, condition: Condition | None
+    transaction: Transaction, files: LiveFiles, condition: Predicate | None
 ) -> pa.Table:
     """Return the add actions of the files to open, and add them to the read set."""
     node = None if condition is None else condition.node
@@ -154,7 +154,7 @@ def _candidates(
     return candidates
 
 
-def _delete_rows(transaction: Transaction, changes: Changes, condition: Condition | None) -> None:
+def _delete_rows(transaction: Transaction, changes: Changes, condition: Predicate | None) -> None:
     # Obeys DVD-017.
     assert transaction.base is not None
     files = LiveFiles(transaction.base, transaction.read_target)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference_impl.log.commit_lines import group_lines
+from reference_impl.log.lines import group_lines
 from reference_impl.log.names import LogFile, commit_name
 from reference_impl.snapshot import segment, snapshot
 from reference_impl.snapshot.segment import commit_groups

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_impl.errors import DeltaError
-from reference_impl.log.commit_lines import Lines
-from reference_impl.log.file_lines import from_lines
+from reference_impl.log.file_columns import from_lines
+from reference_impl.log.lines import Lines
 from reference_impl.model.wire import LogPlace
 
 PLACE = LogPlace("_delta_log/0.json", 0)

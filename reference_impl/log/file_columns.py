@@ -13,18 +13,16 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from reference_impl.errors import DeltaError, InvalidAction, MalformedCommit
-from reference_impl.log.commit_lines import Lines
-from reference_impl.model.actions import SMALL_ACTIONS
+from reference_impl.errors import DeltaError, InvalidAction
+from reference_impl.log.lines import Lines, parse_bodies
 from reference_impl.model.file_actions import DELETION_VECTOR, FILE_ACTIONS, REQUIRED, from_objects
 from reference_impl.model.file_actions import STRING_MAP as _MAP
 from reference_impl.model.wire import LogPlace
-from reference_impl.untrusted import load_json, too_deep
+from reference_impl.untrusted import load_json
 
 _BLOCK: Final = 1 << 23
 _LIMIT: Final = 1 << 30
@@ -34,7 +32,6 @@ _SAMPLES: Final = 8
 """Lines that are sampled for their fields and map keys."""
 _MAX_KEYS: Final = 32
 """Map keys at most: each becomes a column."""
-_KNOWN: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
 
 _NOWHERE: Final = LogPlace("", 0)
 
@@ -58,39 +55,12 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
     table = _read_with_arrow(action, [lines for _, lines in runs])
     if table is not None:
         return table
-    bodies = [([parse_body(action, line, place) for line in lines], place) for place, lines in runs]
+    bodies = [(parse_bodies(action, lines, place), place) for place, lines in runs]
     try:
         return from_objects(action, list(chain.from_iterable(each for each, _ in bodies)), _NOWHERE)
     except InvalidAction:
         # Parsed commit by commit, the error names the commit.
         return pa.concat_tables([from_objects(action, *body) for body in bodies])
-
-
-def known_actions(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the actions on a line by wire name, without unknown ones, which are ignored."""
-    # Obeys REC-019.
-    return {name: value for name, value in line.items() if value is not None and name in _KNOWN}
-
-
-def parse_body(action: str, line: bytes, place: LogPlace) -> Any:
-    """Return the JSON value of the one action on a line.
-
-    Raises:
-        MalformedCommit: the line is not a JSON object with one action.
-
-    """
-    try:
-        found = load_json(line)
-    except orjson.JSONDecodeError as error:
-        if deep := too_deep(error, place.path):
-            raise deep from None
-        problem = f"a line is not JSON: {error}: {line[:80].decode(errors='replace')}"
-    else:
-        actions = known_actions(found)
-        if actions.keys() == {action}:
-            return actions[action]
-        problem = f"a line has more than one action: {', '.join(actions)}"
-    raise MalformedCommit(problem, path=place.path, version=place.version)
 
 
 def _read_with_arrow(action: str, parts: Sequence[Lines]) -> pa.Table | None:
@@ -187,7 +157,7 @@ def _reparse_rows(action: str, table: pa.Table, rows: _Rows, text: bytes) -> pa.
     if len(rows) == 0:
         return table
     every = text.split(b"\n")
-    objects = [parse_body(action, every[row], _NOWHERE) for row in rows.tolist()]
+    objects = parse_bodies(action, [every[row] for row in rows.tolist()], _NOWHERE)
     order = np.arange(table.num_rows)
     order[rows] = table.num_rows + np.arange(len(rows))
     both = pa.concat_tables([table, from_objects(action, objects, _NOWHERE)])
