@@ -101,7 +101,7 @@ def test_threads_and_groups_change_nothing(log: Any, monkeypatch: pytest.MonkeyP
     for number in range(1, 12):
         log.commit(log.add(f"f{number}", size=number), log.remove(f"f{number - 3}"))
     whole = log.snapshot().adds()
-    monkeypatch.setattr(snapshot, "_KEPT", -1)
+    monkeypatch.setattr(snapshot, "_CACHED_BYTES", -1)
     for threads, group in ((1, 1), (1, 1 << 30), (3, 1), (3, 1 << 30)):
         monkeypatch.setattr(segment, "MAX_THREADS", threads)
         monkeypatch.setattr(segment, "_GROUP_BYTES", group)
