@@ -41,7 +41,9 @@ def _public(module: ModuleType) -> set[str]:
         return set(module.__all__)
     body = ast.parse(inspect.getsource(module)).body
     named = {
-        getattr(statement, "name", None) or getattr(getattr(statement, "target", None), "id", "_")
+        str(
+            getattr(statement, "name", "") or getattr(getattr(statement, "target", None), "id", "_")
+        )
         for statement in body
     }
     return {name for name in named if not name.startswith("_")}
