@@ -14,11 +14,15 @@ import pyarrow.parquet as pq
 
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.deletion_vectors import z85_encode
-from generators.mutations.bases import CHECKPOINT_ONLY, PLAIN, VECTORS_INLINE, Base
+from generators.mutations.bases import BY_NAME, Base
 from generators.mutations.edits import edit_of, log_file
 from generators.mutations.mutation import Change
 
 MEBIBYTE: Final = 1024 * 1024
+
+_PLAIN: Final = BY_NAME["plain"]
+_CHECKPOINT_ONLY: Final = BY_NAME["checkpoint-only"]
+_VECTORS_INLINE: Final = BY_NAME["vectors-inline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,56 +132,56 @@ def _add_line(version: int, line: str) -> Change:
 
 
 BOMBS: Final = (
-    Bomb("schema-1000-deep", "a schema nests a thousand arrays", PLAIN, _deep_schema(1000)),
-    Bomb("schema-100000-deep", "a schema nests 100,000 arrays", PLAIN, _deep_schema(100_000)),
-    Bomb("schema-100000-wide", "a schema has 100,000 columns", PLAIN, _wide_schema(100_000)),
+    Bomb("schema-1000-deep", "a schema nests a thousand arrays", _PLAIN, _deep_schema(1000)),
+    Bomb("schema-100000-deep", "a schema nests 100,000 arrays", _PLAIN, _deep_schema(100_000)),
+    Bomb("schema-100000-wide", "a schema has 100,000 columns", _PLAIN, _wide_schema(100_000)),
     Bomb(
         "line-100000-deep",
         "a line of a commit nests 100,000 arrays",
-        PLAIN,
+        _PLAIN,
         _add_line(2, '{"x":' + "[" * 100_000 + "]" * 100_000 + "}"),
     ),
     Bomb(
         "line-64-mebibytes",
         "a line of a commit has 64 MiB of spaces",
-        PLAIN,
+        _PLAIN,
         _add_line(2, '{"x":' + " " * (64 * MEBIBYTE) + "1}"),
     ),
-    Bomb("million-unknown-actions", "a commit has a million lines", PLAIN, _many_lines(1_000_000)),
+    Bomb("million-unknown-actions", "a commit has a million lines", _PLAIN, _many_lines(1_000_000)),
     Bomb(
         "statistics-100000-deep",
         "the statistics of a file nest 100,000 objects",
-        PLAIN,
+        _PLAIN,
         _set_fields(2, "add", stats='{"a":' * 100_000 + "1" + "}" * 100_000),
     ),
     Bomb(
         "number-of-a-million-digits",
         "a size has a million digits",
-        PLAIN,
+        _PLAIN,
         _add_line(2, '{"txn":{"appId":"a","version":' + "9" * 1_000_000 + "}}"),
     ),
     Bomb(
         "hint-100000-deep",
         "the hint nests 100,000 arrays",
-        CHECKPOINT_ONLY,
+        _CHECKPOINT_ONLY,
         edit_of({"write": {"_delta_log/_last_checkpoint": "[" * 100_000 + "]" * 100_000}}),
     ),
     Bomb(
         "checkpoint-of-one-long-path",
         "a small checkpoint expands to two gibibytes of paths",
-        CHECKPOINT_ONLY,
+        _CHECKPOINT_ONLY,
         _repeated_path(MEBIBYTE // 2, 4_000),
     ),
     Bomb(
         "vector-of-2-to-31-rows",
         "a vector of a few hundred kilobytes marks 2,147,483,648 rows",
-        VECTORS_INLINE,
+        _VECTORS_INLINE,
         _full_vector(2**31),
     ),
     Bomb(
         "vector-claims-gibibytes",
         "a vector claims to be two gibibytes long",
-        VECTORS_INLINE,
+        _VECTORS_INLINE,
         _set_fields(
             2,
             "add",

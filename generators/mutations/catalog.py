@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 from generators.mutations import checkpoints, commits, data_files, vectors
-from generators.mutations.bases import BASES
+from generators.mutations.bases import BY_NAME
 from generators.mutations.edits import edit_of
 from generators.mutations.mutation import Change, Expectation, Mutation, NoticedBy
 
@@ -21,7 +21,6 @@ CHAPTERS: Final = Path(__file__).with_name("chapters")
 """Where the entries are."""
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_TABLES: Final = {base.name: base for base in BASES}
 _IN_CODE: Final[Mapping[str, Change]] = {
     **commits.CHANGES,
     **checkpoints.CHANGES,
@@ -92,7 +91,7 @@ def mutation_of(  # noqa: PLR0913  the fields of an entry
         tuple(requirements.split()),
         noticed_by or noticed[expect],
         expect,
-        _TABLES[table],
+        BY_NAME[table],
         _IN_CODE[id] if change is None else edit_of(change),
         kind=None if expect == "same_rows" else kind,
         tolerated=("refused",) if expect == "same_rows" and reason else (),
