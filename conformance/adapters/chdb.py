@@ -7,7 +7,6 @@ declared types of the table label those columns (see :mod:`conformance.adapters.
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from pathlib import Path
 from typing import Any, Final
@@ -45,16 +44,16 @@ _CLAIMS: Final = Claims(
 _REFUSALS: Final = Refusals(
     errors=(RuntimeError,),
     rules=(
-        Rule(re.compile(r"InvalidTableLocation|not the same as the specified end"), "not_found"),
-        Rule(re.compile(r"Unsupported(Error| table features)|NOT_IMPLEMENTED"), "unsupported"),
+        Rule(r"InvalidTableLocation|not the same as the specified end", "not_found"),
+        Rule(r"Unsupported(Error| table features)|NOT_IMPLEMENTED", "unsupported"),
         Rule(
-            re.compile(r"kernel error (MissingMetadata|MissingProtocol|InvalidProtocol|Malformed)"),
+            r"kernel error (MissingMetadata|MissingProtocol|InvalidProtocol|Malformed)",
             "invalid_table",
             "load",
         ),
     ),
     # ClickHouse's own words for a broken invariant of its own.
-    crashes=re.compile(r"\(LOGICAL_ERROR\)"),
+    crashes=r"\(LOGICAL_ERROR\)",
 )
 _SETTINGS: Final = {
     "session_timezone": "'UTC'",

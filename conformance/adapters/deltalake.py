@@ -7,7 +7,6 @@ from the same by SQL in releases that have no such method, not from the bridge t
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -68,17 +67,15 @@ _REFUSALS: Final = Refusals(
     untyped=True,
     rules=(
         Rule(
-            re.compile(
-                r"^NotImplementedError|Unsupported table features|[Nn]ot supported"
-                r"|[Uu]nsupported (minimum )?writer|Table features must be specified"
-            ),
+            r"^NotImplementedError|Unsupported table features|[Nn]ot supported"
+            r"|[Uu]nsupported (minimum )?writer|Table features must be specified",
             "unsupported",
         ),
-        Rule(re.compile(r"^TableNotFoundError|No files in log segment"), "not_found", "load"),
-        Rule(re.compile(r"not the same as the specified end version"), "not_found", "load"),
-        Rule(re.compile(r"Invariant violations|[Cc]onstraint|check failed"), "constraint"),
-        Rule(re.compile(r"append[- ]only"), "constraint", "commit"),
-        Rule(re.compile(r"^CommitFailedError.*([Cc]onflict|[Cc]oncurrent)"), "conflict", "commit"),
+        Rule(r"^TableNotFoundError|No files in log segment", "not_found", "load"),
+        Rule(r"not the same as the specified end version", "not_found", "load"),
+        Rule(r"Invariant violations|[Cc]onstraint|check failed", "constraint"),
+        Rule(r"append[- ]only", "constraint", "commit"),
+        Rule(r"^CommitFailedError.*([Cc]onflict|[Cc]oncurrent)", "conflict", "commit"),
     ),
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

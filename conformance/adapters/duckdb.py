@@ -7,7 +7,6 @@ or from the file that ``DELTA_TCK_DUCKDB_EXTENSION`` names; nothing is downloade
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import resources
@@ -43,24 +42,22 @@ _CLAIMS: Final = Claims(
 _REFUSALS: Final = Refusals(
     errors=(duckdb.Error,),
     rules=(
-        Rule(re.compile(r"Unsupported(Error| table features)|[Nn]ot supported"), "unsupported"),
-        Rule(re.compile(r"not the same as the specified end version"), "not_found", "load"),
-        Rule(re.compile(r"InvalidTableLocation|MissingVersion|No files in log"), "not_found"),
-        Rule(re.compile(r"^ConstraintException"), "constraint"),
-        Rule(re.compile(r"[Cc]onflict"), "conflict"),
+        Rule(r"Unsupported(Error| table features)|[Nn]ot supported", "unsupported"),
+        Rule(r"not the same as the specified end version", "not_found", "load"),
+        Rule(r"InvalidTableLocation|MissingVersion|No files in log", "not_found"),
+        Rule(r"^ConstraintException", "constraint"),
+        Rule(r"[Cc]onflict", "conflict"),
         Rule(
-            re.compile(
-                r"DeltaKernel (MissingMetadata|MissingProtocol|InvalidProtocol|MalformedJson|"
-                r"MissingMetadataAndProtocol|Schema|InvalidLogPath)Error"
-            ),
+            r"DeltaKernel (MissingMetadata|MissingProtocol|InvalidProtocol|MalformedJson|"
+            r"MissingMetadataAndProtocol|Schema|InvalidLogPath)Error",
             "invalid_table",
             "load",
         ),
     ),
     # Its excerpt of the statement ends where the table's path has a certain length.
-    noise=re.compile(r"^LINE \d+: |^\s*\^\s*$"),
+    noise=r"^LINE \d+: |^\s*\^\s*$",
     # DuckDB's own words for a broken invariant of its own.
-    crashes=re.compile(r"^(InternalException|FatalException)"),
+    crashes=r"^(InternalException|FatalException)",
 )
 
 

@@ -29,7 +29,7 @@ from conformance.adapter import (
     operation_of,
 )
 from conformance.adapters.sql.text import SIDES, SPARK, render
-from conformance.base.version import kit_version
+from conformance.base.home import kit_version
 from conformance.golden.partition_filter import in_partition
 from generators.oracle.delta_schema import type_of
 from generators.oracle.literals import decode

@@ -35,12 +35,12 @@ _CLAIMS: Final = Claims(
 _REFUSALS: Final = Refusals(
     errors=(DeltaError, pl.exceptions.PolarsError, OSError, ValueError, NotImplementedError),
     rules=(
-        Rule(re.compile(r"Unsupported table features|does not support"), "unsupported"),
-        Rule(re.compile(r"^TableNotFoundError|No files in log"), "not_found"),
-        Rule(re.compile(r"not the same as the specified end version"), "not_found", "load"),
-        Rule(re.compile(r"[Ii]nvariant|[Cc]onstraint"), "constraint"),
-        Rule(re.compile(r"append-only"), "constraint", "commit"),
-        Rule(re.compile(r"^CommitFailedError.*([Cc]onflict|[Cc]oncurrent)"), "conflict", "commit"),
+        Rule(r"Unsupported table features|does not support", "unsupported"),
+        Rule(r"^TableNotFoundError|No files in log", "not_found"),
+        Rule(r"not the same as the specified end version", "not_found", "load"),
+        Rule(r"[Ii]nvariant|[Cc]onstraint", "constraint"),
+        Rule(r"append-only", "constraint", "commit"),
+        Rule(r"^CommitFailedError.*([Cc]onflict|[Cc]oncurrent)", "conflict", "commit"),
     ),
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -14,8 +14,8 @@ from typing import Any, Final, TextIO
 from urllib.parse import quote
 
 from conformance.audit.findings import SEVERITIES, Finding
+from conformance.base.home import kit_version
 from conformance.base.terminal import emit, one_line
-from conformance.base.version import kit_version
 from conformance.requirements.registry import load_registry
 
 Report = tuple[str, Sequence[Finding]]

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.explain.defects import Defect, load_defects
 from conformance.golden.cases import Contested, Expected, ExpectedError, Spec
 from conformance.items.items import Item
 from conformance.judging.messages import describe_expected
-from conformance.requirements.defects import Defect, load_defects
 from conformance.requirements.registry import SELECTIONS, Registry
 
 

@@ -9,13 +9,13 @@ from functools import cache
 from typing import Any, Final
 
 from conformance.base.home import PROJECT
+from conformance.explain.defects import Defect, load_defects
 from conformance.explain.sources import SourceLine, named_in
 from conformance.golden.corpus import default_corpus_path
 from conformance.items.items import Item
 from conformance.requirements.citations import Citation, cited_in_project
 from conformance.requirements.clauses import quotes
 from conformance.requirements.coverage import Coverage, measure
-from conformance.requirements.defects import Defect, load_defects
 from conformance.requirements.proofs import Proof, proofs_of, reason_unproved
 from conformance.requirements.registry import SELECTIONS, Registry, Requirement
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from conformance.base.home import kit_version
 from conformance.base.options import LIMITS, OPTIONS, add_options, value_of
 from conformance.base.status import Status
 from conformance.base.terminal import warn
-from conformance.base.version import kit_version
 from conformance.items.shards import Shard
 from conformance.pipeline.progress import hours
 from conformance.pipeline.session import spark_options

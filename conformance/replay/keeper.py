@@ -13,8 +13,8 @@ from typing import Final
 import pyarrow as pa
 
 from conformance.adapter import Adapter, Answer, Description, Ok, Request, Scan, Write
+from conformance.base.home import kit_version
 from conformance.base.outcomes import FAILING, Verdict
-from conformance.base.version import kit_version
 from conformance.items.items import HistoryItem, Item
 from conformance.judging.judge import Judge
 from conformance.replay.bundle import Contents, write_bundle

@@ -1,15 +1,16 @@
 """Who names which requirement: golden cases, mutations, properties and audit checks.
 
-Serves every section. Golden cases and schemas say it in their JSON; the rest say it in Python,
-as a string that is an id or a few ids, which is read from the source without importing it: a
-coverage report must not need Hypothesis, an engine or a corpus builder to be importable.
+Serves every section. Golden cases and schemas say it in their JSON, mutations in their YAML; the
+rest say it in Python, as a string that is an id or a few ids, which is read from the source
+without importing it: a coverage report must not need Hypothesis, an engine or a corpus builder to
+be importable.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, Final, Literal, TypeAlias
 import schemas
 from conformance.base.home import PROJECT
 from conformance.base.untrusted import DocumentError, parse_json, read_bytes, read_text
+from conformance.requirements.documents import RegistryError, read_yaml
 from conformance.requirements.judged import Judged, judged_of, shown_rows
 from conformance.requirements.registry import SELECTIONS, Registry, load_registry
 from generators.spec_files import spec_files
@@ -30,16 +32,9 @@ _IDS: Final = re.compile(
 )
 _SLUG: Final = re.compile(r"[a-z][a-z0-9]*(?:[-/_][a-z0-9]+)+")
 _PACKAGES: Final[tuple[tuple[str, Kind], ...]] = (
-    ("generators/mutations", "mutation"),
     ("conformance/plugin/suite", "property"),
     ("conformance/audit", "audit"),
 )
-
-
-_BY_KIND: Final[Mapping[str, Callable[[tuple[str, ...]], tuple[Judged, ...]]]] = {
-    # A reader and the audit are asked about the table.
-    "mutation": lambda named: (Judged("read", named, refusing=True), Judged("write", named)),
-}
 _KINDS: Final = {
     "type": str,
     "of": str,
@@ -52,6 +47,15 @@ _KINDS: Final = {
 """What a document has, where it has it."""
 
 _OF_TEXTS: Final = ("revision", "judged")
+
+_EXPECTED: Final = ("refused", "same_rows", "contested")
+"""What readers have to make of a mutation."""
+
+_OF_MUTATIONS: Final = (
+    ("id", "title", "requirements"),
+    ("table", "change", "kind", "noticed_by", "reason", "open"),
+)
+"""What an entry has, and may have."""
 
 _OWN: Final = "kit"
 """Schemas of the kit's own files, which judge nobody's tables."""
@@ -168,8 +172,27 @@ def _cited_in(path: Path, module: str, kind: Kind) -> Iterator[Citation]:
     except (RecursionError, MemoryError) as error:  # the latter is the parser's own
         raise CitationError(path, "is nested too deep") from error
     for case, ids in found.items():
-        named = tuple(dict.fromkeys(ids))
-        yield Citation(case, named, kind, _BY_KIND[kind](named) if kind in _BY_KIND else ())
+        yield Citation(case, tuple(dict.fromkeys(ids)), kind)
+
+
+def cited_in_mutations(folder: Path) -> Iterator[Citation]:
+    """Go through the mutations of all chapters; of each a reader and the audit are asked.
+
+    Raises:
+        CitationError: a file, or an entry of it, is not as it has to be.
+
+    """
+    for path in sorted(folder.glob("*.yaml")):
+        try:
+            chapter = read_yaml(path, "a chapter of mutations").fields(("table",), _EXPECTED)
+            groups = [node for name, node in chapter.items() if name in _EXPECTED]
+            for entry in (each for group in groups for each in group.items()):
+                parts = entry.fields(*_OF_MUTATIONS)
+                named = tuple(parts["requirements"].text(_IDS).split())
+                judged = Judged("read", named, refusing=True), Judged("write", named)
+                yield Citation(parts["id"].text(), named, "mutation", judged)
+        except RegistryError as error:
+            raise CitationError(path, str(error)) from error
 
 
 def cited_in_schemas(folder: Path) -> Iterator[Citation]:
@@ -234,11 +257,12 @@ def cited_in_project(root: Path, corpus: Path) -> Iterator[Citation]:
         corpus: the folder of golden cases.
 
     Raises:
-        CitationError: see :func:`cited_in_corpus`, :func:`cited_in_source` and
-            :func:`cited_in_schemas`.
+        CitationError: see :func:`cited_in_corpus`, :func:`cited_in_mutations`,
+            :func:`cited_in_source` and :func:`cited_in_schemas`.
 
     """
     yield from cited_in_corpus(corpus)
+    yield from cited_in_mutations(root / "generators" / "mutations" / "chapters")
     for package, kind in _PACKAGES:
         yield from cited_in_source(root / package, kind)
     yield from cited_in_steps(root / "conformance")

@@ -14,10 +14,10 @@ from typing import Any
 
 from conformance.adapter import Adapter, Description
 from conformance.base.faults import AdapterStartError, CorpusError
+from conformance.base.home import kit_version
 from conformance.base.outcomes import Outcome, Verdict, failing
 from conformance.base.status import Status
 from conformance.base.terminal import one_line, printable, shortened
-from conformance.base.version import kit_version
 from conformance.golden.corpus import Corpus, load_corpus
 from conformance.items.generated import generated_items
 from conformance.items.items import Item, golden_items

@@ -14,11 +14,15 @@ import pyarrow.parquet as pq
 
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.deletion_vectors import z85_encode
-from generators.mutations.bases import CHECKPOINT_ONLY, PLAIN, VECTORS_INLINE, Base
-from generators.mutations.edits import add_line, edit_action, only, set_fields, write_file
+from generators.mutations.bases import BY_NAME, Base
+from generators.mutations.edits import edit_of, log_file
 from generators.mutations.mutation import Change
 
 MEBIBYTE: Final = 1024 * 1024
+
+_PLAIN: Final = BY_NAME["plain"]
+_CHECKPOINT_ONLY: Final = BY_NAME["checkpoint-only"]
+_VECTORS_INLINE: Final = BY_NAME["vectors-inline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ def _deep_schema(depth: int) -> Change:
         + _nested_type(depth)
         + "}]}"
     )
-    return set_fields(0, "metaData", schemaString=text)
+    return _set_fields(0, "metaData", schemaString=text)
 
 
 def _wide_schema(columns: int) -> Change:
@@ -64,14 +68,14 @@ def _wide_schema(columns: int) -> Change:
         f'{{"name":"c{n}","type":"long","nullable":true,"metadata":{{}}}}' for n in range(columns)
     )
     text = f'{{"type":"struct","fields":[{fields}]}}'
-    return set_fields(0, "metaData", schemaString=text)
+    return _set_fields(0, "metaData", schemaString=text)
 
 
 def _repeated_path(length: int, copies: int) -> Change:
     """Put one long path into a checkpoint many times: a dictionary keeps it small on disk."""
 
     def change(root: Path, _builder: TableBuilder) -> None:
-        path = only(root, "*.checkpoint.parquet")
+        path = log_file(root, "*.checkpoint.parquet")
         table = pq.read_table(path)
         one = next(row for row in table.to_pylist() if row["add"] is not None)
         one["add"]["path"] = "x" * length
@@ -116,65 +120,73 @@ def _full_vector(bits: int) -> Change:
         "sizeInBytes": len(data),
         "cardinality": containers * 65536,
     }
-    return edit_action(2, "add", lambda body: body.update(deletionVector=vector))
+    return _set_fields(2, "add", deletionVector=vector)
 
 
-def _claims(**fields: Any) -> Change:
-    return edit_action(2, "add", lambda body: body["deletionVector"].update(fields))
+def _set_fields(version: int, kind: str, **fields: Any) -> Change:
+    return edit_of({"commit": version, "action": kind, "set": fields})
+
+
+def _add_line(version: int, line: str) -> Change:
+    return edit_of({"commit": version, "lines": [line]})
 
 
 BOMBS: Final = (
-    Bomb("schema-1000-deep", "a schema nests a thousand arrays", PLAIN, _deep_schema(1000)),
-    Bomb("schema-100000-deep", "a schema nests 100,000 arrays", PLAIN, _deep_schema(100_000)),
-    Bomb("schema-100000-wide", "a schema has 100,000 columns", PLAIN, _wide_schema(100_000)),
+    Bomb("schema-1000-deep", "a schema nests a thousand arrays", _PLAIN, _deep_schema(1000)),
+    Bomb("schema-100000-deep", "a schema nests 100,000 arrays", _PLAIN, _deep_schema(100_000)),
+    Bomb("schema-100000-wide", "a schema has 100,000 columns", _PLAIN, _wide_schema(100_000)),
     Bomb(
         "line-100000-deep",
         "a line of a commit nests 100,000 arrays",
-        PLAIN,
-        add_line(2, '{"x":' + "[" * 100_000 + "]" * 100_000 + "}"),
+        _PLAIN,
+        _add_line(2, '{"x":' + "[" * 100_000 + "]" * 100_000 + "}"),
     ),
     Bomb(
         "line-64-mebibytes",
         "a line of a commit has 64 MiB of spaces",
-        PLAIN,
-        add_line(2, '{"x":' + " " * (64 * MEBIBYTE) + "1}"),
+        _PLAIN,
+        _add_line(2, '{"x":' + " " * (64 * MEBIBYTE) + "1}"),
     ),
-    Bomb("million-unknown-actions", "a commit has a million lines", PLAIN, _many_lines(1_000_000)),
+    Bomb("million-unknown-actions", "a commit has a million lines", _PLAIN, _many_lines(1_000_000)),
     Bomb(
         "statistics-100000-deep",
         "the statistics of a file nest 100,000 objects",
-        PLAIN,
-        set_fields(2, "add", stats='{"a":' * 100_000 + "1" + "}" * 100_000),
+        _PLAIN,
+        _set_fields(2, "add", stats='{"a":' * 100_000 + "1" + "}" * 100_000),
     ),
     Bomb(
         "number-of-a-million-digits",
         "a size has a million digits",
-        PLAIN,
-        add_line(2, '{"txn":{"appId":"a","version":' + "9" * 1_000_000 + "}}"),
+        _PLAIN,
+        _add_line(2, '{"txn":{"appId":"a","version":' + "9" * 1_000_000 + "}}"),
     ),
     Bomb(
         "hint-100000-deep",
         "the hint nests 100,000 arrays",
-        CHECKPOINT_ONLY,
-        write_file("_delta_log/_last_checkpoint", "[" * 100_000 + "]" * 100_000),
+        _CHECKPOINT_ONLY,
+        edit_of({"write": {"_delta_log/_last_checkpoint": "[" * 100_000 + "]" * 100_000}}),
     ),
     Bomb(
         "checkpoint-of-one-long-path",
         "a small checkpoint expands to two gibibytes of paths",
-        CHECKPOINT_ONLY,
+        _CHECKPOINT_ONLY,
         _repeated_path(MEBIBYTE // 2, 4_000),
     ),
     Bomb(
         "vector-of-2-to-31-rows",
         "a vector of a few hundred kilobytes marks 2,147,483,648 rows",
-        VECTORS_INLINE,
+        _VECTORS_INLINE,
         _full_vector(2**31),
     ),
     Bomb(
         "vector-claims-gibibytes",
         "a vector claims to be two gibibytes long",
-        VECTORS_INLINE,
-        _claims(sizeInBytes=2**31 - 1, cardinality=2**62),
+        _VECTORS_INLINE,
+        _set_fields(
+            2,
+            "add",
+            **{"deletionVector/sizeInBytes": 2**31 - 1, "deletionVector/cardinality": 2**62},
+        ),
     ),
 )
 """Every bomb; none takes more than a few mebibytes on disk, bar the line of spaces."""

@@ -8,35 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from generators.mutations import (
-    actions,
-    checkpoints,
-    deletion_vectors,
-    features,
-    hints,
-    log_entries,
-    metadata,
-    protocol,
-    reconciliation,
-)
 from generators.mutations.bases import BASES, Base
-from generators.mutations.mutation import Mutation, unique
+from generators.mutations.catalog import read_mutations
+from generators.mutations.mutation import Mutation
 
 __all__ = ["BASES", "MUTATIONS", "Base", "Mutation", "by_id"]
 
-MUTATIONS: Final[tuple[Mutation, ...]] = unique(
-    (
-        *log_entries.MUTATIONS,
-        *reconciliation.MUTATIONS,
-        *protocol.MUTATIONS,
-        *metadata.MUTATIONS,
-        *actions.MUTATIONS,
-        *checkpoints.MUTATIONS,
-        *hints.MUTATIONS,
-        *deletion_vectors.MUTATIONS,
-        *features.MUTATIONS,
-    )
-)
+MUTATIONS: Final[tuple[Mutation, ...]] = read_mutations()
 
 
 def by_id(slug: str) -> Mutation:

@@ -188,43 +188,27 @@ def _widened(root: Path) -> TableBuilder:
     return builder
 
 
-PLAIN: Final = Base("plain", (), _plain)
-CHECKPOINTED: Final = Base("checkpointed", (), _checkpointed)
-CHECKSUMMED: Final = Base("checksummed", (), _checksummed)
-CHECKPOINT_ONLY: Final = Base("checkpoint-only", (), _checkpoint_only)
-MULTI_PART: Final = Base("multi-part", (), _multi_part)
-MULTI_PART_ONLY: Final = Base("multi-part-only", (), _multi_part_only)
-SIDECARS: Final = Base("sidecars", ("v2Checkpoint",), _sidecars)
-SIDECARS_ONLY: Final = Base("sidecars-only", ("v2Checkpoint",), _sidecars_only)
-COMPACTED: Final = Base("compacted", (), _compacted)
-PARTITIONED: Final = Base("partitioned", (), _partitioned)
-VECTORS: Final = Base("vectors", ("deletionVectors",), _vectors)
-VECTORS_INLINE: Final = Base("vectors-inline", ("deletionVectors",), _vectors_inline)
-MAPPED: Final = Base("mapped", ("columnMapping",), _mapped)
-MAPPED_BY_ID: Final = Base("mapped-by-id", ("columnMapping",), partial(_mapped, mode="id"))
-CHANGE_FEED: Final = Base("change-feed", (), _change_feed)
-ROW_TRACKED: Final = Base("row-tracked", (), _row_tracked)
-TIMED: Final = Base("timed", (), _timed)
-WIDENED: Final = Base("widened", ("typeWidening",), _widened)
-
 BASES: Final = (
-    PLAIN,
-    CHECKPOINTED,
-    CHECKSUMMED,
-    CHECKPOINT_ONLY,
-    MULTI_PART,
-    MULTI_PART_ONLY,
-    SIDECARS,
-    SIDECARS_ONLY,
-    COMPACTED,
-    PARTITIONED,
-    VECTORS,
-    VECTORS_INLINE,
-    MAPPED,
-    MAPPED_BY_ID,
-    CHANGE_FEED,
-    ROW_TRACKED,
-    TIMED,
-    WIDENED,
+    Base("plain", (), _plain),
+    Base("checkpointed", (), _checkpointed),
+    Base("checksummed", (), _checksummed),
+    Base("checkpoint-only", (), _checkpoint_only),
+    Base("multi-part", (), _multi_part),
+    Base("multi-part-only", (), _multi_part_only),
+    Base("sidecars", ("v2Checkpoint",), _sidecars),
+    Base("sidecars-only", ("v2Checkpoint",), _sidecars_only),
+    Base("compacted", (), _compacted),
+    Base("partitioned", (), _partitioned),
+    Base("vectors", ("deletionVectors",), _vectors),
+    Base("vectors-inline", ("deletionVectors",), _vectors_inline),
+    Base("mapped", ("columnMapping",), _mapped),
+    Base("mapped-by-id", ("columnMapping",), partial(_mapped, mode="id")),
+    Base("change-feed", (), _change_feed),
+    Base("row-tracked", (), _row_tracked),
+    Base("timed", (), _timed),
+    Base("widened", ("typeWidening",), _widened),
 )
 """Every base table, each valid and readable as it is."""
+
+BY_NAME: Final = {base.name: base for base in BASES}
+"""Name of a base table to the table."""

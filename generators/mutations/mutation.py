@@ -5,13 +5,13 @@ Serves every section; each mutation names the requirements that it breaks or pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from generators.materialise.builder import TableBuilder
-from generators.mutations.bases import PLAIN, Base
+from generators.mutations.bases import Base
 
 NoticedBy: TypeAlias = Literal["reader", "audit", "both", "nobody"]
 """Who has to notice: a reader by refusing, an audit by a finding, or nobody at all."""
@@ -72,116 +72,11 @@ class Mutation:
             raise ValueError(f"{self.id}: what is open needs a reason")
         if not self.requirements:
             raise ValueError(f"{self.id}: names no requirement")
+        if len(self.title) > 70:
+            raise ValueError(f"{self.id}: the title is longer than 70 characters")
 
     def build(self, root: Path) -> TableBuilder:
         """Build the base table, change it, and return the builder with the original rows."""
         builder = self.base.build(root)
         self.change(root, builder)
         return builder
-
-
-@dataclass(frozen=True, slots=True)
-class Chapter:
-    """Makes the mutations of one chapter, by what a reader must make of them.
-
-    They change the chapter's table, unless they name another base.
-
-    Attributes:
-        slug: the chapter of the registry.
-        base: the chapter's table.
-
-    """
-
-    slug: str
-    base: Base = PLAIN
-
-    def refused(  # noqa: PLR0913  the fields of a mutation, less those that a refusal fixes
-        self,
-        slug: str,
-        title: str,
-        requirements: str,
-        change: Change,
-        *,
-        base: Base | None = None,
-        kind: Kind = "invalid_table",
-        noticed_by: NoticedBy = "both",
-    ) -> Mutation:
-        """Return a change after which a reader must refuse the table."""
-        return Mutation(
-            slug,
-            title,
-            self.slug,
-            tuple(requirements.split()),
-            noticed_by,
-            "refused",
-            base or self.base,
-            change,
-            kind=kind,
-        )
-
-    def survived(  # noqa: PLR0913  as above
-        self,
-        slug: str,
-        title: str,
-        requirements: str,
-        change: Change,
-        *,
-        base: Base | None = None,
-        noticed_by: NoticedBy = "nobody",
-        tolerated: tuple[Outcome, ...] = (),
-        reason: str = "",
-    ) -> Mutation:
-        """Return a change after which a reader must still give the same rows."""
-        return Mutation(
-            slug,
-            title,
-            self.slug,
-            tuple(requirements.split()),
-            noticed_by,
-            "same_rows",
-            base or self.base,
-            change,
-            tolerated=tolerated,
-            reason=reason,
-        )
-
-    def contested(  # noqa: PLR0913  as above
-        self,
-        slug: str,
-        title: str,
-        requirements: str,
-        change: Change,
-        *,
-        base: Base | None = None,
-        reason: str,
-        open: bool = False,  # noqa: A002  the word of the corpus
-    ) -> Mutation:
-        """Return a change after which the text leaves a reader free to refuse or go on.
-
-        Whoever goes on gives the original rows, but where it is ``open`` which rows there are.
-        """
-        return Mutation(
-            slug,
-            title,
-            self.slug,
-            tuple(requirements.split()),
-            "audit",
-            "contested",
-            base or self.base,
-            change,
-            kind="invalid_table",
-            reason=reason,
-            open=open,
-        )
-
-
-def unique(mutations: Sequence[Mutation]) -> tuple[Mutation, ...]:
-    """Return the mutations, refusing two of one id and titles that are too long."""
-    seen: set[str] = set()
-    for each in mutations:
-        if each.id in seen:
-            raise ValueError(f"two mutations are called {each.id!r}")
-        if len(each.title) > 70:
-            raise ValueError(f"{each.id}: the title is longer than 70 characters")
-        seen.add(each.id)
-    return tuple(mutations)

@@ -77,35 +77,27 @@ _CLAIMS: Final = Claims(
 _REFUSALS: Final = Refusals(
     errors=(PySparkException, Py4JJavaError),
     rules=(
+        Rule(r"UNSUPPORTED_FEATURES_FOR_READ", "unsupported", "load"),
+        Rule(r"UNSUPPORTED_FEATURES_FOR_WRITE", "unsupported", "commit"),
         Rule(
-            re.compile(r"UNSUPPORTED_FEATURES_FOR_READ"),
-            "unsupported",
-            "load",
-        ),
-        Rule(re.compile(r"UNSUPPORTED_FEATURES_FOR_WRITE"), "unsupported", "commit"),
-        Rule(
-            re.compile(
-                r"VersionNotFoundException|DELTA_VERSION_NOT_FOUND|DELTA_TABLE_NOT_FOUND|"
-                r"DELTA_PATH_DOES_NOT_EXIST|PATH_NOT_FOUND|DELTA_TIMESTAMP_(GREATER|EARLIER)"
-            ),
+            r"VersionNotFoundException|DELTA_VERSION_NOT_FOUND|DELTA_TABLE_NOT_FOUND|"
+            r"DELTA_PATH_DOES_NOT_EXIST|PATH_NOT_FOUND|DELTA_TIMESTAMP_(GREATER|EARLIER)",
             "not_found",
             "load",
         ),
         Rule(
-            re.compile(
-                r"DELTA_STATE_RECOVER_ERROR|DELTA_TRUNCATED_TRANSACTION_LOG|"
-                r"DELTA_VERSIONS_NOT_CONTIGUOUS|"
-                r"DELTA_MISSING_PART_FILES|DELTA_DUPLICATE_ACTIONS_FOUND"
-            ),
+            r"DELTA_STATE_RECOVER_ERROR|DELTA_TRUNCATED_TRANSACTION_LOG|"
+            r"DELTA_VERSIONS_NOT_CONTIGUOUS|"
+            r"DELTA_MISSING_PART_FILES|DELTA_DUPLICATE_ACTIONS_FOUND",
             "invalid_table",
             "load",
         ),
-        Rule(re.compile(r"DeltaInvariantViolationException|DELTA_VIOLATE"), "constraint"),
-        Rule(re.compile(r"Concurrent\w+Exception|DELTA_CONCURRENT"), "conflict", "commit"),
+        Rule(r"DeltaInvariantViolationException|DELTA_VIOLATE", "constraint"),
+        Rule(r"Concurrent\w+Exception|DELTA_CONCURRENT", "conflict", "commit"),
     ),
-    noise=re.compile(r"^\s*(at |\.\.\. \d+ more)"),
+    noise=r"^\s*(at |\.\.\. \d+ more)",
     # Spark's and the JVM's own words for a broken invariant of their own.
-    crashes=re.compile(
+    crashes=(
         r"\[INTERNAL_ERROR|java\.lang\.(NullPointer|ClassCast|IndexOutOfBounds)|"
         r"java\.lang\.(Assertion|StackOverflow|OutOfMemory)Error|scala\.MatchError"
     ),

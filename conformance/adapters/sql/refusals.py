@@ -29,13 +29,13 @@ class Rule:
     """What a message means.
 
     Attributes:
-        pattern: searched for in the class name and message, joined by ``": "``.
+        pattern: expression that is searched for in class name and message, joined by ``": "``.
         kind: what the engine means by it.
         stage: when the engine says it, where that is known.
 
     """
 
-    pattern: re.Pattern[str]
+    pattern: str
     kind: Kind | None
     stage: Stage | None = None
 
@@ -47,8 +47,8 @@ class Refusals:
     Attributes:
         errors: the classes by which the engine refuses in a controlled way.
         rules: tried in order; the first that matches gives kind and stage.
-        noise: lines of a message that say nothing to a reader, as those of a stack trace.
-        crashes: says that an error of such a class is a crash all the same.
+        noise: finds lines of a message that say nothing to a reader, as those of a stack trace.
+        crashes: finds errors of such a class that are crashes all the same.
         untyped: the engine also refuses with an ``Exception`` of no class of its own, which no
             adapter and no mistake in one raises.
 
@@ -56,8 +56,8 @@ class Refusals:
 
     errors: tuple[type[BaseException], ...]
     rules: Sequence[Rule] = ()
-    noise: re.Pattern[str] | None = None
-    crashes: re.Pattern[str] | None = None
+    noise: str | None = None
+    crashes: str | None = None
     untyped: bool = False
 
     def answer(self, call: Callable[[], Any], stage: Stage | None = None) -> Answer:
@@ -84,16 +84,16 @@ class Refusals:
             ):
                 raise
             text = f"{type(error).__name__}: {error}"
-            if self.crashes is not None and self.crashes.search(text):
+            if self.crashes is not None and re.search(self.crashes, text):
                 raise
             return self._refused(text, stage)
 
     def _refused(self, text: str, stage: Stage | None) -> Refused:
         if self.noise is not None:
-            lines = [line for line in text.splitlines() if not self.noise.search(line)]
+            lines = [line for line in text.splitlines() if not re.search(self.noise, line)]
             text = "\n".join(lines)
         message = text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…"
         for rule in self.rules:
-            if rule.pattern.search(text):
+            if re.search(rule.pattern, text):
                 return Refused(rule.kind, rule.stage or stage, message)
         return Refused(None, stage, message)

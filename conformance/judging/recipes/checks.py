@@ -24,7 +24,7 @@ from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, open_log
 from conformance.audit.read.raw import Lines
 from conformance.audit.stored.features import not_shredded, of_iceberg
-from conformance.judging.recipes.files import below, committed
+from conformance.judging.recipes.files import path_in_table, read_commits
 from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.times import Fault, misdated, misdated_sidecars
 from conformance.requirements.registry import load_registry
@@ -32,7 +32,7 @@ from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.model.features import active, supported
 from reference_impl.storage import LocalStorage
 
-__all__ = ["Fault", "Watch", "renews"]
+__all__ = ["Fault", "Watch", "replaces_table"]
 
 _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "v2-json": ("uuid_checkpoint", ".json"),
@@ -54,7 +54,7 @@ _COLUMNS: Final = (
 _NAME: Final = "delta.columnMapping.physicalName"
 
 
-def renews(step: Mapping[str, Any]) -> bool:
+def replaces_table(step: Mapping[str, Any]) -> bool:
     """Say whether a step may leave another table, which keeps nothing of the earlier one."""
     return step["operation"] in _NEW_TABLES and not {"filter", "partition"} & step.keys()
 
@@ -114,7 +114,7 @@ class Watch:
 
     def _faults(self, step: Mapping[str, Any], now: Snapshot) -> Iterator[Fault]:
         operation = step["operation"]
-        yield from self._dated(now)
+        yield from self._check_file_times(now)
         if step.get("purge"):
             yield from _purged(now)
         if operation == "checkpoint":
@@ -127,25 +127,25 @@ class Watch:
             return
         if step.get("cluster"):
             yield from _clustered(self.former, now)
-        if not renews(step) and now.metadata.id != self.former.metadata.id:
+        if not replaces_table(step) and now.metadata.id != self.former.metadata.id:
             message = f"the table was {self.former.metadata.id} and is {now.metadata.id}"
             yield "META-004", message
-        yield from fallen(_marked(self.former), _marked(now))
-        if not renews(step):
+        yield from fallen(_high_water_marks(self.former), _high_water_marks(now))
+        if not replaces_table(step):
             yield from _lost_domains(self.former, now, step)
         if "txn" in step:
             versions = range(self.former.version + 1, now.version + 1)
-            yield from _apart(committed(self.table, versions), step["txn"])
-        yield from self._upgraded(self.former, now)
-        yield from self._timed(self.former, now)
+            yield from _txn_without_rows(read_commits(self.table, versions), step["txn"])
+        yield from self._check_upgrade(self.former, now)
+        yield from self._check_first_timestamp(self.former, now)
         yield from self._new_files(self.former, now)
 
-    def _dated(self, now: Snapshot) -> Iterator[Fault]:
+    def _check_file_times(self, now: Snapshot) -> Iterator[Fault]:
         """Look at the times of the commits that came with the step."""
         adds = None if self.former is None else self.former.adds()
         held = {} if adds is None else _times(adds, self.table)
         first = 0 if self.former is None else self.former.version + 1
-        for commit in committed(self.table, range(first, now.version + 1)):
+        for commit in read_commits(self.table, range(first, now.version + 1)):
             yield from misdated(
                 commit.of("add", "remove"), held, self.there, self.began, self.table
             )
@@ -184,7 +184,7 @@ class Watch:
             if self.parts.setdefault(written.version, parts) != parts:
                 yield "CKPT-N-007", f"another attempt at version {written.version} has other parts"
 
-    def _upgraded(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
+    def _check_upgrade(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Look for what earlier versions used, once features are listed."""
         if former.protocol.min_writer_version >= _LISTS or (
             now.protocol.min_writer_version < _LISTS
@@ -201,12 +201,12 @@ class Watch:
                 message = f"version {version} used {name}, and the upgrade drops it"
                 yield "TF-012", message
 
-    def _timed(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
+    def _check_first_timestamp(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Compare the first in-commit timestamp with the time of the commit before it."""
         if not _active(now, "inCommitTimestamp"):
             return
         if _active(former, "inCommitTimestamp"):
-            yield from self._attempted(former, now)
+            yield from self._check_commit_timestamp(former, now)
             return
         for version in range(former.version + 1, now.version + 1):
             snapshot = Table(self.table).snapshot(version)
@@ -226,7 +226,7 @@ class Watch:
                 yield "ICT-012", message
             return
 
-    def _attempted(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
+    def _check_commit_timestamp(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Hold a commit's timestamp against the time of the attempt and the one before it."""
         try:
             before, stamp = former.timestamp, now.timestamp
@@ -255,8 +255,8 @@ class Watch:
                 continue  # outside of the table
             file = pq.ParquetFile(self.table / path)
             if hidden:
-                yield from _unmaterialised(path, file, now)
-            found = [*of_iceberg(file, layout), *_packed(file, now)]
+                yield from _early_row_ids(path, file, now)
+            found = [*of_iceberg(file, layout), *_check_codec(file, now)]
             if not layout.is_true("delta.enableVariantShredding"):
                 found += not_shredded(file, layout)
             for requirement, message in found:
@@ -268,16 +268,16 @@ def _advised(fault: Fault) -> bool:
 
 
 def _times(adds: pa.Table, table: Path) -> dict[str, int]:
-    paths = (below(table, path) for path in adds.column("path").to_pylist())
+    paths = (path_in_table(table, path) for path in adds.column("path").to_pylist())
     return dict(zip(paths, adds.column("modificationTime").to_pylist(), strict=True))
 
 
-def _marked(snapshot: Snapshot) -> tuple[Layout, dict[str, dict[str, Any]]]:
+def _high_water_marks(snapshot: Snapshot) -> tuple[Layout, dict[str, dict[str, Any]]]:
     domains = {name: each.to_wire() for name, each in snapshot.domain_metadata.items()}
     return layout_of(snapshot.protocol.to_wire(), snapshot.metadata.to_wire()), domains
 
 
-def _unmaterialised(path: str, file: pq.ParquetFile, now: Snapshot) -> Iterator[Fault]:
+def _early_row_ids(path: str, file: pq.ParquetFile, now: Snapshot) -> Iterator[Fault]:
     """Look for row ids that are not to be in a file."""
     known = {each.name for each in now.schema.fields}
     known |= {str(each.metadata.get(_NAME, each.name)) for each in now.schema.fields}
@@ -288,7 +288,7 @@ def _unmaterialised(path: str, file: pq.ParquetFile, now: Snapshot) -> Iterator[
         yield "RT-004", f"row tracking is not enabled, and {path} has a column {extra[0]}"
 
 
-def _packed(file: pq.ParquetFile, now: Snapshot) -> Iterator[Fault]:
+def _check_codec(file: pq.ParquetFile, now: Snapshot) -> Iterator[Fault]:
     """Compare the codec of a file with the one that the table names, if it does."""
     wanted = now.metadata.configuration.get("delta.parquet.compression.codec", "")
     groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
@@ -304,7 +304,7 @@ def _active(snapshot: Snapshot, feature: str) -> bool:
 
 
 def _paths(snapshot: Snapshot, table: Path) -> set[str]:
-    return {below(table, path) for path in snapshot.adds().column("path").to_pylist()}
+    return {path_in_table(table, path) for path in snapshot.adds().column("path").to_pylist()}
 
 
 def _purged(now: Snapshot) -> Iterator[Fault]:
@@ -342,7 +342,7 @@ def _lost_domains(former: Snapshot, now: Snapshot, step: Mapping[str, Any]) -> I
             yield "DOM-014", f"the domain {name} is not what it was before"
 
 
-def _apart(commits: Iterable[Lines], txn: Mapping[str, Any]) -> Iterator[Fault]:
+def _txn_without_rows(commits: Iterable[Lines], txn: Mapping[str, Any]) -> Iterator[Fault]:
     """Look for the commit that has both the rows and the progress of their application."""
     wanted = txn["app_id"], txn["txn_version"]
     for commit in commits:

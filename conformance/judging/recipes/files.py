@@ -37,7 +37,7 @@ _HARMLESS: Final = "checksum"
 """Kind of a log file from which no state is read."""
 
 
-def copied(place: str) -> int:
+def copy_rank(place: str) -> int:
     """Rank a place by what it copies: a commit or data file 0, a checkpoint 1, a checksum 2.
 
     Args:
@@ -50,7 +50,7 @@ def copied(place: str) -> int:
     return int(".checkpoint" in name or ".compacted" in name or "_sidecars" in place)
 
 
-def below(table: Path, path: str) -> str:
+def path_in_table(table: Path, path: str) -> str:
     """Return where a path of the log leads: below the table root, where it leads there.
 
     Args:
@@ -68,14 +68,14 @@ def below(table: Path, path: str) -> str:
     return place
 
 
-def committed(table: Path, versions: Iterable[int]) -> list[Lines]:
+def read_commits(table: Path, versions: Iterable[int]) -> list[Lines]:
     """Return the commits of versions that the log has; a catalog may have others."""
     storage = LocalStorage(table)
     places = (f"{LOG_DIR}/{commit_name(version)}" for version in versions)
     return [read_lines(storage, place) for place in places if (table / place).exists()]
 
 
-def written_over(
+def overwritten_file(
     table: Path, before: Mapping[str, bytes], now: Mapping[str, bytes]
 ) -> tuple[str, str] | None:
     """Name what a step breaks that takes a version or a name that is not free.
@@ -114,7 +114,7 @@ def _added(table: Path, version: int) -> Iterator[str]:
     with suppress(DocumentError):
         for line in lines_of(table / LOG_DIR / f"{version:020}.json", _LARGEST):
             with suppress(DocumentError, ValueError, KeyError, TypeError, AttributeError):
-                yield below(table, parse_json(line)["add"]["path"])
+                yield path_in_table(table, parse_json(line)["add"]["path"])
 
 
 def row_of_file(path: str, table: Path, *, lost: bool, vectors: bool) -> str | None:
@@ -150,7 +150,7 @@ class Seen:
     rows: pa.Table | None
     files: Mapping[str, bytes] | None = None
 
-    def stands(self, now: Mapping[str, bytes]) -> bool:
+    def is_unchanged(self, now: Mapping[str, bytes]) -> bool:
         """Say whether all that the version could be read from is as it was."""
         then = self.files
         if then is None or any(now.get(path) != digest for path, digest in then.items()):

@@ -22,7 +22,7 @@ from reference_impl import Snapshot, Table, read_table
 _PREFIX: Final = "delta.identity."
 
 
-def numbered(
+def identity_values(
     step: Mapping[str, Any], table: Path, former: Snapshot | None
 ) -> tuple[Mapping[str, Any], Fault | None]:
     """Return a step with the rows that landed, and what is wrong with the values that they got.

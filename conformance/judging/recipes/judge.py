@@ -25,19 +25,19 @@ from conformance.golden.cases import Accepted, Contested, Expected, ExpectedErro
 from conformance.judging.compare import compare_rows
 from conformance.judging.messages import describe_refusal
 from conformance.judging.recipes.identity import without_identities
-from conformance.judging.recipes.replay import Replay, Run, taken
-from conformance.judging.recipes.state import described
+from conformance.judging.recipes.replay import Replay, Run, reading_recipe
+from conformance.judging.recipes.state import check_state
 from conformance.judging.recipes.table import (
     AUDITED,
     UNREADABLE,
-    advised,
-    advises,
-    asked_for,
-    audited,
-    cleared,
+    audit_table,
+    check_advice,
+    check_deletions,
+    check_requested,
+    check_step,
+    is_advice,
     latest_version,
-    left_behind,
-    travelled,
+    reread_versions,
     wrong_rows,
 )
 from conformance.judging.recipes.traces import Traces
@@ -73,24 +73,26 @@ def replay_recipe(
     converts = steps[0]["operation"] == "convert"
     if converts:
         # What is given to convert is the table's files without its log.
-        with taken("the table to convert"):
+        with reading_recipe("the table to convert"):
             shutil.rmtree(table / "_delta_log")
     said = spec.parameters.get("judged", {})
     replayed = Replay(run, claims, table, steps, before, revision=revision, said=said)
     if converts:
         replayed.traces = Traces(table)
     elif "given" in spec.parameters and not before:
-        with taken("the table that is given"):
+        with reading_recipe("the table that is given"):
             replayed.given = from_json(json.loads(_schema_string(table)))
     match spec.expectation:
         case ExpectedError() as error:
             verdict = _refused(replayed, spec, error)
         case Expected() as expected:
-            found = _completed(replayed, expected)
-            if found is not None and advises(found):
+            found = _run_whole(replayed, expected)
+            if found is not None and is_advice(found):
                 # The step shows the cause, and the audit what follows from it.
                 found = replayed.advice or found
-            verdict = found or replayed.advice or advised(replayed, spec) or Verdict(Outcome.PASS)
+            verdict = (
+                found or replayed.advice or check_advice(replayed, spec) or Verdict(Outcome.PASS)
+            )
         case Contested(accepted):
             verdict = _contested(accepted, _carried_out(replayed, accepted))
     return _explained(replayed, verdict)
@@ -107,7 +109,7 @@ def _explained(replayed: Replay, verdict: Verdict) -> Verdict:
         return verdict
     found = None
     with suppress(AuditError):
-        found = None if verdict.message.startswith(AUDITED) else audited(replayed)
+        found = None if verdict.message.startswith(AUDITED) else audit_table(replayed)
     if found is not None:
         details = [*verdict.details, *found.details]
         # The audit does not find what the reader says, and finds another clause broken.
@@ -117,7 +119,7 @@ def _explained(replayed: Replay, verdict: Verdict) -> Verdict:
             and load_registry()[str(found.requirement)].level == "MUST"
         )
         broken = verdict.requirement
-        if (broken == ROWS_WRITTEN or unread) and not advises(found):
+        if (broken == ROWS_WRITTEN or unread) and not is_advice(found):
             if broken != ROWS_WRITTEN:
                 details.append(f"{broken} {verdict.message}")
             broken = found.requirement
@@ -137,23 +139,23 @@ def _writer_version(replayed: Replay) -> int | None:
         return None
 
 
-def _completed(replayed: Replay, expected: Expected) -> Verdict | None:
+def _run_whole(replayed: Replay, expected: Expected) -> Verdict | None:
     """Take all steps, and hold what they leave against the rows and the clauses."""
-    verdict = _followed(replayed, replayed.steps)
+    verdict = _run_steps(replayed, replayed.steps)
     if verdict is not None:
         return verdict
     assert replayed.rows is not None
     rows = (expected.rows(), replayed.rows)
     found = compare_rows(*(without_identities(each, replayed.steps) for each in rows))
-    return audited(replayed) if found is None else wrong_rows("the last version", found)
+    return audit_table(replayed) if found is None else wrong_rows("the last version", found)
 
 
 def _carried_out(replayed: Replay, accepted: Sequence[Accepted]) -> Verdict | None:
     """Take the steps of what is contested; without a verdict they are carried out, and well."""
     carried = next((each.answer for each in accepted if isinstance(each.answer, Expected)), None)
     if carried is None or carried.source is None:
-        return _followed(replayed, replayed.steps)
-    return _completed(replayed, carried)
+        return _run_steps(replayed, replayed.steps)
+    return _run_whole(replayed, carried)
 
 
 def _schema_string(table: Path) -> str:
@@ -186,7 +188,7 @@ def _contested(accepted: Sequence[Accepted], verdict: Verdict | None) -> Verdict
     )
 
 
-def _followed(replayed: Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict | None:
+def _run_steps(replayed: Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict | None:
     """Take steps that have to succeed; a verdict ends the recipe."""
     for number, step in enumerate(steps):
         name = f"step {number} ({step['operation']})"
@@ -205,12 +207,12 @@ def _followed(replayed: Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict |
                     replayed.judged(number),
                 )
             case Ok():
-                if verdict := left_behind(replayed, name, step) or asked_for(replayed, number):
+                if verdict := check_step(replayed, name, step) or check_requested(replayed, number):
                     named = verdict.requirement
                     if named is None or (named in _PLAIN and str(number) in replayed.said):
                         named = replayed.judged(number)
                     return replace(verdict, requirement=named)
-    return travelled(replayed) or described(
+    return reread_versions(replayed) or check_state(
         replayed.table, replayed.before, steps, replayed.history
     )
 
@@ -219,7 +221,7 @@ def _refused(replayed: Replay, spec: Spec, error: ExpectedError) -> Verdict:
     """Take every step but the last, which has to be refused and to leave no trace."""
     *before, last = replayed.steps
     # What nothing was done to, is as it was given.
-    verdict = _followed(replayed, before) if before else None
+    verdict = _run_steps(replayed, before) if before else None
     latest = None if verdict is not None else latest_version(replayed.table)
     if verdict is not None:
         return verdict
@@ -236,14 +238,14 @@ def _refused(replayed: Replay, spec: Spec, error: ExpectedError) -> Verdict:
             error.requirement,
         )
     if latest is not None:
-        verdict = travelled(replayed) or cleared(replayed, name, last)
+        verdict = reread_versions(replayed) or check_deletions(replayed, name, last)
         now = latest_version(replayed.table)
         if verdict is not None and verdict.requirement is None:
             verdict = replace(verdict, requirement=replayed.judged(len(before)))
         if verdict is None and now != latest:
             message = f"{name} is refused and version {now} is there nevertheless"
             return Verdict(Outcome.FAIL, message, Hazard.CORRUPTING_WRITE, wanted, message)
-        verdict = verdict or audited(replayed)
+        verdict = verdict or audit_table(replayed)
     if verdict is not None:
         return verdict
     return _as_claimed(replayed, last, answer, error.kind, wanted)

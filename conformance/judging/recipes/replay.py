@@ -47,7 +47,7 @@ class AdapterFaultError(Exception):
 
 
 @contextmanager
-def taken(what: str) -> Iterator[None]:
+def reading_recipe(what: str) -> Iterator[None]:
     """Report a recipe that cannot be taken as an error of its corpus: its values may be anything.
 
     Raises:
@@ -123,7 +123,7 @@ class Replay:
     def ask(self, step: Mapping[str, Any]) -> Answer:
         """Send one step; raises :class:`AdapterFaultError` when it is not answered."""
         rows = None
-        with taken(f"a step {step['operation']!r}"):
+        with reading_recipe(f"a step {step['operation']!r}"):
             arguments = arguments_of(step)
             if "to_step" in step:
                 arguments["version"] = self.done[step["to_step"]]
@@ -142,7 +142,7 @@ class Replay:
         """
         if self.given is not None:
             return None
-        with taken(f"a step {step['operation']!r}"):
+        with reading_recipe(f"a step {step['operation']!r}"):
             operation = operation_of(step, self._schema(step), self._version_of)
             if isinstance(operation, Create) and self.history:
                 # To convert is to create a table of the rows that are there.

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 from conformance.audit.checks.features import clustering_of
 from conformance.audit.checks.metadata import LISTED
 from conformance.base.outcomes import Hazard, Outcome, Verdict
-from conformance.judging.recipes.checks import renews
+from conformance.judging.recipes.checks import replaces_table
 from generators.oracle.model import Oracle
 from generators.oracle.operations import Operation, replay
 from reference_impl import Snapshot, Table
@@ -37,7 +37,7 @@ _Fault: TypeAlias = tuple[str | None, str]
 """The requirement that is broken, where it is not that of the step, and how."""
 
 
-def described(
+def check_state(
     table: Path,
     before: Sequence[Mapping[str, Any]],
     steps: Sequence[Mapping[str, Any]],
@@ -186,7 +186,7 @@ def _clustered(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterat
     for step in steps:
         if step["operation"] == "create":
             wanted = step.get("clustering_columns")
-        elif renews(step) or step["operation"] == "drop_column":
+        elif replaces_table(step) or step["operation"] == "drop_column":
             wanted = None  # it may be clustered otherwise now
         elif step["operation"] == "cluster_by":
             wanted = step["columns"]

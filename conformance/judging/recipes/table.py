@@ -20,11 +20,17 @@ from conformance.golden.cases import Spec
 from conformance.golden.file_digests import digests
 from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.recipes.checks import Fault
-from conformance.judging.recipes.files import Seen, committed, copied, row_of_file, written_over
-from conformance.judging.recipes.identity import numbered
+from conformance.judging.recipes.files import (
+    Seen,
+    copy_rank,
+    overwritten_file,
+    read_commits,
+    row_of_file,
+)
+from conformance.judging.recipes.identity import identity_values
 from conformance.judging.recipes.replay import Replay
-from conformance.judging.recipes.state import described
-from conformance.judging.recipes.traces import misdeclared
+from conformance.judging.recipes.state import check_state
+from conformance.judging.recipes.traces import wrong_data_change
 from conformance.requirements.levels import ROWS_WRITTEN
 from conformance.requirements.registry import load_registry
 from generators.oracle.operations import OPERATIONS
@@ -44,26 +50,27 @@ _DELETED: Final[Mapping[str, str]] = {"DVFILE-001": "DVD-003", "DATA-001": "FA-0
 """What a version lacks that could be read once, to what forbids to delete that."""
 
 
-def left_behind(replayed: Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
+def check_step(replayed: Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
     """Judge what a step left: a verdict ends the recipe, advice is kept for its end."""
     before, replayed.files = replayed.files, digests(replayed.table)
     rows = replayed.rows
-    over = written_over(replayed.table, before, replayed.files)
-    lost = cleared(replayed, name, step) if "kept" in step else None
+    over = overwritten_file(replayed.table, before, replayed.files)
+    lost = check_deletions(replayed, name, step) if "kept" in step else None
     if over is not None or lost is not None:
         return lost if over is None else _broken(name, over)
     try:
-        named, fault = numbered(step, replayed.table, replayed.watch.former)
+        named, fault = identity_values(step, replayed.table, replayed.watch.former)
     except DeltaError as error:
         return _unreadable(name, error)
     identity = None if fault is None else _broken(name, fault)
-    if identity is not None and not advises(identity):
+    if identity is not None and not is_advice(identity):
         return identity
     # Rows that cannot be read, or are wrong, are no matter of advice.
     if verdict := _read_after(replayed, name, replayed.advance(named)):
         return verdict
-    for found in (identity, _traced(replayed, name, step, rows), cleared(replayed, name, step)):
-        if found is not None and not advises(found):
+    traces = _traced(replayed, name, step, rows)
+    for found in (identity, traces, check_deletions(replayed, name, step)):
+        if found is not None and not is_advice(found):
             return found
         replayed.advice = replayed.advice or found
     return None
@@ -122,7 +129,7 @@ def _traced(
         versions = range(watch.former.version + 1, watch.now.version + 1)
         with suppress(DeltaError):  # what cannot be read is reported where it is read
             held = (scan(watch.former) if rows is None else rows, replayed.rows)
-            fault = misdeclared(replayed.table, versions, held) or fault
+            fault = wrong_data_change(replayed.table, versions, held) or fault
     if fault is None:
         return None
     lost = replayed.traces.lost if fault[0] == "RT-047" else None
@@ -130,19 +137,19 @@ def _traced(
     return replace(found, details=() if lost is None else (f"{lost} is what keeps it: {fault[1]}",))
 
 
-def asked_for(replayed: Replay, number: int) -> Verdict | None:
+def check_requested(replayed: Replay, number: int) -> Verdict | None:
     """Look for what a step asked for beside rows as soon as it is done."""
     if not OPERATIONS[replayed.steps[number]["operation"]].shows:
         return None
     steps = replayed.steps[: number + 1]
-    return described(replayed.table, replayed.before, steps, replayed.history)
+    return check_state(replayed.table, replayed.before, steps, replayed.history)
 
 
-def travelled(replayed: Replay) -> Verdict | None:
+def reread_versions(replayed: Replay) -> Verdict | None:
     """Read the versions again that were the latest once, wherever that could find more."""
     now = digests(replayed.table)
     for seen in replayed.seen:
-        if seen.rows is None or seen.stands(now):
+        if seen.rows is None or seen.is_unchanged(now):
             continue
         place = f"version {seen.version}, read again at the end"
         try:
@@ -159,7 +166,7 @@ def travelled(replayed: Replay) -> Verdict | None:
     return None
 
 
-def cleared(replayed: Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
+def check_deletions(replayed: Replay, name: str, step: Mapping[str, Any]) -> Verdict | None:
     """Look for files that a step must not delete, and for vectors that it has to.
 
     Data files may be deleted lazily: one that is left breaks nothing.
@@ -198,7 +205,7 @@ def _owed(found: Finding) -> bool:
     return found.severity == "warning" and found.requirement in _OWED
 
 
-def audited(replayed: Replay) -> Verdict | None:
+def audit_table(replayed: Replay) -> Verdict | None:
     """Hold log and files against the clauses that bind writers."""
     rows = load_registry()
     bound = audit(str(replayed.table), revision=replayed.revision)
@@ -214,7 +221,7 @@ def audited(replayed: Replay) -> Verdict | None:
         return None
     # What breaks a MUST fails, whatever advice is not followed beside it; and what copies of the
     # state say otherwise follows from what is wrong in a commit or a file.
-    found.sort(key=lambda each: (rows[each.requirement].level != "MUST", copied(each.place)))
+    found.sort(key=lambda each: (rows[each.requirement].level != "MUST", copy_rank(each.place)))
     ids = sorted({each.requirement for each in found})
     return Verdict(
         Outcome.FAIL,
@@ -229,7 +236,7 @@ def audited(replayed: Replay) -> Verdict | None:
     )
 
 
-def advised(replayed: Replay, spec: Spec) -> Verdict | None:
+def check_advice(replayed: Replay, spec: Spec) -> Verdict | None:
     """Look for what clauses advise that a recipe is about: checksums, files without row ids."""
     log, versions = replayed.table / LOG_DIR, range(max(replayed.done, default=-1) + 1)
     if "CRC-036" in spec.requirements:
@@ -237,13 +244,13 @@ def advised(replayed: Replay, spec: Spec) -> Verdict | None:
             if not (log / f"{version:020}.crc").exists():
                 return _broken("the table", ("CRC-036", f"version {version} has no checksum"))
     if "RT-008" in spec.requirements:
-        for commit in committed(replayed.table, versions):
+        for commit in read_commits(replayed.table, versions):
             if any(line.body.get("baseRowId") is not None for line in commit.of("add")):
                 return _broken("the table", ("RT-008", "tracking is suspended: a file has row ids"))
     return None
 
 
-def advises(verdict: Verdict) -> bool:
+def is_advice(verdict: Verdict) -> bool:
     """Return whether a SHOULD is not followed, and no more."""
     rows = load_registry()
     broken = verdict.requirement

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Line
-from conformance.judging.recipes.files import below
+from conformance.judging.recipes.files import path_in_table
 
 Fault: TypeAlias = tuple[str, str]
 """A requirement, and how it is broken."""
@@ -50,7 +50,7 @@ def misdated(
             if not _within(stamp, began):
                 yield "FA-005", f"{path} went from {began} on, deletionTimestamp is {stamp}"
             continue
-        place, stamp = below(table, path), line.body.get("modificationTime")
+        place, stamp = path_in_table(table, path), line.body.get("modificationTime")
         if place in there and place not in held:
             continue
         # The same file with another vector was created then, or now.

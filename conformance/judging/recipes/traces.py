@@ -19,7 +19,7 @@ from conformance.audit.grammar.log_files import LOG_DIR, name_of
 from conformance.golden.file_digests import digests
 from conformance.judging.compare import compare_rows, moved_rows
 from conformance.judging.recipes.checks import Fault
-from conformance.judging.recipes.files import committed
+from conformance.judging.recipes.files import read_commits
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import Field, Struct, type_of
 from generators.oracle.model import TrackedRow, Version
@@ -36,7 +36,9 @@ _UNTOUCHED: Final = ("commit", "checksum")
 """Kinds of log files that nobody writes again."""
 
 
-def misdeclared(table: Path, versions: range, rows: tuple[pa.Table, pa.Table]) -> Fault | None:
+def wrong_data_change(
+    table: Path, versions: range, rows: tuple[pa.Table, pa.Table]
+) -> Fault | None:
     """Find rows that are new, or gone, while no file action says that data changed.
 
     Args:
@@ -46,7 +48,9 @@ def misdeclared(table: Path, versions: range, rows: tuple[pa.Table, pa.Table]) -
 
     """
     before, after = rows
-    if before.schema != after.schema or len(commits := committed(table, versions)) < len(versions):
+    if before.schema != after.schema or len(commits := read_commits(table, versions)) < len(
+        versions
+    ):
         return None  # rows of other columns are not comparable; a catalog has other commits
     gone, new = moved_rows(before, after)
     for kind, count, requirement in (("remove", gone, "REM-005"), ("add", new, "ADD-009")):
@@ -162,7 +166,7 @@ class Traces:
 
     def _names_changes(self, first: int, last: int) -> bool:
         """Say whether the versions name change data files."""
-        commits = committed(self.table, range(first, last + 1))
+        commits = read_commits(self.table, range(first, last + 1))
         return any(True for commit in commits for _ in commit.of("cdc"))
 
     def _ids(self, before: int, now: Snapshot, oracle: Version, *, restored: bool) -> Fault | None:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.base.faults import OutputError
+from conformance.base.home import kit_version
 from conformance.base.status import Status
 from conformance.base.terminal import warn
-from conformance.base.version import kit_version
 from conformance.pipeline.explore.schema import TABLES
 from conformance.pipeline.explore.unit import COUNTS, unpack
 from conformance.pipeline.progress import hours

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.golden.file_digests import digest_of, digests
-from conformance.judging.recipes.files import written_over
+from conformance.judging.recipes.files import overwritten_file
 
 FILES: dict[str, Callable[[Path], None]] = {
     "a FIFO": os.mkfifo,
@@ -39,7 +39,7 @@ def test_a_file_of_any_kind_has_a_digest(tmp_path: Path, make: Callable[[Path], 
     (tmp_path / "x.parquet").write_bytes(b"new")
     after = digests(tmp_path)
     assert after.keys() - before.keys() == {f"_delta_log/{0:020}.json", "x.parquet"}
-    assert written_over(tmp_path, made, after) == ("DATA-005", "x.parquet is written over")
+    assert overwritten_file(tmp_path, made, after) == ("DATA-005", "x.parquet is written over")
 
 
 def test_a_name_that_is_no_text_has_a_part_in_the_digest(tmp_path: Path) -> None:

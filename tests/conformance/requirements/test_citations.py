@@ -12,6 +12,7 @@ from conformance.requirements.citations import (
     Citation,
     CitationError,
     cited_in_corpus,
+    cited_in_mutations,
     cited_in_project,
     cited_in_source,
     cited_in_steps,
@@ -69,18 +70,52 @@ def test_sources_are_read_without_being_run(tmp_path: Path) -> None:
         "@requirement('TOY-001')\n"
         "def test_a_ball_rolls():\n"
         "    '''TOY-009 in prose is not a citation.'''\n"
-        "MUTATIONS = (\n"
+        "BALLS = (\n"
         "    refused('ball-is-square', 'the ball', 'TOY-002 TOY-003', edit('ball')),\n"
-        "    Mutation(id='no-ball', requirements=('TOY-004', 'TOY-004')),\n"
+        "    Ball(id='no-ball', requirements=('TOY-004', 'TOY-004')),\n"
         ")\n"
         "CHECKS = {'TOY-005': print}\n"
     )
-    assert list(cited_in_source(tmp_path, "mutation")) == [
-        Citation("balls:test_a_ball_rolls", ("TOY-001",), "mutation"),
-        Citation("ball-is-square", ("TOY-002", "TOY-003"), "mutation"),
-        Citation("no-ball", ("TOY-004",), "mutation"),
-        Citation("balls:CHECKS", ("TOY-005",), "mutation"),
+    assert list(cited_in_source(tmp_path, "audit")) == [
+        Citation("balls:test_a_ball_rolls", ("TOY-001",), "audit"),
+        Citation("ball-is-square", ("TOY-002", "TOY-003"), "audit"),
+        Citation("no-ball", ("TOY-004",), "audit"),
+        Citation("balls:CHECKS", ("TOY-005",), "audit"),
     ]
+
+
+MUTATIONS = """
+table: plain
+refused:
+  - {id: ball-is-square, title: the ball is square, requirements: TOY-001 TOY-002}
+contested:
+  - {id: no-ball, title: there is no ball, requirements: TOY-003, reason: who knows, open: true}
+"""
+
+
+def test_mutations_are_cited_by_their_entries(tmp_path: Path) -> None:
+    (tmp_path / "toys.yaml").write_text(MUTATIONS)
+    assert list(cited_in_mutations(tmp_path)) == [
+        Citation("ball-is-square", ("TOY-001", "TOY-002"), "mutation"),
+        Citation("no-ball", ("TOY-003",), "mutation"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("TOY-003", "the toys", "requirements"),
+        (", reason: who knows", ", title: again", "has 'title' twice"),
+        ("reason:", "reasons:", "cannot have 'reasons'"),
+        ("contested:", "contest:", "cannot have 'contest'"),
+    ],
+)
+def test_an_entry_of_another_shape_is_refused(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    (tmp_path / "toys.yaml").write_text(MUTATIONS.replace(old, new))
+    with pytest.raises(CitationError, match=message):
+        list(cited_in_mutations(tmp_path))
 
 
 def test_a_module_that_is_not_python_is_refused(tmp_path: Path) -> None:
@@ -91,8 +126,11 @@ def test_a_module_that_is_not_python_is_refused(tmp_path: Path) -> None:
 
 def test_a_project_is_its_corpus_and_its_packages(tmp_path: Path) -> None:
     write_case(tmp_path / "corpus", "toys/ball", ["TOY-001"], read=["TOY-001"])
+    (tmp_path / "generators/mutations/chapters").mkdir(parents=True)
+    (tmp_path / "generators/mutations/chapters/toys.yaml").write_text(
+        "{table: plain, refused: [{id: a-toy, title: a toy, requirements: TOY-001}]}"
+    )
     for package, kind in [
-        ("generators/mutations", "mutation"),
         ("conformance/plugin/suite", "property"),
         ("conformance/audit", "audit"),
     ]:

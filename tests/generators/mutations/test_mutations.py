@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conformance.requirements.registry import load_registry
-from generators.mutations import BASES, MUTATIONS, Base, Mutation, by_id
-from generators.mutations.bases import PLAIN
-from generators.mutations.mutation import Chapter, unique
+from generators.mutations import (
+    BASES,
+    MUTATIONS,
+    Base,
+    Mutation,
+    by_id,
+    checkpoints,
+    commits,
+    data_files,
+    vectors,
+)
+from generators.mutations.catalog import mutation_of, read_mutations
 
 REGISTRY = load_registry()
 
@@ -68,21 +78,62 @@ def test_a_mutation_is_found_by_its_id() -> None:
         by_id("no-such-mutation")
 
 
-CHAPTER = Chapter("delta-log-entries")
+def entry(**fields: object) -> Mutation:
+    given: Any = {
+        "id": "a",
+        "title": "t",
+        "requirements": "LOG-001",
+        "table": "plain",
+        "change": {"commit": 1, "delete": True},
+        **fields,
+    }
+    return mutation_of("delta-log-entries", given.pop("expect", "refused"), **given)
 
 
-def nothing(_root: Path, _builder: object) -> None:
-    return
+def test_an_entry_says_what_differs_from_the_rule() -> None:
+    assert (entry().noticed_by, entry().kind) == ("both", "invalid_table")
+    survived = entry(expect="same_rows")
+    assert (survived.noticed_by, survived.tolerated) == ("nobody", ())
+    tolerated = entry(expect="same_rows", reason="r")
+    assert (tolerated.noticed_by, tolerated.tolerated) == ("audit", ("refused",))
+    assert entry(expect="same_rows", noticed_by="audit").noticed_by == "audit"
 
 
-def test_contradictions_in_a_description_are_refused() -> None:
+def test_contradictions_in_an_entry_are_refused() -> None:
     with pytest.raises(ValueError, match="names no requirement"):
-        CHAPTER.refused("a", "t", "", nothing, base=PLAIN)
+        entry(requirements="")
     with pytest.raises(ValueError, match="needs a reason"):
-        CHAPTER.survived("a", "t", "LOG-001", nothing, base=PLAIN, tolerated=("refused",))
-    one = CHAPTER.refused("a", "t", "LOG-001", nothing, base=PLAIN)
-    with pytest.raises(ValueError, match="two mutations"):
-        unique([one, one])
-    long = CHAPTER.refused("b", "t" * 71, "LOG-001", nothing, base=PLAIN)
+        entry(expect="contested")
     with pytest.raises(ValueError, match="longer than 70"):
-        unique([long])
+        entry(title="t" * 71)
+    with pytest.raises(ValueError, match="spelled in the entry"):
+        entry(change=None)
+    with pytest.raises(ValueError, match="spelled in the entry"):
+        entry(id="log-utf16")
+    with pytest.raises(ValueError, match="no place and edit"):
+        entry(change={"commit": 1})
+    with pytest.raises(ValueError, match="no place and edit"):
+        entry(change={"commit": 1, "log": "*", "delete": True})
+    with pytest.raises(TypeError, match="titles"):
+        entry(titles="t")
+
+
+def test_two_mutations_have_two_ids(tmp_path: Path) -> None:
+    for chapter in ("protocol-evolution", "table-features"):
+        (tmp_path / f"{chapter}.yaml").write_text(
+            "{table: plain, refused: [{id: a, title: t, requirements: TF-001,"
+            " change: {commit: 1, delete: true}}]}"
+        )
+    with pytest.raises(ValueError, match="two mutations"):
+        read_mutations(tmp_path)
+
+
+def test_every_function_of_a_mutation_is_used() -> None:
+    found = {**commits.CHANGES, **checkpoints.CHANGES, **data_files.CHANGES, **vectors.CHANGES}
+    assert found.keys() <= {each.id for each in MUTATIONS}
+
+
+def test_a_change_of_what_is_not_there_is_refused(tmp_path: Path) -> None:
+    for change in ({"log": "*.crc", "delete": True}, {"commit": 1, "action": "cdc", "set": {}}):
+        with pytest.raises(LookupError):
+            entry(change=change).build(tmp_path / str(len(change)))

@@ -33,17 +33,17 @@ def _seen(table: Path) -> Seen:
 
 
 def test_a_version_that_was_never_read_does_not_stand(table: Path) -> None:
-    assert not Seen(1, None).stands(digests(table))
+    assert not Seen(1, None).is_unchanged(digests(table))
 
 
 @pytest.mark.parametrize("name", THEN)
 def test_a_file_that_changed_or_went_asks_for_another_reading(table: Path, name: str) -> None:
     seen = _seen(table)
-    assert seen.stands(digests(table))
+    assert seen.is_unchanged(digests(table))
     _write(table, name, "as it is")
-    assert not seen.stands(digests(table))
+    assert not seen.is_unchanged(digests(table))
     (table / name).unlink()
-    assert not seen.stands(digests(table))
+    assert not seen.is_unchanged(digests(table))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_file_that_changed_or_went_asks_for_another_reading(table: Path, name:
 def test_another_way_to_the_version_asks_for_another_reading(table: Path, name: str) -> None:
     seen = _seen(table)
     _write(table, name)
-    assert not seen.stands(digests(table))
+    assert not seen.is_unchanged(digests(table))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_another_way_to_the_version_asks_for_another_reading(table: Path, name: 
 def test_what_came_later_changes_nothing_of_a_version(table: Path, name: str) -> None:
     seen = _seen(table)
     _write(table, name)
-    assert seen.stands(digests(table))
+    assert seen.is_unchanged(digests(table))
 
 
 @pytest.mark.parametrize("kind", ["pipe", "dangling link", "link to a device", "circle"])

@@ -10,12 +10,12 @@ import pytest
 
 from conformance.audit import audit
 from conformance.audit.findings import Finding
+from conformance.explain.defects import Defect, load_defects
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.golden.corpus import load_corpus
 from conformance.items.items import Item, golden_items, judged_by
 from conformance.items.mutated import mutated_items
 from conformance.judging.tables import TableStore
-from conformance.requirements.defects import Defect, load_defects
 from conformance.requirements.registry import Registry, load_registry
 from generators.mutations import MUTATIONS, Mutation
 
