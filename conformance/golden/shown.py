@@ -1,7 +1,8 @@
-"""Which features of a golden table an older version shows: a clause is judged where it applies.
+"""What an older version of a golden table can show: a clause is judged where it applies.
 
-Serves every section of a table feature. A read of a version without any deletion vector says
-nothing of how vectors are read, whatever later versions hold.
+Serves every section of a table feature, and "Action Reconciliation". A read of a version without
+any deletion vector says nothing of how vectors are read, whatever later versions hold; one before
+the first tombstone says nothing of tombstones.
 """
 
 from __future__ import annotations
@@ -22,16 +23,19 @@ _MARKS: Final = {
 """What commits of a table say where a feature has an effect on its rows."""
 _UNTIL: Final = {"CM-024": re.compile(rb'"delta\.columnMapping\.mode": ?"(name|id)"')}
 """Rows about tables that a feature has no effect on yet: what commits say from where on it has."""
+_REMOVE: Final = re.compile(rb'"remove": ?\{')
+_OF_REMOVES: Final = ("REC-007", "REC-008", "REM-")
+"""Rows about tombstones, or what their ids begin with; a version before the first shows none."""
 
 
 def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool:
-    """Return whether a version of a table can show how a feature is read.
+    """Return whether a version of a table can show how a row is obeyed.
 
     Args:
         table: root of the golden table.
         version: the version asked for; the latest when ``None``, of which the case says so.
-        feature: name of a table feature; only those that change rows are looked for.
-        row: the clause of it, where that counts.
+        feature: the table feature of the row; only those that change rows are looked for.
+        row: the clause that is judged.
 
     Returns:
         ``True`` also where the commits that would say so are not there.
@@ -40,7 +44,7 @@ def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool
     if row in _UNTIL:
         since = _first(table, _UNTIL[row])
         return since is None or (version is not None and version < since)
-    mark = _MARKS.get(feature)
+    mark = _REMOVE if row.startswith(_OF_REMOVES) else _MARKS.get(feature)
     return mark is None or version is None or (_first(table, mark) or 0) <= version
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
 from conformance.golden.corpus import load_corpus
 from conformance.items.generated import Plan, generated_items
 from conformance.items.items import Item, golden_items
+from conformance.items.items import judged_by as judged_spec
 from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
 from conformance.requirements.judged import Judged, judged_by, judged_step
@@ -212,3 +214,27 @@ def test_partition_values_of_mapped_tables_are_judged_by_their_own_row(
 
 _PARTITION = ("project-partition", "filter-partition")
 """Names of questions that ask for partition columns alone."""
+
+
+def test_a_version_before_the_first_tombstone_judges_no_row_about_tombstones() -> None:
+    corpus = load_corpus(validate=False)
+    early = [
+        spec.id
+        for case in corpus.cases
+        for spec in case.specs
+        if spec.type == "read"
+        and spec.requirement is None
+        and _is_before_removes(case.table, spec.parameters.get("version"))
+        and (judged_spec(spec, case).in_revision("upstream") or "").startswith(
+            ("REC-007", "REC-008", "REM-")
+        )
+    ]
+    assert early == []
+
+
+def _is_before_removes(table: Path, version: int | None) -> bool:
+    later = (table / "_delta_log").glob("*.json")
+    if version is None or not any(b'"remove"' in each.read_bytes() for each in later):
+        return False
+    commits = [table / "_delta_log" / f"{number:020}.json" for number in range(version + 1)]
+    return all(each.is_file() and b'"remove"' not in each.read_bytes() for each in commits)
