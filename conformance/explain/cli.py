@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from conformance.base.home import PROJECT
 from conformance.base.status import Status
 from conformance.base.terminal import say, warn
 from conformance.base.untrusted import DocumentError
@@ -121,6 +122,7 @@ def _of_row(found: RowExplained) -> Iterator[str]:
     yield f"  {document['statement']}"
     yield f"Section: {row.section}" + (f"  {found.link}" if found.link else "")
     binding = ", ".join(found.binds_in) or "nobody"
+    yield f"Entry: {row.place.removeprefix(f'{PROJECT}/')}"
     yield f"Texts: {', '.join(row.revisions)}; binds under --tck-revision {binding}"
     for name, quote in found.quotes.items():
         yield f"Quote ({name}): {quote}"

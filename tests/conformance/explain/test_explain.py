@@ -84,6 +84,7 @@ def test_the_text_form_says_the_same_in_words(capsys: pytest.CaptureFixture[str]
     assert run_explain_cli(["CKPT-007", "mutations/hint-array"]) == Status.OK
     text = capsys.readouterr().out
     assert text.startswith("CKPT-007  MUST of checkpoint-writer")
+    assert "\nEntry: conformance/requirements/checkpoints.yaml:" in text
     assert "  - checkpoints/write-checkpoint/write step 4" in text
     assert "Judges under 2025: LAST-004 (MUST of reader)" in text
     assert "Defect hint-array: The hint is a JSON array (reader: contested" in text
