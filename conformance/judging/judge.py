@@ -12,13 +12,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
+
 from conformance.adapter import Adapter, Answer, Claims, Ok, Refused, Request
 from conformance.base.faults import AdapterError
 from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import ALTERED, Hazard, Outcome, Verdict
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.judging.claims import lacking, unclaimed_features
-from conformance.judging.compare import Difference
+from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.messages import (
     LONGEST,
     alike,
@@ -182,7 +184,10 @@ class Judge:
             case Contested() as contested:
                 return _decide_contested(spec, contested, answer, unclaimed)
             case Expected() as expected:
-                return _decide_answer(spec, expected, answer, unclaimed)
+                verdict = _decide_answer(spec, expected, answer, unclaimed)
+                if verdict.outcome is Outcome.FAIL and isinstance(answer, Ok):
+                    return replace(verdict, astray=_is_astray(case, spec, expected, answer.payload))
+                return verdict
             case ExpectedError() as error:
                 return _decide_refusal(spec, error, answer, unclaimed)
 
@@ -217,6 +222,29 @@ def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: li
                 note = f"answered right without claiming {names}" if unclaimed else ""
                 return Verdict(Outcome.PASS, note)
             return _wrong(spec, expected, found, unclaimed)
+
+
+def _is_astray(case: Case, spec: Spec, expected: Expected, payload: Any) -> bool:
+    """Return whether a read without a filter gives rows that the table never had.
+
+    Those of a version by its number are counted, as a column may be filled in other ways than one
+    should; those of a time are the rows of some version, where the case has them all.
+    """
+    given = spec.parameters
+    if spec.type != "read" or "filter" in given or not isinstance(payload, pa.Table):
+        return False
+    if "timestamp" not in given:
+        return bool(payload.num_rows != expected.rows().num_rows)
+    versions = {
+        each.parameters["version"]: each.expectation
+        for each in case.specs
+        if each.type == "read" and each.parameters.keys() == {"version"}
+    }
+    whole = sorted(versions) == list(range(len(list(case.table.glob("_delta_log/*.json")))))
+    return whole and not any(
+        isinstance(answer, Expected) and compare_rows(answer.rows(), payload) is None
+        for answer in versions.values()
+    )
 
 
 _NEWEST: Final[Mapping[str, str]] = {"protocol": "REC-012", "metadata": "REC-013"}
