@@ -221,7 +221,7 @@ def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: li
             if found is None:
                 note = f"answered right without claiming {names}" if unclaimed else ""
                 return Verdict(Outcome.PASS, note)
-            return _wrong(spec, expected, found, unclaimed)
+            return _wrong(spec, expected, found, unclaimed, _advised(spec, expected, payload))
 
 
 def _is_astray(case: Case, spec: Spec, expected: Expected, payload: Any) -> bool:
@@ -250,6 +250,12 @@ def _is_astray(case: Case, spec: Spec, expected: Expected, payload: Any) -> bool
 _NEWEST: Final[Mapping[str, str]] = {"protocol": "REC-012", "metadata": "REC-013"}
 """Part of a snapshot to the row that says which action it is of."""
 
+_OF_CHANGES: Final[Mapping[str, str]] = {
+    "_commit_timestamp": "CDC-015",
+    "_commit_version": "CDC-014",
+}
+"""Columns that a change reader should add, to the SHOULD that says so."""
+
 
 def _unsupported(unclaimed: list[str], message: str) -> Verdict:
     words = f"refused, not claiming {', '.join(unclaimed)}: {message}"
@@ -269,10 +275,27 @@ def _wrongly_refused(what: str, wanted: str, answer: Refused, unclaimed: list[st
     )
 
 
-def _wrong(spec: Spec, expected: Expected, found: Difference, unclaimed: list[str]) -> Verdict:
+def _advised(spec: Spec, expected: Expected, payload: Any) -> str | None:
+    """Name the column that a change reader should add, where an answer is right in all else."""
+    if spec.type != "changes" or not isinstance(payload, pa.Table):
+        return None
+    wanted = expected.rows()
+    for name, requirement in _OF_CHANGES.items():
+        wanted, payload = (
+            each.drop_columns([n for n in each.column_names if n == name])
+            for each in (wanted, payload)
+        )
+        if compare_rows(wanted, payload) is None:
+            return requirement
+    return None
+
+
+def _wrong(
+    spec: Spec, expected: Expected, found: Difference, unclaimed: list[str], advised: str | None
+) -> Verdict:
     hazard = spec.hazard or QUESTIONS[spec.type].endangers
     wanted = describe_expected(spec.type, expected)
-    requirement = None
+    requirement = advised
     if unclaimed:
         # Answering at all was the mistake, and the worst one.
         hazard = Hazard.SILENT_WRONG_DATA
@@ -352,14 +375,17 @@ def _decide_contested(
         case Refused():
             what = "what every reading of the text gives"
             return _wrongly_refused(what, wanted, answer, unclaimed)
-        case Ok():
+        case Ok(payload):
             summary = found.summary if found else "answered where every reading refuses"
+            readings = [a.answer for a in contested.accepted if isinstance(a.answer, Expected)]
+            advised = (_advised(spec, each, payload) for each in readings)
             return Verdict(
                 Outcome.FAIL,
                 f"as no reading of the text has it: {summary}",
                 spec.hazard or QUESTIONS[spec.type].endangers,
                 wanted,
                 summary,
+                next(filter(None, advised), None),
                 details=found.details if found else (),
             )
 
