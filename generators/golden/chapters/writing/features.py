@@ -290,7 +290,7 @@ _STRICT: Final = struct(field("id", "long", nullable=False), field("name", "stri
 _UPSERT: Final = (MergeClause("matched", "update"), MergeClause("not_matched", "insert"))
 
 
-def _broken_by(
+def _refused_by(
     operation: str, start: Callable[[], Recipe], row: Row, broken: str, case: CaseWriter
 ) -> None:
     """Write a row that breaks a rule, by an operation that is no append."""
@@ -323,7 +323,7 @@ for _operation, _phrase in (
         f"{_phrase} a null where there is none is refused",
         "SCH-025",
         partial(
-            _broken_by,
+            _refused_by,
             _operation,
             partial(Recipe, _STRICT),
             {"id": None, "name": "x"},
@@ -335,7 +335,7 @@ for _operation, _phrase in (
         f"{_phrase} a value that breaks an invariant is refused",
         "INV-005 INV-007",
         partial(
-            _broken_by,
+            _refused_by,
             _operation,
             partial(
                 Recipe,
@@ -353,7 +353,7 @@ for _operation, _phrase in (
             f"{_phrase} a value that is not generated is refused",
             "GEN-004",
             partial(
-                _broken_by,
+                _refused_by,
                 _operation,
                 partial(Recipe, _DOUBLED, features=_listed("generatedColumns")),
                 {"x": 2, "y": 5},
