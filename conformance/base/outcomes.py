@@ -151,6 +151,7 @@ class Verdict:
         seen: name of the accepted answer that was seen, for ``OPEN``.
         fault: how the adapter failed to answer, for ``ERROR``; ``None`` for a fault of the kit.
         unclaimed: what the implementation does not claim, for ``UNSUPPORTED``.
+        astray: the rows are none of the table: more than what should be done was not done.
 
     """
 
@@ -164,6 +165,7 @@ class Verdict:
     seen: str | None = None
     fault: FaultKind | None = None
     unclaimed: tuple[str, ...] = ()
+    astray: bool = False
 
     def __post_init__(self) -> None:
         """Cut what an implementation makes long, as with the names of a million columns.

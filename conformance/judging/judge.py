@@ -12,13 +12,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
+
 from conformance.adapter import Adapter, Answer, Claims, Ok, Refused, Request
 from conformance.base.faults import AdapterError
 from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import ALTERED, Hazard, Outcome, Verdict
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.judging.claims import lacking, unclaimed_features
-from conformance.judging.compare import Difference
+from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.messages import (
     LONGEST,
     alike,
@@ -182,7 +184,10 @@ class Judge:
             case Contested() as contested:
                 return _decide_contested(spec, contested, answer, unclaimed)
             case Expected() as expected:
-                return _decide_answer(spec, expected, answer, unclaimed)
+                verdict = _decide_answer(spec, expected, answer, unclaimed)
+                if verdict.outcome is Outcome.FAIL and isinstance(answer, Ok):
+                    return replace(verdict, astray=_is_astray(case, spec, expected, answer.payload))
+                return verdict
             case ExpectedError() as error:
                 return _decide_refusal(spec, error, answer, unclaimed)
 
@@ -216,11 +221,40 @@ def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: li
             if found is None:
                 note = f"answered right without claiming {names}" if unclaimed else ""
                 return Verdict(Outcome.PASS, note)
-            return _wrong(spec, expected, found, unclaimed)
+            return _wrong(spec, expected, found, unclaimed, _advised(spec, expected, payload))
+
+
+def _is_astray(case: Case, spec: Spec, expected: Expected, payload: Any) -> bool:
+    """Return whether a read without a filter gives rows that the table never had.
+
+    Those of a version by its number are counted, as a column may be filled in other ways than one
+    should; those of a time are the rows of some version, where the case has them all.
+    """
+    given = spec.parameters
+    if spec.type != "read" or "filter" in given or not isinstance(payload, pa.Table):
+        return False
+    if "timestamp" not in given:
+        return bool(payload.num_rows != expected.rows().num_rows)
+    versions = {
+        each.parameters["version"]: each.expectation
+        for each in case.specs
+        if each.type == "read" and each.parameters.keys() == {"version"}
+    }
+    whole = sorted(versions) == list(range(len(list(case.table.glob("_delta_log/*.json")))))
+    return whole and not any(
+        isinstance(answer, Expected) and compare_rows(answer.rows(), payload) is None
+        for answer in versions.values()
+    )
 
 
 _NEWEST: Final[Mapping[str, str]] = {"protocol": "REC-012", "metadata": "REC-013"}
 """Part of a snapshot to the row that says which action it is of."""
+
+_OF_CHANGES: Final[Mapping[str, str]] = {
+    "_commit_timestamp": "CDC-015",
+    "_commit_version": "CDC-014",
+}
+"""Columns that a change reader should add, to the SHOULD that says so."""
 
 
 def _unsupported(unclaimed: list[str], message: str) -> Verdict:
@@ -241,10 +275,27 @@ def _wrongly_refused(what: str, wanted: str, answer: Refused, unclaimed: list[st
     )
 
 
-def _wrong(spec: Spec, expected: Expected, found: Difference, unclaimed: list[str]) -> Verdict:
+def _advised(spec: Spec, expected: Expected, payload: Any) -> str | None:
+    """Name the column that a change reader should add, where an answer is right in all else."""
+    if spec.type != "changes" or not isinstance(payload, pa.Table):
+        return None
+    wanted = expected.rows()
+    for name, requirement in _OF_CHANGES.items():
+        wanted, payload = (
+            each.drop_columns([n for n in each.column_names if n == name])
+            for each in (wanted, payload)
+        )
+        if compare_rows(wanted, payload) is None:
+            return requirement
+    return None
+
+
+def _wrong(
+    spec: Spec, expected: Expected, found: Difference, unclaimed: list[str], advised: str | None
+) -> Verdict:
     hazard = spec.hazard or QUESTIONS[spec.type].endangers
     wanted = describe_expected(spec.type, expected)
-    requirement = None
+    requirement = advised
     if unclaimed:
         # Answering at all was the mistake, and the worst one.
         hazard = Hazard.SILENT_WRONG_DATA
@@ -324,14 +375,17 @@ def _decide_contested(
         case Refused():
             what = "what every reading of the text gives"
             return _wrongly_refused(what, wanted, answer, unclaimed)
-        case Ok():
+        case Ok(payload):
             summary = found.summary if found else "answered where every reading refuses"
+            readings = [a.answer for a in contested.accepted if isinstance(a.answer, Expected)]
+            advised = (_advised(spec, each, payload) for each in readings)
             return Verdict(
                 Outcome.FAIL,
                 f"as no reading of the text has it: {summary}",
                 spec.hazard or QUESTIONS[spec.type].endangers,
                 wanted,
                 summary,
+                next(filter(None, advised), None),
                 details=found.details if found else (),
             )
 

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 from fakes import EVERYTHING, Told
 from tiny import READ, READ_V1, REFUSED, SNAPSHOT, SNAPSHOT_SPEC, write_case
 
-from conformance.adapter import Answer, Claims, Refused, Request, Scan
+from conformance.adapter import Answer, Claims, Ok, Refused, Request, Scan
 from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import Hazard, Outcome, Verdict
+from conformance.golden.cases import Contested, Expected
 from conformance.golden.corpus import load_corpus
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
+from conformance.requirements.levels import ROWS_READ, at_level
+from conformance.requirements.registry import load_registry
 
 
 class Bench:
@@ -60,6 +65,80 @@ def refusing(kind: str | None = "invalid_table", message: str = "no") -> dict[st
 
 def test_the_right_rows_pass(bench: Bench) -> None:
     assert bench(READ) == Verdict(Outcome.PASS)
+
+
+@pytest.mark.parametrize(
+    ("rows", "outcome", "named"),
+    [
+        ([{"id": 1}, {"id": 0}], Outcome.ADVICE, "WCON-004"),
+        ([{"id": 1}], Outcome.FAIL, ROWS_READ),
+        ([{"id": 1}, {"id": 2}, {"id": 3}], Outcome.FAIL, ROWS_READ),
+    ],
+)
+def test_rows_that_are_lost_are_more_than_advice_that_is_not_followed(
+    bench: Bench, rows: list[dict[str, Any]], outcome: Outcome, named: str
+) -> None:
+    verdict = at_level(bench(READ, wrong(rows)), "WCON-004", "reader", load_registry())
+    assert (verdict.outcome, verdict.requirement) == (outcome, named)
+
+
+@pytest.mark.parametrize(
+    ("answered", "outcome"), [("read-v1", Outcome.ADVICE), ("read-v0", None), (None, Outcome.FAIL)]
+)
+def test_a_time_gives_the_rows_of_some_version(
+    store: TableStore, answered: str | None, outcome: Outcome | None
+) -> None:
+    found = load_corpus(validate=False).cases
+    (case,) = (each for each in found if each.id == "in-commit-timestamps/small-values")
+    specs = {each.id.rpartition("/")[2]: each for each in case.specs}
+    asked = specs["at-v0"]
+    rows = pa.table({"id": [7], "name": ["of no version"]})
+    if answered is not None:
+        expected = specs[answered].expectation
+        assert isinstance(expected, Expected)
+        rows = expected.rows()
+    adapter = Told(replace(EVERYTHING, capabilities=frozenset({"scan.timestamp"})))
+    adapter.run = lambda _: Ok(rows)  # type: ignore[method-assign]
+    verdict = Judge(adapter, adapter.claims, store).judge_once(case, asked)
+    verdict = at_level(verdict, "ICT-013", "reader", load_registry())
+    assert verdict.outcome is (outcome or Outcome.PASS)
+
+
+def _late(rows: pa.Table) -> pa.Table:
+    at = rows.column_names.index("_commit_timestamp")
+    instant = pa.scalar(datetime(1999, 1, 1, tzinfo=UTC), rows.schema.field(at).type)
+    return rows.set_column(at, "_commit_timestamp", pa.repeat(instant, rows.num_rows))
+
+
+@pytest.mark.parametrize(
+    ("case", "spec"),
+    [("in-commit-times", "changes-all"), ("column-renamed-in-range", "changes-1-2")],
+)
+@pytest.mark.parametrize(
+    ("change", "outcome", "named"),
+    [
+        (lambda rows: rows.drop_columns("_commit_timestamp"), Outcome.ADVICE, "CDC-015"),
+        (_late, Outcome.ADVICE, "CDC-015"),
+        (lambda rows: rows.drop_columns("_commit_version"), Outcome.ADVICE, "CDC-014"),
+        (lambda rows: rows.drop_columns("_change_type"), Outcome.FAIL, "CDC-004"),
+        (lambda rows: rows.slice(1), Outcome.FAIL, "CDC-004"),
+    ],
+)
+def test_a_change_reader_should_add_version_and_time(  # noqa: PLR0913, PLR0917  one of each
+    store: TableStore, case: str, spec: str, change: Any, outcome: Outcome, named: str
+) -> None:
+    found = next(c for c in load_corpus(validate=False).cases if c.id == f"add-cdc-file/{case}")
+    asked = next(each for each in found.specs if each.id.endswith(f"/{spec}"))
+    answer = asked.expectation
+    if isinstance(answer, Contested):
+        answer = next(a.answer for a in answer.accepted if isinstance(a.answer, Expected))
+    assert isinstance(answer, Expected)
+    rows = change(answer.rows())
+    adapter = Told(replace(EVERYTHING, reader_version=2))
+    adapter.run = lambda _: Ok(rows)  # type: ignore[method-assign]
+    verdict = Judge(adapter, adapter.claims, store).judge_once(found, asked)
+    verdict = at_level(verdict, "CDC-004", "reader", load_registry())
+    assert (verdict.outcome, verdict.requirement) == (outcome, named)
 
 
 def test_wrong_rows_are_silent_wrong_data(bench: Bench) -> None:

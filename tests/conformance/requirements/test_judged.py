@@ -78,6 +78,15 @@ def test_what_judges_nothing_in_a_revision_is_not_selected_there(items: tuple[It
     assert chosen
 
 
+@pytest.mark.parametrize(("question", "unseen"), [("row_ids", "RT-017"), ("files", "REC-007")])
+def test_no_question_judges_what_its_answer_does_not_show(
+    items: tuple[Item, ...], question: str, unseen: str
+) -> None:
+    asked = [item for item in items if item.judged.question == question]
+    assert any(unseen in item.judged.named for item in asked)
+    assert [item.id for item in asked if item.requirement("upstream") == unseen] == []
+
+
 def test_a_read_of_a_column_of_void_is_judged_upstream_alone(items: tuple[Item, ...]) -> None:
     (item,) = (each for each in items if each.id == "void-type/top-level-column/project-others")
     found = {each: item.requirement(each) for each in REVISIONS}

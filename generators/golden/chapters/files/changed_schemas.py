@@ -20,12 +20,13 @@ from generators.golden.chapters.files.changes import (
     FEED,
     PAIR,
     ask_changes,
+    change_file,
     contest_changes,
     each_row,
     feed_table,
     pairs,
 )
-from generators.golden.chapters.tables.column_mapping import renamed
+from generators.golden.chapters.tables.column_mapping import mapped_table, renamed
 from generators.oracle.delta_schema import array, assign_column_mapping, field, map_of, struct
 
 SCHEMAS = Chapter("add-cdc-file")
@@ -160,6 +161,45 @@ def _renamed(case: CaseWriter) -> None:
         [{"id": row["id"], "title": row["name"]} for row in old.rows],
         ("Older changes have the new name, or none", "A range after the renaming is read"),
     )
+
+
+def _mapped_partitions(case: CaseWriter, mode: str) -> None:
+    schema = struct(field("id", "long"), field("p", "string"), field("q", "integer"))
+    table = mapped_table(case, schema, mode=mode, partition_columns=("p", "q"), properties=FEED)
+    first = table.file([{"id": 1}, {"id": 2}], partition={"p": "a", "q": 7})
+    table.create(add(first))
+    kept = table.file([{"id": 1}], partition={"p": "a", "q": 7})
+    cdc = change_file(table, [{"id": 2}], ["delete"], partition={"p": "a", "q": 7})
+    table.commit(remove(first), add(kept), cdc, operation="DELETE")
+    publish(case, table)
+    pin_times(case, table)
+    changes = [*each_row("insert", 0, first.rows), ("delete", 1, {"id": 2, "p": "a", "q": 7})]
+    title = "Partition values of change files are found by physical name"
+    row = "CM-026" if mode == "id" else "CM-030"
+    ask_changes(case, table, "changes-all", 0, None, changes, title, requirement=row)
+    ask_changes(case, table, "changes-1-1", 1, 1, changes, title, requirement=row)
+
+
+@SCHEMAS.case(
+    "partitioned-by-name",
+    "Change files of a table mapped by name find their partition values",
+    "CM-030 CM-029 CDC-007 CDC-003",
+    since="2025",
+    features=("columnMapping",),
+)
+def _mapped_by_name(case: CaseWriter) -> None:
+    _mapped_partitions(case, "name")
+
+
+@SCHEMAS.case(
+    "partitioned-by-id",
+    "Change files of a table mapped by id find their partition values",
+    "CM-026 CM-025 CDC-007 CDC-003",
+    since="2025",
+    features=("columnMapping",),
+)
+def _mapped_by_id(case: CaseWriter) -> None:
+    _mapped_partitions(case, "id")
 
 
 @SCHEMAS.case(

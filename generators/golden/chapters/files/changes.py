@@ -70,6 +70,7 @@ def ask_changes(  # noqa: PLR0913, PLR0917  a sentence: what, called what, from,
     end: int | None,
     changes: Sequence[_Change],
     title: str,
+    **options: Any,
 ) -> None:
     """Write a changes spec; ``changes`` are (kind, version, row)."""
     rows = [
@@ -80,9 +81,8 @@ def ask_changes(  # noqa: PLR0913, PLR0917  a sentence: what, called what, from,
     parameters: dict[str, Any] = {"start": start}
     if end is not None:
         parameters["end"] = end
-    case.row_spec(
-        "changes", slug, _change_schema(table.schema), rows, title=title, parameters=parameters
-    )
+    schema = _change_schema(table.schema)
+    case.row_spec("changes", slug, schema, rows, title=title, parameters=parameters, **options)
 
 
 def _either(  # noqa: PLR0913, PLR0917  as above
@@ -133,7 +133,7 @@ def each_row(kind: str, version: int, rows: Sequence[Mapping[str, Any]]) -> list
     return [(kind, version, row) for row in rows]
 
 
-def _change_file(
+def change_file(
     table: GoldenTable,
     rows: Sequence[Mapping[str, Any]],
     kinds: Sequence[str],
@@ -194,10 +194,10 @@ def _files_win(case: CaseWriter) -> None:
     table.create(add(first))
     old, new = {"id": 1, "name": "n1"}, {"id": 1, "name": "updated"}
     rewritten = table.file([pairs(0)[0], new, pairs(2)[0]])
-    cdc = _change_file(table, [old, new], ["update_preimage", "update_postimage"])
+    cdc = change_file(table, [old, new], ["update_preimage", "update_postimage"])
     table.commit(remove(first), add(rewritten), cdc, operation="UPDATE")
     last = table.file(rewritten.rows[:1] + rewritten.rows[2:])
-    gone = _change_file(table, [new], ["delete"])
+    gone = change_file(table, [new], ["delete"])
     table.commit(remove(rewritten), add(last), gone, operation="DELETE")
     publish(case, table)
     pin_times(case, table)
@@ -226,9 +226,9 @@ def _every_kind(case: CaseWriter) -> None:
     kinds = ("insert", "update_preimage", "update_postimage", "delete")
     stored = dict(zip(kinds, (more, old, new, gone), strict=True))
     merged = add(table.file([kept, new, more]))
-    table.commit(remove(first), merged, _change_file(table, [*stored.values()], kinds))
+    table.commit(remove(first), merged, change_file(table, [*stored.values()], kinds))
     last = pairs(20)
-    table.commit(add(table.file(last)), _change_file(table, last, ["insert", "insert"]))
+    table.commit(add(table.file(last)), change_file(table, last, ["insert", "insert"]))
     publish(case, table)
     pin_times(case, table)
     changes = [*each_row("insert", 0, first.rows), *each_row("insert", 2, last)]
@@ -249,7 +249,7 @@ def _partitioned(case: CaseWriter) -> None:
     first = table.file([{"id": 1}, {"id": 2}], partition={"p": "a b"})
     table.create(add(first))
     kept = table.file([{"id": 1}], partition={"p": "a b"})
-    cdc = _change_file(
+    cdc = change_file(
         table,
         [{"id": 2}],
         ["delete"],
@@ -274,7 +274,7 @@ def _escaped_twice(case: CaseWriter) -> None:
     first = table.file([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
     table.create(add(first))
     kept = table.file(first.rows[:1])
-    cdc = _change_file(table, first.rows[1:], ["delete"], directory="_change_data/50%25+%2541")
+    cdc = change_file(table, first.rows[1:], ["delete"], directory="_change_data/50%25+%2541")
     table.commit(remove(first), add(kept), cdc, operation="DELETE")
     publish(case, table)
     pin_times(case, table)
@@ -293,7 +293,7 @@ def _escaped_letters(case: CaseWriter) -> None:
     first = table.file([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
     table.create(add(first))
     kept = table.file(first.rows[:1])
-    cdc = _change_file(table, first.rows[1:], ["delete"], directory="_change_data/é 日")
+    cdc = change_file(table, first.rows[1:], ["delete"], directory="_change_data/é 日")
     table.commit(remove(first), add(kept), cdc, operation="DELETE")
     publish(case, table)
     pin_times(case, table)
@@ -312,7 +312,7 @@ def _unknown_fields(case: CaseWriter) -> None:
     first = table.file([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
     table.create(add(first))
     kept = table.file(first.rows[:1])
-    cdc = _change_file(table, first.rows[1:], ["delete"])
+    cdc = change_file(table, first.rows[1:], ["delete"])
     cdc["cdc"] |= {"futureField": {"a": [1, {"b": None}]}, "zzz": 1}
     table.commit(remove(first), add(kept), cdc, operation="DELETE")
     publish(case, table)
@@ -480,7 +480,7 @@ def _hidden(case: CaseWriter) -> None:
 )
 def _ordinary(case: CaseWriter) -> None:
     table = feed_table(case)
-    table.create(add(table.file(pairs(0))), _change_file(table, pairs(50), ["insert", "insert"]))
+    table.create(add(table.file(pairs(0))), change_file(table, pairs(50), ["insert", "insert"]))
     missing = {
         "path": "_change_data/never-written.parquet",
         "partitionValues": {},

@@ -515,6 +515,21 @@ def _nested(case: CaseWriter) -> None:
 
 
 @STATISTICS.case(
+    "structs-of-nulls", "A struct of nulls is not taken for a null", "STAT-007 STAT-006"
+)
+def _structs_of_nulls(case: CaseWriter) -> None:
+    inner = struct(field("a", "integer"), field("b", "string"))
+    table = GoldenTable(
+        case.delta, struct(field("id", "long"), field("s", inner)), seed=case.info.id
+    )
+    table.create()
+    for number, value in enumerate(({"a": None, "b": None}, None, {"a": None, "b": "x"})):
+        table.commit(add(table.file([{"id": number, "s": value}])))
+    publish(case, table, versions=[])
+    _probes(case, table, {"null": is_null("s"), "not-null": is_not_null("s")})
+
+
+@STATISTICS.case(
     "partition-and-data", "Partition columns need no statistics", "STAT-006 PART-003 ADD-005"
 )
 def _partitioned(case: CaseWriter) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -12,6 +12,9 @@ from generators.golden.cases.filters import compare, is_in, is_null
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
+from generators.oracle.filters import column, node
+from generators.oracle.model import Row
+from generators.oracle.operations import MergeClause
 
 VECTORS: Final = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
 FEED: Final = Chapter("change-data-files", since="2025")
@@ -24,6 +27,8 @@ GENERATED: Final = Chapter("generated-columns", since="2025")
 PROTOCOL: Final = Chapter("protocol-evolution")
 FEATURES: Final = Chapter("table-features", since="2025")
 STRUCTS: Final = Chapter("checkpoint-schema")
+NULLS: Final = Chapter("schema-serialization-format")
+APPEND_ONLY: Final = Chapter("append-only-tables")
 
 _KEYED: Final = struct(field("id", "long"), field("part", "string"))
 _VECTORS: Final = {"delta.enableDeletionVectors": "true"}
@@ -281,6 +286,97 @@ GENERATED.define(
 )
 
 
+_STRICT: Final = struct(field("id", "long", nullable=False), field("name", "string"))
+_UPSERT: Final = (MergeClause("matched", "update"), MergeClause("not_matched", "insert"))
+
+
+def _refused_by(
+    operation: str, start: Callable[[], Recipe], row: Row, broken: str, case: CaseWriter
+) -> None:
+    """Write a row that breaks a rule, by an operation that is no append."""
+    recipe = start().append(_FITTING[broken])
+    key = recipe.schema.names[0]
+    match operation:
+        case "update":
+            changed = {name: value for name, value in row.items() if name != "name"}
+            recipe.update(changed)
+        case "merge":
+            on = node("=", column("target", key), column("source", key))
+            recipe.merge([row], on, *_UPSERT)
+        case _:
+            recipe.overwrite([row])
+    recipe.publish(case, refusal=Refusal("constraint", "commit", broken))
+
+
+_FITTING: Final[Mapping[str, list[dict[str, Any]]]] = {
+    "SCH-025": pairs(1, 2),
+    "INV-005": [{"x": 1, "y": 4}],
+    "GEN-004": [{"x": 1, "y": 2}],
+}
+"""Row of the registry to rows that obey the rule."""
+
+for _operation, _phrase in (
+    ("update", "An update to"), ("merge", "A merge that brings"), ("overwrite", "An overwrite with")
+):  # fmt: skip
+    NULLS.define(
+        f"write-null-refused-{_operation}",
+        f"{_phrase} a null where there is none is refused",
+        "SCH-025",
+        partial(
+            _refused_by,
+            _operation,
+            partial(Recipe, _STRICT),
+            {"id": None, "name": "x"},
+            "SCH-025",
+        ),
+    )
+    INVARIANTS.define(
+        f"write-broken-{_operation}",
+        f"{_phrase} a value that breaks an invariant is refused",
+        "INV-005 INV-007",
+        partial(
+            _refused_by,
+            _operation,
+            partial(
+                Recipe,
+                _ruled("delta.invariants", _INVARIANT),
+                features=_listed("invariants"),
+            ),
+            {"x": 2, "y": 3},
+            "INV-005",
+        ),
+    )
+    # An update may compute the column anew, whatever value it is given.
+    if _operation != "update":
+        GENERATED.define(
+            f"write-other-value-{_operation}",
+            f"{_phrase} a value that is not generated is refused",
+            "GEN-004",
+            partial(
+                _refused_by,
+                _operation,
+                partial(Recipe, _DOUBLED, features=_listed("generatedColumns")),
+                {"x": 2, "y": 5},
+                "GEN-004",
+            ),
+        )
+
+
+@APPEND_ONLY.case(
+    "write-restore", "An append-only table refuses a restore to fewer rows", "APP-002"
+)
+def _restored(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1)).append(pairs(2))
+    recipe.restore(1).publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
+
+
+@APPEND_ONLY.case("write-replace", "An append-only table with rows is not replaced", "APP-002")
+def _replaced(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1, 2))
+    recipe.replace(struct(field("n", "long")), (), [{"n": 7}])
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
+
+
 def _unknown(protocol: Protocol, case: CaseWriter) -> None:
     recipe = Recipe(PAIR, protocol=protocol).append(pairs(1)).given().append(pairs(2))
     requirement = "PROTO-006" if protocol.writer > 7 else "TF-003"
@@ -338,4 +434,6 @@ CHAPTERS = (
     PROTOCOL,
     FEATURES,
     STRUCTS,
+    NULLS,
+    APPEND_ONLY,
 )

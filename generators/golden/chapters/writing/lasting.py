@@ -36,6 +36,7 @@ PARTITIONS: Final = Chapter("partition-value-serialization")
 CLUSTERED: Final = Chapter("clustered-table", since="2025")
 CHECKSUMS: Final = Chapter("version-checksum-file", since="2025")
 PROPERTIES: Final = Chapter("table-properties", since="upstream")
+METADATA: Final = Chapter("change-metadata")
 
 _TRACKED: Final = ("rowTracking", "domainMetadata")
 _TRACKING: Final = {"delta.enableRowTracking": "true"}
@@ -192,6 +193,30 @@ def _compacted_given(case: CaseWriter) -> None:
 def _checkpointed_given(case: CaseWriter) -> None:
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given()
     recipe.checkpoint().append(pairs(4)).checkpoint().publish(case)
+    _described(case)
+
+
+@METADATA.case(
+    "write-named",
+    "Name and description of a table stay when other metadata change",
+    "META-002 META-005 META-006",
+)
+def _named(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR).append(pairs(1, 2)).given()
+    recipe.set_properties({"team": "a"}).append(pairs(3)).add_column(field("later", "string"))
+    recipe.append([{"id": 4, "name": "n4", "later": "x"}]).publish(case)
+    _described(case)
+
+
+@METADATA.case(
+    "write-named-rows",
+    "Name and description of a table stay when its rows change",
+    "META-002 META-005 META-006",
+)
+def _named_rows(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3, 4)).given()
+    recipe.delete(compare("id", "=", 1, "long")).append(pairs(5)).restore(1).append(pairs(9))
+    recipe.publish(case)
     _described(case)
 
 
@@ -500,4 +525,5 @@ CHAPTERS = (
     PARTITIONS,
     CHECKSUMS,
     PROPERTIES,
+    METADATA,
 )

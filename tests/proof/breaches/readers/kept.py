@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from breaches.edits import COMMIT, Lines, each, matching
 from breaches.model import reader
-from breaches.seams import documents, refusing, viewing
+from breaches.seams import documents, refusing, rows, viewing
 from breaches.views import bodies, log_of, replaying
 from conformance.adapter import DomainMetadata
 
@@ -46,6 +47,23 @@ def _by_this_commit(root: Path, fresh: frozenset[str]) -> None:
             return {**body, "defaultRowCommitVersion": version} if known else body
 
         each("add", change, name.replace(".", r"\."))(root, fresh)
+
+
+def _without_values(body: dict[str, Any]) -> dict[str, Any]:
+    """Look for partition values by display name, and find none."""
+    return {**body, "partitionValues": dict.fromkeys(body["partitionValues"])}
+
+
+def _hollow(table: pa.Table) -> pa.Table:
+    """Take a struct of nulls for a null."""
+    for at, column in enumerate(table.schema):
+        if pa.types.is_struct(column.type):
+            held = [
+                value if value and any(v is not None for v in value.values()) else None
+                for value in table.column(at).to_pylist()
+            ]
+            table = table.set_column(at, column, pa.chunked_array([held], column.type))
+    return table
 
 
 def _in_order(actions: Lines, _kept: Any) -> Lines:
@@ -163,5 +181,23 @@ ROWS = (
                 for body in bodies(root, "domainMetadata")
             )
         ),
+    ),
+    # Change files of partitioned tables.
+    *(
+        reader(
+            f"finds-no-values-of-changes-in-mode-{mode}",
+            row,
+            "actions",
+            viewing(each("cdc", _without_values)),
+            f"add-cdc-file/partitioned-by-{mode}/*",
+        )
+        for mode, row in (("name", "CM-030"), ("id", "CM-026"))
+    ),
+    reader(
+        "takes-structs-of-nulls-for-nulls",
+        "SNAP-007",
+        "answers",
+        rows(_hollow),
+        "per-file-statistics/structs-of-nulls/*",
     ),
 )
