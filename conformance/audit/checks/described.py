@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from conformance.audit.checks.values import statistics_of
-from conformance.audit.findings import Check, Findings, Severity, finding
+from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Column, Layout
 from conformance.audit.read.raw import Line
@@ -32,6 +32,7 @@ def _leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
         yield path, node
 
 
+@check("add", "CM-017 STAT-007", screen=broken_statistics)
 def statistics_name_columns(step: Step) -> Findings:
     """Report statistics of columns that the schema does not have, or shaped otherwise."""
     columns = {column.physical: column for column in step.new.columns}
@@ -96,6 +97,7 @@ def _below_a_leaf(columns: Mapping[tuple[str, ...], Column], path: tuple[str, ..
     return any(column is not None and isinstance(column.type, str) for column in above)
 
 
+@check("add", "STAT-012 VAR-010", screen=broken_statistics)
 def bounds_have_types(step: Step) -> Findings:
     """Report bounds that are of another kind than their columns."""
     types = {column.physical: column for column in step.new.columns}
@@ -126,6 +128,7 @@ def _fits(value: Any, declared: str) -> bool:
     return number if decimal_of(declared) else True
 
 
+@check("add", "STAT-008", screen=broken_statistics)
 def partition_statistics(step: Step) -> Findings:
     """Report counts of nulls of partition columns that do not go with the partition value."""
     for line in step.of("add"):
@@ -143,6 +146,7 @@ def partition_statistics(step: Step) -> Findings:
                 yield finding("STAT-008", line.place, message)
 
 
+@check("version", "SCH-025")
 def required_partitions(view: VersionView) -> Findings:
     """Report null values of partition columns that must not be null."""
     required = {
@@ -158,14 +162,3 @@ def required_partitions(view: VersionView) -> Findings:
             if text is None or (text == "" and column.type not in ("string", "binary")):
                 message = f"partition column {column.name} is not nullable, and its value is null"
                 yield finding("SCH-025", path, message)
-
-
-DESCRIBED_CHECKS: Final = (
-    Check(statistics_name_columns, ("CM-017", "STAT-007"), broken_statistics),
-    Check(bounds_have_types, ("STAT-012", "VAR-010"), broken_statistics),
-    Check(partition_statistics, ("STAT-008",), broken_statistics),
-)
-"""Checks of what statistics say, commit by commit."""
-
-DESCRIBED_VERSION_CHECKS: Final = (Check(required_partitions, ("SCH-025",)),)
-"""Checks of partition values at the latest version."""

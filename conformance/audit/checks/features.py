@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from conformance.audit.checks.values import statistics_of
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.types import is_primitive, widens
 from conformance.audit.read.layout import Column
@@ -32,6 +32,7 @@ def _widens(before: str, after: str) -> bool:
     return not (is_primitive(before) and is_primitive(after)) or widens(before, after)
 
 
+@check("commit", "TW-002 TW-003 TW-004 TW-005 TW-006 TW-009")
 def type_changes(step: Step) -> Findings:
     """Report type changes that are not allowed, and records that do not end in the type."""
     if step.metadata is step.before.metadata:
@@ -85,6 +86,7 @@ def _identity(column: Column) -> tuple[object, ...]:
     return column.path if column.field_id is None else (column.field_id,)
 
 
+@check("commit", "VOID-003 VOID-004 VOID-005")
 def void_shapes(step: Step) -> Findings:
     """Report files that are added where void leaves nothing to write, or stands in a list."""
     fields = step.new.schema.get("fields") if step.new.schema else None
@@ -129,6 +131,7 @@ def _holds_void(of: Any) -> bool:
 _PARTS: Final = ("element", "key", "value")
 
 
+@check("commit", "CAT-015 CINFO-004")
 def catalog_managed(step: Step) -> Findings:
     """Report catalog-managed tables without what commits of theirs carry."""
     if "catalogManaged" not in step.new.features:
@@ -159,6 +162,7 @@ def clustering_of(domain: Body | None) -> list[tuple[str, ...]]:
     return found
 
 
+@check("version", "CINFO-004")
 def transactions_are_distinct(view: VersionView) -> Findings:
     """Report commits of a catalog-managed table that share a transaction id."""
     if "catalogManaged" not in view.layout.features:
@@ -172,6 +176,7 @@ def transactions_are_distinct(view: VersionView) -> Findings:
             yield finding("CINFO-004", commit.path, message)
 
 
+@check("version", "CLUS-006 CLUS-009 CM-035 VAR-006")
 def clustering_columns(view: VersionView) -> Findings:
     """Report clustering columns that are no columns, and files without statistics of them."""
     domain = view.state.live_domains.get(_CLUSTERING)
@@ -205,6 +210,7 @@ def clustering_columns(view: VersionView) -> Findings:
         yield from _uncounted(stats, wanted, columns, path)
 
 
+@check("commit", "CLUS-009")
 def added_files_have_statistics(step: Step) -> Findings:
     """Report adds without statistics of the clustering columns of their version."""
     if "clustering" not in step.new.features:
@@ -248,18 +254,3 @@ def _dig(stats: dict[str, Any], kind: str, name: tuple[str, ...]) -> Any:
     for part in name:
         node = node.get(part) if isinstance(node, dict) else None
     return node
-
-
-FEATURE_CHECKS: Final = (
-    Check(type_changes, ("TW-002", "TW-003", "TW-004", "TW-005", "TW-006", "TW-009")),
-    Check(catalog_managed, ("CAT-015", "CINFO-004")),
-    Check(added_files_have_statistics, ("CLUS-009",)),
-    Check(void_shapes, ("VOID-003", "VOID-004", "VOID-005")),
-)
-"""Checks of features, commit by commit."""
-
-FEATURE_VERSION_CHECKS: Final = (
-    Check(clustering_columns, ("CLUS-006", "CLUS-009", "CM-035", "VAR-006")),
-    Check(transactions_are_distinct, ("CINFO-004",)),
-)
-"""Checks of features at the latest version."""

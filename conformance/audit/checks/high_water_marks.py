@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.read.layout import Column, Layout
 from conformance.audit.read.raw import parse_json
 from conformance.audit.read.state import Body
@@ -80,6 +80,7 @@ def _marks(layout: Layout, domains: Mapping[str, Body]) -> Iterator[tuple[tuple[
             yield (_VALUE, _identity(column)), held if step > 0 else -held
 
 
+@check("commit", "RT-037 CM-022 IDN-016")
 def marks_only_rise(step: Step) -> Findings:
     """Report a commit that lowers or loses a high-water mark."""
     if not step.before.known or step.before.metadata is None:
@@ -103,6 +104,7 @@ def marks_only_rise(step: Step) -> Findings:
 _SETTINGS: Final = ("start", "step", "allowExplicitInsert")
 
 
+@check("commit", "IDN-007")
 def settings_stay(step: Step) -> Findings:
     """Report an identity column whose settings change."""
     if step.metadata is step.before.metadata:
@@ -117,10 +119,3 @@ def settings_stay(step: Step) -> Findings:
                 if was != now:
                     message = f"{key} of column {column.name} changes from {was} to {now}"
                     yield finding("IDN-007", step.place, message)
-
-
-HIGH_WATER_MARK_CHECKS: Final = (
-    Check(marks_only_rise, ("RT-037", "CM-022", "IDN-016")),
-    Check(settings_stay, ("IDN-007",)),
-)
-"""Checks of marks, commit by commit."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import schemas
 from conformance.audit.checks.commits import schema_findings
-from conformance.audit.findings import Check, Findings, Severity, finding, ids, unchecked
+from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.types import BITS, PRIMITIVES, decimal_of, widens
 from conformance.audit.read.layout import MAX_COLUMN_ID, Column, Layout
 from conformance.audit.read.raw import parse_json
@@ -20,6 +20,7 @@ from conformance.audit.subjects import Step
 from schemas.features import find
 
 
+@check("commit", "META-001 REC-002")
 def first_version_is_whole(step: Step) -> Findings:
     """Report a version 0 without protocol or metaData."""
     if step.version != 0:
@@ -30,6 +31,7 @@ def first_version_is_whole(step: Step) -> Findings:
         yield finding("REC-002", step.place, "version 0 has no protocol")
 
 
+@check("commit", "PROTO-005 FEAT-003 META-015")
 def known_to_the_audit(step: Step) -> Findings:
     """Report protocol versions, features and formats that no check in here knows."""
     for line in step.of("protocol"):
@@ -47,6 +49,7 @@ def known_to_the_audit(step: Step) -> Findings:
             yield finding("META-015", line.place, message, severity="warning")
 
 
+@check("commit", "META-008 SCH-001", *schemas.requirements("table/schema"))
 def valid_schema(step: Step) -> Findings:
     """Report a schemaString that is no valid schema."""
     for line in step.of("metaData"):
@@ -69,6 +72,7 @@ def valid_schema(step: Step) -> Findings:
             )
 
 
+@check("commit", "META-009 VAR-006")
 def partition_columns_exist(step: Step) -> Findings:
     """Report partition columns that are no top-level column of a type with text form."""
     for line in step.of("metaData"):
@@ -87,6 +91,7 @@ def partition_columns_exist(step: Step) -> Findings:
                 yield finding("META-009", line.place, message)
 
 
+@check("commit", "CM-001 CM-002 CM-003 CM-004 CM-020")
 def column_mapping(step: Step) -> Findings:
     """Report columns without id or physical name, and those that share one."""
     line = next(step.of("metaData"), None)
@@ -188,6 +193,11 @@ _PROPERTY_FEATURES: Final = (
 """Properties that have no effect while their feature is not supported."""
 
 
+@check(
+    "commit",
+    *(LISTED[feature] for _, feature, _ in _COLUMN_FEATURES),
+    "CHK-001 CHK-002 CHK-007 PART-012",
+)
 def columns_need_their_features(step: Step) -> Findings:
     """Report column types and column metadata whose feature is not supported."""
     if step.metadata is step.before.metadata and step.protocol is step.before.protocol:
@@ -224,6 +234,7 @@ def _constraints(step: Step) -> Findings:
 _CONSTRAINT: Final = "delta.constraints."
 
 
+@check("commit", "VAR-007")
 def variants_are_not_generated(step: Step) -> Findings:
     """Report variant columns that an expression is to give."""
     if step.metadata is step.before.metadata:
@@ -234,6 +245,7 @@ def variants_are_not_generated(step: Step) -> Findings:
             yield finding("VAR-007", step.place, message)
 
 
+@check("commit", "SCH-027")
 def reserved_keys(step: Step) -> Findings:
     """Report keys of column metadata in the reserved namespace that no feature defines."""
     if step.metadata is step.before.metadata:
@@ -259,6 +271,7 @@ _RESERVED: Final = frozenset(
 """Keys of column metadata that the protocol defines."""
 
 
+@check("commit", *(requirement for _, _, requirement in _PROPERTY_FEATURES), "CM-006 CM-011")
 def properties_need_their_features(step: Step) -> Findings:
     """Report table properties that are on while their feature is not supported."""
     if step.metadata is step.before.metadata and step.protocol is step.before.protocol:
@@ -291,6 +304,7 @@ def _turned_on(step: Step) -> Findings:
             yield finding("CM-011", step.place, message)
 
 
+@check("commit", "TF-018 TF-019")
 def features_are_listed_where_they_belong(step: Step) -> Findings:
     """Report features in a list that is not theirs."""
     for line in step.of("protocol"):
@@ -312,6 +326,7 @@ def features_are_listed_where_they_belong(step: Step) -> Findings:
                 yield finding("TF-018", line.place, message)
 
 
+@check("commit", "CLUS-004", *schemas.requirements("table/clustering"))
 def clustered_tables_have_no_partitions(step: Step) -> Findings:
     """Report clustering together with partition columns, and malformed clustering columns."""
     changed = step.metadata is not step.before.metadata or step.protocol is not step.before.protocol
@@ -336,6 +351,11 @@ def clustered_tables_have_no_partitions(step: Step) -> Findings:
                 yield each if each.limit else replace(each, severity="error")
 
 
+@check(
+    "commit",
+    "ICE1-005 ICE1-006 ICE1-010 ICE1-011 ICE2-005 ICE2-013 ICE2-014 ICE2-018 ICE2-019",
+    "ICE2-023",
+)
 def iceberg_compatibility(step: Step) -> Findings:
     """Report tables whose Iceberg compatibility does not hold."""
     if step.metadata is step.before.metadata and step.protocol is step.before.protocol:
@@ -412,38 +432,3 @@ def _nested(layout: Layout) -> str:
         if kind in ("map", "array", "void"):
             return f"{kind} columns, as {column.name}"
     return ""
-
-
-METADATA_CHECKS: Final = (
-    Check(first_version_is_whole, ("META-001", "REC-002")),
-    Check(known_to_the_audit, ("PROTO-005", "FEAT-003", "META-015")),
-    Check(valid_schema, ("META-008", "SCH-001", *schemas.requirements("table/schema"))),
-    Check(partition_columns_exist, ("META-009", "VAR-006")),
-    Check(column_mapping, ("CM-001", "CM-002", "CM-003", "CM-004", "CM-020")),
-    Check(
-        columns_need_their_features,
-        (
-            *(LISTED[feature] for _, feature, _ in _COLUMN_FEATURES),
-            *ids("CHK-001 CHK-002 CHK-007 PART-012"),
-        ),
-    ),
-    Check(
-        properties_need_their_features,
-        (*(requirement for _, _, requirement in _PROPERTY_FEATURES), "CM-006", "CM-011"),
-    ),
-    Check(variants_are_not_generated, ("VAR-007",)),
-    Check(reserved_keys, ("SCH-027",)),
-    Check(features_are_listed_where_they_belong, ("TF-018", "TF-019")),
-    Check(
-        clustered_tables_have_no_partitions,
-        ("CLUS-004", *schemas.requirements("table/clustering")),
-    ),
-    Check(
-        iceberg_compatibility,
-        ids(
-            "ICE1-005 ICE1-006 ICE1-010 ICE1-011 ICE2-005 ICE2-013 ICE2-014 ICE2-018 ICE2-019 "
-            "ICE2-023"
-        ),
-    ),
-)
-"""Checks of protocol and metadata, at the commits that set them."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from conformance.audit.findings import Check, Findings, finding, ids
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.read.raw import mapping_in
 from conformance.audit.subjects import Step
 
@@ -23,6 +23,7 @@ _NAME: Final = "delta.columnMapping.physicalName"
 _LARGEST: Final = 1 << 31
 
 
+@check("commit", "ICE2-006 ICE2-007 ICE2-008 ICE2-009 ICE2-010 ICE2-021 ICE2-022")
 def nested_ids(step: Step) -> Findings:
     """Report what is in arrays and maps without an id of its own."""
     layout = step.new
@@ -107,12 +108,3 @@ def _fields(of: Any) -> Iterator[Mapping[str, Any]]:
             yield from _fields(column.get("type"))
     for at in ("elementType", "keyType", "valueType"):
         yield from _fields(of.get(at))
-
-
-NESTED_ID_CHECKS: Final = (
-    Check(
-        nested_ids,
-        ids("ICE2-006 ICE2-007 ICE2-008 ICE2-009 ICE2-010 ICE2-021 ICE2-022"),
-    ),
-)
-"""Checks of the ids in arrays and maps, at the commits that set metadata."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from conformance.audit.findings import Check, Findings, finding, ids
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.subjects import Step
 from schemas.features import find
 
@@ -39,6 +39,11 @@ _COMPANIONS: Final = (
 """Features that need another one beside them, with the requirement that says so."""
 
 
+@check(
+    "commit",
+    *(requirement for _, requirement in (*_OF_WRITERS, *_OF_BOTH)),
+    *(requirement for _, _, requirement in _COMPANIONS),
+)
 def features_have_their_versions(step: Step) -> Findings:
     """Report features under versions that do not carry them, or in one list of two."""
     for line in step.of("protocol"):
@@ -73,6 +78,7 @@ _OF_PROPERTIES: Final = (
 """Properties of features that need writer version 7, with the requirement that says so."""
 
 
+@check("commit", *(requirement for _, requirement in _OF_PROPERTIES))
 def properties_have_their_version(step: Step) -> Findings:
     """Report properties that are without effect because of the writer version."""
     same = step.metadata is step.before.metadata and step.protocol is step.before.protocol
@@ -82,6 +88,7 @@ def properties_have_their_version(step: Step) -> Findings:
             yield finding(requirement, step.place, message, severity="warning")
 
 
+@check("commit", *(requirement for _, requirement in _MAPPED))
 def compatibility_is_readable(step: Step) -> Findings:
     """Report Iceberg compatibility under a reader version that column mapping is not in."""
     for line in step.of("protocol"):
@@ -94,6 +101,7 @@ def compatibility_is_readable(step: Step) -> Findings:
                 yield finding(requirement, line.place, message)
 
 
+@check("commit", "TF-006 TF-007 TF-008 TF-009")
 def lists_go_together(step: Step) -> Findings:
     """Report feature lists that a table may not have, or not from its creation."""
     for line in step.of("protocol"):
@@ -132,18 +140,3 @@ def _names(body: dict[str, Any], key: str) -> set[str]:
         feature = find(str(name))
         found.add(feature.name if feature else str(name))
     return found
-
-
-PROTOCOL_CHECKS: Final = (
-    Check(compatibility_is_readable, tuple(requirement for _, requirement in _MAPPED)),
-    Check(properties_have_their_version, tuple(requirement for _, requirement in _OF_PROPERTIES)),
-    Check(lists_go_together, ("TF-006", "TF-007", "TF-008", "TF-009")),
-    Check(
-        features_have_their_versions,
-        ids(
-            *(requirement for _, requirement in (*_OF_WRITERS, *_OF_BOTH)),
-            *(requirement for _, _, requirement in _COMPANIONS),
-        ),
-    ),
-)
-"""Checks of the protocol, at the commits that set it."""

@@ -9,7 +9,7 @@ from typing import Final
 import schemas
 from conformance.audit.checks.commits import schema_findings
 from conformance.audit.checks.high_water_marks import row_id_mark
-from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.read.raw import Line, parse_json
 from conformance.audit.read.state import Body, IdRange, State, file_key, row_count
 from conformance.audit.subjects import Step, VersionView
@@ -37,6 +37,7 @@ def _supported(step: Step) -> bool:
     return "rowTracking" in step.new.features and not step.new.is_true("delta.rowTrackingSuspended")
 
 
+@check("commit", "RT-028 RT-040")
 def adds_have_ids(step: Step) -> Findings:
     """Report added files without row ids or with a commit version that is not theirs."""
     if not _supported(step):
@@ -54,6 +55,7 @@ def adds_have_ids(step: Step) -> Findings:
             yield finding("RT-040", line.place, message)
 
 
+@check("commit", "RT-039")
 def ids_are_above_the_mark(step: Step) -> Findings:
     """Report new files whose ids reach below the high water mark before them."""
     mark = row_id_mark(step.before.domains)
@@ -66,6 +68,7 @@ def ids_are_above_the_mark(step: Step) -> Findings:
             yield finding("RT-039", line.place, message, "the ids may be taken by another file")
 
 
+@check("commit", "RT-030")
 def ids_are_repeated(step: Step) -> Findings:
     """Report an add or remove of a known path with other ids than its last add had."""
     if not _supported(step) or not step.before.known:
@@ -91,6 +94,7 @@ def ids_are_repeated(step: Step) -> Findings:
 _IDS: Final = ("baseRowId", "defaultRowCommitVersion")
 
 
+@check("commit", "RT-033 RT-036 RT-037", *schemas.requirements("table/row-tracking"))
 def marks_are_valid(step: Step) -> Findings:
     """Report a high water mark that is missing, malformed or too low."""
     if not _supported(step):
@@ -137,6 +141,7 @@ def _kept(line: Line) -> Findings:
             yield each if each.limit else replace(each, severity="error")
 
 
+@check("commit", "RT-006 RT-009 RT-041 RT-042 RT-043 RT-044 RT-046")
 def enablement_is_complete(step: Step) -> Findings:
     """Report row tracking that is turned on without what it needs."""
     if step.metadata is step.before.metadata or not step.new.is_true(_ENABLED):
@@ -173,6 +178,7 @@ def _recommitted(step: Step) -> Findings:
             yield finding("RT-046", step.place, message)
 
 
+@check("version", "RT-045")
 def live_files_have_ids(view: VersionView) -> Findings:
     """Report files without ids while tracking is enabled."""
     if not view.layout.active("rowTracking", _ENABLED):
@@ -184,6 +190,7 @@ def live_files_have_ids(view: VersionView) -> Findings:
             yield finding("RT-045", path, message)
 
 
+@check("version", "RT-029", whole=True)
 def ids_do_not_overlap(view: VersionView) -> Findings:
     """Report ranges of row ids that overlap, in this version or one before it."""
     yield from overlaps(id_ranges(view))
@@ -235,24 +242,3 @@ def overlaps(ranges: Iterable[IdRange]) -> Findings:
                 yield finding("RT-029", other, message)
                 break
         near.append(found)
-
-
-ROW_TRACKING_CHECKS: Final = (
-    Check(adds_have_ids, ("RT-028", "RT-040")),
-    Check(ids_are_above_the_mark, ("RT-039",)),
-    Check(ids_are_repeated, ("RT-030",)),
-    Check(
-        marks_are_valid, ("RT-033", "RT-036", "RT-037", *schemas.requirements("table/row-tracking"))
-    ),
-    Check(
-        enablement_is_complete,
-        ("RT-006", "RT-009", "RT-041", "RT-042", "RT-043", "RT-044", "RT-046"),
-    ),
-)
-"""Checks of row tracking, commit by commit."""
-
-ROW_TRACKING_VERSION_CHECKS: Final = (
-    Check(live_files_have_ids, ("RT-045",)),
-    Check(ids_do_not_overlap, ("RT-029",), whole=True),
-)
-"""Checks of row tracking at the latest version."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import schemas
 from conformance.audit.checks.commits import line_findings
-from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import Line, parse_json
@@ -29,8 +29,7 @@ def statistics_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def partition_values(step: Step) -> Findings:
-    """Report partition values that are missing, excess or not of their column's type."""
+def _partition_values(step: Step) -> Findings:
     for line in step.of("add", "cdc", "remove"):
         values = line.body.get("partitionValues")
         if not isinstance(values, dict) or step.new.schema is None:
@@ -42,6 +41,18 @@ def partition_values(step: Step) -> Findings:
             yield from min((list(_typed(line, values, layout)) for layout in fitting), key=len)
         elif line.action != "remove" or values:
             yield from _keys(line, values, step.new)
+
+
+@check(
+    "add",
+    *VALUELESS,
+    "CDC-007 CM-016 PART-004",
+    *TEXT_REQUIREMENTS.values(),
+    screen=by_partition_values(_partition_values),
+)
+def partition_values(step: Step) -> Findings:
+    """Report partition values that are missing, excess or not of their column's type."""
+    return _partition_values(step)
 
 
 def _keys(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
@@ -78,6 +89,12 @@ def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
             yield finding(requirement, line.place, message, severity="error")
 
 
+@check(
+    "add",
+    "ADD-010 STAT-002 DVDESC-010",
+    *schemas.requirements("table/statistics"),
+    screen=broken_statistics,
+)
 def valid_statistics(step: Step) -> Findings:
     """Report statistics that are not JSON, or not in the statistics format."""
     documents = []
@@ -111,6 +128,7 @@ def _row_counts(line: Line, stats: Mapping[str, Any]) -> Findings:
         yield finding("DVDESC-010", line.place, message)
 
 
+@check("commit", "ICE1-009 ICE2-016")
 def compatible_files_are_counted(step: Step) -> Findings:
     """Report files without row counts where Iceberg compatibility wants them."""
     for name, feature, requirement in (
@@ -125,6 +143,7 @@ def compatible_files_are_counted(step: Step) -> Findings:
                 yield finding(requirement, line.place, message)
 
 
+@check("commit", *VALUELESS)
 def partitions_stay(step: Step) -> Findings:
     """Report live files whose partition values do not go with partition columns that change."""
     old, new = step.old.partition_columns.keys(), step.new.partition_columns.keys()
@@ -140,25 +159,3 @@ def partitions_stay(step: Step) -> Findings:
             for name in sorted(values.keys() - new):
                 message = f"{key[0]} stays, and has a value for {name}, no partition column now"
                 yield finding("ADD-005", step.place, message)
-
-
-ADD_CHECKS: Final = (
-    Check(
-        partition_values,
-        (*VALUELESS, "CDC-007", "CM-016", "PART-004", *TEXT_REQUIREMENTS.values()),
-        by_partition_values(partition_values),
-    ),
-    Check(
-        valid_statistics,
-        ("ADD-010", "STAT-002", "DVDESC-010", *schemas.requirements("table/statistics")),
-        broken_statistics,
-    ),
-)
-"""Checks of one action, in a commit or in a checkpoint whose commits are gone."""
-
-VALUE_CHECKS: Final = (
-    *ADD_CHECKS,
-    Check(partitions_stay, VALUELESS),
-    Check(compatible_files_are_counted, ("ICE1-009", "ICE2-016")),
-)
-"""Checks of what file actions say about their files, commit by commit."""

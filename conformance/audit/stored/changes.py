@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from conformance.audit.columnar.rows import Mask, Rows
-from conformance.audit.findings import Check, Findings, finding, ids, not_followed, unchecked
+from conformance.audit.findings import Findings, check, finding, not_followed, unchecked
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Line
 from conformance.audit.stored.change_rows import moved_by, unlike_changes
@@ -45,6 +45,7 @@ class ChangeView:
         return replace(self, step=self.step.only(shown))
 
 
+@check("change", "ADD-002 CDC-008 CM-013 CDFF-007 CDFF-008 WCON-001 WCON-005 TW-006 TW-009")
 def change_files(view: ChangeView) -> Findings:
     """Report change data files that do not say what changed; those that are gone pass."""
     for line in view.step.of("cdc"):
@@ -116,16 +117,7 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
         yield finding("WCON-001", line.place, message, "readers ignore them", severity="info")
 
 
+@check("change", "CDC-001 CDC-007 CDC-012 CDFF-009", whole=True)
 def changes_are_those_of_the_data(view: ChangeView) -> Findings:
     """Report change files that have other rows than the data files of their commit."""
     yield from unlike_changes(view.step.place, moved_by(view.step, view.storage))
-
-
-CHANGE_FILE_CHECKS: Final = (
-    Check(
-        change_files,
-        ids("ADD-002 CDC-008 CM-013 CDFF-007 CDFF-008 WCON-001 WCON-005 TW-006 TW-009"),
-    ),
-    Check(changes_are_those_of_the_data, ("CDC-001", "CDC-007", "CDC-012", "CDFF-009"), whole=True),
-)
-"""Checks of the change data files of a commit that are still there."""

@@ -17,12 +17,11 @@ import pyarrow.parquet as pq
 
 from conformance.audit.checks.values import statistics_of
 from conformance.audit.findings import (
-    Check,
     Finding,
     Findings,
     Severity,
+    check,
     finding,
-    ids,
     not_followed,
     unchecked,
 )
@@ -86,6 +85,16 @@ class _LiveFile:
         return self.born is not None and since is not None and self.born >= since
 
 
+@check(
+    "files",
+    "REC-021 ADD-002 DATA-001 SNAP-004 ADD-006 META-012 STAT-001 DVFMT-001 WCON-001",
+    "CM-013 CM-015 WCON-005 TW-006 TW-009 VOID-001 PQ-008 PQ-009 PQ-013 SCH-031 SCH-035",
+    "STAT-009 STAT-010 ICE1-008 CHK-003 CHK-004 INV-003 CHK-005 INV-005 INV-006 GEN-004",
+    "IDN-008 IDN-009 IDN-013 RT-048 RT-050 RT-052 SCH-015 SCH-019 STAT-008 STAT-012",
+    "STAT-013 SCH-025 ICE1-007 ICE2-012 ICE2-015 ICE2-017 SHRED-002 VAR-003 DVFILE-001",
+    "DVDESC-022 STAT-002",
+    *VECTOR_REQUIREMENTS,
+)
 def live_files(view: VersionView) -> Findings:
     """Hold every live file against its add action."""
     seen: dict[str, Key] = {}
@@ -121,6 +130,20 @@ def _change_files(view: VersionView) -> set[str]:
     return {key[0] for key in keys if key is not None}
 
 
+_OF_THE_WHOLE: Final = frozenset(
+    {
+        "REC-021", "CHK-003", "CHK-004", "INV-003", "CHK-005", "INV-005", "INV-006", "GEN-004",
+        "IDN-008", "IDN-009", "IDN-013", "RT-048", "RT-050", "RT-052", "DATA-001", "SNAP-004",
+    }
+)  # fmt: skip
+"""What is not looked for in files that are live no longer."""
+
+
+@check(
+    "change",
+    *(each for each in live_files.requirements if each not in _OF_THE_WHOLE),
+    screen=of_live_removes,
+)
 def removed_files(view: ChangeView) -> Findings:
     """Compare each remove with the add of its file; a file that is deleted already passes."""
     step = view.step
@@ -425,37 +448,3 @@ _MATERIALISED: Final[tuple[tuple[int, str, Severity | None], ...]] = (
     (2, "ICE2-015", "warning"),  # it may be older than what asks for it
 )
 """Versions of Iceberg compatibility, and what they have against a file without partitions."""
-
-
-FILE_CHECKS: Final = (
-    Check(
-        live_files,
-        ids(
-            "REC-021 ADD-002 DATA-001 SNAP-004 ADD-006 META-012 STAT-001 DVFMT-001 WCON-001 CM-013 "
-            "CM-015 WCON-005 TW-006 TW-009 VOID-001 PQ-008 PQ-009 PQ-013 SCH-031 SCH-035 STAT-009 "
-            "STAT-010 ICE1-008 CHK-003 CHK-004 INV-003 CHK-005 INV-005 INV-006 GEN-004 IDN-008 "
-            "IDN-009 IDN-013 RT-048 RT-050 RT-052 SCH-015 SCH-019 STAT-008 STAT-012 STAT-013 "
-            "SCH-025 ICE1-007 ICE2-012 ICE2-015 ICE2-017 SHRED-002 VAR-003 DVFILE-001 DVDESC-022 "
-            "STAT-002",
-            *VECTOR_REQUIREMENTS,
-        ),
-    ),
-)
-"""Checks of the files of the latest version."""
-
-_OF_THE_WHOLE: Final = frozenset(
-    {
-        "REC-021", "CHK-003", "CHK-004", "INV-003", "CHK-005", "INV-005", "INV-006", "GEN-004",
-        "IDN-008", "IDN-009", "IDN-013", "RT-048", "RT-050", "RT-052", "DATA-001", "SNAP-004",
-    }
-)  # fmt: skip
-"""What is not looked for in files that are live no longer."""
-
-REMOVED_FILE_CHECKS: Final = (
-    Check(
-        removed_files,
-        tuple(each for each in FILE_CHECKS[0].requirements if each not in _OF_THE_WHOLE),
-        of_live_removes,
-    ),
-)
-"""Checks of the files that a commit removes, as long as they are there."""

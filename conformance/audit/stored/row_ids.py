@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.audit.checks.high_water_marks import row_id_mark
-from conformance.audit.findings import Check, Finding, Findings, finding
+from conformance.audit.findings import Finding, Findings, check, finding
 from conformance.audit.grammar.roaring import Rows
 from conformance.audit.read.state import Body, file_key
 from conformance.audit.stored.changes import ChangeView
@@ -153,6 +153,7 @@ class RowIds:
                 return
 
 
+@check("change", "RT-004")
 def kept_too_early(view: ChangeView) -> Findings:
     """Report ids or commit versions in files of a table that does not have row tracking enabled."""
     step, layout = view.step, view.step.new
@@ -173,7 +174,3 @@ def kept_too_early(view: ChangeView) -> Findings:
                 if rows.column(name).null_count < rows.num_rows:
                     message = f"row tracking is not enabled, and {key[0]} has a column {name}"
                     yield finding("RT-004", line.place, message)
-
-
-ROW_ID_CHECKS: Final = (Check(kept_too_early, ("RT-004",)),)
-"""Checks of the files that a commit adds."""

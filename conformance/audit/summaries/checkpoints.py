@@ -20,7 +20,7 @@ from conformance.audit.checks.commits import bare_path, fault_finding, line_find
 from conformance.audit.checks.values import VALUELESS
 from conformance.audit.columnar.keys import Codes
 from conformance.audit.columnar.rows import Mask, Rows
-from conformance.audit.findings import Check, Findings, finding, ids
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.retention import retention
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import Line
@@ -118,6 +118,7 @@ def without_statistics(subject: CheckpointView) -> Mask:
     return subject.rows.missing("stats")
 
 
+@check("checkpoint", "CKPT-005 SIDE-004 SIDE-005")
 def readable(subject: CheckpointView) -> Findings:
     """Report checkpoints and sidecars that cannot be read."""
     checkpoint = subject.checkpoint
@@ -129,12 +130,14 @@ def readable(subject: CheckpointView) -> Findings:
             yield fault_finding(requirement, fault, "sidecar: ")
 
 
+@check("checkpoint content", *schemas.requirements("log/checkpoint-row"), screen=nothing)
 def valid_rows(subject: CheckpointView) -> Findings:
     """Report rows that break the schema of a checkpoint row."""
     documents = ((line.document, line.place) for line in subject.every())
     yield from line_findings("log/checkpoint-row", documents, "CKC-001")
 
 
+@check("checkpoint content", "CKC-002 CKC-003 CKPT-006")
 def exactly_one(subject: CheckpointView) -> Findings:
     """Report a checkpoint without, or with several of, protocol, metaData and marks of V2."""
     checkpoint = subject.checkpoint
@@ -154,6 +157,7 @@ def exactly_one(subject: CheckpointView) -> Findings:
             yield finding("CKPT-006", checkpoint.place, message)
 
 
+@check("checkpoint content", "CKPT-006", screen=_repeated_keys)
 def one_action_per_file(subject: CheckpointView) -> Findings:
     """Report a logical file that the checkpoint adds, or removes, twice, or both."""
     found: dict[Key, list[str]] = {}
@@ -168,6 +172,7 @@ def one_action_per_file(subject: CheckpointView) -> Findings:
             yield finding("CKPT-006", subject.checkpoint.place, message, hint)
 
 
+@check("checkpoint content", "SCA-002 SCA-003 SCA-005 CKPT-V2-003")
 def sidecar_files(subject: CheckpointView) -> Findings:
     """Report sidecars that are not as their actions say."""
     checkpoint, storage = subject.checkpoint, subject.view.storage
@@ -195,6 +200,7 @@ def sidecar_files(subject: CheckpointView) -> Findings:
                 yield finding("CKPT-V2-003", line.place, message)
 
 
+@check("checkpoint content", "CKC-004 CKC-005 CKPT-005 CKPT-006 CKPT-007")
 def files_equal_replay(subject: CheckpointView) -> Findings:
     """Report live files that are missing, dead ones that live, and lost tombstones."""
     if not subject.replayed:
@@ -237,6 +243,7 @@ def _stale(subject: CheckpointView) -> Findings:
         yield finding("CKPT-005", subject.checkpoint.place, message)
 
 
+@check("checkpoint content", "CKPT-005 RT-031 CKC-016 CKSCH-012 CKSCH-013", *VALUELESS)
 def files_are_copied(subject: CheckpointView) -> Findings:
     """Report files and tombstones of which a checkpoint says other things than the log."""
     if not subject.replayed:
@@ -248,6 +255,7 @@ def files_are_copied(subject: CheckpointView) -> Findings:
     )
 
 
+@check("checkpoint content", "CKPT-005 CKC-016 CKSCH-012 CKSCH-013", screen=lambda x: x.rows.rich)
 def typed_copies_agree(subject: CheckpointView) -> Findings:
     """Report typed copies that say other things than the texts of their own rows.
 
@@ -266,6 +274,7 @@ def _with(vector: str | None) -> str:
     return f" with deletion vector {vector}" if vector else ""
 
 
+@check("checkpoint content", "CKC-002 CKC-003 CKC-006 CKC-007 CKC-008 CKPT-006 DOM-014")
 def the_rest_equals_replay(subject: CheckpointView) -> Findings:
     """Report protocol, metadata, transactions and domains that differ from the log."""
     if not subject.replayed:
@@ -302,6 +311,7 @@ def _with_logged(subject: CheckpointView) -> Iterator[tuple[Body, Key | None, Bo
         yield from ((body, key, logged.get(key, {}) if key else {}) for body, key in some)
 
 
+@check("checkpoint content", "CKC-015 CKC-018 CKC-021", screen=without_statistics)
 def statistics_as_configured(subject: CheckpointView) -> Findings:
     """Report statistics and typed values that are missing though the table asks for them."""
     layout, place = subject.view.layout, subject.checkpoint.place
@@ -328,31 +338,3 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
             ):
                 message = f"the checkpoint has no {field} of {path}, which the table asks for"
                 yield finding(requirement, place, message)
-
-
-READING_CHECKS: Final = (Check(readable, ("CKPT-005", "SIDE-004", "SIDE-005")),)
-"""Checks of whether a checkpoint can be read."""
-
-CONTENT_CHECKS: Final = (
-    Check(valid_rows, schemas.requirements("log/checkpoint-row"), nothing),
-    Check(exactly_one, ("CKC-002", "CKC-003", "CKPT-006")),
-    Check(one_action_per_file, ("CKPT-006",), _repeated_keys),
-    Check(sidecar_files, ("SCA-002", "SCA-003", "SCA-005", "CKPT-V2-003")),
-    Check(
-        files_equal_replay,
-        ids("CKC-004 CKC-005 CKPT-005 CKPT-006 CKPT-007"),
-    ),
-    Check(
-        files_are_copied,
-        ("CKPT-005", "RT-031", "CKC-016", "CKSCH-012", "CKSCH-013", *VALUELESS),
-    ),
-    Check(
-        typed_copies_agree, ("CKPT-005", "CKC-016", "CKSCH-012", "CKSCH-013"), lambda x: x.rows.rich
-    ),
-    Check(
-        the_rest_equals_replay,
-        ("CKC-002", "CKC-003", "CKC-006", "CKC-007", "CKC-008", "CKPT-006", "DOM-014"),
-    ),
-    Check(statistics_as_configured, ("CKC-015", "CKC-018", "CKC-021"), without_statistics),
-)
-"""Checks of one complete checkpoint that can be read."""

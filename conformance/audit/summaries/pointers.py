@@ -16,7 +16,7 @@ from conformance.audit.checks.commits import fault_finding, line_findings, schem
 from conformance.audit.checks.values import VALUELESS
 from conformance.audit.columnar.keys import Store
 from conformance.audit.columnar.rows import ADD
-from conformance.audit.findings import Check, Findings, Severity, finding, ids, unchecked
+from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.log_files import LAST_CHECKPOINT, LOG_DIR, LogFile
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, Log
@@ -28,11 +28,10 @@ from conformance.audit.summaries.canonical_json import broken_rules, canonical_f
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded
 
-__all__ = ["POINTER_CHECKS", "canonical_form"]
-
 _PLACE: Final = f"{LOG_DIR}/{LAST_CHECKPOINT}"
 
 
+@check("log", "LASTS-001 SUM-013", *schemas.requirements("log/last-checkpoint"), whole=True)
 def valid_hint(view: LogView) -> Findings:
     """Report a hint that is no JSON, breaks its schema, or repeats a key."""
     hint = view.log.hint
@@ -51,6 +50,12 @@ def valid_hint(view: LogView) -> Findings:
     yield from schema_findings("log/last-checkpoint", hint.value, _PLACE, "LASTS-001")
 
 
+@check(
+    "log",
+    "SUM-001 SUM-002 SUM-003 SUM-004 SUM-005 SUM-006 SUM-007 SUM-008 SUM-009 SUM-010",
+    "SUM-011 SUM-012 SUM-015 SUM-016 SUM-017 SUM-018",
+    whole=True,
+)
 def hint_checksum(view: LogView) -> Findings:
     """Report a checksum that is not that of the hint's other fields."""
     document = view.log.hint.value if view.log.hint else None
@@ -69,6 +74,7 @@ def hint_checksum(view: LogView) -> Findings:
                 yield finding(requirement, _PLACE, message)
 
 
+@check("log", "LASTS-002 LASTS-003 LASTS-004 LASTS-005 LASTS-006", whole=True)
 def hint_describes_its_checkpoint(view: LogView) -> Findings:
     """Report numbers of the hint that its checkpoint does not have."""
     document = view.log.hint.value if view.log.hint else None
@@ -161,6 +167,12 @@ class _Replay:
         return (self._state, self._contents) if self._whole else None
 
 
+@check(
+    "log",
+    "COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-009 COMP-012 DOM-014",
+    *VALUELESS,
+    *schemas.requirements("log/commit-line"),
+)
 def compactions(view: LogView) -> Findings:
     """Report compactions that do not hold the reconciled actions of their commits."""
     replay, latest = _Replay(view.log), max(view.log.commits, default=None)
@@ -285,34 +297,3 @@ def _repeated(content: Lines, store: Store) -> Findings:
 
 def _frozen(action: str, items: Mapping[str, Any]) -> set[str]:
     return {repr((name, known(action, body))) for name, body in items.items()}
-
-
-POINTER_CHECKS: Final = (
-    Check(
-        valid_hint,
-        ("LASTS-001", "SUM-013", *schemas.requirements("log/last-checkpoint")),
-        whole=True,
-    ),
-    Check(
-        hint_checksum,
-        ids(
-            "SUM-001 SUM-002 SUM-003 SUM-004 SUM-005 SUM-006 SUM-007 SUM-008 SUM-009 SUM-010 "
-            "SUM-011 SUM-012 SUM-015 SUM-016 SUM-017 SUM-018"
-        ),
-        whole=True,
-    ),
-    Check(
-        hint_describes_its_checkpoint,
-        ("LASTS-002", "LASTS-003", "LASTS-004", "LASTS-005", "LASTS-006"),
-        whole=True,
-    ),
-    Check(
-        compactions,
-        ids(
-            "COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-009 COMP-012 DOM-014",
-            *VALUELESS,
-            *schemas.requirements("log/commit-line"),
-        ),
-    ),
-)
-"""Checks of files that summarise others."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from conformance.audit.checks.row_tracking import id_ranges, overlaps
 from conformance.audit.checks.transitions import Balance, unbalanced
-from conformance.audit.engine import CHECKS_OF_FILES, CHECKS_OF_LOG, Run
+from conformance.audit.engine import Run, checks_of
 from conformance.audit.findings import Finding
 from conformance.audit.read.log import Listing, Log, read_log
 from conformance.audit.read.raw import Document, Lines, json_lines
@@ -24,7 +24,7 @@ from conformance.audit.revisions import in_revision
 from conformance.audit.stored.change_rows import Moved, unlike_changes
 from conformance.audit.stored.vectors import shared_vectors, stored_vectors
 from conformance.audit.subjects import Layouts, LogView, VersionView
-from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
+from conformance.audit.summaries.checksums import ChecksumView, Measure
 from conformance.pipeline.audit.split import (
     OtherActions,
     Piece,
@@ -231,7 +231,7 @@ def audit_files(
     layout = Layouts().get(state.protocol, state.metadata)
     view = VersionView(storage, _nothing(), state, layout, last=True, now=now)
     with within_limits(options.limits, "audit"):
-        for check in CHECKS_OF_FILES:
+        for check in checks_of("files"):
             if not check.whole:
                 yield from options.findings(check.run(view))
 
@@ -253,7 +253,7 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
     with within_limits(options.limits, "audit"):
         log = _log(storage, listing, small, {}, {"bucket": 0, "buckets": 1})
         found: list[Iterable[Finding]] = [
-            check.run(LogView(storage, log)) for check in CHECKS_OF_LOG if check.whole
+            check.run(LogView(storage, log)) for check in checks_of("log") if check.whole
         ]
         for version in sorted({version for each in left for version in each.balances}):
             balances = [each.balances[version] for each in left if version in each.balances]
@@ -268,7 +268,7 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
             layout = Layouts().get(None, None)
             view = VersionView(storage, log, state, layout, last=False, now=now)
             subject = ChecksumView(log.checksums[version], view, measure)
-            found += [check.run(subject) for check in CHECKSUM_CHECKS if check.whole]
+            found += [check.run(subject) for check in checks_of("checksum") if check.whole]
         found.append(overlaps(each for part in left for each in part.ranges))
         found.append(shared_vectors(sorted(each for part in left for each in part.vectors)))
         latest = latest_of(left)
@@ -276,6 +276,6 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
             state = State()
             layout = Layouts().get(latest.protocol, latest.metadata)
             view = VersionView(storage, log, state, layout, last=True, now=now)
-            found += [check.run(view) for check in CHECKS_OF_FILES if check.whole]
+            found += [check.run(view) for check in checks_of("files") if check.whole]
         for each in found:
             yield from options.findings(each)
