@@ -64,11 +64,7 @@ def checks_of(*stages: Stage) -> tuple[Check[Any], ...]:
     return tuple(check for check in CHECKS if check.stage in stages)
 
 
-_TIMESTAMPS: Final = ("inCommitTimestamp", "delta.enableInCommitTimestamps")
-_ACTIVE: Final = (
-    ("icebergCompatV1", "delta.enableIcebergCompatV1"),
-    ("icebergCompatV2", "delta.enableIcebergCompatV2"),
-)
+_ACTIVE: Final = ("icebergCompatV1", "icebergCompatV2")
 """Features that ask something of the files that come while they are active."""
 
 
@@ -207,13 +203,13 @@ class Run:
             self._noted, state.used = layout, state.used | layout.used
             if state.names is not None:
                 state.names |= layout.top_names
-        if layout.active(*_TIMESTAMPS):
+        if layout.active("inCommitTimestamp"):
             # Known where the log has the version that turned them on.
             state.stamped = state.stamped or (version, state.timestamp, state.version == version)
         else:
             state.stamped = None
         mapped = {"columnMapping"} if layout.mode != "none" else set()
-        state.note(mapped | {f for f, p in _ACTIVE if layout.active(f, p)}, version)
+        state.note(mapped | set(filter(layout.active, _ACTIVE)), version)
 
     def _view(self, state: State, *, last: bool) -> VersionView:
         layout = self._layouts.get(state.protocol, state.metadata)

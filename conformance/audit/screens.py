@@ -126,8 +126,7 @@ def repeating(step: Step) -> Mask:
 
 def of_append_only(step: Step) -> Mask:
     """Show removes of data where the table is append-only."""
-    name = "delta.appendOnly"
-    if not (step.old.active("appendOnly", name) and step.new.active("appendOnly", name)):
+    if not (step.old.active("appendOnly") and step.new.active("appendOnly")):
         return nothing(step)
     return np.asarray((step.rows.kind == REMOVE) & step.rows.change, np.bool_)
 

@@ -120,6 +120,16 @@ class Step:
         self.before.store.know(self.rows, shown)
         return found
 
+    @property
+    def sets_metadata(self) -> bool:
+        """Whether the commit has a metaData."""
+        return self.metadata is not self.before.metadata
+
+    @property
+    def sets_protocol(self) -> bool:
+        """Whether the commit has a protocol."""
+        return self.protocol is not self.before.protocol
+
     def _last(self, action: str) -> Body | None:
         found = None
         for line in self.of(action):

@@ -21,7 +21,7 @@ from conformance.audit.findings import (
     unchecked,
 )
 from conformance.audit.grammar.uris import is_absolute, unescaped
-from conformance.audit.read.raw import Fault, Line
+from conformance.audit.read.raw import Fault, Line, parse_json
 from conformance.audit.read.state import dv_id, file_key, row_count
 from conformance.audit.screens import doubled_paths, nothing, of_changes, with_bare_paths
 from conformance.audit.subjects import Step
@@ -62,6 +62,27 @@ def schema_findings(
             "error" if severity_of(requirement) == "info" else severity_of(requirement)
         )
         yield finding(requirement, place, message, severity=severity)
+
+
+def configuration_findings(name: str, line: Line, requirement: str, not_json: str) -> Findings:
+    """Hold the configuration of a domain, which is JSON as text, against its schema.
+
+    Args:
+        name: of the schema.
+        line: the domain.
+        requirement: that the configuration has its form.
+        not_json: message where it is no JSON.
+
+    """
+    text = line.body.get("configuration")
+    parsed = parse_json(text) if isinstance(text, str) else None
+    if parsed is not None and parsed.limit is not None:
+        yield unchecked(requirement, line.place, parsed.limit)
+    elif parsed is None or parsed.fault is not None:
+        yield finding(requirement, line.place, not_json, severity="error")
+    else:
+        for each in schema_findings(name, parsed.value, line.place, requirement, "configuration"):
+            yield each if each.limit else replace(each, severity="error")
 
 
 def _small_findings(

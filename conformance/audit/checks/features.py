@@ -12,8 +12,8 @@ from conformance.audit.checks.values import statistics_of
 from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.types import is_primitive, widens
-from conformance.audit.read.layout import Column
-from conformance.audit.read.raw import parse_json
+from conformance.audit.read.layout import Column, parts_of
+from conformance.audit.read.raw import parse_object
 from conformance.audit.read.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
 
@@ -35,7 +35,7 @@ def _widens(before: str, after: str) -> bool:
 @check("commit", "TW-002 TW-003 TW-004 TW-005 TW-006 TW-009")
 def type_changes(step: Step) -> Findings:
     """Report type changes that are not allowed, and records that do not end in the type."""
-    if step.metadata is step.before.metadata:
+    if not step.sets_metadata:
         return
     for column in step.new.columns:
         latest: dict[str, str] = {}
@@ -125,10 +125,7 @@ def _holds_void(of: Any) -> bool:
     fields = of.get("fields")
     listed = fields if isinstance(fields, list) else []
     inner = [each.get("type") for each in listed if isinstance(each, dict)]
-    return any(map(_holds_void, (*inner, *(of.get(f"{p}Type") for p in _PARTS))))
-
-
-_PARTS: Final = ("element", "key", "value")
+    return any(map(_holds_void, (*inner, *(each for _, each in parts_of(of)))))
 
 
 @check("commit", "CAT-015 CINFO-004")
@@ -136,7 +133,7 @@ def catalog_managed(step: Step) -> Findings:
     """Report catalog-managed tables without what commits of theirs carry."""
     if "catalogManaged" not in step.new.features:
         return
-    if not step.new.active("inCommitTimestamp", "delta.enableInCommitTimestamps"):
+    if not step.new.active("inCommitTimestamp"):
         message = "the table is catalog-managed, but in-commit timestamps are not active"
         yield finding("CAT-015", step.place, message)
     info = step.commit_info
@@ -151,9 +148,7 @@ _CLUSTERING: Final = "delta.clustering"
 
 def clustering_of(domain: Body | None) -> list[tuple[str, ...]]:
     """Return the clustering columns that a domain names, as parts of names."""
-    text = domain.get("configuration") if domain else None
-    document = parse_json(text).value if isinstance(text, str) else None
-    columns = document.get("clusteringColumns") if isinstance(document, dict) else None
+    columns = (parse_object((domain or {}).get("configuration")) or {}).get("clusteringColumns")
     found = []
     for column in columns if isinstance(columns, list) else ():
         parts = [column] if isinstance(column, str) else column

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from conformance.audit.findings import Findings, check, finding
 from conformance.audit.read.layout import Column, Layout
-from conformance.audit.read.raw import parse_json
+from conformance.audit.read.raw import parse_object
 from conformance.audit.read.state import Body
 from conformance.audit.subjects import Step
 
@@ -32,9 +32,7 @@ def row_id_mark(domains: Mapping[str, Body]) -> int | None:
     domain = domains.get(_ROW_IDS)
     if domain is None or domain.get("removed") is True:
         return None
-    text = domain.get("configuration")
-    document = parse_json(text).value if isinstance(text, str) else None
-    held = document if isinstance(document, dict) else {}
+    held = parse_object(domain.get("configuration")) or {}
     return next((held[key] for key in _ROW_ID_KEYS if type(held.get(key)) is int), None)
 
 
@@ -86,7 +84,7 @@ def marks_only_rise(step: Step) -> Findings:
     if not step.before.known or step.before.metadata is None:
         return
     domains = {str(line.body.get("domain")): line.body for line in step.of("domainMetadata")}
-    if not domains and step.metadata is step.before.metadata:
+    if not domains and not step.sets_metadata:
         return
     held = step.before.domains
     hint = "what the next operation gives out may be taken already"
@@ -107,7 +105,7 @@ _SETTINGS: Final = ("start", "step", "allowExplicitInsert")
 @check("commit", "IDN-007")
 def settings_stay(step: Step) -> Findings:
     """Report an identity column whose settings change."""
-    if step.metadata is step.before.metadata:
+    if not step.sets_metadata:
         return
     former: dict[str, Mapping[str, Any]] = {_identity(c): c.metadata for c in step.old.columns}
     for column in step.new.columns:

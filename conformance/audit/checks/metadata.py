@@ -7,14 +7,13 @@ sections of the features that column metadata or table properties bring in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 import schemas
-from conformance.audit.checks.commits import schema_findings
+from conformance.audit.checks.commits import configuration_findings, schema_findings
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.types import BITS, PRIMITIVES, decimal_of, widens
-from conformance.audit.read.layout import MAX_COLUMN_ID, Column, Layout
+from conformance.audit.read.layout import MAX_COLUMN_ID, Column, Layout, parts_of
 from conformance.audit.read.raw import parse_json
 from conformance.audit.subjects import Step
 from schemas.features import find
@@ -123,11 +122,10 @@ def column_mapping(step: Step) -> Findings:
 
 def _inner_types(of: Any) -> Iterator[Any]:
     """Return the types in a column down to its structs, whose fields are columns themselves."""
-    if isinstance(of, dict):
-        for part in ("elementType", "keyType", "valueType"):
-            yield from _inner_types(of.get(part))
-    else:
+    if not isinstance(of, dict):
         yield of
+    for _, inner in parts_of(of):
+        yield from _inner_types(inner)
 
 
 def _has_type(name: str) -> Callable[[Column], bool]:
@@ -200,7 +198,7 @@ _PROPERTY_FEATURES: Final = (
 )
 def columns_need_their_features(step: Step) -> Findings:
     """Report column types and column metadata whose feature is not supported."""
-    if step.metadata is step.before.metadata and step.protocol is step.before.protocol:
+    if not (step.sets_metadata or step.sets_protocol):
         return
     for column in step.new.columns:
         for test, feature, words in _COLUMN_FEATURES:
@@ -237,7 +235,7 @@ _CONSTRAINT: Final = "delta.constraints."
 @check("commit", "VAR-007")
 def variants_are_not_generated(step: Step) -> Findings:
     """Report variant columns that an expression is to give."""
-    if step.metadata is step.before.metadata:
+    if not step.sets_metadata:
         return
     for column in step.new.columns:
         if column.type == "variant" and "delta.generationExpression" in column.metadata:
@@ -248,7 +246,7 @@ def variants_are_not_generated(step: Step) -> Findings:
 @check("commit", "SCH-027")
 def reserved_keys(step: Step) -> Findings:
     """Report keys of column metadata in the reserved namespace that no feature defines."""
-    if step.metadata is step.before.metadata:
+    if not step.sets_metadata:
         return
     for column in step.new.columns:
         for key in sorted(map(str, column.metadata)):
@@ -274,7 +272,7 @@ _RESERVED: Final = frozenset(
 @check("commit", *(requirement for _, _, requirement in _PROPERTY_FEATURES), "CM-006 CM-011")
 def properties_need_their_features(step: Step) -> Findings:
     """Report table properties that are on while their feature is not supported."""
-    if step.metadata is step.before.metadata and step.protocol is step.before.protocol:
+    if not (step.sets_metadata or step.sets_protocol):
         return
     for name, feature, requirement in _PROPERTY_FEATURES:
         if step.new.is_true(name) and feature not in step.new.features:
@@ -329,26 +327,16 @@ def features_are_listed_where_they_belong(step: Step) -> Findings:
 @check("commit", "CLUS-004", *schemas.requirements("table/clustering"))
 def clustered_tables_have_no_partitions(step: Step) -> Findings:
     """Report clustering together with partition columns, and malformed clustering columns."""
-    changed = step.metadata is not step.before.metadata or step.protocol is not step.before.protocol
+    changed = step.sets_metadata or step.sets_protocol
     if changed and "clustering" in step.new.features and step.new.partitions:
         message = f"the table is clustered and partitioned by {', '.join(step.new.partitions)}"
         yield finding("CLUS-004", step.place, message)
     for line in step.of("domainMetadata"):
         if line.body.get("domain") != "delta.clustering" or line.body.get("removed") is True:
             continue
-        text = line.body.get("configuration")
-        parsed = parse_json(text) if isinstance(text, str) else None
-        if parsed is not None and parsed.limit is not None:
-            yield unchecked("CLUS-007", line.place, parsed.limit)
-        elif parsed is None or parsed.fault is not None:
-            message = "the configuration is not JSON"
-            yield finding("CLUS-007", line.place, message, severity="error")
-        else:
-            # Both shapes that are contested are valid here.
-            for each in schema_findings(
-                "table/clustering", parsed.value, line.place, "CLUS-007", "configuration"
-            ):
-                yield each if each.limit else replace(each, severity="error")
+        # Both shapes that are contested are valid here.
+        message = "the configuration is not JSON"
+        yield from configuration_findings("table/clustering", line, "CLUS-007", message)
 
 
 @check(
@@ -358,10 +346,10 @@ def clustered_tables_have_no_partitions(step: Step) -> Findings:
 )
 def iceberg_compatibility(step: Step) -> Findings:
     """Report tables whose Iceberg compatibility does not hold."""
-    if step.metadata is step.before.metadata and step.protocol is step.before.protocol:
+    if not (step.sets_metadata or step.sets_protocol):
         return
-    one = step.new.active("icebergCompatV1", "delta.enableIcebergCompatV1")
-    two = step.new.active("icebergCompatV2", "delta.enableIcebergCompatV2")
+    one = step.new.active("icebergCompatV1")
+    two = step.new.active("icebergCompatV2")
     mapped = step.new.mode in ("id", "name")
     rules = (
         (one and not mapped, "ICE1-005", "icebergCompatV1 is active without column mapping"),
@@ -374,7 +362,7 @@ def iceberg_compatibility(step: Step) -> Findings:
         (two and not mapped, "ICE2-005", "icebergCompatV2 is active without column mapping"),
         (two and one, "ICE2-013", "icebergCompatV1 and icebergCompatV2 are both active"),
         (
-            two and step.new.active("deletionVectors", "delta.enableDeletionVectors"),
+            two and step.new.active("deletionVectors"),
             "ICE2-014",
             "icebergCompatV2 and deletion vectors are both active",
         ),
@@ -396,8 +384,7 @@ def _outside_of_iceberg(step: Step) -> Findings:
     # A column that is renamed keeps its physical name.
     renamed = old.partition_columns.keys() == new.partition_columns.keys()
     for name, requirement in (("icebergCompatV1", "ICE1-011"), ("icebergCompatV2", "ICE2-019")):
-        enabled = f"delta.enable{name[0].upper()}{name[1:]}"
-        kept = old.active(name, enabled) and new.active(name, enabled)
+        kept = old.active(name) and new.active(name)
         if kept and set(old.partitions) != set(new.partitions) and not renamed:
             message = f"{name} stays active, and the partition columns have other names"
             yield finding(requirement, step.place, message)

@@ -81,8 +81,8 @@ _OF_PROPERTIES: Final = (
 @check("commit", *(requirement for _, requirement in _OF_PROPERTIES))
 def properties_have_their_version(step: Step) -> Findings:
     """Report properties that are without effect because of the writer version."""
-    same = step.metadata is step.before.metadata and step.protocol is step.before.protocol
-    for name, requirement in () if same else _OF_PROPERTIES:
+    changed = step.sets_metadata or step.sets_protocol
+    for name, requirement in _OF_PROPERTIES if changed else ():
         if step.new.is_true(name) and step.new.writer < _WRITER:
             message = f"{name} is true without effect: the writer version is {step.new.writer}"
             yield finding(requirement, step.place, message, severity="warning")

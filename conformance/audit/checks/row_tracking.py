@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 import schemas
-from conformance.audit.checks.commits import schema_findings
+from conformance.audit.checks.commits import configuration_findings
 from conformance.audit.checks.high_water_marks import row_id_mark
-from conformance.audit.findings import Findings, Severity, check, finding, unchecked
-from conformance.audit.read.raw import Line, parse_json
+from conformance.audit.findings import Findings, Severity, check, finding
+from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body, IdRange, State, file_key, row_count
 from conformance.audit.subjects import Step, VersionView
 
@@ -125,26 +124,17 @@ def marks_are_valid(step: Step) -> Findings:
 
 def _kept(line: Line) -> Findings:
     """Look at the domain itself; both keys that are contested are valid in it."""
-    text = line.body.get("configuration")
-    parsed = parse_json(text) if isinstance(text, str) else None
     if line.body.get("removed") is True:
         yield finding("RT-033", line.place, f"the domain {_DOMAIN} is removed")
-    elif parsed is not None and parsed.limit is not None:
-        yield unchecked("RT-034", line.place, parsed.limit)
-    elif parsed is None or parsed.fault is not None:
-        message = f"the configuration of {_DOMAIN} is not JSON"
-        yield finding("RT-034", line.place, message, severity="error")
     else:
-        for each in schema_findings(
-            "table/row-tracking", parsed.value, line.place, "RT-034", "configuration"
-        ):
-            yield each if each.limit else replace(each, severity="error")
+        message = f"the configuration of {_DOMAIN} is not JSON"
+        yield from configuration_findings("table/row-tracking", line, "RT-034", message)
 
 
 @check("commit", "RT-006 RT-009 RT-041 RT-042 RT-043 RT-044 RT-046")
 def enablement_is_complete(step: Step) -> Findings:
     """Report row tracking that is turned on without what it needs."""
-    if step.metadata is step.before.metadata or not step.new.is_true(_ENABLED):
+    if not step.sets_metadata or not step.new.is_true(_ENABLED):
         return
     if "rowTracking" not in step.new.features:
         message = f"{_ENABLED} is true, but the protocol does not support rowTracking"
@@ -181,7 +171,7 @@ def _recommitted(step: Step) -> Findings:
 @check("version", "RT-045")
 def live_files_have_ids(view: VersionView) -> Findings:
     """Report files without ids while tracking is enabled."""
-    if not view.layout.active("rowTracking", _ENABLED):
+    if not view.layout.active("rowTracking"):
         return
     for (path, _), body in view.state.adds.items():
         base = body.get("baseRowId")

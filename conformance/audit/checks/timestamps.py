@@ -14,7 +14,7 @@ _TIMESTAMP: Final = "delta.inCommitTimestampEnablementTimestamp"
 
 
 def _enabled(layout: Layout) -> bool:
-    return layout.active("inCommitTimestamp", _PROPERTY)
+    return layout.active("inCommitTimestamp")
 
 
 def _stamp(step: Step) -> int | None:
@@ -53,7 +53,7 @@ def they_rise(step: Step) -> Findings:
 @check("commit", "ICT-010 ICT-011")
 def enablement_is_recorded(step: Step) -> Findings:
     """Report a table that does not say, or says wrongly, when it turned timestamps on."""
-    if step.metadata is step.before.metadata or not _enabled(step.new) or not step.before.known:
+    if not step.sets_metadata or not _enabled(step.new) or not step.before.known:
         return
     since, stamp, known = step.version, _stamp(step), True
     if _enabled(step.old) and step.before.stamped is not None:
@@ -73,7 +73,10 @@ def enablement_is_recorded(step: Step) -> Findings:
 @check("commit", "ICT-003")
 def the_feature_is_supported(step: Step) -> Findings:
     """Report the enabling property without the feature."""
-    changed = step.metadata is not step.before.metadata
-    if changed and step.new.is_true(_PROPERTY) and "inCommitTimestamp" not in step.new.features:
+    if (
+        step.sets_metadata
+        and step.new.is_true(_PROPERTY)
+        and "inCommitTimestamp" not in step.new.features
+    ):
         message = f"{_PROPERTY} is true, but the protocol does not support inCommitTimestamp"
         yield finding("ICT-003", step.place, message)

@@ -265,8 +265,7 @@ def names_are_new(step: Step) -> Findings:
 @check("commit", "APP-002", screen=of_append_only)
 def append_only(step: Step) -> Findings:
     """Report removed data while the table is append-only."""
-    name = "delta.appendOnly"
-    if not (step.old.active("appendOnly", name) and step.new.active("appendOnly", name)):
+    if not (step.old.active("appendOnly") and step.new.active("appendOnly")):
         return
     for line in step.of("remove"):
         if line.body.get("dataChange") is True:
@@ -300,7 +299,7 @@ def _moved(step: Step, key: Key | None) -> bool:
 @check("commit", "TF-012 TF-016")
 def protocol_keeps_its_promises(step: Step) -> Findings:
     """Report a protocol that lowers a version or drops a feature."""
-    if step.before.protocol is None or step.protocol is step.before.protocol:
+    if step.before.protocol is None or not step.sets_protocol:
         return
     place = next(step.of("protocol")).place
     hint = "allowed only after every trace of the feature has left the history"
@@ -341,7 +340,7 @@ def _unread(step: Step) -> frozenset[str]:
 @check("commit", "CM-014 CM-018 CM-019")
 def column_ids_are_permanent(step: Step) -> Findings:
     """Report a physical name that changes, and one of a new column that may not be unique."""
-    if step.metadata is step.before.metadata or "none" in (step.old.mode, step.new.mode):
+    if not step.sets_metadata or "none" in (step.old.mode, step.new.mode):
         return
     place = next(step.of("metaData")).place
     shared = Counter(column.field_id for column in step.new.columns)

@@ -13,7 +13,7 @@ from conformance.audit.checks.commits import line_findings
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of
 from conformance.audit.read.layout import Layout
-from conformance.audit.read.raw import Line, parse_json
+from conformance.audit.read.raw import Line, parse_json, parse_object
 from conformance.audit.read.state import dv_id, file_key
 from conformance.audit.screens import broken_statistics, by_partition_values
 from conformance.audit.subjects import Step
@@ -24,9 +24,7 @@ VALUELESS: Final = ("WCON-002", "ADD-005")
 
 def statistics_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
     """Parse the statistics of a file action; ``None`` when it has none that are an object."""
-    text = body.get("stats")
-    value = parse_json(text, exact=True).value if isinstance(text, str) else None
-    return value if isinstance(value, dict) else None
+    return parse_object(body.get("stats"), exact=True)
 
 
 def _partition_values(step: Step) -> Findings:
@@ -131,11 +129,8 @@ def _row_counts(line: Line, stats: Mapping[str, Any]) -> Findings:
 @check("commit", "ICE1-009 ICE2-016")
 def compatible_files_are_counted(step: Step) -> Findings:
     """Report files without row counts where Iceberg compatibility wants them."""
-    for name, feature, requirement in (
-        ("delta.enableIcebergCompatV1", "icebergCompatV1", "ICE1-009"),
-        ("delta.enableIcebergCompatV2", "icebergCompatV2", "ICE2-016"),
-    ):
-        if not step.new.active(feature, name):
+    for feature, requirement in (("icebergCompatV1", "ICE1-009"), ("icebergCompatV2", "ICE2-016")):
+        if not step.new.active(feature):
             continue
         for line in step.of("add"):
             if type((statistics_of(line.body) or {}).get("numRecords")) is not int:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from conformance.audit.read.raw import parse_json
+from conformance.audit.read.raw import parse_object
 from conformance.audit.read.state import Body
 from schemas.features import FEATURES, find
 
@@ -107,9 +107,9 @@ class Layout:
         """Whether a table property is ``true``."""
         return self.properties.get(name, "").lower() == "true"
 
-    def active(self, feature: str, name: str) -> bool:
-        """Whether a feature is supported and its table property true."""
-        return feature in self.features and self.is_true(name)
+    def active(self, feature: str) -> bool:
+        """Whether a feature is supported and the table property that activates it true."""
+        return feature in self.features and self.is_true(FEATURES[feature].activation)
 
     @property
     def used(self) -> frozenset[str]:
@@ -167,6 +167,13 @@ def _version(protocol: Body, key: str) -> int:
     return value if type(value) is int else 0
 
 
+def parts_of(of: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the element of an array type, or the key and the value of a map type, by name."""
+    kind = of.get("type") if isinstance(of, dict) else None
+    parts = ("element",) if kind == "array" else ("key", "value") if kind == "map" else ()
+    yield from ((part, of.get(f"{part}Type")) for part in parts)
+
+
 def _fields(
     node: Any,
     path: tuple[str, ...],
@@ -198,18 +205,11 @@ def _fields(
                 yield from _fields(
                     column.type, column.path, column.physical, mapped=mapped, reachable=reachable
                 )
-        case "array":
-            step = ("element",)
-            inner = node.get("elementType")
-            yield from _fields(inner, path + step, physical + step, mapped=mapped, reachable=False)
-        case "map":
-            for side in ("key", "value"):
-                inner = node.get(f"{side}Type")
-                yield from _fields(
-                    inner, (*path, side), (*physical, side), mapped=mapped, reachable=False
-                )
         case _:
-            return
+            for part, inner in parts_of(node):
+                yield from _fields(
+                    inner, (*path, part), (*physical, part), mapped=mapped, reachable=False
+                )
 
 
 def layout_of(protocol: Body | None, metadata: Body | None) -> Layout:
@@ -225,8 +225,7 @@ def layout_of(protocol: Body | None, metadata: Body | None) -> Layout:
     mode = properties.get("delta.columnMapping.mode", "none")
     mode = mode if mode in ("none", "id") else "name"  # another one is reported
     mode = mode if "columnMapping" in features else "none"
-    text = metadata.get("schemaString")
-    schema = parse_json(text).value if isinstance(text, str) else None
+    schema = parse_object(metadata.get("schemaString"))
     try:
         columns = tuple(_fields(schema, (), (), mapped=mode in ("id", "name")))
     except RecursionError:
@@ -239,7 +238,7 @@ def layout_of(protocol: Body | None, metadata: Body | None) -> Layout:
         writer=_version(protocol or {}, "minWriterVersion"),
         properties=properties,
         mode=mode,
-        schema=schema if isinstance(schema, dict) else None,
+        schema=schema,
         provider=str(form.get("provider", "parquet")) if isinstance(form, dict) else "parquet",
         columns=columns,
         partitions=tuple(

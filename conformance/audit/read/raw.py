@@ -252,6 +252,12 @@ def parse_json(data: bytes | str, *, exact: bool = False) -> Document:
     return Document(value, tuple(duplicates))
 
 
+def parse_object(text: Any, *, exact: bool = False) -> dict[str, Any] | None:
+    """Parse JSON as text in a field; ``None`` where the field has no text, or that no object."""
+    value = parse_json(text, exact=exact).value if isinstance(text, str) else None
+    return value if isinstance(value, dict) else None
+
+
 def _line(place: str, document: Any) -> Line:
     known = document if isinstance(document, dict) else {}
     action = next((name for name in ACTIONS if known.get(name) is not None), None)

@@ -24,7 +24,7 @@ from conformance.audit.read.raw import Line
 from conformance.audit.read.state import file_key
 from conformance.audit.sql.errors import Uncertain
 from conformance.audit.sql.values import arrow_of
-from conformance.audit.stored.columns import read_columns
+from conformance.audit.stored.data_file import read_columns
 from conformance.audit.stored.places import SchemaPlace, places_of
 from conformance.audit.stored.statistics import plain
 from conformance.audit.stored.types import type_name

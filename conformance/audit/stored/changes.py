@@ -14,7 +14,7 @@ from conformance.audit.findings import Findings, check, finding, not_followed, u
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Line
 from conformance.audit.stored.change_rows import moved_by, unlike_changes
-from conformance.audit.stored.columns import read_columns
+from conformance.audit.stored.data_file import read_columns
 from conformance.audit.stored.places import field_id, places_of
 from conformance.audit.stored.statistics import plain
 from conformance.audit.stored.types import type_name, unfit

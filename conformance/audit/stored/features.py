@@ -22,7 +22,7 @@ _FIELD_ID: Final = b"PARQUET:field_id"
 
 def of_iceberg(file: pq.ParquetFile, layout: Layout) -> Iterator[tuple[str, str]]:
     """Yield requirement and message for each rule of Iceberg compatibility V2 that is broken."""
-    if not layout.active("icebergCompatV2", "delta.enableIcebergCompatV2"):
+    if not layout.active("icebergCompatV2"):
         return
     for column in map(file.schema.column, range(len(file.schema))):
         if column.physical_type == "INT96":

@@ -13,9 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from conformance.audit.checks.values import statistics_of
 from conformance.audit.findings import (
     Finding,
     Findings,
@@ -33,13 +31,12 @@ from conformance.audit.read.layout import Layout
 from conformance.audit.read.state import Body, Key, State, file_key, row_count
 from conformance.audit.screens import of_live_removes
 from conformance.audit.stored.changes import ChangeView
-from conformance.audit.stored.columns import read_columns
+from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.features import not_shredded, of_iceberg
-from conformance.audit.stored.nulls import forbidden_nulls
-from conformance.audit.stored.places import SchemaPlace, field_id, places_of
+from conformance.audit.stored.places import SchemaPlace, field_id, forbidden_nulls, places_of
 from conformance.audit.stored.row_ids import RowIds
 from conformance.audit.stored.rules import Rules
-from conformance.audit.stored.statistics import Judged, describes, plain, wrong_statistics
+from conformance.audit.stored.statistics import describes, plain, wrong_statistics
 from conformance.audit.stored.types import unfit
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.parsed import same_value
@@ -58,21 +55,12 @@ class _Version:
     layout: Layout
 
 
-@dataclass(frozen=True, slots=True)
-class _LiveFile:
-    """A live data file that was opened, with what the log says of it."""
+@dataclass(frozen=True)
+class _LiveFile(DataFile):
+    """A data file in a version that it is live in; with ids and rules of all of them, or none."""
 
-    path: str
-    body: Body
     view: _Version
-    source: pa.NativeFile
-    file: pq.ParquetFile
-    vector: Rows | None
     whole: tuple[RowIds, Rules] | None
-
-    def read(self, name: str) -> pa.ChunkedArray:
-        """Read a top-level column by its name in the file."""
-        return read_columns(self.file, self.source, [name]).column(name)
 
     @property
     def born(self) -> int | None:
@@ -221,7 +209,7 @@ def _file(
         with view.storage.open_input(path) as source:
             # Nanoseconds, the default for int96, do not reach far.
             file = open_parquet(source, coerce_int96_timestamp_unit="us")
-            yield from _contents(_LiveFile(path, body, view, source, file, vector, whole))
+            yield from _contents(_LiveFile(path, body, source, file, vector, view, whole))
     except MemoryError as error:  # Arrow's is one as well
         yield unchecked("META-012", path, out_of_memory(error, path))
     except LimitExceeded as error:
@@ -268,17 +256,15 @@ def _contents(opened: _LiveFile) -> Findings:
         counted = isinstance(opened.body.get("deletionVector"), dict)
         for requirement in ("STAT-002", "DVDESC-022") if counted else ("STAT-001",):
             yield finding(requirement, opened.path, message, "queries that count or skip go wrong")
-    if opened.vector is not None and opened.vector.native:
+    if opened.deleted is not None and opened.deleted.native:
         message = "the deletion vector has the older native layout, not the portable one"
         yield finding("DVFMT-008", opened.path, message, severity="warning")
-    if opened.vector is not None and (opened.vector.maximum or 0) >= max(rows, 1):
-        message = f"the deletion vector marks row {opened.vector.maximum} of a file of {rows}"
+    if opened.deleted is not None and (opened.deleted.maximum or 0) >= max(rows, 1):
+        message = f"the deletion vector marks row {opened.deleted.maximum} of a file of {rows}"
         yield finding("DVFMT-001", opened.path, message)
     yield from _columns(opened)
     if opened.whole is not None:
-        schema = opened.file.schema_arrow
-        access = (rows, opened.vector), opened.read
-        yield from opened.whole[0].add(opened.path, opened.body, schema, *access)
+        yield from opened.whole[0].add(opened)
     for requirement, message in of_iceberg(opened.file, opened.view.layout):
         # The file may be older than what asks for it.
         severity: Severity | None = None if opened.follows("icebergCompatV2") else "warning"
@@ -289,7 +275,7 @@ def _contents(opened: _LiveFile) -> Findings:
 
 
 def _columns(opened: _LiveFile) -> Findings:
-    layout, schema = opened.view.layout, opened.file.schema_arrow
+    layout, schema = opened.view.layout, opened.schema
     if layout.schema is None:
         return
     wanted, once = layout.top_names, opened.view.state.names
@@ -315,7 +301,7 @@ def _columns(opened: _LiveFile) -> Findings:
 
 def _held_columns(opened: _LiveFile) -> Findings:
     """Judge each column of the schema by its types, its ids and what it holds."""
-    layout, schema = opened.view.layout, opened.file.schema_arrow
+    layout, schema = opened.view.layout, opened.schema
     places = places_of(layout, schema)
     numbered = any(field_id(field) is not None for field in schema)
     if layout.mode == "id" and not numbered:
@@ -324,8 +310,6 @@ def _held_columns(opened: _LiveFile) -> Findings:
         return
     stored_columns = map(opened.file.schema.column, range(len(opened.file.schema)))
     int96 = {each.path.split(".")[0] for each in stored_columns if each.physical_type == "INT96"}
-    stats = statistics_of(opened.body) or {}
-    judged = Judged(opened.path, stats, opened.vector)
     named = Counter(schema.names)
     for place in places:
         yield from _ids(opened, place, numbered=numbered)
@@ -340,15 +324,14 @@ def _held_columns(opened: _LiveFile) -> Findings:
         for requirement, message, severity in wrong:
             yield finding(requirement, opened.path, message, severity=severity)
         typed = not any(severity is None for _, _, severity in wrong)
-        if place.forbids_nulls or (typed and describes(stats, place)):
+        if place.forbids_nulls or (typed and describes(opened.stats, place)):
             values = opened.read(place.stored.name)
-            for requirement, message in forbidden_nulls(place, judged.live(values)):
+            for requirement, message in forbidden_nulls(place, opened.live(values)):
                 yield finding(requirement, opened.path, message)
             if typed:
-                yield from wrong_statistics(judged, place, values)
+                yield from wrong_statistics(opened, place, values)
     if opened.whole is not None:
-        access = opened.read, judged.live
-        yield from opened.whole[1].judge(opened.path, opened.body, places, access)
+        yield from opened.whole[1].judge(opened, places)
 
 
 def _absent(opened: _LiveFile, column: SchemaPlace) -> Findings:
@@ -402,13 +385,13 @@ def _partitions(opened: _LiveFile) -> Iterator[Finding]:
     top = [column for column in layout.columns if len(column.path) == 1]
     found = {column.field_id: column.physical[0] for column in top if layout.mode == "id"}
     # Where columns are found by their ids, a file may call them otherwise.
-    stored = {found.get(field_id(each), each.name): each.name for each in opened.file.schema_arrow}
+    stored = {found.get(field_id(each), each.name): each.name for each in opened.schema}
     names = list(stored)
     partitions = layout.partition_columns.keys()
     declared = layout.top_names
     for version, requirement, severity in _MATERIALISED:
         feature = f"icebergCompatV{version}"
-        if not layout.active(feature, f"delta.enableIcebergCompatV{version}"):
+        if not layout.active(feature):
             continue
         severity = None if opened.follows(feature) else severity  # noqa: PLW2901  it is newer
         for physical in partitions - set(names):
@@ -430,7 +413,7 @@ def _materialised(opened: _LiveFile, physical: str, stored: str) -> Iterator[str
     texts = opened.body.get("partitionValues")
     if column is None or not isinstance(column.type, str) or not isinstance(texts, dict):
         return
-    if opened.file.schema_arrow.names.count(stored) != 1:
+    if opened.schema.names.count(stored) != 1:
         return
     text = texts.get(physical) or None
     for value in pc.unique(plain(opened.read(stored))).to_pylist():

@@ -166,7 +166,7 @@ def transaction(subject: ChecksumView) -> Findings:
 @check("checksum", "CRC-011")
 def timestamp(subject: ChecksumView) -> Findings:
     """Report a timestamp that is not the version's."""
-    enabled = subject.view.layout.active("inCommitTimestamp", "delta.enableInCommitTimestamps")
+    enabled = subject.view.layout.active("inCommitTimestamp")
     stated = subject.fields.get("inCommitTimestampOpt")
     actual = subject.view.state.timestamp if enabled else None
     if subject.fields and stated != actual and (actual is not None or not enabled):
