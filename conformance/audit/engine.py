@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from conformance.audit.checks import (
     commits,
-    described,
     features,
     high_water_marks,
     metadata,
@@ -51,7 +50,7 @@ from reference_impl.storage import Storage, open_storage
 
 CHECKS: Final = checks_in(
     names, pointers,
-    commits, protocols, metadata, nested_ids, transitions, values, described, timestamps,
+    commits, protocols, metadata, nested_ids, transitions, values, timestamps,
     high_water_marks, row_tracking, features,
     checkpoints, columns, forms, checksums,
     files, changes, vectors, row_ids,

@@ -73,18 +73,8 @@ def of_removes(step: Step) -> Mask:
     return np.asarray(found & ~held, np.bool_)
 
 
-class HasStep(Protocol):
-    """What looks at a commit."""
-
-    @property
-    def step(self) -> Step:
-        """The commit."""
-        ...
-
-
-def of_live_removes(view: HasStep) -> Mask:
+def of_live_removes(step: Step) -> Mask:
     """Show removes of what is live."""
-    step = view.step
     return np.asarray((step.rows.kind == REMOVE) & (step.before.adds.rows[step.codes] >= 0))
 
 

@@ -130,7 +130,7 @@ _OF_THE_WHOLE: Final = frozenset(
 @check(
     "change",
     *(each for each in live_files.requirements if each not in _OF_THE_WHOLE),
-    screen=of_live_removes,
+    screen=lambda view: of_live_removes(view.step),
 )
 def removed_files(view: ChangeView) -> Findings:
     """Compare each remove with the add of its file; a file that is deleted already passes."""

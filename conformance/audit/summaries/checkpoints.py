@@ -206,18 +206,18 @@ def files_equal_replay(subject: CheckpointView) -> Findings:
     if not subject.replayed:
         return
     place, want, have = subject.checkpoint.place, subject.view.state, subject.content
-    for path, vector in sorted(want.adds.keys() - have.adds.keys(), key=str):
+    for path, vector in sorted(want.adds.minus(have.adds), key=str):
         message = f"the checkpoint lacks the live file {path}{_with(vector)}"
         yield finding("CKC-004", place, message, "readers that start here lose its rows")
-    for path, vector in sorted(have.adds.keys() - want.adds.keys(), key=str):
+    for path, vector in sorted(have.adds.minus(want.adds), key=str):
         message = f"the checkpoint has {path}{_with(vector)}, which is not live"
         yield finding("CKPT-006", place, message, "readers that start here return deleted rows")
-    for path, vector in sorted(have.removed.keys() - want.removed.keys(), key=str):
+    for path, vector in sorted(have.removed.minus(want.removed), key=str):
         message = f"the checkpoint has a tombstone of {path}{_with(vector)}, which was not removed"
         yield finding("CKPT-006", place, message)
     yield from _stale(subject)
     horizon = subject.view.now - retention(subject.view.layout.properties)
-    for key in sorted(want.removed.keys() - have.removed.keys(), key=str):
+    for key in sorted(want.removed.minus(have.removed), key=str):
         stamp = want.removed[key].get("deletionTimestamp")
         if type(stamp) is int and stamp > horizon:
             message = f"the checkpoint lacks the unexpired tombstone of {key[0]}{_with(key[1])}"
@@ -236,7 +236,7 @@ def _stale(subject: CheckpointView) -> Findings:
         {key for line in lines.of(action) if (key := file_key(line.body))}
         for action in ("add", "remove")
     )
-    lacking, beyond = want.adds.keys() - have.adds.keys(), have.adds.keys() - want.adds.keys()
+    lacking, beyond = want.adds.minus(have.adds), have.adds.minus(want.adds)
     fresh = added - removed
     if lacking | beyond and lacking == fresh and beyond == removed - added:
         message = "the checkpoint is that of the version before: its own commit is not in it"

@@ -221,7 +221,7 @@ def _same(
     (layout, commits), have = within, State(want.store)
     have.apply(0, content)
     yield from _repeated(content, have.store)
-    lost = want.removed.keys() - have.removed.keys()
+    lost = want.removed.minus(have.removed)
     older = lost - _added(lost, commits, want.store)
     for file in sorted(map(str, older)):
         message = f"the compaction lacks the tombstone of {file}, an older file"
@@ -233,9 +233,9 @@ def _same(
             ("domainMetadata", (want.domains, have.domains)),
         )
     )
-    others = (lost - older) | (have.removed.keys() - want.removed.keys())
+    others = (lost - older) | (have.removed.minus(want.removed))
     rules: tuple[tuple[Any, Any, str, str], ...] = (
-        (want.adds.keys(), have.adds.keys(), "COMP-004", "added files"),
+        (want.adds.has_keys_of(have.adds), True, "COMP-004", "added files"),
         (others, set(), "COMP-006", "tombstones"),
         (want.txns.keys(), have.txns.keys(), "COMP-004", "applications"),
         (txns[0], txns[1], "COMP-008", "transactions"),
