@@ -210,12 +210,12 @@ class Run:
         mapped = {"columnMapping"} if layout.mode != "none" else set()
         state.note(mapped | set(filter(layout.active, _ACTIVE)), version)
 
-    def _view(self, state: State, *, last: bool) -> VersionView:
+    def _view(self, state: State) -> VersionView:
         layout = self._layouts.get(state.protocol, state.metadata)
-        return VersionView(self._storage, self._log, state, layout, last, self._now)
+        return VersionView(self._storage, self._log, state, layout, self._now)
 
     def _version(self, state: State, *, replayed: bool) -> Findings:
-        view = self._view(state, last=False)
+        view = self._view(state)
         budget().check_time()
         for checkpoint in self._partial.get(state.version, ()) if self._first else ():
             subject = CheckpointView(checkpoint, state, view, replayed, self._left_out)
@@ -233,7 +233,7 @@ class Run:
 
     def _checkpoint(self, checkpoint: Checkpoint, state: State, *, replayed: bool) -> Findings:
         self._visited.add(checkpoint)
-        view = self._view(state, last=False)
+        view = self._view(state)
         content = _content(checkpoint, state.store)
         subject = CheckpointView(checkpoint, content, view, replayed, self._left_out)
         readable = () if checkpoint.all.damaged else checks_of("checkpoint content")
@@ -256,7 +256,7 @@ class Run:
         ):
             if body is None:
                 yield finding(requirement, place, f"the latest version has no {action}")
-        view = self._view(state, last=True)
+        view = self._view(state)
         self.latest = view
         yield from self._of(checks_of("version"), view)
         if self._data and self._whole:

@@ -163,7 +163,6 @@ class VersionView:
     """The state of one version with the log that it came from.
 
     Attributes:
-        last: whether it is the latest version.
         now: current time in ms since the epoch, for expiry.
 
     """
@@ -172,5 +171,4 @@ class VersionView:
     log: Log
     state: State
     layout: Layout
-    last: bool
     now: int

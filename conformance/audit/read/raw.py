@@ -439,9 +439,19 @@ def batch_lines(
     return list(zip(numbers[others].tolist(), held.read(others.tolist()), strict=True)), rows
 
 
-def read_parquet_rows(storage: Storage, path: str) -> Lines:
-    """Read a checkpoint or sidecar; a row without any known action is kept as such."""
-    parts = list(parquet_parts(storage, path))
+def read_parts(storage: Storage, path: str, *, sidecar: bool = False) -> Iterator[Lines]:
+    """Read a file of JSON lines whole, a checkpoint or a sidecar some rows at a time."""
+    if path.endswith(".json") and not sidecar:
+        yield read_lines(storage, path)
+    else:
+        yield from parquet_parts(storage, path)
+
+
+def read_file(storage: Storage, path: str, *, sidecar: bool = False) -> Lines:
+    """Read a file of actions; a row without any known action is kept as such."""
+    parts = list(read_parts(storage, path, sidecar=sidecar))
+    if len(parts) == 1:
+        return parts[0]
     return Lines(
         [each for part in parts for each in part.small],
         tuple(fault for part in parts for fault in part.faults),

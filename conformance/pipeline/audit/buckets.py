@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import Any, Final
 
@@ -29,7 +29,6 @@ from conformance.pipeline.audit.split import (
     OtherActions,
     Piece,
     bucket_of,
-    checkpoint_maker,
     put_together,
 )
 from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
@@ -126,11 +125,11 @@ def _log(
 ) -> Log:
     """Make the log of a bucket; what a checkpoint holds is put together when it is looked at."""
 
-    def lines(path: str) -> Lines:
+    def read(path: str, *, sidecar: bool = False) -> Lines:
+        del sidecar  # it was read as one
         return put_together(small[path], found.get(path, ()), mine)
 
-    contents = {path: partial(lines, path) for path in small}
-    log = read_log(storage, listing, lines, checkpoint_maker(contents))
+    log = read_log(storage, listing, read)
     checksums = {version: _listed(each, mine) for version, each in log.checksums.items()}
     return replace(log, checksums=checksums)
 
@@ -229,7 +228,7 @@ def audit_files(
         state.seen.versions[state.store.path_code(path)] = version
     storage = options.storage(location)
     layout = Layouts().get(state.protocol, state.metadata)
-    view = VersionView(storage, _nothing(), state, layout, last=True, now=now)
+    view = VersionView(storage, _nothing(), state, layout, now=now)
     with within_limits(options.limits, "audit"):
         for check in checks_of("files"):
             if not check.whole:
@@ -266,7 +265,7 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
             state = State()
             state.version = version
             layout = Layouts().get(None, None)
-            view = VersionView(storage, log, state, layout, last=False, now=now)
+            view = VersionView(storage, log, state, layout, now=now)
             subject = ChecksumView(log.checksums[version], view, measure)
             found += [check.run(subject) for check in checks_of("checksum") if check.whole]
         found.append(overlaps(each for part in left for each in part.ranges))
@@ -275,7 +274,7 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
         if options.data and latest is not None:
             state = State()
             layout = Layouts().get(latest.protocol, latest.metadata)
-            view = VersionView(storage, log, state, layout, last=True, now=now)
+            view = VersionView(storage, log, state, layout, now=now)
             found += [check.run(view) for check in checks_of("files") if check.whole]
         for each in found:
             yield from options.findings(each)
