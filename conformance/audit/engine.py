@@ -37,11 +37,11 @@ from conformance.audit.read.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.read.state import State
 from conformance.audit.revisions import in_revision
 from conformance.audit.stored import changes, files, row_ids, vectors
-from conformance.audit.stored.change_rows import Moved, moved_by
+from conformance.audit.stored.change_rows import RowChanges, read_row_changes
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.subjects import Layouts, LogView, Standing, Step, VersionView
 from conformance.audit.summaries import checkpoints, checksums, columns, forms, pointers
-from conformance.audit.summaries.checkpoints import CheckpointView, LeftOut
+from conformance.audit.summaries.checkpoints import CheckpointView, FilesWithoutStatistics
 from conformance.audit.summaries.checksums import ChecksumView, Measure
 from reference_impl.errors import PlaceRefused
 from reference_impl.limits import DEFAULT_LIMITS, Limits, budget, within_limits
@@ -110,7 +110,7 @@ class Run:
     Attributes:
         measures: numbers of the files of each version that has a checksum.
         balances: rows that each commit brings and takes away.
-        moved: rows that each commit with change files moves.
+        row_changes: rows that each commit with change files moves.
         latest: the latest version; ``None`` where the log does not give its state.
 
     """
@@ -138,7 +138,7 @@ class Run:
         """
         self.measures: dict[int, Measure] = {}
         self.balances: dict[int, Balance] = {}
-        self.moved: dict[int, Moved] = {}
+        self.row_changes: dict[int, RowChanges] = {}
         self.latest: VersionView | None = None
         self._storage = storage
         self._data = data
@@ -148,7 +148,7 @@ class Run:
         self._layouts = Layouts()
         self._noted: Layout | None = None
         self._visited: set[Checkpoint] = set()
-        self._left_out = LeftOut(log.checkpoints)
+        self._left_out = FilesWithoutStatistics(log.checkpoints)
         self._complete: dict[int, list[Checkpoint]] = {}
         self._partial: dict[int, list[Checkpoint]] = {}
         for checkpoint in self._log.checkpoints:
@@ -178,8 +178,8 @@ class Run:
                 if self._data:
                     yield from self._of(checks_of("change"), ChangeView(step, self._storage))
                 if self._data and not self._whole:
-                    moved = moved_by(step, self._storage)
-                    self.moved |= {} if moved is None else {version: moved}
+                    row_changes = read_row_changes(step, self._storage)
+                    self.row_changes |= {} if row_changes is None else {version: row_changes}
                 if not self._whole and (balance := balance_of(step)):
                     self.balances[version] = balance
             state.id_ranges += ended_ranges(step)

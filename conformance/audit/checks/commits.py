@@ -23,7 +23,12 @@ from conformance.audit.findings import (
 from conformance.audit.grammar.uris import is_absolute, unescaped
 from conformance.audit.read.raw import Fault, Line, parse_json
 from conformance.audit.read.state import dv_id, file_key, row_count
-from conformance.audit.screens import doubled_paths, nothing, of_changes, with_bare_paths
+from conformance.audit.screens import (
+    beside_change_files,
+    doubled_paths,
+    no_plain_row,
+    unescaped_paths,
+)
 from conformance.audit.subjects import Step
 from reference_impl.limits import budget
 
@@ -156,7 +161,7 @@ def readable(step: Step) -> Findings:
             yield fault_finding("LOG-004", fault, hint="each line is one JSON object")
 
 
-@check("commit", *schemas.requirements("log/commit-line"), screen=nothing)
+@check("commit", *schemas.requirements("log/commit-line"), screen=no_plain_row)
 def valid_actions(step: Step) -> Findings:
     """Report actions that break their schemas."""
     documents = ((line.document, line.place) for line in step.every())
@@ -214,7 +219,7 @@ _SINGLE: Final = (
 """Actions that reconcile by a key, with the requirement that wants one of each in a commit."""
 
 
-@check("commit", *(requirement for _, _, requirement in _SINGLE), screen=nothing)
+@check("commit", *(requirement for _, _, requirement in _SINGLE), screen=no_plain_row)
 def one_action_per_key(step: Step) -> Findings:
     """Report a second metaData or protocol, and a second action of a txn or domain."""
     for action, key, requirement in _SINGLE:
@@ -236,7 +241,7 @@ def one_action_without_vectors(step: Step) -> Findings:
             yield finding("FA-016", line.place, message)
 
 
-@check("commit", "CDFF-001", screen=of_changes)
+@check("commit", "CDFF-001", screen=beside_change_files)
 def change_files_in_their_directory(step: Step) -> Findings:
     """Report change data files outside of ``_change_data`` that are no data files either."""
     added = {key[0] for line in step.of("add") if (key := file_key(line.body))}
@@ -255,7 +260,7 @@ def _among_changes(path: str) -> bool:
     return segments[0] == "_change_data" if len(segments) > 1 else False
 
 
-@check("commit", "CDC-013", screen=nothing)
+@check("commit", "CDC-013", screen=no_plain_row)
 def changes_need_their_feature(step: Step) -> Findings:
     """Report change files under feature lists that do not name the change feed."""
     if step.new.writer < 7 or "changeDataFeed" in step.new.features:
@@ -265,7 +270,7 @@ def changes_need_their_feature(step: Step) -> Findings:
         yield finding("CDC-013", line.place, message)
 
 
-@check("commit", "SCA-001 CKM-001", screen=nothing)
+@check("commit", "SCA-001 CKM-001", screen=no_plain_row)
 def actions_of_checkpoints(step: Step) -> Findings:
     """Report actions that belong in V2 checkpoints alone."""
     for action, requirement in (("sidecar", "SCA-001"), ("checkpointMetadata", "CKM-001")):
@@ -273,7 +278,7 @@ def actions_of_checkpoints(step: Step) -> Findings:
             yield finding(requirement, line.place, f"a commit has a {action} action")
 
 
-@check("commit", "ADD-004", screen=with_bare_paths)
+@check("commit", "ADD-004", screen=unescaped_paths)
 def escaped_paths(step: Step) -> Findings:
     """Report paths with characters that a URI has to escape."""
     for line in step.of("add", "remove", "cdc"):
@@ -291,7 +296,7 @@ def bare_path(requirement: str, line: Line) -> Findings:
         yield finding(requirement, line.place, message, hint, severity=severity)
 
 
-@check("commit", "DVDESC-022 STAT-002", screen=nothing)
+@check("commit", "DVDESC-022 STAT-002", screen=no_plain_row)
 def vectors_need_row_counts(step: Step) -> Findings:
     """Report an add with a deletion vector and without statistics."""
     for line in step.of("add"):

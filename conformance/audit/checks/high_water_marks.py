@@ -36,7 +36,7 @@ def row_id_mark(domains: Mapping[str, Body]) -> int | None:
     return next((held[key] for key in _ROW_ID_KEYS if type(held.get(key)) is int), None)
 
 
-def fallen(
+def lowered_marks(
     old: tuple[Layout, Mapping[str, Body]], new: tuple[Layout, Mapping[str, Body]]
 ) -> Iterator[tuple[str, str]]:
     """Return the requirement and a message for each mark that a later version lowers or loses.
@@ -88,7 +88,7 @@ def marks_only_rise(step: Step) -> Findings:
         return
     held = step.before.domains
     hint = "what the next operation gives out may be taken already"
-    for requirement, message in fallen((step.old, held), (step.new, {**held, **domains})):
+    for requirement, message in lowered_marks((step.old, held), (step.new, {**held, **domains})):
         yield finding(requirement, step.place, message, hint)
     highest = step.new.max_column_id
     if highest is not None and step.new.mode != "none" != step.old.mode:

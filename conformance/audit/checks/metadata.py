@@ -13,7 +13,7 @@ import schemas
 from conformance.audit.checks.commits import configuration_findings, schema_findings
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.types import BITS, PRIMITIVES, decimal_of, widens
-from conformance.audit.read.layout import MAX_COLUMN_ID, Column, Layout, parts_of
+from conformance.audit.read.layout import MAX_COLUMN_ID, PHYSICAL_NAME, Column, Layout, parts_of
 from conformance.audit.read.raw import parse_json
 from conformance.audit.subjects import Step
 from schemas.features import find
@@ -99,7 +99,7 @@ def column_mapping(step: Step) -> Findings:
     ids: dict[int, Column] = {}
     names: dict[tuple[str, ...], Column] = {}
     for column in step.new.columns:
-        if not isinstance(column.metadata.get("delta.columnMapping.physicalName"), str):
+        if not isinstance(column.metadata.get(PHYSICAL_NAME), str):
             message = f"column {column.name} has no physical name"
             yield finding("CM-001", line.place, message)
         if column.field_id is None:

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from conformance.audit.findings import Findings, check, finding
-from conformance.audit.read.layout import Column, parts_of
+from conformance.audit.read.layout import PHYSICAL_NAME, Column, parts_of
 from conformance.audit.read.raw import mapping_in
 from conformance.audit.subjects import Step
 
 _KEY: Final = "delta.columnMapping.nested.ids"
 _OLDER: Final = "parquet.field.nested.ids"
-_NAME: Final = "delta.columnMapping.physicalName"
 _LARGEST: Final = 1 << 31
 
 
@@ -37,7 +36,7 @@ def nested_ids(step: Step) -> Findings:
 
 def _by_place(column: Column, key: str) -> Mapping[str, Any]:
     """Return the ids under a key by their paths without the name of the column."""
-    names = (str(column.metadata.get(_NAME)), column.path[-1])
+    names = (str(column.metadata.get(PHYSICAL_NAME)), column.path[-1])
     return {
         next((path.removeprefix(n) for n in names if path.startswith(f"{n}.")), path): number
         for path, number in mapping_in(column.metadata, key).items()
@@ -47,7 +46,7 @@ def _by_place(column: Column, key: str) -> Mapping[str, Any]:
 def _column(column: Column, at: str) -> Findings:
     """Look for the ids that belong to one field."""
     metadata = column.metadata
-    name, physical = column.path[-1], str(metadata.get(_NAME))
+    name, physical = column.path[-1], str(metadata.get(PHYSICAL_NAME))
     places = list(_places(column.type))
     held, older = mapping_in(metadata, _KEY), mapping_in(metadata, _OLDER)
     for place, number in _by_place(column, _KEY if held else _OLDER).items():

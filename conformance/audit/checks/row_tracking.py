@@ -100,7 +100,7 @@ def marks_are_valid(step: Step) -> Findings:
         return
     for line in step.of("domainMetadata"):
         if line.body.get("domain") == _DOMAIN:
-            yield from _kept(line)
+            yield from _valid_mark(line)
     highest = step.commit.content.facts.get("highest")
     if highest is None:
         highest = highest_id(line.body for line in step.of("add"))
@@ -122,7 +122,7 @@ def marks_are_valid(step: Step) -> Findings:
             yield finding("RT-036", step.place, f"{message} without a domain action")
 
 
-def _kept(line: Line) -> Findings:
+def _valid_mark(line: Line) -> Findings:
     """Look at the domain itself; both keys that are contested are valid in it."""
     if line.body.get("removed") is True:
         yield finding("RT-033", line.place, f"the domain {_DOMAIN} is removed")
@@ -153,13 +153,13 @@ def enablement_is_complete(step: Step) -> Findings:
             message = f"{name} names {column}, a column of the table"
             yield finding(requirement, step.place, message)
     if not step.old.is_true(_ENABLED):
-        yield from _recommitted(step)
+        yield from _files_without_ids(step)
     if step.new.is_true("delta.rowTrackingSuspended"):
         message = "row tracking is enabled and suspended at once"
         yield finding("RT-009", step.place, message)
 
 
-def _recommitted(step: Step) -> Findings:
+def _files_without_ids(step: Step) -> Findings:
     """Report files that have no ids when row tracking is turned on over them."""
     here = {file_key(line.body) for line in step.of("add", "remove")}
     for key, body in step.before.adds.items():

@@ -21,13 +21,13 @@ from conformance.audit.grammar.retention import retention
 from conformance.audit.read.raw import mapping_in
 from conformance.audit.read.state import Body, Key, dv_id, file_key, row_count
 from conformance.audit.screens import (
-    nothing,
-    of_append_only,
-    of_removes,
-    rearranged,
-    renamed,
-    repeating,
+    differing_removes,
+    no_plain_row,
+    readded_paths,
+    removes_of_append_only,
+    removes_of_unknown_files,
     shared_paths,
+    without_data_change,
 )
 from conformance.audit.subjects import Step
 from conformance.audit.summaries.parsed import same_value
@@ -41,7 +41,7 @@ def _is_empty(body: Body) -> bool:
     return count is not None and isinstance(deleted, int) and count <= deleted
 
 
-@check("commit", "REM-002 REM-014 REC-018 DVD-018", screen=of_removes)
+@check("commit", "REM-002 REM-014 REC-018 DVD-018", screen=removes_of_unknown_files)
 def removes_name_live_files(step: Step) -> Findings:
     """Report removes of files that are not in the table, or not with that vector."""
     if not step.before.known:
@@ -73,7 +73,7 @@ def removes_name_live_files(step: Step) -> Findings:
             yield finding("REC-018", line.place, message, severity="warning")
 
 
-@check("commit", "REM-009 REM-010 REM-014", screen=repeating)
+@check("commit", "REM-009 REM-010 REM-014", screen=differing_removes)
 def removes_repeat_their_file(step: Step) -> Findings:
     """Report a remove that says another thing of its file than the add that it cancels."""
     if not step.before.known:
@@ -84,13 +84,13 @@ def removes_repeat_their_file(step: Step) -> Findings:
         added = step.before.adds.get(key) if key else None
         if added is None:
             continue
-        for requirement, what, stated, held in _apart(line.body, added, types):
+        for requirement, what, stated, held in _differences(line.body, added, types):
             message = f"the remove of {line.body['path']} has {what} {stated}, its add has {held}"
             # That a field may be left out does not let it be another one.
             yield finding(requirement, line.place, message, severity="error")
 
 
-def _apart(
+def _differences(
     removed: Body, added: Body, types: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, Any, Any]]:
     """Yield requirement, field and both values where a remove differs from its add."""
@@ -131,7 +131,7 @@ def one_vector_per_path(step: Step) -> Findings:
                 yield finding(requirement, line.place, message, hint)
 
 
-@check("commit", "ADD-009 REM-005 FA-017", screen=rearranged)
+@check("commit", "ADD-009 REM-005 FA-017", screen=without_data_change)
 def rearrangements_only_rearrange(step: Step) -> Findings:
     """Report ``dataChange`` false where rows can only appear or vanish."""
     if not step.before.known:
@@ -241,13 +241,13 @@ def unbalanced(place: str, balance: Balance | None) -> Findings:
     yield from _misdeclared("ADD-009" if new > old else "REM-005", f"{place}:{line}", message)
 
 
-@check("commit", "ADD-009 REM-005 FA-017", screen=nothing, whole=True)
+@check("commit", "ADD-009 REM-005 FA-017", screen=no_plain_row, whole=True)
 def rearrangements_keep_rows(step: Step) -> Findings:
     """Report rows that a commit adds or loses though all its actions have ``dataChange`` false."""
     yield from unbalanced(step.place, balance_of(step))
 
 
-@check("commit", "DATA-004 DATA-005", screen=renamed)
+@check("commit", "DATA-004 DATA-005", screen=readded_paths)
 def names_are_new(step: Step) -> Findings:
     """Report a name that stands for another file than it once did, as the sizes show."""
     for line in step.of("add"):
@@ -262,7 +262,7 @@ def names_are_new(step: Step) -> Findings:
             yield finding(requirement, line.place, message, "older versions lose their file")
 
 
-@check("commit", "APP-002", screen=of_append_only)
+@check("commit", "APP-002", screen=removes_of_append_only)
 def append_only(step: Step) -> Findings:
     """Report removed data while the table is append-only."""
     if not (step.old.active("appendOnly") and step.new.active("appendOnly")):
@@ -273,7 +273,7 @@ def append_only(step: Step) -> Findings:
             yield finding("APP-002", line.place, message)
 
 
-@check("commit", "DV-001 DV-002", screen=nothing)
+@check("commit", "DV-001 DV-002", screen=no_plain_row)
 def vectors_need_their_feature(step: Step) -> Findings:
     """Report deletion vectors where the protocol or the property does not allow them."""
     enabled = step.new.is_true("delta.enableDeletionVectors")
@@ -286,12 +286,12 @@ def vectors_need_their_feature(step: Step) -> Findings:
             yield finding("DV-001", line.place, message)
         elif line.action == "add" and not enabled and step.before.known:
             key = file_key(line.body)
-            if key not in step.before.adds and not _moved(step, key):
+            if key not in step.before.adds and not _was_removed(step, key):
                 message = "a new deletion vector, but delta.enableDeletionVectors is not true"
                 yield finding("DV-002", line.place, message)
 
 
-def _moved(step: Step, key: Key | None) -> bool:
+def _was_removed(step: Step, key: Key | None) -> bool:
     """Return whether a vector was in the table before, as after a restore."""
     return key is not None and key in step.before.removed
 
@@ -314,7 +314,7 @@ def protocol_keeps_its_promises(step: Step) -> Findings:
         gone = frozenset()
     for feature in sorted(gone):
         yield finding("TF-016", place, f"the feature {feature} is no longer supported", hint)
-    for feature in sorted(_unread(step) - gone):
+    for feature in sorted(_dropped_for_readers(step) - gone):
         yield finding("TF-016", place, f"readerFeatures no longer lists {feature}", hint)
     for what, old, new in (
         ("minReaderVersion", step.old.reader, step.new.reader),
@@ -328,7 +328,7 @@ _LISTS: Final = 7
 """The writer version that goes by lists of features."""
 
 
-def _unread(step: Step) -> frozenset[str]:
+def _dropped_for_readers(step: Step) -> frozenset[str]:
     """Return the features that only the former list for readers has."""
     old, new = (
         found if isinstance(found := (body or {}).get("readerFeatures"), list) else []

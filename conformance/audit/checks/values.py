@@ -164,11 +164,12 @@ _TEXTS: Final = frozenset({"string", "binary", "date", "timestamp", "timestamp_n
 _NOT_FINITE: Final = frozenset({"NaN", "Infinity", "-Infinity", "inf", "-inf", "nan"})
 
 
-def _leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if isinstance(node, dict):
+def leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the values of a tree of values by column, nulls left out, with their paths."""
+    if isinstance(node, Mapping):
         for key, child in node.items():
-            yield from _leaves(child, (*path, key))
-    else:
+            yield from leaves(child, (*path, str(key)))
+    elif node is not None:
         yield path, node
 
 
@@ -183,16 +184,16 @@ def statistics_name_columns(step: Step) -> Findings:
         stats = statistics_of(line.body) or {}
         unknown: dict[tuple[str, ...], None] = {}
         for kind in _KINDS:
-            for path, value in _leaves(stats.get(kind)):
-                if path and value is not None and path not in unknown:
+            for path, _ in leaves(stats.get(kind)):
+                if path and path not in unknown:
                     unknown.update(dict.fromkeys([path] if path not in columns else []))
                     yield from _named(step.new, line, path, columns, logical)
-        if unknown and step.new.mode != "none" and _strange(step, line, stats, columns):
+        if unknown and step.new.mode != "none" and _describes_no_column(step, line, stats, columns):
             message = f"stats are keyed by {next(iter(unknown))[0]}, and by no physical name"
             yield finding("CM-017", line.place, message, "use the physical names")
 
 
-def _strange(
+def _describes_no_column(
     step: Step, line: Line, stats: Mapping[str, Any], columns: Mapping[tuple[str, ...], Column]
 ) -> bool:
     """Return whether a new file has statistics, and none of a column that there is or was."""
@@ -244,10 +245,10 @@ def bounds_have_types(step: Step) -> Findings:
     for line in step.of("add"):
         stats = statistics_of(line.body) or {}
         for kind in _BOUNDS:
-            for path, value in _leaves(stats.get(kind)):
+            for path, value in leaves(stats.get(kind)):
                 column = types.get(path)
                 declared = column.type if column else None
-                if isinstance(declared, str) and value is not None and not _fits(value, declared):
+                if isinstance(declared, str) and not _fits(value, declared):
                     message = (
                         f"{kind} of {'.'.join(path)} is {value!r}, no value of type {declared}"
                     )

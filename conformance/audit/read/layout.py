@@ -27,8 +27,9 @@ _BY_COLUMN: Final = {
 }
 """Feature by the property, or the key of column metadata, that makes use of it."""
 
-_ID: Final = "delta.columnMapping.id"
-_NAME: Final = "delta.columnMapping.physicalName"
+COLUMN_ID: Final = "delta.columnMapping.id"
+PHYSICAL_NAME: Final = "delta.columnMapping.physicalName"
+"""Keys of column metadata under column mapping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Column:
     @property
     def field_id(self) -> int | None:
         """The id of column mapping."""
-        value = self.metadata.get(_ID)
+        value = self.metadata.get(COLUMN_ID)
         return value if type(value) is int else None
 
     @property
@@ -192,7 +193,7 @@ def _fields(
                     continue
                 raw = item.get("metadata")
                 metadata = raw if isinstance(raw, dict) else {}
-                name = metadata.get(_NAME) if mapped else item["name"]
+                name = metadata.get(PHYSICAL_NAME) if mapped else item["name"]
                 column = Column(
                     (*path, item["name"]),
                     (*physical, name if isinstance(name, str) else item["name"]),

@@ -13,11 +13,11 @@ from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Findings, check, finding, not_followed, unchecked
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Line
-from conformance.audit.stored.change_rows import moved_by, unlike_changes
+from conformance.audit.stored.change_rows import differing_changes, read_row_changes
 from conformance.audit.stored.data_file import read_columns
 from conformance.audit.stored.places import field_id, places_of
 from conformance.audit.stored.statistics import plain
-from conformance.audit.stored.types import type_name, unfit
+from conformance.audit.stored.types import type_mismatches, type_name
 from conformance.audit.subjects import Step
 from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
 from reference_impl.limits import out_of_memory
@@ -99,13 +99,13 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
     places = places_of(layout, schema)
     known = {place.stored.name for place in places if place.stored is not None}
     for place in places:
-        if place.stray is not None and field_id(place.stray) in {None, place.column_id}:
+        if place.misnamed is not None and field_id(place.misnamed) in {None, place.column_id}:
             message = f"the change data file {path} has column {place.name} by its logical name"
             yield finding("CM-013", line.place, message)
         elif place.stored is None and place.declared != "void":
             message = f"the change data file {path} lacks the column {place.name}"
             yield finding("CDFF-007", line.place, message)
-        for requirement, message, severity in unfit(place, layout, int96=True):
+        for requirement, message, severity in type_mismatches(place, layout, int96=True):
             text = f"the change data file {path}: {message}"
             yield finding(requirement, line.place, text, severity=severity)
     properties = layout.properties.items()
@@ -120,4 +120,4 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
 @check("change", "CDC-001 CDC-007 CDC-012 CDFF-009", whole=True)
 def changes_are_those_of_the_data(view: ChangeView) -> Findings:
     """Report change files that have other rows than the data files of their commit."""
-    yield from unlike_changes(view.step.place, moved_by(view.step, view.storage))
+    yield from differing_changes(view.step.place, read_row_changes(view.step, view.storage))

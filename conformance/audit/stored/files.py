@@ -29,7 +29,7 @@ from conformance.audit.grammar.uris import is_absolute, lenient_path
 from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, load_vector, vector_path
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.state import Body, Key, State, file_key, row_count
-from conformance.audit.screens import of_live_removes
+from conformance.audit.screens import removes_of_live_files
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.features import not_shredded, of_iceberg
@@ -37,7 +37,7 @@ from conformance.audit.stored.places import SchemaPlace, field_id, forbidden_nul
 from conformance.audit.stored.row_ids import RowIds
 from conformance.audit.stored.rules import Rules
 from conformance.audit.stored.statistics import describes, plain, wrong_statistics
-from conformance.audit.stored.types import unfit
+from conformance.audit.stored.types import type_mismatches
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.parsed import same_value
 from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
@@ -130,7 +130,7 @@ _OF_THE_WHOLE: Final = frozenset(
 @check(
     "change",
     *(each for each in live_files.requirements if each not in _OF_THE_WHOLE),
-    screen=lambda view: of_live_removes(view.step),
+    screen=lambda view: removes_of_live_files(view.step),
 )
 def removed_files(view: ChangeView) -> Findings:
     """Compare each remove with the add of its file; a file that is deleted already passes."""
@@ -156,7 +156,9 @@ def _vector(view: _Version, body: Body, path: str) -> tuple[Rows | None, list[Fi
     if not isinstance(descriptor, dict):
         return None, []
     try:
-        return load_vector(view.storage, descriptor), list(_misplaced(view, descriptor))
+        return load_vector(view.storage, descriptor), list(
+            _beside_partition_files(view, descriptor)
+        )
     except VectorFault as error:
         message = f"deletion vector of {path}: {error}"
         broken = [error.requirement]
@@ -172,7 +174,7 @@ def _vector(view: _Version, body: Body, path: str) -> tuple[Rows | None, list[Fi
         return None, [finding("DVFMT-002", path, message)]
 
 
-def _misplaced(view: _Version, descriptor: Body) -> Findings:
+def _beside_partition_files(view: _Version, descriptor: Body) -> Findings:
     """Report a vector file in the folder of a partition."""
     where = vector_path(descriptor)
     if where is None:
@@ -296,10 +298,10 @@ def _columns(opened: _LiveFile) -> Findings:
         severity: Severity = "warning" if layout.mode == "none" else "info"
         yield finding("WCON-001", opened.path, message, "readers ignore them", severity=severity)
     yield from _partitions(opened)
-    yield from _held_columns(opened)
+    yield from _schema_columns(opened)
 
 
-def _held_columns(opened: _LiveFile) -> Findings:
+def _schema_columns(opened: _LiveFile) -> Findings:
     """Judge each column of the schema by its types, its ids and what it holds."""
     layout, schema = opened.view.layout, opened.schema
     places = places_of(layout, schema)
@@ -312,15 +314,15 @@ def _held_columns(opened: _LiveFile) -> Findings:
     int96 = {each.path.split(".")[0] for each in stored_columns if each.physical_type == "INT96"}
     named = Counter(schema.names)
     for place in places:
-        yield from _ids(opened, place, numbered=numbered)
-        yield from _absent(opened, place)
+        yield from _field_ids(opened, place, numbered=numbered)
+        yield from _missing_required(opened, place)
         twins = named[place.key] if layout.mode != "id" else 0
         if twins > 1:
             message = f"the file has {twins} columns called {place.key}"
             yield finding("WCON-005", opened.path, message)
         if place.stored is None or named[place.stored.name] != 1:
             continue
-        wrong = list(unfit(place, layout, int96=place.stored.name in int96))
+        wrong = list(type_mismatches(place, layout, int96=place.stored.name in int96))
         for requirement, message, severity in wrong:
             yield finding(requirement, opened.path, message, severity=severity)
         typed = not any(severity is None for _, _, severity in wrong)
@@ -334,7 +336,7 @@ def _held_columns(opened: _LiveFile) -> Findings:
         yield from opened.whole[1].judge(opened, places)
 
 
-def _absent(opened: _LiveFile, column: SchemaPlace) -> Findings:
+def _missing_required(opened: _LiveFile, column: SchemaPlace) -> Findings:
     """Report a column that must not be null and is not in the file, so that it is all null."""
     for place in column.walk():
         if place.required and place.stored is None and opened.file.metadata.num_rows:
@@ -342,14 +344,14 @@ def _absent(opened: _LiveFile, column: SchemaPlace) -> Findings:
             yield finding(place.forbids, opened.path, message)
 
 
-def _ids(opened: _LiveFile, column: SchemaPlace, *, numbered: bool) -> Findings:
+def _field_ids(opened: _LiveFile, column: SchemaPlace, *, numbered: bool) -> Findings:
     """Report field ids that are not those of column mapping, at any depth."""
     mode = opened.view.layout.mode
     # A table that was mapped by name later on keeps the files that it had.
     older = mode == "name" and not numbered and not opened.follows("columnMapping")
     for place in column.walk():
-        if place.stray is not None:
-            yield from _astray(opened, place, place.stray)
+        if place.misnamed is not None:
+            yield from _misnamed_column(opened, place, place.misnamed)
             continue
         if mode == "none" or place.column_id is None or place.stored is None:
             continue
@@ -361,10 +363,10 @@ def _ids(opened: _LiveFile, column: SchemaPlace, *, numbered: bool) -> Findings:
             yield finding("CM-015", opened.path, message, severity=severity)
 
 
-def _astray(opened: _LiveFile, place: SchemaPlace, stray: pa.Field) -> Findings:
+def _misnamed_column(opened: _LiveFile, place: SchemaPlace, misnamed: pa.Field) -> Findings:
     """Report a column that is under its logical name, or that its id does not lead to."""
-    layout, given = opened.view.layout, field_id(stray)
-    if stray.name == place.key:
+    layout, given = opened.view.layout, field_id(misnamed)
+    if misnamed.name == place.key:
         message = f"column {place.name} has id {place.column_id}, the file gives it {given}"
         if given == place.column_id:
             message = f"column {place.name} has id {given}, which the file gives to another as well"
@@ -373,9 +375,9 @@ def _astray(opened: _LiveFile, place: SchemaPlace, stray: pa.Field) -> Findings:
             yield finding("CM-015", opened.path, message)
         return
     # A file that is older may have it from a column that was dropped, or from none.
-    named = given == place.column_id and stray.name == place.path[-1]
+    named = given == place.column_id and misnamed.name == place.path[-1]
     if named or (given in {None, place.column_id} and opened.follows("columnMapping")):
-        message = f"the file has column {place.name} under the name {stray.name}"
+        message = f"the file has column {place.name} under the name {misnamed.name}"
         yield finding("CM-013", opened.path, message)
 
 

@@ -107,7 +107,7 @@ class Rules:
             try:
                 expression = Expression.of(rule.text, names)
                 _fields_exist(expression.names, self._layout, fields)
-                given = None if rule.column is not None else self._given(expression)
+                given = None if rule.column is not None else self._result_type(expression)
                 if given is None or pa.types.is_null(given) or pa.types.is_boolean(given):
                     self._parsed.append((rule, expression))
                 else:
@@ -128,7 +128,7 @@ class Rules:
                 else:
                     yield finding(rule.requirement, place, message, severity="info")
 
-    def _given(self, expression: Expression) -> pa.DataType | None:
+    def _result_type(self, expression: Expression) -> pa.DataType | None:
         """Return the type that an expression gives, rows or none; ``None`` where it is unknown."""
         by_path = self._layout.by_path
         try:

@@ -25,7 +25,7 @@ from conformance.audit.grammar.retention import retention
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body, Key, State, file_key
-from conformance.audit.screens import nothing
+from conformance.audit.screens import no_plain_row
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences, file_differences, known
 from reference_impl.errors import DeltaError
@@ -34,7 +34,7 @@ _AT_ONCE: Final = 4096
 """Actions of the log that are read again at a time."""
 
 
-class LeftOut:
+class FilesWithoutStatistics:
     """Files whose statistics a checkpoint left out: they are lost since."""
 
     def __init__(self, checkpoints: Iterable[Checkpoint]) -> None:
@@ -74,7 +74,7 @@ class CheckpointView:
     content: State
     view: VersionView
     replayed: bool
-    left_out: LeftOut
+    left_out: FilesWithoutStatistics
     shown: Mask | None = None
 
     @property
@@ -130,7 +130,7 @@ def readable(subject: CheckpointView) -> Findings:
             yield fault_finding(requirement, fault, "sidecar: ")
 
 
-@check("checkpoint content", *schemas.requirements("log/checkpoint-row"), screen=nothing)
+@check("checkpoint content", *schemas.requirements("log/checkpoint-row"), screen=no_plain_row)
 def valid_rows(subject: CheckpointView) -> Findings:
     """Report rows that break the schema of a checkpoint row."""
     documents = ((line.document, line.place) for line in subject.every())

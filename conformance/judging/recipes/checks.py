@@ -17,7 +17,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from conformance.audit.checks.high_water_marks import fallen
+from conformance.audit.checks.high_water_marks import lowered_marks
 from conformance.audit.checks.transitions import SYSTEM_DOMAINS
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name
 from conformance.audit.read.layout import Layout, layout_of
@@ -130,7 +130,7 @@ class Watch:
         if not renews(step) and now.metadata.id != self.former.metadata.id:
             message = f"the table was {self.former.metadata.id} and is {now.metadata.id}"
             yield "META-004", message
-        yield from fallen(_marked(self.former), _marked(now))
+        yield from lowered_marks(_marked(self.former), _marked(now))
         if not renews(step):
             yield from _lost_domains(self.former, now, step)
         if "txn" in step:

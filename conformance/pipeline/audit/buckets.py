@@ -21,7 +21,7 @@ from conformance.audit.read.log import Listing, Log, read_log
 from conformance.audit.read.raw import Document, Lines, json_lines
 from conformance.audit.read.state import IdRange, State, file_key
 from conformance.audit.revisions import in_revision
-from conformance.audit.stored.change_rows import Moved, unlike_changes
+from conformance.audit.stored.change_rows import RowChanges, differing_changes
 from conformance.audit.stored.vectors import shared_vectors, stored_vectors
 from conformance.audit.subjects import Layouts, LogView, VersionView
 from conformance.audit.summaries.checksums import ChecksumView, Measure
@@ -29,7 +29,7 @@ from conformance.pipeline.audit.split import (
     OtherActions,
     Piece,
     bucket_of,
-    put_together,
+    lines_of_bucket,
 )
 from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
 from reference_impl.places import SAME_STORE, Outside
@@ -92,7 +92,7 @@ class BucketResult:
     Attributes:
         measures: by version, see :class:`~conformance.audit.engine.Run`.
         balances: by version, as there.
-        moved: by version, as there.
+        row_changes: by version, as there.
         ranges: of row ids.
         vectors: that are stored in files, each with its data file.
         latest: the latest version; ``None`` where the log does not give it.
@@ -103,7 +103,7 @@ class BucketResult:
 
     measures: dict[int, Measure] = field(default_factory=dict)
     balances: dict[int, Balance] = field(default_factory=dict)
-    moved: dict[int, Moved] = field(default_factory=dict)
+    row_changes: dict[int, RowChanges] = field(default_factory=dict)
     ranges: list[IdRange] = field(default_factory=list)
     vectors: list[tuple[str, str]] = field(default_factory=list)
     latest: Latest | None = None
@@ -127,7 +127,7 @@ def _log(
 
     def read(path: str, *, sidecar: bool = False) -> Lines:
         del sidecar  # it was read as one
-        return put_together(small[path], found.get(path, ()), mine)
+        return lines_of_bucket(small[path], found.get(path, ()), mine)
 
     log = read_log(storage, listing, read)
     checksums = {version: _listed(each, mine) for version, each in log.checksums.items()}
@@ -172,7 +172,7 @@ def audit_bucket(  # noqa: PLR0913  what a bucket is
 
 
 def _left(run: Run, *, data: bool) -> BucketResult:
-    left = BucketResult(run.measures, run.balances, run.moved)
+    left = BucketResult(run.measures, run.balances, run.row_changes)
     view = run.latest
     if view is None:
         return left
@@ -257,9 +257,11 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
         for version in sorted({version for each in left for version in each.balances}):
             balances = [each.balances[version] for each in left if version in each.balances]
             found.append(unbalanced(log.commits[version].path, reduce(add, balances)))
-        for version in sorted({version for each in left for version in each.moved}):
-            moved = reduce(add, (each.moved[version] for each in left if version in each.moved))
-            found.append(unlike_changes(log.commits[version].path, moved))
+        for version in sorted({version for each in left for version in each.row_changes}):
+            row_changes = reduce(
+                add, (each.row_changes[version] for each in left if version in each.row_changes)
+            )
+            found.append(differing_changes(log.commits[version].path, row_changes))
         for version in sorted({version for each in left for version in each.measures}):
             measure = reduce(add, (each.measures[version] for each in left))
             state = State()

@@ -163,7 +163,7 @@ def _split(
     return _batches(rows(), _SPLIT)
 
 
-def _said(found: Iterable[Finding]) -> Iterator[dict[str, Any]]:
+def _rows_of(found: Iterable[Finding]) -> Iterator[dict[str, Any]]:
     for each in found:
         yield {name: _text(getattr(each, name)) for name in (*_KEY, "place")} | {
             "count": each.count,
@@ -189,7 +189,7 @@ def _bucket(audit: Callable[..., Iterator[Finding | BucketResult]], table: pa.Ta
     def rows() -> Iterator[dict[str, Any]]:
         for each in audit(found=found, bucket=bucket):
             if isinstance(each, Finding):
-                yield from _said([each])
+                yield from _rows_of([each])
                 continue
             for live in each.live:
                 yield {"kind": "live", "size": live.size, "data": pickle.dumps(live)}
@@ -210,8 +210,8 @@ def _files(
         for data in batch.column(0).to_pylist()
     )
     if together:
-        return _batches(_said(audit(list(lives))), _OUT)
-    return _batches((row for live in lives for row in _said(audit([live]))), _OUT)
+        return _batches(_rows_of(audit(list(lives))), _OUT)
+    return _batches((row for live in lives for row in _rows_of(audit([live]))), _OUT)
 
 
 def on_spark(
@@ -321,7 +321,7 @@ def _gathered(
         found = found.unionByName(files)
     whole = [
         tuple(row.get(name) for name in _OUT.names)
-        for row in _said(audit_whole(location, options, listing, small, left, now))
+        for row in _rows_of(audit_whole(location, options, listing, small, left, now))
     ]
     if whole:
         found = found.unionByName(session.createDataFrame(whole, _ddl(_OUT)))

@@ -124,7 +124,7 @@ def _pieces(path: str, rows: Rows, buckets: int) -> Iterator[Piece]:
                 )
 
 
-def put_together(small: OtherActions, found: Iterable[Piece], mine: Mapping[str, int]) -> Lines:
+def lines_of_bucket(small: OtherActions, found: Iterable[Piece], mine: Mapping[str, int]) -> Lines:
     """Make the lines of a file of a bucket's pieces of it.
 
     Args:
