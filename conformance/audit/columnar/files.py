@@ -91,10 +91,6 @@ class Files(Mapping[Key, Body]):
         """Yield keys and actions, some at a time."""
         return self.of(self.codes())
 
-    def values(self) -> Any:
-        """Yield actions, some at a time."""
-        return (body for _, body in self.items())
-
     def of(self, codes: Codes) -> Iterator[tuple[Key, Body]]:
         """Yield keys and actions of some codes."""
         for start in range(0, len(codes), _AT_ONCE):

@@ -60,6 +60,11 @@ def known(action: str, body: Body | None) -> Any:
     return found
 
 
+def known_of(action: str, bodies: Mapping[str, Body]) -> dict[str, Any]:
+    """Return :func:`known` of actions by name."""
+    return {name: known(action, body) for name, body in bodies.items()}
+
+
 def _field(body: Body, name: str) -> Any:
     value = body.get(name)
     if name == "partitionValues" and isinstance(value, Mapping):

@@ -17,7 +17,7 @@ from conformance.audit.grammar.log_files import LOG_DIR, checksum_name
 from conformance.audit.read.raw import Document
 from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import VersionView
-from conformance.audit.summaries.actions import add_differences, known
+from conformance.audit.summaries.actions import add_differences, known, known_of
 
 _BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2**31 - 1)
 """First deleted-record count of each bin of the deleted record counts histogram."""
@@ -106,7 +106,7 @@ def copies(subject: ChecksumView) -> Findings:
             # A removed domain has no place here, which the schema reports.
             held = [x for x in listed if isinstance(x, dict) and x.get("removed") is not True]
             have = {str(item.get(key)): known(kind, item) for item in held}
-            right = {name: known(kind, body) for name, body in actions.items()}
+            right = known_of(kind, actions)
             if have != right or len(held) != len(have):
                 message = f"{field} differs from those of the version"
                 yield finding(requirement, subject.place, message, severity="error")

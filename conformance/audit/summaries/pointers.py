@@ -5,7 +5,7 @@ Serves "Last Checkpoint File", "JSON checksum" and "Log Compaction Files".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from conformance.audit.read.log import Checkpoint, Log
 from conformance.audit.read.raw import Lines
 from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
-from conformance.audit.summaries.actions import file_differences, known
+from conformance.audit.summaries.actions import file_differences, known, known_of
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded
@@ -227,10 +227,10 @@ def _same(
         message = f"the compaction lacks the tombstone of {file}, an older file"
         yield finding("COMP-007", place, message, "readers bring its rows back")
     txns, domains = (
-        [_frozen(action, items) for items in pair]
-        for action, pair in (
-            ("txn", (want.txns, have.txns)),
-            ("domainMetadata", (want.domains, have.domains)),
+        [known_of(action, bodies) for bodies in pair]
+        for action, *pair in (
+            ("txn", want.txns, have.txns),
+            ("domainMetadata", want.domains, have.domains),
         )
     )
     others = (lost - older) | (have.removed.minus(want.removed))
@@ -293,7 +293,3 @@ def _repeated(content: Lines, store: Store) -> Findings:
             message = f"the compaction has another {line.action} of {key[1]}"
             yield finding("COMP-008" if line.action == "txn" else "COMP-004", line.place, message)
         seen.add(key)
-
-
-def _frozen(action: str, items: Mapping[str, Any]) -> set[str]:
-    return {repr((name, known(action, body))) for name, body in items.items()}

@@ -260,10 +260,10 @@ def on_spark(
     for frame in frames:
         all_ = all_.unionByName(frame.where("bucket >= 0"))
     shared = session.sparkContext.broadcast(small)
-    audit = partial(_audit_shared, location, options, listing, shared, count, now)
 
     def of_bucket(table):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  Spark reads hints
-        return _bucket(audit, table)
+        audit = partial(audit_bucket, location, options, listing, shared.value)
+        return _bucket(partial(audit, buckets=count, now=now), table)
 
     out = (
         all_.repartition(min(count, 64 * slots), "bucket")
@@ -278,22 +278,6 @@ def on_spark(
         shared.unpersist()
         for frame in frames:
             frame.unpersist()
-
-
-def _audit_shared(  # noqa: PLR0913, PLR0917  what all buckets share, and what is one's own
-    location: str,
-    options: Options,
-    listing: Listing,
-    shared: Any,
-    buckets: int,
-    now: int,
-    *,
-    found: Iterable[Piece],
-    bucket: int,
-) -> Iterator[Finding | BucketResult]:
-    return audit_bucket(
-        location, options, listing, shared.value, found, bucket=bucket, buckets=buckets, now=now
-    )
 
 
 def _gathered(
