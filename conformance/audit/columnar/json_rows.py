@@ -23,10 +23,12 @@ from conformance.audit.columnar.keys import file_key
 from conformance.audit.columnar.rows import (
     ADD,
     COLUMNS,
+    FIELDS,
     FLAGS,
     NAME_END,
     NULL,
     REMOVE,
+    REQUIRED,
     RICH,
     VALUE_END,
     Rows,
@@ -42,49 +44,26 @@ version that has it: those of small commits cost the product of commits and chec
 
 _LONG: Final = 1 << 63
 _NONE: Final = type(None)
+_TYPES: Final[Mapping[pa.DataType, type]] = {
+    pa.large_string(): str,
+    pa.int64(): int,
+    pa.bool_(): bool,
+    FIELDS["tags"]: dict,
+}
 _KINDS: Final[Mapping[str, tuple[int, Mapping[str, frozenset[type]], frozenset[str]]]] = {
     name: (
         kind,
-        {key: frozenset(types) for key, types in fields.items()},
-        frozenset(required),
+        {"deletionVector": frozenset({_NONE})}
+        | {
+            key: frozenset({_TYPES[of]} if key in REQUIRED[name] else {_TYPES[of], _NONE})
+            for key, of in FIELDS.items()
+            if key not in others
+        },
+        frozenset(REQUIRED[name]),
     )
-    for name, kind, fields, required in (
-        (
-            "add",
-            ADD,
-            {
-                "path": (str,),
-                "partitionValues": (dict,),
-                "size": (int,),
-                "modificationTime": (int,),
-                "dataChange": (bool,),
-                "stats": (str, _NONE),
-                "tags": (dict, _NONE),
-                "deletionVector": (_NONE,),
-                "baseRowId": (int, _NONE),
-                "defaultRowCommitVersion": (int, _NONE),
-                "clusteringProvider": (str, _NONE),
-            },
-            ("path", "partitionValues", "size", "modificationTime", "dataChange"),
-        ),
-        (
-            "remove",
-            REMOVE,
-            {
-                "path": (str,),
-                "dataChange": (bool,),
-                "deletionTimestamp": (int, _NONE),
-                "extendedFileMetadata": (bool, _NONE),
-                "partitionValues": (dict, _NONE),
-                "size": (int, _NONE),
-                "stats": (str, _NONE),
-                "tags": (dict, _NONE),
-                "deletionVector": (_NONE,),
-                "baseRowId": (int, _NONE),
-                "defaultRowCommitVersion": (int, _NONE),
-            },
-            ("path", "dataChange"),
-        ),
+    for name, kind, others in (
+        ("add", ADD, ("deletionTimestamp", "extendedFileMetadata")),
+        ("remove", REMOVE, ("modificationTime", "clusteringProvider")),
     )
 }
 """Kind, fields with the types of their values, and fields that have to be there, by action."""
