@@ -11,6 +11,72 @@ from schemas.features import find
 _WRITER: Final = 7
 _READER: Final = 3
 
+_MAPPED: Final = (("icebergCompatV1", "ICE1-001"), ("icebergCompatV2", "ICE2-001"))
+
+
+@check("commit", *(requirement for _, requirement in _MAPPED))
+def compatibility_is_readable(step: Step) -> Findings:
+    """Report Iceberg compatibility under a reader version that column mapping is not in."""
+    for line in step.of("protocol"):
+        reader = line.body.get("minReaderVersion")
+        listed = "columnMapping" in _names(line.body, "readerFeatures")
+        mapped = reader == 2 or (listed and type(reader) is int and reader >= _READER)
+        for name, requirement in _MAPPED:
+            if name in _names(line.body, "writerFeatures") and not mapped:
+                message = f"{name} is listed, and reader version {reader} has no column mapping"
+                yield finding(requirement, line.place, message)
+
+
+_OF_PROPERTIES: Final = (
+    ("delta.enableIcebergCompatV1", "ICE1-002"),
+    ("delta.enableIcebergCompatV2", "ICE2-002"),
+    ("delta.enableInCommitTimestamps", "ICT-001"),
+)
+"""Properties of features that need writer version 7, with the requirement that says so."""
+
+
+@check("commit", *(requirement for _, requirement in _OF_PROPERTIES))
+def properties_have_their_version(step: Step) -> Findings:
+    """Report properties that are without effect because of the writer version."""
+    changed = step.sets_metadata or step.sets_protocol
+    for name, requirement in _OF_PROPERTIES if changed else ():
+        if step.new.is_true(name) and step.new.writer < _WRITER:
+            message = f"{name} is true without effect: the writer version is {step.new.writer}"
+            yield finding(requirement, step.place, message, severity="warning")
+
+
+@check("commit", "TF-006 TF-007 TF-008 TF-009")
+def lists_go_together(step: Step) -> Findings:
+    """Report feature lists that a table may not have, or not from its creation."""
+    for line in step.of("protocol"):
+        reader, writer = line.body.get("minReaderVersion"), line.body.get("minWriterVersion")
+        readers, writers = line.body.get("readerFeatures"), line.body.get("writerFeatures")
+        if readers and writers is None:
+            yield finding("TF-006", line.place, "there are readerFeatures without writerFeatures")
+        if step.version != 0 or type(reader) is not int or type(writer) is not int:
+            continue
+        rules = (
+            (
+                reader == _READER and writer < _WRITER,
+                "TF-009",
+                f"the table is created with the versions {reader} and {writer}",
+            ),
+            (
+                reader < _READER and writer == _WRITER and (writers is None or readers is not None),
+                "TF-007",
+                "a table of such versions is created with writerFeatures alone",
+            ),
+            (
+                (reader, writer) == (_READER, _WRITER) and None in (readers, writers),
+                "TF-008",
+                "a table of such versions is created with both feature lists",
+            ),
+        )
+        for broken, requirement, message in rules:
+            if broken:
+                yield finding(requirement, line.place, message)
+
+
 _OF_WRITERS: Final = (
     ("clustering", "CLUS-002"),
     ("icebergCompatV1", "ICE1-002"),
@@ -65,72 +131,6 @@ def features_have_their_versions(step: Step) -> Findings:
         for name, other, requirement in _COMPANIONS:
             if name in writers and other not in writers:
                 yield finding(requirement, line.place, f"{name} is listed without {other}")
-
-
-_MAPPED: Final = (("icebergCompatV1", "ICE1-001"), ("icebergCompatV2", "ICE2-001"))
-
-
-_OF_PROPERTIES: Final = (
-    ("delta.enableIcebergCompatV1", "ICE1-002"),
-    ("delta.enableIcebergCompatV2", "ICE2-002"),
-    ("delta.enableInCommitTimestamps", "ICT-001"),
-)
-"""Properties of features that need writer version 7, with the requirement that says so."""
-
-
-@check("commit", *(requirement for _, requirement in _OF_PROPERTIES))
-def properties_have_their_version(step: Step) -> Findings:
-    """Report properties that are without effect because of the writer version."""
-    changed = step.sets_metadata or step.sets_protocol
-    for name, requirement in _OF_PROPERTIES if changed else ():
-        if step.new.is_true(name) and step.new.writer < _WRITER:
-            message = f"{name} is true without effect: the writer version is {step.new.writer}"
-            yield finding(requirement, step.place, message, severity="warning")
-
-
-@check("commit", *(requirement for _, requirement in _MAPPED))
-def compatibility_is_readable(step: Step) -> Findings:
-    """Report Iceberg compatibility under a reader version that column mapping is not in."""
-    for line in step.of("protocol"):
-        reader = line.body.get("minReaderVersion")
-        listed = "columnMapping" in _names(line.body, "readerFeatures")
-        mapped = reader == 2 or (listed and type(reader) is int and reader >= _READER)
-        for name, requirement in _MAPPED:
-            if name in _names(line.body, "writerFeatures") and not mapped:
-                message = f"{name} is listed, and reader version {reader} has no column mapping"
-                yield finding(requirement, line.place, message)
-
-
-@check("commit", "TF-006 TF-007 TF-008 TF-009")
-def lists_go_together(step: Step) -> Findings:
-    """Report feature lists that a table may not have, or not from its creation."""
-    for line in step.of("protocol"):
-        reader, writer = line.body.get("minReaderVersion"), line.body.get("minWriterVersion")
-        readers, writers = line.body.get("readerFeatures"), line.body.get("writerFeatures")
-        if readers and writers is None:
-            yield finding("TF-006", line.place, "there are readerFeatures without writerFeatures")
-        if step.version != 0 or type(reader) is not int or type(writer) is not int:
-            continue
-        rules = (
-            (
-                reader == _READER and writer < _WRITER,
-                "TF-009",
-                f"the table is created with the versions {reader} and {writer}",
-            ),
-            (
-                reader < _READER and writer == _WRITER and (writers is None or readers is not None),
-                "TF-007",
-                "a table of such versions is created with writerFeatures alone",
-            ),
-            (
-                (reader, writer) == (_READER, _WRITER) and None in (readers, writers),
-                "TF-008",
-                "a table of such versions is created with both feature lists",
-            ),
-        )
-        for broken, requirement, message in rules:
-            if broken:
-                yield finding(requirement, line.place, message)
 
 
 def _names(body: dict[str, Any], key: str) -> set[str]:
