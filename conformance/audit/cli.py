@@ -49,17 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("table", metavar="TABLE", nargs="?", help="path or URL of the table root")
     parser.add_argument("--checks", action="store_true", help="list what is checked and stop")
-    parser.add_argument("--format", choices=FORMS, default="text", help="output form")
-    parser.add_argument(
-        "--no-data", action="store_true", help="check the log alone, without opening data files"
-    )
-    parser.add_argument(
-        "--time-limit",
-        type=float,
-        default=_SECONDS,
-        metavar="SECONDS",
-        help=f"stop after so long; 0 for never (default: {_SECONDS})",
-    )
+    add_audit_options(parser, "stop after so long; 0 for never")
     parser.add_argument(
         "--memory", type=_mebibytes, metavar="MIB", help="for what is decoded of one data file"
     )
@@ -70,6 +60,22 @@ def _parser() -> argparse.ArgumentParser:
         type=_limit,
         metavar="NAME=NUMBER",
         help="another limit, by its name in docs/limits.md; may be repeated",
+    )
+    return parser
+
+
+def add_audit_options(parser: argparse.ArgumentParser, time_limit: str) -> None:
+    """Give a parser the options of every audit; a limit on time means what the words say."""
+    parser.add_argument("--format", choices=FORMS, default="text", help="output form")
+    parser.add_argument(
+        "--no-data", action="store_true", help="check the log alone, without opening data files"
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        default=_SECONDS,
+        metavar="SECONDS",
+        help=f"{time_limit} (default: {_SECONDS})",
     )
     parser.add_argument(
         "--revision",
@@ -82,7 +88,6 @@ def _parser() -> argparse.ArgumentParser:
         default=SAME_STORE,
         help="which files outside of the table root are looked at (default: %(default)s)",
     )
-    return parser
 
 
 def _mebibytes(text: str) -> int:

@@ -6,101 +6,65 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from conformance.audit.checks.commits import COMMIT_CHECKS
-from conformance.audit.checks.described import DESCRIBED_CHECKS, DESCRIBED_VERSION_CHECKS
-from conformance.audit.checks.features import FEATURE_CHECKS, FEATURE_VERSION_CHECKS
-from conformance.audit.checks.high_water_marks import HIGH_WATER_MARK_CHECKS
-from conformance.audit.checks.metadata import METADATA_CHECKS
-from conformance.audit.checks.names import LOG_CHECKS, STRAY_CHECKS
-from conformance.audit.checks.nested_ids import NESTED_ID_CHECKS
-from conformance.audit.checks.protocols import PROTOCOL_CHECKS
-from conformance.audit.checks.row_tracking import (
-    ROW_TRACKING_CHECKS,
-    ROW_TRACKING_VERSION_CHECKS,
-    ended_ranges,
+from conformance.audit.checks import (
+    commits,
+    features,
+    high_water_marks,
+    metadata,
+    names,
+    nested_ids,
+    protocols,
+    row_tracking,
+    timestamps,
+    transitions,
+    values,
 )
-from conformance.audit.checks.timestamps import TIMESTAMP_CHECKS
-from conformance.audit.checks.transitions import STEP_CHECKS, Balance, balance_of
-from conformance.audit.checks.values import ADD_CHECKS, VALUE_CHECKS
+from conformance.audit.checks.row_tracking import ended_ranges
+from conformance.audit.checks.transitions import Balance, balance_of
 from conformance.audit.columnar.keys import Store
-from conformance.audit.findings import Check, Finding, Findings, finding, gathered
+from conformance.audit.findings import (
+    Check,
+    Finding,
+    Findings,
+    Stage,
+    checks_in,
+    finding,
+    gathered,
+)
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.read.state import State
 from conformance.audit.revisions import in_revision
-from conformance.audit.stored.change_rows import Moved, moved_by
-from conformance.audit.stored.changes import CHANGE_FILE_CHECKS, ChangeView
-from conformance.audit.stored.files import FILE_CHECKS, REMOVED_FILE_CHECKS
-from conformance.audit.stored.row_ids import ROW_ID_CHECKS
-from conformance.audit.stored.vectors import VECTOR_HISTORY_CHECKS, VECTOR_VERSION_CHECKS
+from conformance.audit.stored import changes, files, row_ids, vectors
+from conformance.audit.stored.change_rows import RowChanges, read_row_changes
+from conformance.audit.stored.changes import ChangeView
 from conformance.audit.subjects import Layouts, LogView, Standing, Step, VersionView
-from conformance.audit.summaries.checkpoints import (
-    CONTENT_CHECKS,
-    READING_CHECKS,
-    CheckpointView,
-    LeftOut,
-)
-from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
-from conformance.audit.summaries.columns import COLUMN_CHECKS
-from conformance.audit.summaries.forms import FORM_CHECKS, PART_CHECKS, SPEC_CHECKS
-from conformance.audit.summaries.pointers import POINTER_CHECKS
+from conformance.audit.summaries import checkpoints, checksums, columns, forms, pointers
+from conformance.audit.summaries.checkpoints import CheckpointView, FilesWithoutStatistics
+from conformance.audit.summaries.checksums import ChecksumView, Measure
 from reference_impl.errors import PlaceRefused
 from reference_impl.limits import DEFAULT_LIMITS, Limits, budget, within_limits
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
 
-CHECKS_OF_LOG: Final[tuple[Check[LogView], ...]] = (*LOG_CHECKS, *POINTER_CHECKS)
-_BY_STEP: Final[tuple[Check[Step], ...]] = (
-    *COMMIT_CHECKS,
-    *PROTOCOL_CHECKS,
-    *METADATA_CHECKS,
-    *NESTED_ID_CHECKS,
-    *STEP_CHECKS,
-    *VALUE_CHECKS,
-    *DESCRIBED_CHECKS,
-    *TIMESTAMP_CHECKS,
-    *HIGH_WATER_MARK_CHECKS,
-    *ROW_TRACKING_CHECKS,
-    *FEATURE_CHECKS,
-)
-_BY_ADD: Final[tuple[Check[Step], ...]] = (*ADD_CHECKS, *DESCRIBED_CHECKS)
-_BY_VERSION: Final[tuple[Check[VersionView], ...]] = (
-    *ROW_TRACKING_VERSION_CHECKS,
-    *FEATURE_VERSION_CHECKS,
-    *DESCRIBED_VERSION_CHECKS,
-    *VECTOR_VERSION_CHECKS,
-)
-_BY_CHANGE: Final[tuple[Check[ChangeView], ...]] = (
-    *CHANGE_FILE_CHECKS,
-    *VECTOR_HISTORY_CHECKS,
-    *REMOVED_FILE_CHECKS,
-    *ROW_ID_CHECKS,
-)
-CHECKS_OF_FILES: Final[tuple[Check[VersionView], ...]] = (*FILE_CHECKS, *STRAY_CHECKS)
-
-_TIMESTAMPS: Final = ("inCommitTimestamp", "delta.enableInCommitTimestamps")
-_ACTIVE: Final = (
-    ("icebergCompatV1", "delta.enableIcebergCompatV1"),
-    ("icebergCompatV2", "delta.enableIcebergCompatV2"),
-)
-"""Features that ask something of the files that come while they are active."""
-
-CHECKS: Final[tuple[Check[Any], ...]] = (
-    *CHECKS_OF_LOG,
-    *_BY_STEP,
-    *_BY_VERSION,
-    *READING_CHECKS,
-    *COLUMN_CHECKS,
-    *PART_CHECKS,
-    *SPEC_CHECKS,
-    *CONTENT_CHECKS,
-    *FORM_CHECKS,
-    *CHECKSUM_CHECKS,
-    *CHECKS_OF_FILES,
-    *_BY_CHANGE,
-)
+CHECKS: Final = checks_in(
+    names, pointers,
+    commits, protocols, metadata, nested_ids, transitions, values, timestamps,
+    high_water_marks, row_tracking, features,
+    checkpoints, columns, forms, checksums,
+    files, changes, vectors, row_ids,
+)  # fmt: skip
 """Every check that an audit runs."""
+
+
+def checks_of(*stages: Stage) -> tuple[Check[Any], ...]:
+    """Return the checks of some stages, in the order in which they run."""
+    return tuple(check for check in CHECKS if check.stage in stages)
+
+
+_ACTIVE: Final = ("icebergCompatV1", "icebergCompatV2")
+"""Features that ask something of the files that come while they are active."""
 
 
 def _content(checkpoint: Checkpoint, store: Store) -> State:
@@ -146,7 +110,7 @@ class Run:
     Attributes:
         measures: numbers of the files of each version that has a checksum.
         balances: rows that each commit brings and takes away.
-        moved: rows that each commit with change files moves.
+        row_changes: rows that each commit with change files moves.
         latest: the latest version; ``None`` where the log does not give its state.
 
     """
@@ -174,7 +138,7 @@ class Run:
         """
         self.measures: dict[int, Measure] = {}
         self.balances: dict[int, Balance] = {}
-        self.moved: dict[int, Moved] = {}
+        self.row_changes: dict[int, RowChanges] = {}
         self.latest: VersionView | None = None
         self._storage = storage
         self._data = data
@@ -184,7 +148,7 @@ class Run:
         self._layouts = Layouts()
         self._noted: Layout | None = None
         self._visited: set[Checkpoint] = set()
-        self._left_out = LeftOut(log.checkpoints)
+        self._left_out = FilesWithoutStatistics(log.checkpoints)
         self._complete: dict[int, list[Checkpoint]] = {}
         self._partial: dict[int, list[Checkpoint]] = {}
         for checkpoint in self._log.checkpoints:
@@ -194,7 +158,7 @@ class Run:
 
     def run(self) -> Findings:
         """Yield every finding, log first, then version by version, then the files."""
-        yield from self._of(CHECKS_OF_LOG, LogView(self._storage, self._log))
+        yield from self._of(checks_of("log"), LogView(self._storage, self._log))
         state, known = _starts(self._log)
         if state.version >= 0:
             # What a checkpoint has may be older than what is active in it.
@@ -210,12 +174,12 @@ class Run:
                 self._first or len(step.rows) > 0 or any(x.action in _CHANGING for x in step.small)
             )
             if mine:
-                yield from self._of(_BY_STEP, step)
+                yield from self._of(checks_of("commit", "add"), step)
                 if self._data:
-                    yield from self._of(_BY_CHANGE, ChangeView(step, self._storage))
+                    yield from self._of(checks_of("change"), ChangeView(step, self._storage))
                 if self._data and not self._whole:
-                    moved = moved_by(step, self._storage)
-                    self.moved |= {} if moved is None else {version: moved}
+                    row_changes = read_row_changes(step, self._storage)
+                    self.row_changes |= {} if row_changes is None else {version: row_changes}
                 if not self._whole and (balance := balance_of(step)):
                     self.balances[version] = balance
             state.id_ranges += ended_ranges(step)
@@ -238,24 +202,24 @@ class Run:
             self._noted, state.used = layout, state.used | layout.used
             if state.names is not None:
                 state.names |= layout.top_names
-        if layout.active(*_TIMESTAMPS):
+        if layout.active("inCommitTimestamp"):
             # Known where the log has the version that turned them on.
             state.stamped = state.stamped or (version, state.timestamp, state.version == version)
         else:
             state.stamped = None
         mapped = {"columnMapping"} if layout.mode != "none" else set()
-        state.note(mapped | {f for f, p in _ACTIVE if layout.active(f, p)}, version)
+        state.note(mapped | set(filter(layout.active, _ACTIVE)), version)
 
-    def _view(self, state: State, *, last: bool) -> VersionView:
+    def _view(self, state: State) -> VersionView:
         layout = self._layouts.get(state.protocol, state.metadata)
-        return VersionView(self._storage, self._log, state, layout, last, self._now)
+        return VersionView(self._storage, self._log, state, layout, self._now)
 
     def _version(self, state: State, *, replayed: bool) -> Findings:
-        view = self._view(state, last=False)
+        view = self._view(state)
         budget().check_time()
         for checkpoint in self._partial.get(state.version, ()) if self._first else ():
             subject = CheckpointView(checkpoint, state, view, replayed, self._left_out)
-            yield from self._of(PART_CHECKS, subject)
+            yield from self._of(checks_of("checkpoint parts"), subject)
         for checkpoint in self._complete.get(state.version, ()):
             yield from self._checkpoint(checkpoint, state, replayed=replayed)
             if not state.known and not checkpoint.all.damaged:
@@ -265,22 +229,21 @@ class Run:
             summed = ChecksumView(document, view)
             if not self._whole:
                 self.measures[state.version] = summed.measure
-            yield from self._of(CHECKSUM_CHECKS, summed)
+            yield from self._of(checks_of("checksum"), summed)
 
     def _checkpoint(self, checkpoint: Checkpoint, state: State, *, replayed: bool) -> Findings:
         self._visited.add(checkpoint)
-        view = self._view(state, last=False)
+        view = self._view(state)
         content = _content(checkpoint, state.store)
         subject = CheckpointView(checkpoint, content, view, replayed, self._left_out)
-        whole = () if checkpoint.all.damaged else (*CONTENT_CHECKS, *FORM_CHECKS)
-        checks = (*READING_CHECKS, *COLUMN_CHECKS, *PART_CHECKS, *SPEC_CHECKS, *whole)
-        for check in checks:
+        readable = () if checkpoint.all.damaged else checks_of("checkpoint content")
+        for check in (*checks_of("checkpoint parts", "checkpoint"), *readable):
             # What the whole has to report of one is reported without its file actions.
             if self._first or not check.whole:
                 yield from _screened(check, subject)
-        if whole and not replayed:
+        if readable and not replayed:
             standing = Standing(checkpoint, subject.content.store, self._layouts)
-            yield from self._of(_BY_ADD, standing)
+            yield from self._of(checks_of("add"), standing)
         checkpoint.forget()
 
     def _latest(self, state: State, *, known: bool) -> Findings:
@@ -293,11 +256,11 @@ class Run:
         ):
             if body is None:
                 yield finding(requirement, place, f"the latest version has no {action}")
-        view = self._view(state, last=True)
+        view = self._view(state)
         self.latest = view
-        yield from self._of(_BY_VERSION, view)
+        yield from self._of(checks_of("version"), view)
         if self._data and self._whole:
-            yield from self._of(CHECKS_OF_FILES, view)
+            yield from self._of(checks_of("files"), view)
 
     def _of(self, checks: Iterable[Check[Any]], subject: Any) -> Findings:
         for check in checks:

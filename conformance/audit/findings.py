@@ -1,7 +1,7 @@
 """What an audit finds, and how a check is registered.
 
-Serves every section of the protocol. A check is a plain function with the requirements that it
-can report; tables of checks stand at the end of the modules that hold them.
+Serves every section of the protocol. A check is a function, decorated with what it looks at and
+with the requirements that it can report.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from conformance.requirements.general import general_of
@@ -61,11 +62,22 @@ Findings: TypeAlias = Iterator[Finding]
 _Subject = TypeVar("_Subject", contravariant=True)  # noqa: PLC0105  a subject is only taken in
 
 
+Stage: TypeAlias = Literal[
+    "log", "commit", "add", "change", "version", "files", "checksum",
+    "checkpoint parts", "checkpoint", "checkpoint content",
+]  # fmt: skip
+"""When checks run. ``log``: once, on its files. ``commit``: on each step; ``add``: on the adds of a
+checkpoint without commits as well; ``change``: on each step, with the files that it names.
+``version``: on the latest one; ``files``: on its data files. ``checkpoint``: on each complete one,
+``checkpoint content`` if it can be read; ``checkpoint parts``: on incomplete ones as well."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check(Generic[_Subject]):
     """A check function and the requirements that its findings can name.
 
     Attributes:
+        stage: when it runs.
         run: takes the subject, yields findings, raises nothing on a bad table.
         requirements: every id that a finding of it can carry.
         screen: says which rows of file actions the check has to see, see
@@ -74,15 +86,32 @@ class Check(Generic[_Subject]):
 
     """
 
+    stage: Stage
     run: Callable[[_Subject], Findings]
     requirements: tuple[str, ...]
-    screen: Callable[[_Subject], Any] | None = None
+    screen: Callable[[Any], Any] | None = None
     whole: bool = False
 
 
-def ids(text: str, *more: str) -> tuple[str, ...]:
-    """Return the requirement ids of a text, which spaces separate, and more of them."""
-    return (*text.split(), *more)
+def check(
+    stage: Stage,
+    *requirements: str,
+    screen: Callable[[Any], Any] | None = None,
+    whole: bool = False,
+) -> Callable[[Callable[[_Subject], Findings]], Check[_Subject]]:
+    """Make a check of a function; see :class:`Check`. Spaces separate the ids of requirements."""
+    ids = tuple(" ".join(requirements).split())
+    return lambda run: Check(stage, run, ids, screen, whole)
+
+
+def checks_in(*modules: ModuleType) -> tuple[Check[Any], ...]:
+    """Return the checks that modules define, in their order."""
+    return tuple(
+        each
+        for module in modules
+        for each in vars(module).values()
+        if isinstance(each, Check) and each.run.__module__ == module.__name__
+    )
 
 
 def severity_of(requirement: str) -> Severity:

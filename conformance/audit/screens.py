@@ -37,12 +37,12 @@ class HasRows(Protocol):
         ...
 
 
-def nothing(subject: HasRows) -> Mask:
+def no_plain_row(subject: HasRows) -> Mask:
     """Show no plain row: the check looks at what a plain row cannot have."""
     return np.zeros(len(subject.rows), np.bool_)
 
 
-def with_bare_paths(step: Step) -> Mask:
+def unescaped_paths(step: Step) -> Mask:
     """Show paths with characters that have to be escaped."""
     return step.rows.unescaped
 
@@ -62,7 +62,7 @@ def shared_paths(step: Step) -> Mask:
     return step.before.store.several(step.codes)
 
 
-def of_removes(step: Step) -> Mask:
+def removes_of_unknown_files(step: Step) -> Mask:
     """Show removes of what is not live, or is spelled with escapes."""
     rows, adds = step.rows, step.before.adds
     found = rows.kind == REMOVE
@@ -73,27 +73,17 @@ def of_removes(step: Step) -> Mask:
     return np.asarray(found & ~held, np.bool_)
 
 
-class HasStep(Protocol):
-    """What looks at a commit."""
-
-    @property
-    def step(self) -> Step:
-        """The commit."""
-        ...
-
-
-def of_live_removes(view: HasStep) -> Mask:
+def removes_of_live_files(step: Step) -> Mask:
     """Show removes of what is live."""
-    step = view.step
     return np.asarray((step.rows.kind == REMOVE) & (step.before.adds.rows[step.codes] >= 0))
 
 
-def rearranged(step: Step) -> Mask:
+def without_data_change(step: Step) -> Mask:
     """Show what changes no data."""
     return ~step.rows.change
 
 
-def renamed(step: Step) -> Mask:
+def readded_paths(step: Step) -> Mask:
     """Show adds of a file that was there before, where its size is another one or unknown."""
     rows, before = step.rows, step.before
     held = before.adds.rows[step.codes]
@@ -108,7 +98,7 @@ def renamed(step: Step) -> Mask:
     return np.asarray(found, np.bool_)
 
 
-def repeating(step: Step) -> Mask:
+def differing_removes(step: Step) -> Mask:
     """Show removes that have another size or other partition values than their adds."""
     rows, before = step.rows, step.before
     live = before.adds.rows[step.codes]
@@ -124,15 +114,14 @@ def repeating(step: Step) -> Mask:
     return np.asarray(found, np.bool_)
 
 
-def of_append_only(step: Step) -> Mask:
+def removes_of_append_only(step: Step) -> Mask:
     """Show removes of data where the table is append-only."""
-    name = "delta.appendOnly"
-    if not (step.old.active("appendOnly", name) and step.new.active("appendOnly", name)):
-        return nothing(step)
+    if not (step.old.active("appendOnly") and step.new.active("appendOnly")):
+        return no_plain_row(step)
     return np.asarray((step.rows.kind == REMOVE) & step.rows.change, np.bool_)
 
 
-def of_changes(step: Step) -> Mask:
+def beside_change_files(step: Step) -> Mask:
     """Show all adds where there are change files."""
     return np.full(len(step.rows), any(line.action == "cdc" for line in step.small), np.bool_)
 

@@ -120,6 +120,16 @@ class Step:
         self.before.store.know(self.rows, shown)
         return found
 
+    @property
+    def sets_metadata(self) -> bool:
+        """Whether the commit has a metaData."""
+        return self.metadata is not self.before.metadata
+
+    @property
+    def sets_protocol(self) -> bool:
+        """Whether the commit has a protocol."""
+        return self.protocol is not self.before.protocol
+
     def _last(self, action: str) -> Body | None:
         found = None
         for line in self.of(action):
@@ -153,7 +163,6 @@ class VersionView:
     """The state of one version with the log that it came from.
 
     Attributes:
-        last: whether it is the latest version.
         now: current time in ms since the epoch, for expiry.
 
     """
@@ -162,5 +171,4 @@ class VersionView:
     log: Log
     state: State
     layout: Layout
-    last: bool
     now: int

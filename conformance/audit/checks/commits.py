@@ -12,18 +12,23 @@ from typing import Any, Final
 
 import schemas
 from conformance.audit.findings import (
-    Check,
     Finding,
     Findings,
     Severity,
+    check,
     finding,
     severity_of,
     unchecked,
 )
 from conformance.audit.grammar.uris import is_absolute, unescaped
-from conformance.audit.read.raw import Fault, Line
+from conformance.audit.read.raw import Fault, Line, parse_json
 from conformance.audit.read.state import dv_id, file_key, row_count
-from conformance.audit.screens import doubled_paths, nothing, of_changes, with_bare_paths
+from conformance.audit.screens import (
+    beside_change_files,
+    doubled_paths,
+    no_plain_row,
+    unescaped_paths,
+)
 from conformance.audit.subjects import Step
 from reference_impl.limits import budget
 
@@ -62,6 +67,27 @@ def schema_findings(
             "error" if severity_of(requirement) == "info" else severity_of(requirement)
         )
         yield finding(requirement, place, message, severity=severity)
+
+
+def configuration_findings(name: str, line: Line, requirement: str, not_json: str) -> Findings:
+    """Hold the configuration of a domain, which is JSON as text, against its schema.
+
+    Args:
+        name: of the schema.
+        line: the domain.
+        requirement: that the configuration has its form.
+        not_json: message where it is no JSON.
+
+    """
+    text = line.body.get("configuration")
+    parsed = parse_json(text) if isinstance(text, str) else None
+    if parsed is not None and parsed.limit is not None:
+        yield unchecked(requirement, line.place, parsed.limit)
+    elif parsed is None or parsed.fault is not None:
+        yield finding(requirement, line.place, not_json, severity="error")
+    else:
+        for each in schema_findings(name, parsed.value, line.place, requirement, "configuration"):
+            yield each if each.limit else replace(each, severity="error")
 
 
 def _small_findings(
@@ -124,6 +150,7 @@ def fault_finding(requirement: str, fault: Fault, prefix: str = "", hint: str = 
     return finding(requirement, fault.place, message, hint, severity=severity, count=fault.count)
 
 
+@check("commit", "LOG-004 LOG-007")
 def readable(step: Step) -> Findings:
     """Report lines that are not JSON and commits without content."""
     for fault in step.commit.content.faults:
@@ -134,12 +161,14 @@ def readable(step: Step) -> Findings:
             yield fault_finding("LOG-004", fault, hint="each line is one JSON object")
 
 
+@check("commit", *schemas.requirements("log/commit-line"), screen=no_plain_row)
 def valid_actions(step: Step) -> Findings:
     """Report actions that break their schemas."""
     documents = ((line.document, line.place) for line in step.every())
     yield from line_findings("log/commit-line", documents, "LOG-004")
 
 
+@check("commit", "FA-011 FA-012 WLOG-001", screen=doubled_paths)
 def one_file_action_per_path(step: Step) -> Findings:
     """Report a path that is added twice, or removed twice, in one commit."""
     for action in ("add", "remove"):
@@ -159,6 +188,7 @@ def one_file_action_per_path(step: Step) -> Findings:
             seen[path] = vector
 
 
+@check("commit", "WLOG-001", screen=doubled_paths)
 def added_or_removed(step: Step) -> Findings:
     """Report a logical file that one commit both adds and removes."""
     removed = {file_key(line.body) for line in step.of("remove")}
@@ -189,6 +219,7 @@ _SINGLE: Final = (
 """Actions that reconcile by a key, with the requirement that wants one of each in a commit."""
 
 
+@check("commit", *(requirement for _, _, requirement in _SINGLE), screen=no_plain_row)
 def one_action_per_key(step: Step) -> Findings:
     """Report a second metaData or protocol, and a second action of a txn or domain."""
     for action, key, requirement in _SINGLE:
@@ -197,6 +228,7 @@ def one_action_per_key(step: Step) -> Findings:
             yield finding(requirement, place, f"the commit has more than one {action}{of}")
 
 
+@check("commit", "FA-016", screen=doubled_paths)
 def one_action_without_vectors(step: Step) -> Findings:
     """Report a path that a commit both adds and removes where no vector distinguishes them."""
     if step.new.writer >= 7:
@@ -209,6 +241,7 @@ def one_action_without_vectors(step: Step) -> Findings:
             yield finding("FA-016", line.place, message)
 
 
+@check("commit", "CDFF-001", screen=beside_change_files)
 def change_files_in_their_directory(step: Step) -> Findings:
     """Report change data files outside of ``_change_data`` that are no data files either."""
     added = {key[0] for line in step.of("add") if (key := file_key(line.body))}
@@ -227,6 +260,7 @@ def _among_changes(path: str) -> bool:
     return segments[0] == "_change_data" if len(segments) > 1 else False
 
 
+@check("commit", "CDC-013", screen=no_plain_row)
 def changes_need_their_feature(step: Step) -> Findings:
     """Report change files under feature lists that do not name the change feed."""
     if step.new.writer < 7 or "changeDataFeed" in step.new.features:
@@ -236,6 +270,7 @@ def changes_need_their_feature(step: Step) -> Findings:
         yield finding("CDC-013", line.place, message)
 
 
+@check("commit", "SCA-001 CKM-001", screen=no_plain_row)
 def actions_of_checkpoints(step: Step) -> Findings:
     """Report actions that belong in V2 checkpoints alone."""
     for action, requirement in (("sidecar", "SCA-001"), ("checkpointMetadata", "CKM-001")):
@@ -243,6 +278,7 @@ def actions_of_checkpoints(step: Step) -> Findings:
             yield finding(requirement, line.place, f"a commit has a {action} action")
 
 
+@check("commit", "ADD-004", screen=unescaped_paths)
 def escaped_paths(step: Step) -> Findings:
     """Report paths with characters that a URI has to escape."""
     for line in step.of("add", "remove", "cdc"):
@@ -260,6 +296,7 @@ def bare_path(requirement: str, line: Line) -> Findings:
         yield finding(requirement, line.place, message, hint, severity=severity)
 
 
+@check("commit", "DVDESC-022 STAT-002", screen=no_plain_row)
 def vectors_need_row_counts(step: Step) -> Findings:
     """Report an add with a deletion vector and without statistics."""
     for line in step.of("add"):
@@ -267,19 +304,3 @@ def vectors_need_row_counts(step: Step) -> Findings:
             message = "a file with a deletion vector has no numRecords in its stats"
             for requirement in ("DVDESC-022", "STAT-002"):
                 yield finding(requirement, line.place, message)
-
-
-COMMIT_CHECKS: Final = (
-    Check(readable, ("LOG-004", "LOG-007")),
-    Check(valid_actions, schemas.requirements("log/commit-line"), nothing),
-    Check(one_file_action_per_path, ("FA-011", "FA-012", "WLOG-001"), doubled_paths),
-    Check(added_or_removed, ("WLOG-001",), doubled_paths),
-    Check(one_action_without_vectors, ("FA-016",), doubled_paths),
-    Check(one_action_per_key, tuple(requirement for _, _, requirement in _SINGLE), nothing),
-    Check(change_files_in_their_directory, ("CDFF-001",), of_changes),
-    Check(changes_need_their_feature, ("CDC-013",), nothing),
-    Check(actions_of_checkpoints, ("SCA-001", "CKM-001"), nothing),
-    Check(escaped_paths, ("ADD-004",), with_bare_paths),
-    Check(vectors_need_row_counts, ("DVDESC-022", "STAT-002"), nothing),
-)
-"""Checks of a commit that need no other version."""

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from conformance.audit.checks.values import statistics_of
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.types import is_primitive, widens
-from conformance.audit.read.layout import Column
-from conformance.audit.read.raw import parse_json
+from conformance.audit.read.layout import Column, parts_of
+from conformance.audit.read.raw import parse_object
 from conformance.audit.read.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
 
@@ -32,9 +32,10 @@ def _widens(before: str, after: str) -> bool:
     return not (is_primitive(before) and is_primitive(after)) or widens(before, after)
 
 
+@check("commit", "TW-002 TW-003 TW-004 TW-005 TW-006 TW-009")
 def type_changes(step: Step) -> Findings:
     """Report type changes that are not allowed, and records that do not end in the type."""
-    if step.metadata is step.before.metadata:
+    if not step.sets_metadata:
         return
     for column in step.new.columns:
         latest: dict[str, str] = {}
@@ -85,6 +86,7 @@ def _identity(column: Column) -> tuple[object, ...]:
     return column.path if column.field_id is None else (column.field_id,)
 
 
+@check("commit", "VOID-003 VOID-004 VOID-005")
 def void_shapes(step: Step) -> Findings:
     """Report files that are added where void leaves nothing to write, or stands in a list."""
     fields = step.new.schema.get("fields") if step.new.schema else None
@@ -123,17 +125,15 @@ def _holds_void(of: Any) -> bool:
     fields = of.get("fields")
     listed = fields if isinstance(fields, list) else []
     inner = [each.get("type") for each in listed if isinstance(each, dict)]
-    return any(map(_holds_void, (*inner, *(of.get(f"{p}Type") for p in _PARTS))))
+    return any(map(_holds_void, (*inner, *(each for _, each in parts_of(of)))))
 
 
-_PARTS: Final = ("element", "key", "value")
-
-
+@check("commit", "CAT-015 CINFO-004")
 def catalog_managed(step: Step) -> Findings:
     """Report catalog-managed tables without what commits of theirs carry."""
     if "catalogManaged" not in step.new.features:
         return
-    if not step.new.active("inCommitTimestamp", "delta.enableInCommitTimestamps"):
+    if not step.new.active("inCommitTimestamp"):
         message = "the table is catalog-managed, but in-commit timestamps are not active"
         yield finding("CAT-015", step.place, message)
     info = step.commit_info
@@ -148,9 +148,7 @@ _CLUSTERING: Final = "delta.clustering"
 
 def clustering_of(domain: Body | None) -> list[tuple[str, ...]]:
     """Return the clustering columns that a domain names, as parts of names."""
-    text = domain.get("configuration") if domain else None
-    document = parse_json(text).value if isinstance(text, str) else None
-    columns = document.get("clusteringColumns") if isinstance(document, dict) else None
+    columns = (parse_object((domain or {}).get("configuration")) or {}).get("clusteringColumns")
     found = []
     for column in columns if isinstance(columns, list) else ():
         parts = [column] if isinstance(column, str) else column
@@ -159,6 +157,7 @@ def clustering_of(domain: Body | None) -> list[tuple[str, ...]]:
     return found
 
 
+@check("version", "CINFO-004")
 def transactions_are_distinct(view: VersionView) -> Findings:
     """Report commits of a catalog-managed table that share a transaction id."""
     if "catalogManaged" not in view.layout.features:
@@ -172,6 +171,7 @@ def transactions_are_distinct(view: VersionView) -> Findings:
             yield finding("CINFO-004", commit.path, message)
 
 
+@check("version", "CLUS-006 CLUS-009 CM-035 VAR-006")
 def clustering_columns(view: VersionView) -> Findings:
     """Report clustering columns that are no columns, and files without statistics of them."""
     domain = view.state.live_domains.get(_CLUSTERING)
@@ -205,6 +205,7 @@ def clustering_columns(view: VersionView) -> Findings:
         yield from _uncounted(stats, wanted, columns, path)
 
 
+@check("commit", "CLUS-009")
 def added_files_have_statistics(step: Step) -> Findings:
     """Report adds without statistics of the clustering columns of their version."""
     if "clustering" not in step.new.features:
@@ -248,18 +249,3 @@ def _dig(stats: dict[str, Any], kind: str, name: tuple[str, ...]) -> Any:
     for part in name:
         node = node.get(part) if isinstance(node, dict) else None
     return node
-
-
-FEATURE_CHECKS: Final = (
-    Check(type_changes, ("TW-002", "TW-003", "TW-004", "TW-005", "TW-006", "TW-009")),
-    Check(catalog_managed, ("CAT-015", "CINFO-004")),
-    Check(added_files_have_statistics, ("CLUS-009",)),
-    Check(void_shapes, ("VOID-003", "VOID-004", "VOID-005")),
-)
-"""Checks of features, commit by commit."""
-
-FEATURE_VERSION_CHECKS: Final = (
-    Check(clustering_columns, ("CLUS-006", "CLUS-009", "CM-035", "VAR-006")),
-    Check(transactions_are_distinct, ("CINFO-004",)),
-)
-"""Checks of features at the latest version."""

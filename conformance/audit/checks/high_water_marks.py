@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.read.layout import Column, Layout
-from conformance.audit.read.raw import parse_json
+from conformance.audit.read.raw import parse_object
 from conformance.audit.read.state import Body
 from conformance.audit.subjects import Step
 
@@ -32,13 +32,11 @@ def row_id_mark(domains: Mapping[str, Body]) -> int | None:
     domain = domains.get(_ROW_IDS)
     if domain is None or domain.get("removed") is True:
         return None
-    text = domain.get("configuration")
-    document = parse_json(text).value if isinstance(text, str) else None
-    held = document if isinstance(document, dict) else {}
+    held = parse_object(domain.get("configuration")) or {}
     return next((held[key] for key in _ROW_ID_KEYS if type(held.get(key)) is int), None)
 
 
-def fallen(
+def lowered_marks(
     old: tuple[Layout, Mapping[str, Body]], new: tuple[Layout, Mapping[str, Body]]
 ) -> Iterator[tuple[str, str]]:
     """Return the requirement and a message for each mark that a later version lowers or loses.
@@ -80,16 +78,17 @@ def _marks(layout: Layout, domains: Mapping[str, Body]) -> Iterator[tuple[tuple[
             yield (_VALUE, _identity(column)), held if step > 0 else -held
 
 
+@check("commit", "RT-037 CM-022 IDN-016")
 def marks_only_rise(step: Step) -> Findings:
     """Report a commit that lowers or loses a high-water mark."""
     if not step.before.known or step.before.metadata is None:
         return
     domains = {str(line.body.get("domain")): line.body for line in step.of("domainMetadata")}
-    if not domains and step.metadata is step.before.metadata:
+    if not domains and not step.sets_metadata:
         return
     held = step.before.domains
     hint = "what the next operation gives out may be taken already"
-    for requirement, message in fallen((step.old, held), (step.new, {**held, **domains})):
+    for requirement, message in lowered_marks((step.old, held), (step.new, {**held, **domains})):
         yield finding(requirement, step.place, message, hint)
     highest = step.new.max_column_id
     if highest is not None and step.new.mode != "none" != step.old.mode:
@@ -103,9 +102,10 @@ def marks_only_rise(step: Step) -> Findings:
 _SETTINGS: Final = ("start", "step", "allowExplicitInsert")
 
 
+@check("commit", "IDN-007")
 def settings_stay(step: Step) -> Findings:
     """Report an identity column whose settings change."""
-    if step.metadata is step.before.metadata:
+    if not step.sets_metadata:
         return
     former: dict[str, Mapping[str, Any]] = {_identity(c): c.metadata for c in step.old.columns}
     for column in step.new.columns:
@@ -117,10 +117,3 @@ def settings_stay(step: Step) -> Findings:
                 if was != now:
                     message = f"{key} of column {column.name} changes from {was} to {now}"
                     yield finding("IDN-007", step.place, message)
-
-
-HIGH_WATER_MARK_CHECKS: Final = (
-    Check(marks_only_rise, ("RT-037", "CM-022", "IDN-016")),
-    Check(settings_stay, ("IDN-007",)),
-)
-"""Checks of marks, commit by commit."""

@@ -7,19 +7,19 @@ sections of the features that column metadata or table properties bring in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 import schemas
-from conformance.audit.checks.commits import schema_findings
-from conformance.audit.findings import Check, Findings, Severity, finding, ids, unchecked
+from conformance.audit.checks.commits import configuration_findings, schema_findings
+from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.types import BITS, PRIMITIVES, decimal_of, widens
-from conformance.audit.read.layout import MAX_COLUMN_ID, Column, Layout
+from conformance.audit.read.layout import MAX_COLUMN_ID, PHYSICAL_NAME, Column, Layout, parts_of
 from conformance.audit.read.raw import parse_json
 from conformance.audit.subjects import Step
 from schemas.features import find
 
 
+@check("commit", "META-001 REC-002")
 def first_version_is_whole(step: Step) -> Findings:
     """Report a version 0 without protocol or metaData."""
     if step.version != 0:
@@ -30,6 +30,7 @@ def first_version_is_whole(step: Step) -> Findings:
         yield finding("REC-002", step.place, "version 0 has no protocol")
 
 
+@check("commit", "PROTO-005 FEAT-003 META-015")
 def known_to_the_audit(step: Step) -> Findings:
     """Report protocol versions, features and formats that no check in here knows."""
     for line in step.of("protocol"):
@@ -47,6 +48,7 @@ def known_to_the_audit(step: Step) -> Findings:
             yield finding("META-015", line.place, message, severity="warning")
 
 
+@check("commit", "META-008 SCH-001", *schemas.requirements("table/schema"))
 def valid_schema(step: Step) -> Findings:
     """Report a schemaString that is no valid schema."""
     for line in step.of("metaData"):
@@ -69,6 +71,7 @@ def valid_schema(step: Step) -> Findings:
             )
 
 
+@check("commit", "META-009 VAR-006")
 def partition_columns_exist(step: Step) -> Findings:
     """Report partition columns that are no top-level column of a type with text form."""
     for line in step.of("metaData"):
@@ -87,6 +90,7 @@ def partition_columns_exist(step: Step) -> Findings:
                 yield finding("META-009", line.place, message)
 
 
+@check("commit", "CM-001 CM-002 CM-003 CM-004 CM-020")
 def column_mapping(step: Step) -> Findings:
     """Report columns without id or physical name, and those that share one."""
     line = next(step.of("metaData"), None)
@@ -95,7 +99,7 @@ def column_mapping(step: Step) -> Findings:
     ids: dict[int, Column] = {}
     names: dict[tuple[str, ...], Column] = {}
     for column in step.new.columns:
-        if not isinstance(column.metadata.get("delta.columnMapping.physicalName"), str):
+        if not isinstance(column.metadata.get(PHYSICAL_NAME), str):
             message = f"column {column.name} has no physical name"
             yield finding("CM-001", line.place, message)
         if column.field_id is None:
@@ -118,11 +122,10 @@ def column_mapping(step: Step) -> Findings:
 
 def _inner_types(of: Any) -> Iterator[Any]:
     """Return the types in a column down to its structs, whose fields are columns themselves."""
-    if isinstance(of, dict):
-        for part in ("elementType", "keyType", "valueType"):
-            yield from _inner_types(of.get(part))
-    else:
+    if not isinstance(of, dict):
         yield of
+    for _, inner in parts_of(of):
+        yield from _inner_types(inner)
 
 
 def _has_type(name: str) -> Callable[[Column], bool]:
@@ -188,9 +191,14 @@ _PROPERTY_FEATURES: Final = (
 """Properties that have no effect while their feature is not supported."""
 
 
+@check(
+    "commit",
+    *(LISTED[feature] for _, feature, _ in _COLUMN_FEATURES),
+    "CHK-001 CHK-002 CHK-007 PART-012",
+)
 def columns_need_their_features(step: Step) -> Findings:
     """Report column types and column metadata whose feature is not supported."""
-    if step.metadata is step.before.metadata and step.protocol is step.before.protocol:
+    if not (step.sets_metadata or step.sets_protocol):
         return
     for column in step.new.columns:
         for test, feature, words in _COLUMN_FEATURES:
@@ -224,9 +232,10 @@ def _constraints(step: Step) -> Findings:
 _CONSTRAINT: Final = "delta.constraints."
 
 
+@check("commit", "VAR-007")
 def variants_are_not_generated(step: Step) -> Findings:
     """Report variant columns that an expression is to give."""
-    if step.metadata is step.before.metadata:
+    if not step.sets_metadata:
         return
     for column in step.new.columns:
         if column.type == "variant" and "delta.generationExpression" in column.metadata:
@@ -234,9 +243,10 @@ def variants_are_not_generated(step: Step) -> Findings:
             yield finding("VAR-007", step.place, message)
 
 
+@check("commit", "SCH-027")
 def reserved_keys(step: Step) -> Findings:
     """Report keys of column metadata in the reserved namespace that no feature defines."""
-    if step.metadata is step.before.metadata:
+    if not step.sets_metadata:
         return
     for column in step.new.columns:
         for key in sorted(map(str, column.metadata)):
@@ -259,9 +269,10 @@ _RESERVED: Final = frozenset(
 """Keys of column metadata that the protocol defines."""
 
 
+@check("commit", *(requirement for _, _, requirement in _PROPERTY_FEATURES), "CM-006 CM-011")
 def properties_need_their_features(step: Step) -> Findings:
     """Report table properties that are on while their feature is not supported."""
-    if step.metadata is step.before.metadata and step.protocol is step.before.protocol:
+    if not (step.sets_metadata or step.sets_protocol):
         return
     for name, feature, requirement in _PROPERTY_FEATURES:
         if step.new.is_true(name) and feature not in step.new.features:
@@ -291,6 +302,7 @@ def _turned_on(step: Step) -> Findings:
             yield finding("CM-011", step.place, message)
 
 
+@check("commit", "TF-018 TF-019")
 def features_are_listed_where_they_belong(step: Step) -> Findings:
     """Report features in a list that is not theirs."""
     for line in step.of("protocol"):
@@ -312,36 +324,32 @@ def features_are_listed_where_they_belong(step: Step) -> Findings:
                 yield finding("TF-018", line.place, message)
 
 
+@check("commit", "CLUS-004", *schemas.requirements("table/clustering"))
 def clustered_tables_have_no_partitions(step: Step) -> Findings:
     """Report clustering together with partition columns, and malformed clustering columns."""
-    changed = step.metadata is not step.before.metadata or step.protocol is not step.before.protocol
+    changed = step.sets_metadata or step.sets_protocol
     if changed and "clustering" in step.new.features and step.new.partitions:
         message = f"the table is clustered and partitioned by {', '.join(step.new.partitions)}"
         yield finding("CLUS-004", step.place, message)
     for line in step.of("domainMetadata"):
         if line.body.get("domain") != "delta.clustering" or line.body.get("removed") is True:
             continue
-        text = line.body.get("configuration")
-        parsed = parse_json(text) if isinstance(text, str) else None
-        if parsed is not None and parsed.limit is not None:
-            yield unchecked("CLUS-007", line.place, parsed.limit)
-        elif parsed is None or parsed.fault is not None:
-            message = "the configuration is not JSON"
-            yield finding("CLUS-007", line.place, message, severity="error")
-        else:
-            # Both shapes that are contested are valid here.
-            for each in schema_findings(
-                "table/clustering", parsed.value, line.place, "CLUS-007", "configuration"
-            ):
-                yield each if each.limit else replace(each, severity="error")
+        # Both shapes that are contested are valid here.
+        message = "the configuration is not JSON"
+        yield from configuration_findings("table/clustering", line, "CLUS-007", message)
 
 
+@check(
+    "commit",
+    "ICE1-005 ICE1-006 ICE1-010 ICE1-011 ICE2-005 ICE2-013 ICE2-014 ICE2-018 ICE2-019",
+    "ICE2-023",
+)
 def iceberg_compatibility(step: Step) -> Findings:
     """Report tables whose Iceberg compatibility does not hold."""
-    if step.metadata is step.before.metadata and step.protocol is step.before.protocol:
+    if not (step.sets_metadata or step.sets_protocol):
         return
-    one = step.new.active("icebergCompatV1", "delta.enableIcebergCompatV1")
-    two = step.new.active("icebergCompatV2", "delta.enableIcebergCompatV2")
+    one = step.new.active("icebergCompatV1")
+    two = step.new.active("icebergCompatV2")
     mapped = step.new.mode in ("id", "name")
     rules = (
         (one and not mapped, "ICE1-005", "icebergCompatV1 is active without column mapping"),
@@ -354,7 +362,7 @@ def iceberg_compatibility(step: Step) -> Findings:
         (two and not mapped, "ICE2-005", "icebergCompatV2 is active without column mapping"),
         (two and one, "ICE2-013", "icebergCompatV1 and icebergCompatV2 are both active"),
         (
-            two and step.new.active("deletionVectors", "delta.enableDeletionVectors"),
+            two and step.new.active("deletionVectors"),
             "ICE2-014",
             "icebergCompatV2 and deletion vectors are both active",
         ),
@@ -376,8 +384,7 @@ def _outside_of_iceberg(step: Step) -> Findings:
     # A column that is renamed keeps its physical name.
     renamed = old.partition_columns.keys() == new.partition_columns.keys()
     for name, requirement in (("icebergCompatV1", "ICE1-011"), ("icebergCompatV2", "ICE2-019")):
-        enabled = f"delta.enable{name[0].upper()}{name[1:]}"
-        kept = old.active(name, enabled) and new.active(name, enabled)
+        kept = old.active(name) and new.active(name)
         if kept and set(old.partitions) != set(new.partitions) and not renamed:
             message = f"{name} stays active, and the partition columns have other names"
             yield finding(requirement, step.place, message)
@@ -412,38 +419,3 @@ def _nested(layout: Layout) -> str:
         if kind in ("map", "array", "void"):
             return f"{kind} columns, as {column.name}"
     return ""
-
-
-METADATA_CHECKS: Final = (
-    Check(first_version_is_whole, ("META-001", "REC-002")),
-    Check(known_to_the_audit, ("PROTO-005", "FEAT-003", "META-015")),
-    Check(valid_schema, ("META-008", "SCH-001", *schemas.requirements("table/schema"))),
-    Check(partition_columns_exist, ("META-009", "VAR-006")),
-    Check(column_mapping, ("CM-001", "CM-002", "CM-003", "CM-004", "CM-020")),
-    Check(
-        columns_need_their_features,
-        (
-            *(LISTED[feature] for _, feature, _ in _COLUMN_FEATURES),
-            *ids("CHK-001 CHK-002 CHK-007 PART-012"),
-        ),
-    ),
-    Check(
-        properties_need_their_features,
-        (*(requirement for _, _, requirement in _PROPERTY_FEATURES), "CM-006", "CM-011"),
-    ),
-    Check(variants_are_not_generated, ("VAR-007",)),
-    Check(reserved_keys, ("SCH-027",)),
-    Check(features_are_listed_where_they_belong, ("TF-018", "TF-019")),
-    Check(
-        clustered_tables_have_no_partitions,
-        ("CLUS-004", *schemas.requirements("table/clustering")),
-    ),
-    Check(
-        iceberg_compatibility,
-        ids(
-            "ICE1-005 ICE1-006 ICE1-010 ICE1-011 ICE2-005 ICE2-013 ICE2-014 ICE2-018 ICE2-019 "
-            "ICE2-023"
-        ),
-    ),
-)
-"""Checks of protocol and metadata, at the commits that set them."""

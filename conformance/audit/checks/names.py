@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.log_files import LOG_DIR, LogFile, commit_name, name_of
 from conformance.audit.subjects import LogView, VersionView
 from reference_impl.limits import budget
@@ -134,6 +134,7 @@ _LIKE: Final = tuple(
 """Names that look like those of log files, most specific first."""
 
 
+@check("log", *tuple(dict.fromkeys(name for _, names, _ in _LIKE for name in names)), whole=True)
 def misnamed(view: LogView) -> Findings:
     """Report files that a reader passes over because of their names."""
     for entry in view.log.entries:
@@ -151,6 +152,7 @@ def _whole(view: LogView) -> list[int]:
     return sorted({c.version for c in view.log.checkpoints if c.complete})
 
 
+@check("log", "SNAP-001 LOG-003", whole=True)
 def contiguous(view: LogView) -> Findings:
     """Report versions that are missing between two commits."""
     newest = max(_whole(view), default=-1)
@@ -173,6 +175,7 @@ def contiguous(view: LogView) -> Findings:
                 yield finding("LOG-003", place, message, "the next version was another one")
 
 
+@check("log", "CKPT-011", whole=True)
 def covered(view: LogView) -> Findings:
     """Report a log whose beginning is gone without a checkpoint in its place."""
     first = min(view.log.commits, default=None)
@@ -187,6 +190,7 @@ def covered(view: LogView) -> Findings:
         yield finding("CKPT-011", place, message, "restore the earlier commits or a checkpoint")
 
 
+@check("log", "CKPT-030 CKPT-031", whole=True)
 def checkpoints_follow_commits(view: LogView) -> Findings:
     """Report checkpoints of versions that were never committed, and incomplete ones."""
     latest = max(view.log.commits, default=None)
@@ -202,6 +206,7 @@ def checkpoints_follow_commits(view: LogView) -> Findings:
             yield finding("CKPT-030", checkpoint.place, message, severity="warning")
 
 
+@check("log", "CRC-038", whole=True)
 def checksums_follow_commits(view: LogView) -> Findings:
     """Report checksums of versions that were never committed."""
     latest = max([*view.log.commits, *(checkpoint.version for checkpoint in view.log.checkpoints)])
@@ -229,6 +234,7 @@ def _is_copy(view: VersionView, folder: str, file: LogFile) -> bool:
     return bool(kept) or file.version not in log.commits
 
 
+@check("files", "CRC-004 COMP-001 LOG-001 CAT-002", whole=True)
 def files_below_the_log(view: VersionView) -> Findings:
     """Report commits and what belongs to them in other folders, where nobody looks for them."""
     catalogued = "catalogManaged" in view.layout.features
@@ -248,20 +254,3 @@ def files_below_the_log(view: VersionView) -> Findings:
         if requirement:
             message = f"the file is not in {LOG_DIR} itself"
             yield finding(requirement, entry.path, message, "readers do not find it there")
-
-
-STRAY_CHECKS: Final = (
-    Check(files_below_the_log, ("CRC-004", "COMP-001", "LOG-001", "CAT-002"), whole=True),
-)
-"""Checks of where files are, which list the whole table."""
-
-LOG_CHECKS: Final = (
-    Check(
-        misnamed, tuple(dict.fromkeys(name for _, names, _ in _LIKE for name in names)), whole=True
-    ),
-    Check(contiguous, ("SNAP-001", "LOG-003"), whole=True),
-    Check(covered, ("CKPT-011",), whole=True),
-    Check(checkpoints_follow_commits, ("CKPT-030", "CKPT-031"), whole=True),
-    Check(checksums_follow_commits, ("CRC-038",), whole=True),
-)
-"""Checks of a log as a set of files."""

@@ -6,63 +6,50 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from conformance.audit.findings import Check, Findings, finding, ids
+from conformance.audit.findings import Findings, check, finding
+from conformance.audit.read.layout import PHYSICAL_NAME, Column, parts_of
 from conformance.audit.read.raw import mapping_in
 from conformance.audit.subjects import Step
 
 _KEY: Final = "delta.columnMapping.nested.ids"
 _OLDER: Final = "parquet.field.nested.ids"
-_PARTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
-    "array": (("element", "elementType"),),
-    "map": (("key", "keyType"), ("value", "valueType")),
-}
-"""Names of the parts of a type, and where its JSON has them."""
-
-_ID: Final = "delta.columnMapping.id"
-_NAME: Final = "delta.columnMapping.physicalName"
 _LARGEST: Final = 1 << 31
 
 
+@check("commit", "ICE2-006 ICE2-007 ICE2-008 ICE2-009 ICE2-010 ICE2-021 ICE2-022")
 def nested_ids(step: Step) -> Findings:
     """Report what is in arrays and maps without an id of its own."""
-    layout = step.new
-    same = step.metadata is step.before.metadata and step.protocol is step.before.protocol
-    if same or not isinstance(layout.schema, Mapping):
-        return
-    if not layout.active("icebergCompatV2", "delta.enableIcebergCompatV2"):
+    if not (step.sets_metadata or step.sets_protocol) or not step.new.active("icebergCompatV2"):
         return
     given: Counter[int] = Counter()
-    for column in _fields(layout.schema):
-        metadata = mapping_in(column, "metadata")
+    for column in step.new.columns:
         # What has its id under both keys has one.
-        held = {**_by_place(column, metadata, _OLDER), **_by_place(column, metadata, _KEY)}
-        numbers = [metadata.get(_ID), *held.values()]
+        held = {**_by_place(column, _OLDER), **_by_place(column, _KEY)}
+        numbers = [column.field_id, *held.values()]
         given.update(number for number in numbers if type(number) is int)
-        yield from _column(column, metadata, step.place)
+        yield from _column(column, step.place)
     for number, count in given.items():
         if count > 1:
             message = f"{count} columns or parts of them have id {number}"
             yield finding("ICE2-007", step.place, message)
 
 
-def _by_place(
-    column: Mapping[str, Any], metadata: Mapping[str, Any], key: str
-) -> Mapping[str, Any]:
+def _by_place(column: Column, key: str) -> Mapping[str, Any]:
     """Return the ids under a key by their paths without the name of the column."""
-    names = (str(metadata.get(_NAME)), str(column.get("name")))
-    held = mapping_in(metadata, key)
+    names = (str(column.metadata.get(PHYSICAL_NAME)), column.path[-1])
     return {
         next((path.removeprefix(n) for n in names if path.startswith(f"{n}.")), path): number
-        for path, number in held.items()
+        for path, number in mapping_in(column.metadata, key).items()
     }
 
 
-def _column(column: Mapping[str, Any], metadata: Mapping[str, Any], at: str) -> Findings:
+def _column(column: Column, at: str) -> Findings:
     """Look for the ids that belong to one field."""
-    name, physical = str(column.get("name")), str(metadata.get(_NAME))
-    places = list(_places(column.get("type"), ""))
+    metadata = column.metadata
+    name, physical = column.path[-1], str(metadata.get(PHYSICAL_NAME))
+    places = list(_places(column.type))
     held, older = mapping_in(metadata, _KEY), mapping_in(metadata, _OLDER)
-    for place, number in _by_place(column, metadata, _KEY if held else _OLDER).items():
+    for place, number in _by_place(column, _KEY if held else _OLDER).items():
         if type(number) is int and not -_LARGEST <= number < _LARGEST:
             yield finding("ICE2-006", at, f"the id of {name}{place}, {number}, has not 32 bits")
     for place in places:
@@ -87,32 +74,8 @@ def _column(column: Mapping[str, Any], metadata: Mapping[str, Any], at: str) -> 
         yield finding("ICE2-008", at, message)
 
 
-def _places(of: Any, prefix: str) -> Iterator[str]:
-    """Return the parts of a type down to the next struct, as ids name them."""
-    if not isinstance(of, Mapping):
-        return
-    for name, at in _PARTS.get(str(of.get("type")), ()):
-        yield f"{prefix}.{name}"
-        yield from _places(of.get(at), f"{prefix}.{name}")
-
-
-def _fields(of: Any) -> Iterator[Mapping[str, Any]]:
-    """Return every field of every struct."""
-    if not isinstance(of, Mapping):
-        return
-    fields = of.get("fields")
-    for column in fields if isinstance(fields, list) else ():
-        if isinstance(column, Mapping):
-            yield column
-            yield from _fields(column.get("type"))
-    for at in ("elementType", "keyType", "valueType"):
-        yield from _fields(of.get(at))
-
-
-NESTED_ID_CHECKS: Final = (
-    Check(
-        nested_ids,
-        ids("ICE2-006 ICE2-007 ICE2-008 ICE2-009 ICE2-010 ICE2-021 ICE2-022"),
-    ),
-)
-"""Checks of the ids in arrays and maps, at the commits that set metadata."""
+def _places(of: Any, prefix: str = "") -> Iterator[str]:
+    """Yield the parts of a type down to the next struct, as ids name them."""
+    for part, inner in parts_of(of):
+        yield f"{prefix}.{part}"
+        yield from _places(inner, f"{prefix}.{part}")

@@ -4,84 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from conformance.audit.findings import Check, Findings, finding, ids
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.subjects import Step
 from schemas.features import find
 
 _WRITER: Final = 7
 _READER: Final = 3
 
-_OF_WRITERS: Final = (
-    ("clustering", "CLUS-002"),
-    ("icebergCompatV1", "ICE1-002"),
-    ("icebergCompatV2", "ICE2-002"),
-    ("inCommitTimestamp", "ICT-001"),
-    ("rowTracking", "RT-006"),
-)
-"""Features that need writer version 7, with the requirement that says so."""
-
-_OF_BOTH: Final = (
-    ("deletionVectors", "DV-001"),
-    ("timestampNtz", "NTZ-002"),
-    ("vacuumProtocolCheck", "VPC-001"),
-    ("v2Checkpoint", "V2F-001"),
-    ("typeWidening", "TW-001"),
-    ("variantType", "VAR-001"),
-    ("variantShredding", "SHRED-001"),
-    ("catalogManaged", "CAT-001"),
-)
-"""Features that need both versions and both lists, with the requirement that says so."""
-
-_COMPANIONS: Final = (
-    ("clustering", "domainMetadata", "CLUS-003"),
-    ("variantShredding", "variantType", "SHRED-001"),
-)
-"""Features that need another one beside them, with the requirement that says so."""
-
-
-def features_have_their_versions(step: Step) -> Findings:
-    """Report features under versions that do not carry them, or in one list of two."""
-    for line in step.of("protocol"):
-        readers, writers = _names(line.body, "readerFeatures"), _names(line.body, "writerFeatures")
-        reader, writer = line.body.get("minReaderVersion"), line.body.get("minWriterVersion")
-        for name, requirement in _OF_WRITERS:
-            if name in writers and writer != _WRITER:
-                message = f"{name} is listed, and minWriterVersion is {writer}"
-                yield finding(requirement, line.place, message)
-        for name, requirement in _OF_BOTH:
-            if name not in writers | readers:
-                continue
-            if (reader, writer) != (_READER, _WRITER):
-                message = f"{name} is listed under the versions {reader} and {writer}"
-                yield finding(requirement, line.place, message)
-            elif name not in writers & readers:
-                lacking = "writerFeatures" if name in readers else "readerFeatures"
-                yield finding(requirement, line.place, f"{name} is not in {lacking}")
-        for name, other, requirement in _COMPANIONS:
-            if name in writers and other not in writers:
-                yield finding(requirement, line.place, f"{name} is listed without {other}")
-
-
 _MAPPED: Final = (("icebergCompatV1", "ICE1-001"), ("icebergCompatV2", "ICE2-001"))
 
 
-_OF_PROPERTIES: Final = (
-    ("delta.enableIcebergCompatV1", "ICE1-002"),
-    ("delta.enableIcebergCompatV2", "ICE2-002"),
-    ("delta.enableInCommitTimestamps", "ICT-001"),
-)
-"""Properties of features that need writer version 7, with the requirement that says so."""
-
-
-def properties_have_their_version(step: Step) -> Findings:
-    """Report properties that are without effect because of the writer version."""
-    same = step.metadata is step.before.metadata and step.protocol is step.before.protocol
-    for name, requirement in () if same else _OF_PROPERTIES:
-        if step.new.is_true(name) and step.new.writer < _WRITER:
-            message = f"{name} is true without effect: the writer version is {step.new.writer}"
-            yield finding(requirement, step.place, message, severity="warning")
-
-
+@check("commit", *(requirement for _, requirement in _MAPPED))
 def compatibility_is_readable(step: Step) -> Findings:
     """Report Iceberg compatibility under a reader version that column mapping is not in."""
     for line in step.of("protocol"):
@@ -94,6 +27,25 @@ def compatibility_is_readable(step: Step) -> Findings:
                 yield finding(requirement, line.place, message)
 
 
+_OF_PROPERTIES: Final = (
+    ("delta.enableIcebergCompatV1", "ICE1-002"),
+    ("delta.enableIcebergCompatV2", "ICE2-002"),
+    ("delta.enableInCommitTimestamps", "ICT-001"),
+)
+"""Properties of features that need writer version 7, with the requirement that says so."""
+
+
+@check("commit", *(requirement for _, requirement in _OF_PROPERTIES))
+def properties_have_their_version(step: Step) -> Findings:
+    """Report properties that are without effect because of the writer version."""
+    changed = step.sets_metadata or step.sets_protocol
+    for name, requirement in _OF_PROPERTIES if changed else ():
+        if step.new.is_true(name) and step.new.writer < _WRITER:
+            message = f"{name} is true without effect: the writer version is {step.new.writer}"
+            yield finding(requirement, step.place, message, severity="warning")
+
+
+@check("commit", "TF-006 TF-007 TF-008 TF-009")
 def lists_go_together(step: Step) -> Findings:
     """Report feature lists that a table may not have, or not from its creation."""
     for line in step.of("protocol"):
@@ -125,6 +77,62 @@ def lists_go_together(step: Step) -> Findings:
                 yield finding(requirement, line.place, message)
 
 
+_OF_WRITERS: Final = (
+    ("clustering", "CLUS-002"),
+    ("icebergCompatV1", "ICE1-002"),
+    ("icebergCompatV2", "ICE2-002"),
+    ("inCommitTimestamp", "ICT-001"),
+    ("rowTracking", "RT-006"),
+)
+"""Features that need writer version 7, with the requirement that says so."""
+
+_OF_BOTH: Final = (
+    ("deletionVectors", "DV-001"),
+    ("timestampNtz", "NTZ-002"),
+    ("vacuumProtocolCheck", "VPC-001"),
+    ("v2Checkpoint", "V2F-001"),
+    ("typeWidening", "TW-001"),
+    ("variantType", "VAR-001"),
+    ("variantShredding", "SHRED-001"),
+    ("catalogManaged", "CAT-001"),
+)
+"""Features that need both versions and both lists, with the requirement that says so."""
+
+_COMPANIONS: Final = (
+    ("clustering", "domainMetadata", "CLUS-003"),
+    ("variantShredding", "variantType", "SHRED-001"),
+)
+"""Features that need another one beside them, with the requirement that says so."""
+
+
+@check(
+    "commit",
+    *(requirement for _, requirement in (*_OF_WRITERS, *_OF_BOTH)),
+    *(requirement for _, _, requirement in _COMPANIONS),
+)
+def features_have_their_versions(step: Step) -> Findings:
+    """Report features under versions that do not carry them, or in one list of two."""
+    for line in step.of("protocol"):
+        readers, writers = _names(line.body, "readerFeatures"), _names(line.body, "writerFeatures")
+        reader, writer = line.body.get("minReaderVersion"), line.body.get("minWriterVersion")
+        for name, requirement in _OF_WRITERS:
+            if name in writers and writer != _WRITER:
+                message = f"{name} is listed, and minWriterVersion is {writer}"
+                yield finding(requirement, line.place, message)
+        for name, requirement in _OF_BOTH:
+            if name not in writers | readers:
+                continue
+            if (reader, writer) != (_READER, _WRITER):
+                message = f"{name} is listed under the versions {reader} and {writer}"
+                yield finding(requirement, line.place, message)
+            elif name not in writers & readers:
+                lacking = "writerFeatures" if name in readers else "readerFeatures"
+                yield finding(requirement, line.place, f"{name} is not in {lacking}")
+        for name, other, requirement in _COMPANIONS:
+            if name in writers and other not in writers:
+                yield finding(requirement, line.place, f"{name} is listed without {other}")
+
+
 def _names(body: dict[str, Any], key: str) -> set[str]:
     listed = body.get(key)
     found = set()
@@ -132,18 +140,3 @@ def _names(body: dict[str, Any], key: str) -> set[str]:
         feature = find(str(name))
         found.add(feature.name if feature else str(name))
     return found
-
-
-PROTOCOL_CHECKS: Final = (
-    Check(compatibility_is_readable, tuple(requirement for _, requirement in _MAPPED)),
-    Check(properties_have_their_version, tuple(requirement for _, requirement in _OF_PROPERTIES)),
-    Check(lists_go_together, ("TF-006", "TF-007", "TF-008", "TF-009")),
-    Check(
-        features_have_their_versions,
-        ids(
-            *(requirement for _, requirement in (*_OF_WRITERS, *_OF_BOTH)),
-            *(requirement for _, _, requirement in _COMPANIONS),
-        ),
-    ),
-)
-"""Checks of the protocol, at the commits that set it."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 import schemas
-from conformance.audit.checks.commits import schema_findings
+from conformance.audit.checks.commits import configuration_findings
 from conformance.audit.checks.high_water_marks import row_id_mark
-from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
-from conformance.audit.read.raw import Line, parse_json
+from conformance.audit.findings import Findings, Severity, check, finding
+from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body, IdRange, State, file_key, row_count
 from conformance.audit.subjects import Step, VersionView
 
@@ -37,6 +36,7 @@ def _supported(step: Step) -> bool:
     return "rowTracking" in step.new.features and not step.new.is_true("delta.rowTrackingSuspended")
 
 
+@check("commit", "RT-028 RT-040")
 def adds_have_ids(step: Step) -> Findings:
     """Report added files without row ids or with a commit version that is not theirs."""
     if not _supported(step):
@@ -54,6 +54,7 @@ def adds_have_ids(step: Step) -> Findings:
             yield finding("RT-040", line.place, message)
 
 
+@check("commit", "RT-039")
 def ids_are_above_the_mark(step: Step) -> Findings:
     """Report new files whose ids reach below the high water mark before them."""
     mark = row_id_mark(step.before.domains)
@@ -66,6 +67,7 @@ def ids_are_above_the_mark(step: Step) -> Findings:
             yield finding("RT-039", line.place, message, "the ids may be taken by another file")
 
 
+@check("commit", "RT-030")
 def ids_are_repeated(step: Step) -> Findings:
     """Report an add or remove of a known path with other ids than its last add had."""
     if not _supported(step) or not step.before.known:
@@ -91,13 +93,14 @@ def ids_are_repeated(step: Step) -> Findings:
 _IDS: Final = ("baseRowId", "defaultRowCommitVersion")
 
 
+@check("commit", "RT-033 RT-036 RT-037", *schemas.requirements("table/row-tracking"))
 def marks_are_valid(step: Step) -> Findings:
     """Report a high water mark that is missing, malformed or too low."""
     if not _supported(step):
         return
     for line in step.of("domainMetadata"):
         if line.body.get("domain") == _DOMAIN:
-            yield from _kept(line)
+            yield from _valid_mark(line)
     highest = step.commit.content.facts.get("highest")
     if highest is None:
         highest = highest_id(line.body for line in step.of("add"))
@@ -119,27 +122,19 @@ def marks_are_valid(step: Step) -> Findings:
             yield finding("RT-036", step.place, f"{message} without a domain action")
 
 
-def _kept(line: Line) -> Findings:
+def _valid_mark(line: Line) -> Findings:
     """Look at the domain itself; both keys that are contested are valid in it."""
-    text = line.body.get("configuration")
-    parsed = parse_json(text) if isinstance(text, str) else None
     if line.body.get("removed") is True:
         yield finding("RT-033", line.place, f"the domain {_DOMAIN} is removed")
-    elif parsed is not None and parsed.limit is not None:
-        yield unchecked("RT-034", line.place, parsed.limit)
-    elif parsed is None or parsed.fault is not None:
-        message = f"the configuration of {_DOMAIN} is not JSON"
-        yield finding("RT-034", line.place, message, severity="error")
     else:
-        for each in schema_findings(
-            "table/row-tracking", parsed.value, line.place, "RT-034", "configuration"
-        ):
-            yield each if each.limit else replace(each, severity="error")
+        message = f"the configuration of {_DOMAIN} is not JSON"
+        yield from configuration_findings("table/row-tracking", line, "RT-034", message)
 
 
+@check("commit", "RT-006 RT-009 RT-041 RT-042 RT-043 RT-044 RT-046")
 def enablement_is_complete(step: Step) -> Findings:
     """Report row tracking that is turned on without what it needs."""
-    if step.metadata is step.before.metadata or not step.new.is_true(_ENABLED):
+    if not step.sets_metadata or not step.new.is_true(_ENABLED):
         return
     if "rowTracking" not in step.new.features:
         message = f"{_ENABLED} is true, but the protocol does not support rowTracking"
@@ -158,13 +153,13 @@ def enablement_is_complete(step: Step) -> Findings:
             message = f"{name} names {column}, a column of the table"
             yield finding(requirement, step.place, message)
     if not step.old.is_true(_ENABLED):
-        yield from _recommitted(step)
+        yield from _files_without_ids(step)
     if step.new.is_true("delta.rowTrackingSuspended"):
         message = "row tracking is enabled and suspended at once"
         yield finding("RT-009", step.place, message)
 
 
-def _recommitted(step: Step) -> Findings:
+def _files_without_ids(step: Step) -> Findings:
     """Report files that have no ids when row tracking is turned on over them."""
     here = {file_key(line.body) for line in step.of("add", "remove")}
     for key, body in step.before.adds.items():
@@ -173,9 +168,10 @@ def _recommitted(step: Step) -> Findings:
             yield finding("RT-046", step.place, message)
 
 
+@check("version", "RT-045")
 def live_files_have_ids(view: VersionView) -> Findings:
     """Report files without ids while tracking is enabled."""
-    if not view.layout.active("rowTracking", _ENABLED):
+    if not view.layout.active("rowTracking"):
         return
     for (path, _), body in view.state.adds.items():
         base = body.get("baseRowId")
@@ -184,6 +180,7 @@ def live_files_have_ids(view: VersionView) -> Findings:
             yield finding("RT-045", path, message)
 
 
+@check("version", "RT-029", whole=True)
 def ids_do_not_overlap(view: VersionView) -> Findings:
     """Report ranges of row ids that overlap, in this version or one before it."""
     yield from overlaps(id_ranges(view))
@@ -235,24 +232,3 @@ def overlaps(ranges: Iterable[IdRange]) -> Findings:
                 yield finding("RT-029", other, message)
                 break
         near.append(found)
-
-
-ROW_TRACKING_CHECKS: Final = (
-    Check(adds_have_ids, ("RT-028", "RT-040")),
-    Check(ids_are_above_the_mark, ("RT-039",)),
-    Check(ids_are_repeated, ("RT-030",)),
-    Check(
-        marks_are_valid, ("RT-033", "RT-036", "RT-037", *schemas.requirements("table/row-tracking"))
-    ),
-    Check(
-        enablement_is_complete,
-        ("RT-006", "RT-009", "RT-041", "RT-042", "RT-043", "RT-044", "RT-046"),
-    ),
-)
-"""Checks of row tracking, commit by commit."""
-
-ROW_TRACKING_VERSION_CHECKS: Final = (
-    Check(live_files_have_ids, ("RT-045",)),
-    Check(ids_do_not_overlap, ("RT-029",), whole=True),
-)
-"""Checks of row tracking at the latest version."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.read.layout import Layout
 from conformance.audit.subjects import Step
 
@@ -14,7 +14,7 @@ _TIMESTAMP: Final = "delta.inCommitTimestampEnablementTimestamp"
 
 
 def _enabled(layout: Layout) -> bool:
-    return layout.active("inCommitTimestamp", _PROPERTY)
+    return layout.active("inCommitTimestamp")
 
 
 def _stamp(step: Step) -> int | None:
@@ -23,6 +23,7 @@ def _stamp(step: Step) -> int | None:
     return value if type(value) is int else None
 
 
+@check("commit", "ICT-005 ICT-006 ICT-007")
 def every_commit_has_one(step: Step) -> Findings:
     """Report commits without a first commitInfo that holds the timestamp."""
     if not _enabled(step.new):
@@ -38,6 +39,7 @@ def every_commit_has_one(step: Step) -> Findings:
         yield finding("ICT-007", step.commit_info.place, message)
 
 
+@check("commit", "ICT-009")
 def they_rise(step: Step) -> Findings:
     """Report timestamps that do not rise strictly."""
     stamp, before = _stamp(step), step.before.timestamp
@@ -48,9 +50,10 @@ def they_rise(step: Step) -> Findings:
         yield finding("ICT-009", step.place, message)
 
 
+@check("commit", "ICT-010 ICT-011")
 def enablement_is_recorded(step: Step) -> Findings:
     """Report a table that does not say, or says wrongly, when it turned timestamps on."""
-    if step.metadata is step.before.metadata or not _enabled(step.new) or not step.before.known:
+    if not step.sets_metadata or not _enabled(step.new) or not step.before.known:
         return
     since, stamp, known = step.version, _stamp(step), True
     if _enabled(step.old) and step.before.stamped is not None:
@@ -67,18 +70,13 @@ def enablement_is_recorded(step: Step) -> Findings:
         yield finding("ICT-011", step.place, message)
 
 
+@check("commit", "ICT-003")
 def the_feature_is_supported(step: Step) -> Findings:
     """Report the enabling property without the feature."""
-    changed = step.metadata is not step.before.metadata
-    if changed and step.new.is_true(_PROPERTY) and "inCommitTimestamp" not in step.new.features:
+    if (
+        step.sets_metadata
+        and step.new.is_true(_PROPERTY)
+        and "inCommitTimestamp" not in step.new.features
+    ):
         message = f"{_PROPERTY} is true, but the protocol does not support inCommitTimestamp"
         yield finding("ICT-003", step.place, message)
-
-
-TIMESTAMP_CHECKS: Final = (
-    Check(every_commit_has_one, ("ICT-005", "ICT-006", "ICT-007")),
-    Check(they_rise, ("ICT-009",)),
-    Check(enablement_is_recorded, ("ICT-010", "ICT-011")),
-    Check(the_feature_is_supported, ("ICT-003",)),
-)
-"""Checks of in-commit timestamps, commit by commit."""

@@ -16,18 +16,18 @@ import numpy as np
 
 from conformance.audit.columnar.keys import Codes, Store
 from conformance.audit.columnar.rows import ADD, REMOVE, Rows
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.retention import retention
 from conformance.audit.read.raw import mapping_in
 from conformance.audit.read.state import Body, Key, dv_id, file_key, row_count
 from conformance.audit.screens import (
-    nothing,
-    of_append_only,
-    of_removes,
-    rearranged,
-    renamed,
-    repeating,
+    differing_removes,
+    no_plain_row,
+    readded_paths,
+    removes_of_append_only,
+    removes_of_unknown_files,
     shared_paths,
+    without_data_change,
 )
 from conformance.audit.subjects import Step
 from conformance.audit.summaries.parsed import same_value
@@ -41,6 +41,7 @@ def _is_empty(body: Body) -> bool:
     return count is not None and isinstance(deleted, int) and count <= deleted
 
 
+@check("commit", "REM-002 REM-014 REC-018 DVD-018", screen=removes_of_unknown_files)
 def removes_name_live_files(step: Step) -> Findings:
     """Report removes of files that are not in the table, or not with that vector."""
     if not step.before.known:
@@ -72,6 +73,7 @@ def removes_name_live_files(step: Step) -> Findings:
             yield finding("REC-018", line.place, message, severity="warning")
 
 
+@check("commit", "REM-009 REM-010 REM-014", screen=differing_removes)
 def removes_repeat_their_file(step: Step) -> Findings:
     """Report a remove that says another thing of its file than the add that it cancels."""
     if not step.before.known:
@@ -82,13 +84,13 @@ def removes_repeat_their_file(step: Step) -> Findings:
         added = step.before.adds.get(key) if key else None
         if added is None:
             continue
-        for requirement, what, stated, held in _apart(line.body, added, types):
+        for requirement, what, stated, held in _differences(line.body, added, types):
             message = f"the remove of {line.body['path']} has {what} {stated}, its add has {held}"
             # That a field may be left out does not let it be another one.
             yield finding(requirement, line.place, message, severity="error")
 
 
-def _apart(
+def _differences(
     removed: Body, added: Body, types: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, Any, Any]]:
     """Yield requirement, field and both values where a remove differs from its add."""
@@ -105,6 +107,7 @@ def _apart(
             yield "REM-014", f"a vector of {name}", stated[name], held[name]
 
 
+@check("commit", "FA-019 DVD-018", screen=shared_paths)
 def one_vector_per_path(step: Step) -> Findings:
     """Report an add that brings a path in again under another vector without a remove."""
     if not step.before.known:
@@ -128,6 +131,7 @@ def one_vector_per_path(step: Step) -> Findings:
                 yield finding(requirement, line.place, message, hint)
 
 
+@check("commit", "ADD-009 REM-005 FA-017", screen=without_data_change)
 def rearrangements_only_rearrange(step: Step) -> Findings:
     """Report ``dataChange`` false where rows can only appear or vanish."""
     if not step.before.known:
@@ -237,11 +241,13 @@ def unbalanced(place: str, balance: Balance | None) -> Findings:
     yield from _misdeclared("ADD-009" if new > old else "REM-005", f"{place}:{line}", message)
 
 
+@check("commit", "ADD-009 REM-005 FA-017", screen=no_plain_row, whole=True)
 def rearrangements_keep_rows(step: Step) -> Findings:
     """Report rows that a commit adds or loses though all its actions have ``dataChange`` false."""
     yield from unbalanced(step.place, balance_of(step))
 
 
+@check("commit", "DATA-004 DATA-005", screen=readded_paths)
 def names_are_new(step: Step) -> Findings:
     """Report a name that stands for another file than it once did, as the sizes show."""
     for line in step.of("add"):
@@ -256,10 +262,10 @@ def names_are_new(step: Step) -> Findings:
             yield finding(requirement, line.place, message, "older versions lose their file")
 
 
+@check("commit", "APP-002", screen=removes_of_append_only)
 def append_only(step: Step) -> Findings:
     """Report removed data while the table is append-only."""
-    name = "delta.appendOnly"
-    if not (step.old.active("appendOnly", name) and step.new.active("appendOnly", name)):
+    if not (step.old.active("appendOnly") and step.new.active("appendOnly")):
         return
     for line in step.of("remove"):
         if line.body.get("dataChange") is True:
@@ -267,6 +273,7 @@ def append_only(step: Step) -> Findings:
             yield finding("APP-002", line.place, message)
 
 
+@check("commit", "DV-001 DV-002", screen=no_plain_row)
 def vectors_need_their_feature(step: Step) -> Findings:
     """Report deletion vectors where the protocol or the property does not allow them."""
     enabled = step.new.is_true("delta.enableDeletionVectors")
@@ -279,19 +286,20 @@ def vectors_need_their_feature(step: Step) -> Findings:
             yield finding("DV-001", line.place, message)
         elif line.action == "add" and not enabled and step.before.known:
             key = file_key(line.body)
-            if key not in step.before.adds and not _moved(step, key):
+            if key not in step.before.adds and not _was_removed(step, key):
                 message = "a new deletion vector, but delta.enableDeletionVectors is not true"
                 yield finding("DV-002", line.place, message)
 
 
-def _moved(step: Step, key: Key | None) -> bool:
+def _was_removed(step: Step, key: Key | None) -> bool:
     """Return whether a vector was in the table before, as after a restore."""
     return key is not None and key in step.before.removed
 
 
+@check("commit", "TF-012 TF-016")
 def protocol_keeps_its_promises(step: Step) -> Findings:
     """Report a protocol that lowers a version or drops a feature."""
-    if step.before.protocol is None or step.protocol is step.before.protocol:
+    if step.before.protocol is None or not step.sets_protocol:
         return
     place = next(step.of("protocol")).place
     hint = "allowed only after every trace of the feature has left the history"
@@ -306,7 +314,7 @@ def protocol_keeps_its_promises(step: Step) -> Findings:
         gone = frozenset()
     for feature in sorted(gone):
         yield finding("TF-016", place, f"the feature {feature} is no longer supported", hint)
-    for feature in sorted(_unread(step) - gone):
+    for feature in sorted(_dropped_for_readers(step) - gone):
         yield finding("TF-016", place, f"readerFeatures no longer lists {feature}", hint)
     for what, old, new in (
         ("minReaderVersion", step.old.reader, step.new.reader),
@@ -320,7 +328,7 @@ _LISTS: Final = 7
 """The writer version that goes by lists of features."""
 
 
-def _unread(step: Step) -> frozenset[str]:
+def _dropped_for_readers(step: Step) -> frozenset[str]:
     """Return the features that only the former list for readers has."""
     old, new = (
         found if isinstance(found := (body or {}).get("readerFeatures"), list) else []
@@ -329,9 +337,10 @@ def _unread(step: Step) -> frozenset[str]:
     return frozenset(str(name) for name in old if name not in new)
 
 
+@check("commit", "CM-014 CM-018 CM-019")
 def column_ids_are_permanent(step: Step) -> Findings:
     """Report a physical name that changes, and one of a new column that may not be unique."""
-    if step.metadata is step.before.metadata or "none" in (step.old.mode, step.new.mode):
+    if not step.sets_metadata or "none" in (step.old.mode, step.new.mode):
         return
     place = next(step.of("metaData")).place
     shared = Counter(column.field_id for column in step.new.columns)
@@ -351,6 +360,7 @@ def column_ids_are_permanent(step: Step) -> Findings:
             yield finding("CM-018", place, message, "the name may come again, and files keep it")
 
 
+@check("commit", "DOM-008 DOM-009 CLUS-002")
 def domains_need_their_feature(step: Step) -> Findings:
     """Report domains where the protocol does not support them."""
     if step.protocol is None:
@@ -373,6 +383,7 @@ SYSTEM_DOMAINS: Final = frozenset({"delta.clustering", "delta.rowTracking"})
 """System domains that the protocol defines."""
 
 
+@check("commit", "DOM-007")
 def reserved_domains(step: Step) -> Findings:
     """Report domains in the reserved namespace that no feature defines."""
     for line in step.of("domainMetadata"):
@@ -381,20 +392,3 @@ def reserved_domains(step: Step) -> Findings:
             message = f"the protocol defines no domain {name}; names in delta. are reserved"
             # A later text may define it.
             yield finding("DOM-007", line.place, message, severity="warning")
-
-
-STEP_CHECKS: Final = (
-    Check(removes_name_live_files, ("REM-002", "REM-014", "REC-018", "DVD-018"), of_removes),
-    Check(removes_repeat_their_file, ("REM-009", "REM-010", "REM-014"), repeating),
-    Check(one_vector_per_path, ("FA-019", "DVD-018"), shared_paths),
-    Check(rearrangements_only_rearrange, ("ADD-009", "REM-005", "FA-017"), rearranged),
-    Check(rearrangements_keep_rows, ("ADD-009", "REM-005", "FA-017"), nothing, whole=True),
-    Check(names_are_new, ("DATA-004", "DATA-005"), renamed),
-    Check(append_only, ("APP-002",), of_append_only),
-    Check(vectors_need_their_feature, ("DV-001", "DV-002"), nothing),
-    Check(protocol_keeps_its_promises, ("TF-012", "TF-016")),
-    Check(column_ids_are_permanent, ("CM-014", "CM-018", "CM-019")),
-    Check(domains_need_their_feature, ("DOM-008", "DOM-009", "CLUS-002")),
-    Check(reserved_domains, ("DOM-007",)),
-)
-"""Checks of a commit against the version before it."""

@@ -5,18 +5,20 @@ Serves "Partition Value Serialization", "Per-file Statistics" and "Column Mappin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 import schemas
 from conformance.audit.checks.commits import line_findings
-from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of
-from conformance.audit.read.layout import Layout
-from conformance.audit.read.raw import Line, parse_json
+from conformance.audit.grammar.types import BITS, decimal_of
+from conformance.audit.read.layout import Column, Layout
+from conformance.audit.read.raw import Line, parse_json, parse_object
 from conformance.audit.read.state import dv_id, file_key
 from conformance.audit.screens import broken_statistics, by_partition_values
-from conformance.audit.subjects import Step
+from conformance.audit.subjects import Step, VersionView
 
 VALUELESS: Final = ("WCON-002", "ADD-005")
 """What a live file without a value for a partition column breaks."""
@@ -24,13 +26,10 @@ VALUELESS: Final = ("WCON-002", "ADD-005")
 
 def statistics_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
     """Parse the statistics of a file action; ``None`` when it has none that are an object."""
-    text = body.get("stats")
-    value = parse_json(text, exact=True).value if isinstance(text, str) else None
-    return value if isinstance(value, dict) else None
+    return parse_object(body.get("stats"), exact=True)
 
 
-def partition_values(step: Step) -> Findings:
-    """Report partition values that are missing, excess or not of their column's type."""
+def _partition_values(step: Step) -> Findings:
     for line in step.of("add", "cdc", "remove"):
         values = line.body.get("partitionValues")
         if not isinstance(values, dict) or step.new.schema is None:
@@ -42,6 +41,18 @@ def partition_values(step: Step) -> Findings:
             yield from min((list(_typed(line, values, layout)) for layout in fitting), key=len)
         elif line.action != "remove" or values:
             yield from _keys(line, values, step.new)
+
+
+@check(
+    "add",
+    *VALUELESS,
+    "CDC-007 CM-016 PART-004",
+    *TEXT_REQUIREMENTS.values(),
+    screen=by_partition_values(_partition_values),
+)
+def partition_values(step: Step) -> Findings:
+    """Report partition values that are missing, excess or not of their column's type."""
+    return _partition_values(step)
 
 
 def _keys(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
@@ -78,6 +89,12 @@ def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
             yield finding(requirement, line.place, message, severity="error")
 
 
+@check(
+    "add",
+    "ADD-010 STAT-002 DVDESC-010",
+    *schemas.requirements("table/statistics"),
+    screen=broken_statistics,
+)
 def valid_statistics(step: Step) -> Findings:
     """Report statistics that are not JSON, or not in the statistics format."""
     documents = []
@@ -111,13 +128,11 @@ def _row_counts(line: Line, stats: Mapping[str, Any]) -> Findings:
         yield finding("DVDESC-010", line.place, message)
 
 
+@check("commit", "ICE1-009 ICE2-016")
 def compatible_files_are_counted(step: Step) -> Findings:
     """Report files without row counts where Iceberg compatibility wants them."""
-    for name, feature, requirement in (
-        ("delta.enableIcebergCompatV1", "icebergCompatV1", "ICE1-009"),
-        ("delta.enableIcebergCompatV2", "icebergCompatV2", "ICE2-016"),
-    ):
-        if not step.new.active(feature, name):
+    for feature, requirement in (("icebergCompatV1", "ICE1-009"), ("icebergCompatV2", "ICE2-016")):
+        if not step.new.active(feature):
             continue
         for line in step.of("add"):
             if type((statistics_of(line.body) or {}).get("numRecords")) is not int:
@@ -125,6 +140,7 @@ def compatible_files_are_counted(step: Step) -> Findings:
                 yield finding(requirement, line.place, message)
 
 
+@check("commit", *VALUELESS)
 def partitions_stay(step: Step) -> Findings:
     """Report live files whose partition values do not go with partition columns that change."""
     old, new = step.old.partition_columns.keys(), step.new.partition_columns.keys()
@@ -142,23 +158,148 @@ def partitions_stay(step: Step) -> Findings:
                 yield finding("ADD-005", step.place, message)
 
 
-ADD_CHECKS: Final = (
-    Check(
-        partition_values,
-        (*VALUELESS, "CDC-007", "CM-016", "PART-004", *TEXT_REQUIREMENTS.values()),
-        by_partition_values(partition_values),
-    ),
-    Check(
-        valid_statistics,
-        ("ADD-010", "STAT-002", "DVDESC-010", *schemas.requirements("table/statistics")),
-        broken_statistics,
-    ),
-)
-"""Checks of one action, in a commit or in a checkpoint whose commits are gone."""
+_BOUNDS: Final = ("minValues", "maxValues")
+_KINDS: Final = (*_BOUNDS, "nullCount")
+_TEXTS: Final = frozenset({"string", "binary", "date", "timestamp", "timestamp_ntz", "variant"})
+_NOT_FINITE: Final = frozenset({"NaN", "Infinity", "-Infinity", "inf", "-inf", "nan"})
 
-VALUE_CHECKS: Final = (
-    *ADD_CHECKS,
-    Check(partitions_stay, VALUELESS),
-    Check(compatible_files_are_counted, ("ICE1-009", "ICE2-016")),
-)
-"""Checks of what file actions say about their files, commit by commit."""
+
+def leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the values of a tree of values by column, nulls left out, with their paths."""
+    if isinstance(node, Mapping):
+        for key, child in node.items():
+            yield from leaves(child, (*path, str(key)))
+    elif node is not None:
+        yield path, node
+
+
+@check("add", "CM-017 STAT-007", screen=broken_statistics)
+def statistics_name_columns(step: Step) -> Findings:
+    """Report statistics of columns that the schema does not have, or shaped otherwise."""
+    columns = {column.physical: column for column in step.new.columns}
+    logical = {column.path for column in step.new.columns}
+    if not columns:
+        return
+    for line in step.of("add"):
+        stats = statistics_of(line.body) or {}
+        unknown: dict[tuple[str, ...], None] = {}
+        for kind in _KINDS:
+            for path, _ in leaves(stats.get(kind)):
+                if path and path not in unknown:
+                    unknown.update(dict.fromkeys([path] if path not in columns else []))
+                    yield from _named(step.new, line, path, columns, logical)
+        if unknown and step.new.mode != "none" and _describes_no_column(step, line, stats, columns):
+            message = f"stats are keyed by {next(iter(unknown))[0]}, and by no physical name"
+            yield finding("CM-017", line.place, message, "use the physical names")
+
+
+def _describes_no_column(
+    step: Step, line: Line, stats: Mapping[str, Any], columns: Mapping[tuple[str, ...], Column]
+) -> bool:
+    """Return whether a new file has statistics, and none of a column that there is or was."""
+    key = file_key(line.body)
+    if key is None or not step.before.known or key[0] in step.before.seen:
+        return False
+    names = {name for kind in _KINDS if isinstance(stats.get(kind), dict) for name in stats[kind]}
+    held = {path[0] for path in columns} | {column.physical[0] for column in step.old.columns}
+    logical = {column.path[0] for column in step.new.columns}
+    return not names & (held | logical)
+
+
+def _named(
+    layout: Layout,
+    line: Line,
+    path: tuple[str, ...],
+    columns: Mapping[tuple[str, ...], Column],
+    logical: set[tuple[str, ...]],
+) -> Findings:
+    name, column = ".".join(path), columns.get(path)
+    flat = tuple(name.split("."))
+    if column is not None:
+        nested = column.type.get("type") if isinstance(column.type, Mapping) else None
+        if nested == "struct" and column.reachable:
+            message = f"stats of the struct {name} do not go down to its fields"
+            yield finding("STAT-007", line.place, message)
+    elif path in logical:
+        message = f"stats of {name} are keyed by its logical name"
+        yield finding("CM-017", line.place, message, "use the physical name")
+    elif flat in columns or _below_a_leaf(columns, path):
+        message = f"stats of {name} do not have the nesting of the schema"
+        yield finding("STAT-007", line.place, message, "nest objects as the schema nests structs")
+    else:
+        message = f"stats of {name}, which is no column of the schema"
+        # With column mapping a column can be dropped and its statistics stay.
+        severity: Severity = "warning" if layout.mode == "none" else "info"
+        yield finding("STAT-007", line.place, message, severity=severity)
+
+
+def _below_a_leaf(columns: Mapping[tuple[str, ...], Column], path: tuple[str, ...]) -> bool:
+    above = (columns.get(path[:depth]) for depth in range(len(path)))
+    return any(column is not None and isinstance(column.type, str) for column in above)
+
+
+@check("add", "STAT-012 VAR-010", screen=broken_statistics)
+def bounds_have_types(step: Step) -> Findings:
+    """Report bounds that are of another kind than their columns."""
+    types = {column.physical: column for column in step.new.columns}
+    for line in step.of("add"):
+        stats = statistics_of(line.body) or {}
+        for kind in _BOUNDS:
+            for path, value in leaves(stats.get(kind)):
+                column = types.get(path)
+                declared = column.type if column else None
+                if isinstance(declared, str) and not _fits(value, declared):
+                    message = (
+                        f"{kind} of {'.'.join(path)} is {value!r}, no value of type {declared}"
+                    )
+                    requirement = "VAR-010" if declared == "variant" else "STAT-012"
+                    yield finding(requirement, line.place, message)
+
+
+def _fits(value: Any, declared: str) -> bool:
+    number = isinstance(value, int | Decimal) and not isinstance(value, bool)
+    if declared in BITS:
+        return number and value == int(value)
+    if declared in ("float", "double"):
+        return number or (isinstance(value, str) and value in _NOT_FINITE)
+    if declared in _TEXTS:
+        return isinstance(value, str)
+    if declared == "boolean":
+        return isinstance(value, bool)
+    return number if decimal_of(declared) else True
+
+
+@check("add", "STAT-008", screen=broken_statistics)
+def partition_statistics(step: Step) -> Findings:
+    """Report counts of nulls of partition columns that do not go with the partition value."""
+    for line in step.of("add"):
+        values, stats = line.body.get("partitionValues"), statistics_of(line.body) or {}
+        counts, rows = stats.get("nullCount"), stats.get("numRecords")
+        if not isinstance(values, dict) or not isinstance(counts, dict) or type(rows) is not int:
+            continue
+        for name, column in step.new.partition_columns.items():
+            stated, text = counts.get(name), values.get(name)
+            if column is None or type(stated) is not int or text == "":
+                continue
+            right = rows if text is None else 0
+            if stated != right:
+                message = f"nullCount of partition column {name} is {stated}, and not {right}"
+                yield finding("STAT-008", line.place, message)
+
+
+@check("version", "SCH-025")
+def required_partitions(view: VersionView) -> Findings:
+    """Report null values of partition columns that must not be null."""
+    required = {
+        name: column
+        for name, column in view.layout.partition_columns.items()
+        if column is not None and not column.nullable
+    }
+    for (path, _), body in view.state.adds.items() if required else ():
+        values = body.get("partitionValues")
+        for name, column in required.items():
+            text = values.get(name) if isinstance(values, dict) else None
+            # Whether empty text is null is contested for texts.
+            if text is None or (text == "" and column.type not in ("string", "binary")):
+                message = f"partition column {column.name} is not nullable, and its value is null"
+                yield finding("SCH-025", path, message)

@@ -7,7 +7,6 @@ file, and read an action again when it is asked for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 import numpy as np
@@ -78,17 +77,19 @@ class Files(Mapping[Key, Body]):
         for start in range(0, len(codes), _AT_ONCE):
             yield from self.store.key_list(codes[start : start + _AT_ONCE])
 
-    def keys(self) -> _Keys:  # type: ignore[override]
-        """Return the keys as a set."""
-        return _Keys(self)
+    def minus(self, other: Files) -> set[Key]:
+        """Return the keys that another mapping of the same log does not have."""
+        mine, theirs, store = _paired(self, other)
+        return set(store.key_list(np.flatnonzero((mine >= 0) & (theirs < 0))))
+
+    def has_keys_of(self, other: Files) -> bool:
+        """Return whether another mapping of the same log has the same keys."""
+        mine, theirs, _ = _paired(self, other)
+        return bool(((mine >= 0) == (theirs >= 0)).all())
 
     def items(self) -> Any:
         """Yield keys and actions, some at a time."""
         return self.of(self.codes())
-
-    def values(self) -> Any:
-        """Yield actions, some at a time."""
-        return (body for _, body in self.items())
 
     def of(self, codes: Codes) -> Iterator[tuple[Key, Body]]:
         """Yield keys and actions of some codes."""
@@ -109,46 +110,6 @@ class Files(Mapping[Key, Body]):
         """Return the whole numbers that actions have in a field; see :meth:`Store.wholes`."""
         rows = self.rows[self.rows >= 0]
         return self.store.wholes(name, rows) if len(rows) else rows
-
-
-class _Keys(AbstractSet[Key]):
-    """The keys of :class:`Files`; those of one log are compared by their codes."""
-
-    def __init__(self, files: Files) -> None:
-        self.files = files
-
-    @classmethod
-    def _from_iterable(cls, it: Iterable[Any]) -> set[Any]:
-        return set(it)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self.files
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self.files)
-
-    def __len__(self) -> int:
-        return len(self.files)
-
-    def __sub__(self, other: AbstractSet[Any]) -> Any:
-        if not isinstance(other, _Keys):
-            return super().__sub__(other)
-        mine, theirs, store = _paired(self.files, other.files)
-        return set(store.key_list(np.flatnonzero((mine >= 0) & (theirs < 0))))
-
-    def __and__(self, other: AbstractSet[Any]) -> Any:
-        if not isinstance(other, _Keys):
-            return super().__and__(other)
-        mine, theirs, store = _paired(self.files, other.files)
-        return set(store.key_list(np.flatnonzero((mine >= 0) & (theirs >= 0))))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Keys):
-            return super().__eq__(other)
-        mine, theirs, _ = _paired(self.files, other.files)
-        return bool(((mine >= 0) == (theirs >= 0)).all())
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def _paired(left: Files, right: Files) -> tuple[Codes, Codes, Store]:

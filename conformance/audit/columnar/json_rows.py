@@ -23,10 +23,12 @@ from conformance.audit.columnar.keys import file_key
 from conformance.audit.columnar.rows import (
     ADD,
     COLUMNS,
+    FIELDS,
     FLAGS,
     NAME_END,
     NULL,
     REMOVE,
+    REQUIRED,
     RICH,
     VALUE_END,
     Rows,
@@ -42,49 +44,26 @@ version that has it: those of small commits cost the product of commits and chec
 
 _LONG: Final = 1 << 63
 _NONE: Final = type(None)
+_TYPES: Final[Mapping[pa.DataType, type]] = {
+    pa.large_string(): str,
+    pa.int64(): int,
+    pa.bool_(): bool,
+    FIELDS["tags"]: dict,
+}
 _KINDS: Final[Mapping[str, tuple[int, Mapping[str, frozenset[type]], frozenset[str]]]] = {
     name: (
         kind,
-        {key: frozenset(types) for key, types in fields.items()},
-        frozenset(required),
+        {"deletionVector": frozenset({_NONE})}
+        | {
+            key: frozenset({_TYPES[of]} if key in REQUIRED[name] else {_TYPES[of], _NONE})
+            for key, of in FIELDS.items()
+            if key not in others
+        },
+        frozenset(REQUIRED[name]),
     )
-    for name, kind, fields, required in (
-        (
-            "add",
-            ADD,
-            {
-                "path": (str,),
-                "partitionValues": (dict,),
-                "size": (int,),
-                "modificationTime": (int,),
-                "dataChange": (bool,),
-                "stats": (str, _NONE),
-                "tags": (dict, _NONE),
-                "deletionVector": (_NONE,),
-                "baseRowId": (int, _NONE),
-                "defaultRowCommitVersion": (int, _NONE),
-                "clusteringProvider": (str, _NONE),
-            },
-            ("path", "partitionValues", "size", "modificationTime", "dataChange"),
-        ),
-        (
-            "remove",
-            REMOVE,
-            {
-                "path": (str,),
-                "dataChange": (bool,),
-                "deletionTimestamp": (int, _NONE),
-                "extendedFileMetadata": (bool, _NONE),
-                "partitionValues": (dict, _NONE),
-                "size": (int, _NONE),
-                "stats": (str, _NONE),
-                "tags": (dict, _NONE),
-                "deletionVector": (_NONE,),
-                "baseRowId": (int, _NONE),
-                "defaultRowCommitVersion": (int, _NONE),
-            },
-            ("path", "dataChange"),
-        ),
+    for name, kind, others in (
+        ("add", ADD, ("deletionTimestamp", "extendedFileMetadata")),
+        ("remove", REMOVE, ("modificationTime", "clusteringProvider")),
     )
 }
 """Kind, fields with the types of their values, and fields that have to be there, by action."""
@@ -112,12 +91,7 @@ class JsonRows:
         self._read = read
         self._at: list[int] = []
         self._kind: list[int] = []
-        self._odd: list[bool] = []
-        self._rich: list[bool] = []
-        self._bare: list[bool] = []
-        self._unescaped: list[bool] = []
-        self._change: list[bool] = []
-        self._based: list[bool] = []
+        self._flags: dict[str, list[bool]] = {name: [] for name in FLAGS}
         self._keys: list[str] = []
         self._fields: dict[str, list[Any]] = {name: [] for name in COLUMNS}
 
@@ -193,12 +167,15 @@ class JsonRows:
         self._at += [held[number][0] for number, _ in some]
         self.texts += [held[number][1] for number, _ in some]
         self._kind += [kind] * len(some)
-        self._odd += none
-        self._rich += [any(x is not None for x in of) for of in zip(*rich, strict=True)] or none
-        self._bare += [not (a or b) for a, b in zip(escaped, unescaped, strict=True)]
-        self._unescaped += unescaped
-        self._change += columns["dataChange"]
-        self._based += [each is not None for each in columns.get("baseRowId", nothing)]
+        for flag, values in (
+            ("odd", none),
+            ("rich", [any(x is not None for x in of) for of in zip(*rich, strict=True)] or none),
+            ("bare", [not (a or b) for a, b in zip(escaped, unescaped, strict=True)]),
+            ("unescaped", unescaped),
+            ("change", columns["dataChange"]),
+            ("based", [each is not None for each in columns.get("baseRowId", nothing)]),
+        ):
+            self._flags[flag] += values
         self._keys += [
             key_text(lenient_path(path) if escapes else path, None)
             for path, escapes in zip(paths, escaped, strict=True)
@@ -218,11 +195,10 @@ class JsonRows:
         self._at.append(at)
         self.texts.append(text)
         self._kind.append(_KINDS[action][0])
-        self._odd.append(True)
-        for flags in (self._rich, self._bare, self._unescaped):
-            flags.append(False)
-        self._change.append(body.get("dataChange") is True)
-        self._based.append(body.get("baseRowId") is not None)
+        change, based = body.get("dataChange") is True, body.get("baseRowId") is not None
+        known = {"odd": True, "change": change, "based": based}
+        for name, flags in self._flags.items():
+            flags.append(known.get(name, False))
         self._keys.append(key_text(*key))
         for values in self._fields.values():
             values.append(None)
@@ -234,16 +210,14 @@ class JsonRows:
             return Rows.none()
         by = sorted(range(len(self._at)), key=self._at.__getitem__)
         if by != list(range(len(by))):
-            for each in (*vars(self).values(), *self._fields.values()):
-                if isinstance(each, list):
-                    each[:] = [each[n] for n in by]
-        lists = (self._odd, self._rich, self._bare, self._unescaped, self._change, self._based)
-        flags = dict(zip(FLAGS, lists, strict=True))
+            lists = (self._at, self.texts, self._kind, self._keys)
+            for each in (*lists, *self._flags.values(), *self._fields.values()):
+                each[:] = [each[n] for n in by]  # type: ignore[index]
         order = np.array(self._at, np.int64)
         return Rows(
             kind=np.array(self._kind, np.uint8),
             order=order,
-            **{name: np.array(values, np.bool_) for name, values in flags.items()},
+            **{name: np.array(values, np.bool_) for name, values in self._flags.items()},
             keys=pa.chunked_array([pa.array(self._keys, pa.large_string())]),
             columns={
                 name: pa.chunked_array([pa.array(values, COLUMNS[name])])

@@ -16,10 +16,12 @@ from conformance.audit.columnar.keys import vector_id
 from conformance.audit.columnar.rows import (
     ADD,
     COLUMNS,
+    FIELDS,
     FLAGS,
     NAME_END,
     NULL,
     REMOVE,
+    REQUIRED,
     RICH,
     VALUE_END,
     Mask,
@@ -30,26 +32,7 @@ from conformance.audit.columnar.rows import (
 )
 from conformance.audit.grammar.uris import UNESCAPED, lenient_path
 
-_TEXTS: Final = pa.map_(pa.string(), pa.string())
 _ACTIONS: Final = (("add", ADD), ("remove", REMOVE))
-_KNOWN: Final[Mapping[str, pa.DataType]] = {
-    "path": pa.large_string(),
-    "partitionValues": _TEXTS,
-    "size": pa.int64(),
-    "modificationTime": pa.int64(),
-    "deletionTimestamp": pa.int64(),
-    "dataChange": pa.bool_(),
-    "stats": pa.large_string(),
-    "tags": _TEXTS,
-    "baseRowId": pa.int64(),
-    "defaultRowCommitVersion": pa.int64(),
-    "clusteringProvider": pa.large_string(),
-    "extendedFileMetadata": pa.bool_(),
-}
-_PRESENT: Final = {
-    "add": ("path", "partitionValues", "size", "modificationTime", "dataChange"),
-    "remove": ("path", "dataChange"),
-}
 _ABSENT: Final = {"add": ("deletionVector",), "remove": ("deletionVector", "stats", "tags")}
 _COUNTS: Final = ("size", "baseRowId", "defaultRowCommitVersion")
 _PARSED: Final = ("partitionValues_parsed", "stats_parsed")
@@ -191,7 +174,7 @@ class _Column:
         odd = np.full(count, self.repeated, np.bool_)
         rich = np.zeros(count, np.bool_)
         for name, values in fields.items():
-            wanted = _KNOWN.get(name)
+            wanted = FIELDS.get(name)
             if wanted is not None and _castable(values.type, wanted):
                 typed[name] = values if at.is_map(wanted) else values.cast(wanted)
             elif wanted is not None or name == "deletionVector":
@@ -211,7 +194,7 @@ class _Column:
     def _broken(self, typed: Mapping[str, pa.Array], count: int) -> Mask:
         """Return which rows lack a field, or have a value out of its range."""
         odd = np.zeros(count, np.bool_)
-        for name in _PRESENT[self.action]:
+        for name in REQUIRED[self.action]:
             odd |= ~_valid(typed[name]) if name in typed else np.ones(count, np.bool_)
         for name in _COUNTS:
             if name in typed:

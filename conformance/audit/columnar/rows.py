@@ -35,6 +35,29 @@ COLUMNS: Final[Mapping[str, pa.DataType]] = {
 }
 """Fields that are kept; partition values as one text of all names and values in their order."""
 
+_STRINGS: Final = pa.map_(pa.string(), pa.string())
+FIELDS: Final[Mapping[str, pa.DataType]] = {
+    "path": pa.large_string(),
+    "partitionValues": _STRINGS,
+    "size": pa.int64(),
+    "modificationTime": pa.int64(),
+    "deletionTimestamp": pa.int64(),
+    "dataChange": pa.bool_(),
+    "stats": pa.large_string(),
+    "tags": _STRINGS,
+    "baseRowId": pa.int64(),
+    "defaultRowCommitVersion": pa.int64(),
+    "clusteringProvider": pa.large_string(),
+    "extendedFileMetadata": pa.bool_(),
+}
+"""Fields that a plain action may have, whichever it is, with their types."""
+
+REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
+    "add": ("path", "partitionValues", "size", "modificationTime", "dataChange"),
+    "remove": ("path", "dataChange"),
+}
+"""Fields that an action has to have."""
+
 FLAGS: Final = ("odd", "rich", "bare", "unescaped", "change", "based")
 """Truth values of rows."""
 

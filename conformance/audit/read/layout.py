@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from conformance.audit.read.raw import parse_json
+from conformance.audit.read.raw import parse_object
 from conformance.audit.read.state import Body
 from schemas.features import FEATURES, find
 
@@ -27,8 +27,9 @@ _BY_COLUMN: Final = {
 }
 """Feature by the property, or the key of column metadata, that makes use of it."""
 
-_ID: Final = "delta.columnMapping.id"
-_NAME: Final = "delta.columnMapping.physicalName"
+COLUMN_ID: Final = "delta.columnMapping.id"
+PHYSICAL_NAME: Final = "delta.columnMapping.physicalName"
+"""Keys of column metadata under column mapping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Column:
     @property
     def field_id(self) -> int | None:
         """The id of column mapping."""
-        value = self.metadata.get(_ID)
+        value = self.metadata.get(COLUMN_ID)
         return value if type(value) is int else None
 
     @property
@@ -107,9 +108,9 @@ class Layout:
         """Whether a table property is ``true``."""
         return self.properties.get(name, "").lower() == "true"
 
-    def active(self, feature: str, name: str) -> bool:
-        """Whether a feature is supported and its table property true."""
-        return feature in self.features and self.is_true(name)
+    def active(self, feature: str) -> bool:
+        """Whether a feature is supported and the table property that activates it true."""
+        return feature in self.features and self.is_true(FEATURES[feature].activation)
 
     @property
     def used(self) -> frozenset[str]:
@@ -167,6 +168,13 @@ def _version(protocol: Body, key: str) -> int:
     return value if type(value) is int else 0
 
 
+def parts_of(of: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the element of an array type, or the key and the value of a map type, by name."""
+    kind = of.get("type") if isinstance(of, dict) else None
+    parts = ("element",) if kind == "array" else ("key", "value") if kind == "map" else ()
+    yield from ((part, of.get(f"{part}Type")) for part in parts)
+
+
 def _fields(
     node: Any,
     path: tuple[str, ...],
@@ -185,7 +193,7 @@ def _fields(
                     continue
                 raw = item.get("metadata")
                 metadata = raw if isinstance(raw, dict) else {}
-                name = metadata.get(_NAME) if mapped else item["name"]
+                name = metadata.get(PHYSICAL_NAME) if mapped else item["name"]
                 column = Column(
                     (*path, item["name"]),
                     (*physical, name if isinstance(name, str) else item["name"]),
@@ -198,18 +206,11 @@ def _fields(
                 yield from _fields(
                     column.type, column.path, column.physical, mapped=mapped, reachable=reachable
                 )
-        case "array":
-            step = ("element",)
-            inner = node.get("elementType")
-            yield from _fields(inner, path + step, physical + step, mapped=mapped, reachable=False)
-        case "map":
-            for side in ("key", "value"):
-                inner = node.get(f"{side}Type")
-                yield from _fields(
-                    inner, (*path, side), (*physical, side), mapped=mapped, reachable=False
-                )
         case _:
-            return
+            for part, inner in parts_of(node):
+                yield from _fields(
+                    inner, (*path, part), (*physical, part), mapped=mapped, reachable=False
+                )
 
 
 def layout_of(protocol: Body | None, metadata: Body | None) -> Layout:
@@ -225,8 +226,7 @@ def layout_of(protocol: Body | None, metadata: Body | None) -> Layout:
     mode = properties.get("delta.columnMapping.mode", "none")
     mode = mode if mode in ("none", "id") else "name"  # another one is reported
     mode = mode if "columnMapping" in features else "none"
-    text = metadata.get("schemaString")
-    schema = parse_json(text).value if isinstance(text, str) else None
+    schema = parse_object(metadata.get("schemaString"))
     try:
         columns = tuple(_fields(schema, (), (), mapped=mode in ("id", "name")))
     except RecursionError:
@@ -239,7 +239,7 @@ def layout_of(protocol: Body | None, metadata: Body | None) -> Layout:
         writer=_version(protocol or {}, "minWriterVersion"),
         properties=properties,
         mode=mode,
-        schema=schema if isinstance(schema, dict) else None,
+        schema=schema,
         provider=str(form.get("provider", "parquet")) if isinstance(form, dict) else "parquet",
         columns=columns,
         partitions=tuple(

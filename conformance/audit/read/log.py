@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 from conformance.audit.columnar.keys import Store
@@ -25,8 +25,7 @@ from conformance.audit.read.raw import (
     Fault,
     Lines,
     read_document,
-    read_lines,
-    read_parquet_rows,
+    read_file,
 )
 from reference_impl.errors import DeltaError, PlaceRefused
 from reference_impl.storage import Entry, Storage
@@ -92,10 +91,15 @@ class Checkpoint:
     """A checkpoint with all of its parts, read when it is first looked at."""
 
     def __init__(
-        self, storage: Storage, files: tuple[LogFile, ...], entries: tuple[Entry, ...]
+        self,
+        storage: Storage,
+        read: Callable[..., Lines],
+        files: tuple[LogFile, ...],
+        entries: tuple[Entry, ...],
     ) -> None:
-        """Take the files of one checkpoint, parts in order."""
+        """Take the files of one checkpoint, parts in order, and what reads one of them."""
         self._storage = storage
+        self._read = read
         self.files = files
         self.entries = entries
         self.version = files[0].version
@@ -114,13 +118,7 @@ class Checkpoint:
     @cached_property
     def top(self) -> Lines:
         """The rows of the checkpoint itself, without its sidecars."""
-        return Lines.merged([self.read(entry.path) for entry in self.entries])
-
-    def read(self, path: str, *, sidecar: bool = False) -> Lines:
-        """Read a file of the checkpoint, or a sidecar of it."""
-        if path.endswith(".json") and not sidecar:
-            return read_lines(self._storage, path)
-        return read_parquet_rows(self._storage, path)
+        return Lines.merged([self._read(entry.path) for entry in self.entries])
 
     @cached_property
     def sidecars(self) -> Mapping[str, Lines]:
@@ -148,7 +146,7 @@ class Checkpoint:
                 else:
                     # A file that is named often is read once.
                     if where not in read:
-                        read[where] = self.read(where, sidecar=True)
+                        read[where] = self._read(where, sidecar=True)
                     found[path] = read[where]
         return found
 
@@ -203,9 +201,7 @@ class Log:
 
 
 def _checkpoints(
-    storage: Storage,
-    files: Iterable[tuple[LogFile, Entry]],
-    make: Callable[..., Checkpoint],
+    storage: Storage, read: Callable[..., Lines], files: Iterable[tuple[LogFile, Entry]]
 ) -> tuple[Checkpoint, ...]:
     groups: dict[tuple[object, ...], list[tuple[LogFile, Entry]]] = {}
     for file, entry in files:
@@ -214,7 +210,7 @@ def _checkpoints(
         elif file.kind.endswith("checkpoint"):
             groups[(file.name,)] = [(file, entry)]
     found = [
-        make(storage, tuple(f for f, _ in group), tuple(e for _, e in group))
+        Checkpoint(storage, read, tuple(f for f, _ in group), tuple(e for _, e in group))
         for group in groups.values()
     ]
     return tuple(sorted(found, key=lambda checkpoint: checkpoint.version))
@@ -260,29 +256,23 @@ def list_log(storage: Storage) -> Listing:
     return Listing(entries, files)
 
 
-def read_log(
-    storage: Storage,
-    listing: Listing,
-    lines: Callable[[str], Lines],
-    checkpoints: Callable[..., Checkpoint] = Checkpoint,
-) -> Log:
+def read_log(storage: Storage, listing: Listing, read: Callable[..., Lines]) -> Log:
     """Make a log of its listing.
 
     Args:
         storage: where the table is; checksums and the hint are read from there.
         listing: of the log.
-        lines: gives what a commit or a compaction holds, by its path.
-        checkpoints: makes a checkpoint of a storage, its files and their entries.
+        read: gives what a file of actions holds, by its path and whether it is a ``sidecar``.
 
     """
     return Log(
         entries=listing.entries,
         commits={
-            file.version: Commit(file.version, entry.path, lines(entry.path))
+            file.version: Commit(file.version, entry.path, read(entry.path))
             for file, entry in listing.of("commit")
         },
-        checkpoints=_checkpoints(storage, listing.files, checkpoints),
-        compactions=tuple((f, lines(e.path)) for f, e in listing.files if f.kind == "compaction"),
+        checkpoints=_checkpoints(storage, read, listing.files),
+        compactions=tuple((f, read(e.path)) for f, e in listing.files if f.kind == "compaction"),
         checksums={
             file.version: document
             for file, entry in listing.files
@@ -299,4 +289,4 @@ def open_log(storage: Storage) -> Log:
         AuditError: the location cannot be listed, or has no commit and no checkpoint.
 
     """
-    return read_log(storage, list_log(storage), lambda path: read_lines(storage, path))
+    return read_log(storage, list_log(storage), partial(read_file, storage))

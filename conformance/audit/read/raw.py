@@ -252,6 +252,12 @@ def parse_json(data: bytes | str, *, exact: bool = False) -> Document:
     return Document(value, tuple(duplicates))
 
 
+def parse_object(text: Any, *, exact: bool = False) -> dict[str, Any] | None:
+    """Parse JSON as text in a field; ``None`` where the field has no text, or that no object."""
+    value = parse_json(text, exact=exact).value if isinstance(text, str) else None
+    return value if isinstance(value, dict) else None
+
+
 def _line(place: str, document: Any) -> Line:
     known = document if isinstance(document, dict) else {}
     action = next((name for name in ACTIONS if known.get(name) is not None), None)
@@ -433,9 +439,19 @@ def batch_lines(
     return list(zip(numbers[others].tolist(), held.read(others.tolist()), strict=True)), rows
 
 
-def read_parquet_rows(storage: Storage, path: str) -> Lines:
-    """Read a checkpoint or sidecar; a row without any known action is kept as such."""
-    parts = list(parquet_parts(storage, path))
+def read_parts(storage: Storage, path: str, *, sidecar: bool = False) -> Iterator[Lines]:
+    """Read a file of JSON lines whole, a checkpoint or a sidecar some rows at a time."""
+    if path.endswith(".json") and not sidecar:
+        yield read_lines(storage, path)
+    else:
+        yield from parquet_parts(storage, path)
+
+
+def read_file(storage: Storage, path: str, *, sidecar: bool = False) -> Lines:
+    """Read a file of actions; a row without any known action is kept as such."""
+    parts = list(read_parts(storage, path, sidecar=sidecar))
+    if len(parts) == 1:
+        return parts[0]
     return Lines(
         [each for part in parts for each in part.small],
         tuple(fault for part in parts for fault in part.faults),

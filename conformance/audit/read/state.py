@@ -14,7 +14,7 @@ import numpy as np
 from conformance.audit.columnar.files import Files, Ids, Seen, Vectors, resized
 from conformance.audit.columnar.keys import Body, Key, Store, dv_id, file_key
 from conformance.audit.columnar.rows import ADD
-from conformance.audit.read.raw import Lines, parse_json
+from conformance.audit.read.raw import Lines, parse_object
 
 __all__ = ["Body", "IdRange", "Key", "State", "dv_id", "file_key", "row_count"]
 
@@ -26,9 +26,7 @@ removed it."""
 
 def row_count(body: Mapping[str, Any]) -> int | None:
     """Return ``numRecords`` of a file action's statistics, when it has them."""
-    text = body.get("stats")
-    stats = parse_json(text).value if isinstance(text, str) else None
-    count = stats.get("numRecords") if isinstance(stats, dict) else None
+    count = (parse_object(body.get("stats")) or {}).get("numRecords")
     return count if type(count) is int else None
 
 

@@ -24,7 +24,7 @@ from conformance.audit.read.raw import Line
 from conformance.audit.read.state import file_key
 from conformance.audit.sql.errors import Uncertain
 from conformance.audit.sql.values import arrow_of
-from conformance.audit.stored.columns import read_columns
+from conformance.audit.stored.data_file import read_columns
 from conformance.audit.stored.places import SchemaPlace, places_of
 from conformance.audit.stored.statistics import plain
 from conformance.audit.stored.types import type_name
@@ -56,7 +56,7 @@ _UNREADABLE: Final = (
 
 
 @dataclass(slots=True)
-class Moved:
+class RowChanges:
     """Rows that a commit moves, or some of its files: those of parts add up.
 
     Attributes:
@@ -77,13 +77,13 @@ class Moved:
     parts: frozenset[str] = frozenset()
     changed_parts: frozenset[str] = frozenset()
 
-    def __add__(self, other: Moved) -> Moved:
+    def __add__(self, other: RowChanges) -> RowChanges:
         """Add the rows of other files."""
         rows, stated = Counter(self.rows), Counter(self.stated)
         for total, more in ((rows, other.rows), (stated, other.stated)):
             for row, count in more.items():
                 total[row] += count
-        return Moved(
+        return RowChanges(
             self.known and other.known,
             rows,
             stated,
@@ -93,7 +93,7 @@ class Moved:
         )
 
 
-def moved_by(step: Step, storage: Storage) -> Moved | None:
+def read_row_changes(step: Step, storage: Storage) -> RowChanges | None:
     """Read what a commit moves, or that part of it which the step has.
 
     Returns:
@@ -104,8 +104,8 @@ def moved_by(step: Step, storage: Storage) -> Moved | None:
     if not counts["cdc"] or not step.before.known:
         return None
     if step.new.schema is None or counts["add"] + counts["remove"] + counts["cdc"] > _FILES:
-        return Moved(known=False)
-    found = Moved()
+        return RowChanges(known=False)
+    found = RowChanges()
     try:
         for line in step.of("add", "remove"):
             sign = 1 if line.action == "add" else -1
@@ -121,14 +121,14 @@ def moved_by(step: Step, storage: Storage) -> Moved | None:
     except LimitExceeded as error:
         if error.limit == "seconds":
             raise
-        return Moved(known=False)
+        return RowChanges(known=False)
     except _UNREADABLE:
-        return Moved(known=False)
+        return RowChanges(known=False)
     found.rows = Counter({row: count for row, count in found.rows.items() if count})
     return found
 
 
-def unlike_changes(place: str, moved: Moved | None) -> Findings:
+def differing_changes(place: str, moved: RowChanges | None) -> Findings:
     """Report change files that have other rows than the data files, or of half an update."""
     if moved is None or not moved.known:
         return

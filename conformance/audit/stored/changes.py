@@ -10,14 +10,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from conformance.audit.columnar.rows import Mask, Rows
-from conformance.audit.findings import Check, Findings, finding, ids, not_followed, unchecked
+from conformance.audit.findings import Findings, check, finding, not_followed, unchecked
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Line
-from conformance.audit.stored.change_rows import moved_by, unlike_changes
-from conformance.audit.stored.columns import read_columns
+from conformance.audit.stored.change_rows import differing_changes, read_row_changes
+from conformance.audit.stored.data_file import read_columns
 from conformance.audit.stored.places import field_id, places_of
 from conformance.audit.stored.statistics import plain
-from conformance.audit.stored.types import type_name, unfit
+from conformance.audit.stored.types import type_mismatches, type_name
 from conformance.audit.subjects import Step
 from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
 from reference_impl.limits import out_of_memory
@@ -45,6 +45,7 @@ class ChangeView:
         return replace(self, step=self.step.only(shown))
 
 
+@check("change", "ADD-002 CDC-008 CM-013 CDFF-007 CDFF-008 WCON-001 WCON-005 TW-006 TW-009")
 def change_files(view: ChangeView) -> Findings:
     """Report change data files that do not say what changed; those that are gone pass."""
     for line in view.step.of("cdc"):
@@ -98,13 +99,13 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
     places = places_of(layout, schema)
     known = {place.stored.name for place in places if place.stored is not None}
     for place in places:
-        if place.stray is not None and field_id(place.stray) in {None, place.column_id}:
+        if place.misnamed is not None and field_id(place.misnamed) in {None, place.column_id}:
             message = f"the change data file {path} has column {place.name} by its logical name"
             yield finding("CM-013", line.place, message)
         elif place.stored is None and place.declared != "void":
             message = f"the change data file {path} lacks the column {place.name}"
             yield finding("CDFF-007", line.place, message)
-        for requirement, message, severity in unfit(place, layout, int96=True):
+        for requirement, message, severity in type_mismatches(place, layout, int96=True):
             text = f"the change data file {path}: {message}"
             yield finding(requirement, line.place, text, severity=severity)
     properties = layout.properties.items()
@@ -116,16 +117,7 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
         yield finding("WCON-001", line.place, message, "readers ignore them", severity="info")
 
 
+@check("change", "CDC-001 CDC-007 CDC-012 CDFF-009", whole=True)
 def changes_are_those_of_the_data(view: ChangeView) -> Findings:
     """Report change files that have other rows than the data files of their commit."""
-    yield from unlike_changes(view.step.place, moved_by(view.step, view.storage))
-
-
-CHANGE_FILE_CHECKS: Final = (
-    Check(
-        change_files,
-        ids("ADD-002 CDC-008 CM-013 CDFF-007 CDFF-008 WCON-001 WCON-005 TW-006 TW-009"),
-    ),
-    Check(changes_are_those_of_the_data, ("CDC-001", "CDC-007", "CDC-012", "CDFF-009"), whole=True),
-)
-"""Checks of the change data files of a commit that are still there."""
+    yield from differing_changes(view.step.place, read_row_changes(view.step, view.storage))

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as at
 
-from conformance.audit.read.layout import Layout
+from conformance.audit.read.layout import PHYSICAL_NAME, Layout
 from conformance.audit.read.raw import is_list
 
 _KEYS: Final = ("delta.columnMapping.nested.ids", "parquet.field.nested.ids")
@@ -22,7 +22,7 @@ _FIELD_ID: Final = b"PARQUET:field_id"
 
 def of_iceberg(file: pq.ParquetFile, layout: Layout) -> Iterator[tuple[str, str]]:
     """Yield requirement and message for each rule of Iceberg compatibility V2 that is broken."""
-    if not layout.active("icebergCompatV2", "delta.enableIcebergCompatV2"):
+    if not layout.active("icebergCompatV2"):
         return
     for column in map(file.schema.column, range(len(file.schema))):
         if column.physical_type == "INT96":
@@ -68,7 +68,7 @@ def _parts(stored: pa.DataType) -> Iterator[tuple[str, str, pa.Field]]:
 
 def _physical(field: Any) -> str:
     held = field.get("metadata") if isinstance(field, Mapping) else None
-    name = held.get("delta.columnMapping.physicalName") if isinstance(held, Mapping) else None
+    name = held.get(PHYSICAL_NAME) if isinstance(held, Mapping) else None
     return str(name or field.get("name"))
 
 

@@ -13,16 +13,13 @@ from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from conformance.audit.checks.values import statistics_of
 from conformance.audit.findings import (
-    Check,
     Finding,
     Findings,
     Severity,
+    check,
     finding,
-    ids,
     not_followed,
     unchecked,
 )
@@ -32,16 +29,15 @@ from conformance.audit.grammar.uris import is_absolute, lenient_path
 from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, load_vector, vector_path
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.state import Body, Key, State, file_key, row_count
-from conformance.audit.screens import of_live_removes
+from conformance.audit.screens import removes_of_live_files
 from conformance.audit.stored.changes import ChangeView
-from conformance.audit.stored.columns import read_columns
+from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.features import not_shredded, of_iceberg
-from conformance.audit.stored.nulls import forbidden_nulls
-from conformance.audit.stored.places import SchemaPlace, field_id, places_of
+from conformance.audit.stored.places import SchemaPlace, field_id, forbidden_nulls, places_of
 from conformance.audit.stored.row_ids import RowIds
 from conformance.audit.stored.rules import Rules
-from conformance.audit.stored.statistics import Judged, describes, plain, wrong_statistics
-from conformance.audit.stored.types import unfit
+from conformance.audit.stored.statistics import describes, plain, wrong_statistics
+from conformance.audit.stored.types import type_mismatches
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.parsed import same_value
 from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
@@ -59,21 +55,12 @@ class _Version:
     layout: Layout
 
 
-@dataclass(frozen=True, slots=True)
-class _LiveFile:
-    """A live data file that was opened, with what the log says of it."""
+@dataclass(frozen=True)
+class _LiveFile(DataFile):
+    """A data file in a version that it is live in; with ids and rules of all of them, or none."""
 
-    path: str
-    body: Body
     view: _Version
-    source: pa.NativeFile
-    file: pq.ParquetFile
-    vector: Rows | None
     whole: tuple[RowIds, Rules] | None
-
-    def read(self, name: str) -> pa.ChunkedArray:
-        """Read a top-level column by its name in the file."""
-        return read_columns(self.file, self.source, [name]).column(name)
 
     @property
     def born(self) -> int | None:
@@ -86,6 +73,16 @@ class _LiveFile:
         return self.born is not None and since is not None and self.born >= since
 
 
+@check(
+    "files",
+    "REC-021 ADD-002 DATA-001 SNAP-004 ADD-006 META-012 STAT-001 DVFMT-001 WCON-001",
+    "CM-013 CM-015 WCON-005 TW-006 TW-009 VOID-001 PQ-008 PQ-009 PQ-013 SCH-031 SCH-035",
+    "STAT-009 STAT-010 ICE1-008 CHK-003 CHK-004 INV-003 CHK-005 INV-005 INV-006 GEN-004",
+    "IDN-008 IDN-009 IDN-013 RT-048 RT-050 RT-052 SCH-015 SCH-019 STAT-008 STAT-012",
+    "STAT-013 SCH-025 ICE1-007 ICE2-012 ICE2-015 ICE2-017 SHRED-002 VAR-003 DVFILE-001",
+    "DVDESC-022 STAT-002",
+    *VECTOR_REQUIREMENTS,
+)
 def live_files(view: VersionView) -> Findings:
     """Hold every live file against its add action."""
     seen: dict[str, Key] = {}
@@ -121,6 +118,20 @@ def _change_files(view: VersionView) -> set[str]:
     return {key[0] for key in keys if key is not None}
 
 
+_OF_THE_WHOLE: Final = frozenset(
+    {
+        "REC-021", "CHK-003", "CHK-004", "INV-003", "CHK-005", "INV-005", "INV-006", "GEN-004",
+        "IDN-008", "IDN-009", "IDN-013", "RT-048", "RT-050", "RT-052", "DATA-001", "SNAP-004",
+    }
+)  # fmt: skip
+"""What is not looked for in files that are live no longer."""
+
+
+@check(
+    "change",
+    *(each for each in live_files.requirements if each not in _OF_THE_WHOLE),
+    screen=lambda view: removes_of_live_files(view.step),
+)
 def removed_files(view: ChangeView) -> Findings:
     """Compare each remove with the add of its file; a file that is deleted already passes."""
     step = view.step
@@ -145,7 +156,9 @@ def _vector(view: _Version, body: Body, path: str) -> tuple[Rows | None, list[Fi
     if not isinstance(descriptor, dict):
         return None, []
     try:
-        return load_vector(view.storage, descriptor), list(_misplaced(view, descriptor))
+        return load_vector(view.storage, descriptor), list(
+            _beside_partition_files(view, descriptor)
+        )
     except VectorFault as error:
         message = f"deletion vector of {path}: {error}"
         broken = [error.requirement]
@@ -161,7 +174,7 @@ def _vector(view: _Version, body: Body, path: str) -> tuple[Rows | None, list[Fi
         return None, [finding("DVFMT-002", path, message)]
 
 
-def _misplaced(view: _Version, descriptor: Body) -> Findings:
+def _beside_partition_files(view: _Version, descriptor: Body) -> Findings:
     """Report a vector file in the folder of a partition."""
     where = vector_path(descriptor)
     if where is None:
@@ -198,7 +211,7 @@ def _file(
         with view.storage.open_input(path) as source:
             # Nanoseconds, the default for int96, do not reach far.
             file = open_parquet(source, coerce_int96_timestamp_unit="us")
-            yield from _contents(_LiveFile(path, body, view, source, file, vector, whole))
+            yield from _contents(_LiveFile(path, body, source, file, vector, view, whole))
     except MemoryError as error:  # Arrow's is one as well
         yield unchecked("META-012", path, out_of_memory(error, path))
     except LimitExceeded as error:
@@ -245,17 +258,15 @@ def _contents(opened: _LiveFile) -> Findings:
         counted = isinstance(opened.body.get("deletionVector"), dict)
         for requirement in ("STAT-002", "DVDESC-022") if counted else ("STAT-001",):
             yield finding(requirement, opened.path, message, "queries that count or skip go wrong")
-    if opened.vector is not None and opened.vector.native:
+    if opened.deleted is not None and opened.deleted.native:
         message = "the deletion vector has the older native layout, not the portable one"
         yield finding("DVFMT-008", opened.path, message, severity="warning")
-    if opened.vector is not None and (opened.vector.maximum or 0) >= max(rows, 1):
-        message = f"the deletion vector marks row {opened.vector.maximum} of a file of {rows}"
+    if opened.deleted is not None and (opened.deleted.maximum or 0) >= max(rows, 1):
+        message = f"the deletion vector marks row {opened.deleted.maximum} of a file of {rows}"
         yield finding("DVFMT-001", opened.path, message)
     yield from _columns(opened)
     if opened.whole is not None:
-        schema = opened.file.schema_arrow
-        access = (rows, opened.vector), opened.read
-        yield from opened.whole[0].add(opened.path, opened.body, schema, *access)
+        yield from opened.whole[0].add(opened)
     for requirement, message in of_iceberg(opened.file, opened.view.layout):
         # The file may be older than what asks for it.
         severity: Severity | None = None if opened.follows("icebergCompatV2") else "warning"
@@ -266,7 +277,7 @@ def _contents(opened: _LiveFile) -> Findings:
 
 
 def _columns(opened: _LiveFile) -> Findings:
-    layout, schema = opened.view.layout, opened.file.schema_arrow
+    layout, schema = opened.view.layout, opened.schema
     if layout.schema is None:
         return
     wanted, once = layout.top_names, opened.view.state.names
@@ -287,12 +298,12 @@ def _columns(opened: _LiveFile) -> Findings:
         severity: Severity = "warning" if layout.mode == "none" else "info"
         yield finding("WCON-001", opened.path, message, "readers ignore them", severity=severity)
     yield from _partitions(opened)
-    yield from _held_columns(opened)
+    yield from _schema_columns(opened)
 
 
-def _held_columns(opened: _LiveFile) -> Findings:
+def _schema_columns(opened: _LiveFile) -> Findings:
     """Judge each column of the schema by its types, its ids and what it holds."""
-    layout, schema = opened.view.layout, opened.file.schema_arrow
+    layout, schema = opened.view.layout, opened.schema
     places = places_of(layout, schema)
     numbered = any(field_id(field) is not None for field in schema)
     if layout.mode == "id" and not numbered:
@@ -301,34 +312,31 @@ def _held_columns(opened: _LiveFile) -> Findings:
         return
     stored_columns = map(opened.file.schema.column, range(len(opened.file.schema)))
     int96 = {each.path.split(".")[0] for each in stored_columns if each.physical_type == "INT96"}
-    stats = statistics_of(opened.body) or {}
-    judged = Judged(opened.path, stats, opened.vector)
     named = Counter(schema.names)
     for place in places:
-        yield from _ids(opened, place, numbered=numbered)
-        yield from _absent(opened, place)
+        yield from _field_ids(opened, place, numbered=numbered)
+        yield from _missing_required(opened, place)
         twins = named[place.key] if layout.mode != "id" else 0
         if twins > 1:
             message = f"the file has {twins} columns called {place.key}"
             yield finding("WCON-005", opened.path, message)
         if place.stored is None or named[place.stored.name] != 1:
             continue
-        wrong = list(unfit(place, layout, int96=place.stored.name in int96))
+        wrong = list(type_mismatches(place, layout, int96=place.stored.name in int96))
         for requirement, message, severity in wrong:
             yield finding(requirement, opened.path, message, severity=severity)
         typed = not any(severity is None for _, _, severity in wrong)
-        if place.forbids_nulls or (typed and describes(stats, place)):
+        if place.forbids_nulls or (typed and describes(opened.stats, place)):
             values = opened.read(place.stored.name)
-            for requirement, message in forbidden_nulls(place, judged.live(values)):
+            for requirement, message in forbidden_nulls(place, opened.live(values)):
                 yield finding(requirement, opened.path, message)
             if typed:
-                yield from wrong_statistics(judged, place, values)
+                yield from wrong_statistics(opened, place, values)
     if opened.whole is not None:
-        access = opened.read, judged.live
-        yield from opened.whole[1].judge(opened.path, opened.body, places, access)
+        yield from opened.whole[1].judge(opened, places)
 
 
-def _absent(opened: _LiveFile, column: SchemaPlace) -> Findings:
+def _missing_required(opened: _LiveFile, column: SchemaPlace) -> Findings:
     """Report a column that must not be null and is not in the file, so that it is all null."""
     for place in column.walk():
         if place.required and place.stored is None and opened.file.metadata.num_rows:
@@ -336,14 +344,14 @@ def _absent(opened: _LiveFile, column: SchemaPlace) -> Findings:
             yield finding(place.forbids, opened.path, message)
 
 
-def _ids(opened: _LiveFile, column: SchemaPlace, *, numbered: bool) -> Findings:
+def _field_ids(opened: _LiveFile, column: SchemaPlace, *, numbered: bool) -> Findings:
     """Report field ids that are not those of column mapping, at any depth."""
     mode = opened.view.layout.mode
     # A table that was mapped by name later on keeps the files that it had.
     older = mode == "name" and not numbered and not opened.follows("columnMapping")
     for place in column.walk():
-        if place.stray is not None:
-            yield from _astray(opened, place, place.stray)
+        if place.misnamed is not None:
+            yield from _misnamed_column(opened, place, place.misnamed)
             continue
         if mode == "none" or place.column_id is None or place.stored is None:
             continue
@@ -355,10 +363,10 @@ def _ids(opened: _LiveFile, column: SchemaPlace, *, numbered: bool) -> Findings:
             yield finding("CM-015", opened.path, message, severity=severity)
 
 
-def _astray(opened: _LiveFile, place: SchemaPlace, stray: pa.Field) -> Findings:
+def _misnamed_column(opened: _LiveFile, place: SchemaPlace, misnamed: pa.Field) -> Findings:
     """Report a column that is under its logical name, or that its id does not lead to."""
-    layout, given = opened.view.layout, field_id(stray)
-    if stray.name == place.key:
+    layout, given = opened.view.layout, field_id(misnamed)
+    if misnamed.name == place.key:
         message = f"column {place.name} has id {place.column_id}, the file gives it {given}"
         if given == place.column_id:
             message = f"column {place.name} has id {given}, which the file gives to another as well"
@@ -367,9 +375,9 @@ def _astray(opened: _LiveFile, place: SchemaPlace, stray: pa.Field) -> Findings:
             yield finding("CM-015", opened.path, message)
         return
     # A file that is older may have it from a column that was dropped, or from none.
-    named = given == place.column_id and stray.name == place.path[-1]
+    named = given == place.column_id and misnamed.name == place.path[-1]
     if named or (given in {None, place.column_id} and opened.follows("columnMapping")):
-        message = f"the file has column {place.name} under the name {stray.name}"
+        message = f"the file has column {place.name} under the name {misnamed.name}"
         yield finding("CM-013", opened.path, message)
 
 
@@ -379,13 +387,13 @@ def _partitions(opened: _LiveFile) -> Iterator[Finding]:
     top = [column for column in layout.columns if len(column.path) == 1]
     found = {column.field_id: column.physical[0] for column in top if layout.mode == "id"}
     # Where columns are found by their ids, a file may call them otherwise.
-    stored = {found.get(field_id(each), each.name): each.name for each in opened.file.schema_arrow}
+    stored = {found.get(field_id(each), each.name): each.name for each in opened.schema}
     names = list(stored)
     partitions = layout.partition_columns.keys()
     declared = layout.top_names
     for version, requirement, severity in _MATERIALISED:
         feature = f"icebergCompatV{version}"
-        if not layout.active(feature, f"delta.enableIcebergCompatV{version}"):
+        if not layout.active(feature):
             continue
         severity = None if opened.follows(feature) else severity  # noqa: PLW2901  it is newer
         for physical in partitions - set(names):
@@ -407,7 +415,7 @@ def _materialised(opened: _LiveFile, physical: str, stored: str) -> Iterator[str
     texts = opened.body.get("partitionValues")
     if column is None or not isinstance(column.type, str) or not isinstance(texts, dict):
         return
-    if opened.file.schema_arrow.names.count(stored) != 1:
+    if opened.schema.names.count(stored) != 1:
         return
     text = texts.get(physical) or None
     for value in pc.unique(plain(opened.read(stored))).to_pylist():
@@ -425,37 +433,3 @@ _MATERIALISED: Final[tuple[tuple[int, str, Severity | None], ...]] = (
     (2, "ICE2-015", "warning"),  # it may be older than what asks for it
 )
 """Versions of Iceberg compatibility, and what they have against a file without partitions."""
-
-
-FILE_CHECKS: Final = (
-    Check(
-        live_files,
-        ids(
-            "REC-021 ADD-002 DATA-001 SNAP-004 ADD-006 META-012 STAT-001 DVFMT-001 WCON-001 CM-013 "
-            "CM-015 WCON-005 TW-006 TW-009 VOID-001 PQ-008 PQ-009 PQ-013 SCH-031 SCH-035 STAT-009 "
-            "STAT-010 ICE1-008 CHK-003 CHK-004 INV-003 CHK-005 INV-005 INV-006 GEN-004 IDN-008 "
-            "IDN-009 IDN-013 RT-048 RT-050 RT-052 SCH-015 SCH-019 STAT-008 STAT-012 STAT-013 "
-            "SCH-025 ICE1-007 ICE2-012 ICE2-015 ICE2-017 SHRED-002 VAR-003 DVFILE-001 DVDESC-022 "
-            "STAT-002",
-            *VECTOR_REQUIREMENTS,
-        ),
-    ),
-)
-"""Checks of the files of the latest version."""
-
-_OF_THE_WHOLE: Final = frozenset(
-    {
-        "REC-021", "CHK-003", "CHK-004", "INV-003", "CHK-005", "INV-005", "INV-006", "GEN-004",
-        "IDN-008", "IDN-009", "IDN-013", "RT-048", "RT-050", "RT-052", "DATA-001", "SNAP-004",
-    }
-)  # fmt: skip
-"""What is not looked for in files that are live no longer."""
-
-REMOVED_FILE_CHECKS: Final = (
-    Check(
-        removed_files,
-        tuple(each for each in FILE_CHECKS[0].requirements if each not in _OF_THE_WHOLE),
-        of_live_removes,
-    ),
-)
-"""Checks of the files that a commit removes, as long as they are there."""

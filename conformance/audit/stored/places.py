@@ -9,11 +9,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.types as at
 
-from conformance.audit.read.layout import Layout
+from conformance.audit.read.layout import COLUMN_ID, PHYSICAL_NAME, Layout
 from conformance.audit.read.raw import is_list, mapping_in
 
-_ID: Final = "delta.columnMapping.id"
-_NAME: Final = "delta.columnMapping.physicalName"
 _CHANGES: Final = "delta.typeChanges"
 
 
@@ -31,7 +29,7 @@ class SchemaPlace:
         changes: type changes that are recorded for this place, the first one first.
         stored: what the file has; ``None`` where it has nothing, or more than one thing.
         inner: the places inside; empty where the file has something of another kind.
-        stray: what the file has for it under its logical name, by its id under the name of no
+        misnamed: what the file has for it under its logical name, by its id under the name of no
             column, or in mode ``id`` under the physical one with another id; ``None`` where all is
             as it has to be.
 
@@ -46,7 +44,7 @@ class SchemaPlace:
     changes: tuple[tuple[str, str], ...]
     stored: pa.Field | None
     inner: tuple[SchemaPlace, ...]
-    stray: pa.Field | None = None
+    misnamed: pa.Field | None = None
 
     @property
     def name(self) -> str:
@@ -119,7 +117,7 @@ class _PlaceFinder:
         by_id = _positions(map(field_id, stored)) if self.mode != "none" else {}
         for each, key in zip(known, keys, strict=True):
             metadata = mapping_in(each, "metadata")
-            given = metadata.get(_ID)
+            given = metadata.get(COLUMN_ID)
             number = given if type(given) is int and self.mode != "none" else None
             if self.mode == "id":
                 positions = by_id.get(number, []) if number is not None else []
@@ -134,17 +132,19 @@ class _PlaceFinder:
                 (metadata, ""),
                 found,
             )
-            strays = {each["name"]} - taken if found is None or found.name != key else set()
+            candidates = {each["name"]} - taken if found is None or found.name != key else set()
             if found is None and self.mode == "id":
-                strays.add(key)
+                candidates.add(key)
             if number is not None:
                 named = {stored[position].name for position in by_id.get(number, ())}
-                strays |= named - taken
-            stray = min((by_name[name][0] for name in strays if name in by_name), default=None)
-            yield place if stray is None else replace(place, stray=stored[stray])
+                candidates |= named - taken
+            misnamed = min(
+                (by_name[name][0] for name in candidates if name in by_name), default=None
+            )
+            yield place if misnamed is None else replace(place, misnamed=stored[misnamed])
 
     def _key(self, declared: Mapping[str, Any]) -> str:
-        name = mapping_in(declared, "metadata").get(_NAME) if self.mode != "none" else None
+        name = mapping_in(declared, "metadata").get(PHYSICAL_NAME) if self.mode != "none" else None
         return str(name or declared["name"])
 
     def _place(  # noqa: PLR0917, PLR0913  the parts of a place
@@ -201,3 +201,43 @@ _FLAGS: Final[Mapping[str, tuple[str | None, str]]] = {
     "value": ("valueContainsNull", "SCH-035"),
 }
 """The flag that forbids nulls in a part, and its requirement."""
+
+
+def forbidden_nulls(column: SchemaPlace, values: pa.ChunkedArray) -> Iterator[tuple[str, str]]:
+    """Yield requirement and message for nulls in a column or inside of it.
+
+    Args:
+        column: a top-level column.
+        values: of the rows that are in the table.
+
+    """
+    counts: dict[SchemaPlace, int] = {}
+    for chunk in values.chunks:
+        _count(column, chunk, counts)
+    for place, count in counts.items():
+        if count:
+            yield place.forbids, f"{place.name} is not nullable and has {count} nulls"
+
+
+def _count(place: SchemaPlace, values: pa.Array, counts: dict[SchemaPlace, int]) -> None:
+    if place.required:
+        counts[place] = counts.get(place, 0) + values.null_count
+    if not any(each.forbids_nulls for each in place.inner):
+        return
+    for inner, below in zip(place.inner, inner_values(place, values), strict=True):
+        if below is not None:
+            _count(inner, below, counts)
+
+
+def inner_values(place: SchemaPlace, values: pa.Array) -> Iterator[pa.Array | None]:
+    """Yield what is in each place inside; nothing of a null is there."""
+    valid = values.filter(values.is_valid())
+    if at.is_struct(values.type):
+        held = dict(zip(valid.type.names, valid.flatten(), strict=True))
+        for inner in place.inner:
+            yield None if inner.stored is None else held[inner.stored.name]
+    elif at.is_map(values.type):
+        yield valid.keys
+        yield valid.items
+    else:
+        yield valid.flatten()

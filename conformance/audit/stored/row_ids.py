@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.audit.checks.high_water_marks import row_id_mark
-from conformance.audit.findings import Check, Finding, Findings, finding
+from conformance.audit.findings import Finding, Findings, check, finding
 from conformance.audit.grammar.roaring import Rows
-from conformance.audit.read.state import Body, file_key
+from conformance.audit.read.state import file_key
 from conformance.audit.stored.changes import ChangeView
-from conformance.audit.stored.columns import read_columns
+from conformance.audit.stored.data_file import DataFile, read_columns
 from conformance.audit.subjects import VersionView
 from reference_impl.errors import DeltaError
 from reference_impl.parquet.bounds import open_parquet
@@ -56,40 +56,24 @@ class RowIds:
         """Whether the table has row ids at all."""
         return "rowTracking" in self.view.layout.features
 
-    def add(
-        self,
-        path: str,
-        body: Body,
-        schema: pa.Schema,
-        rows: tuple[int, Rows | None],
-        read: Callable[[str], pa.ChunkedArray],
-    ) -> Iterator[Finding]:
-        """Take a data file in.
-
-        Args:
-            path: decoded, for messages.
-            body: its add action.
-            schema: of the file.
-            rows: how many it has, and those that are deleted.
-            read: gives a column of the file.
-
-        """
-        count, deleted = rows
+    def add(self, opened: DataFile) -> Iterator[Finding]:
+        """Take a data file in."""
+        path, deleted = opened.path, opened.deleted
         if not self.supported:
             return
-        base = body.get("baseRowId")
+        base, count = opened.body.get("baseRowId"), opened.file.metadata.num_rows
         if type(base) is int and 0 <= base < _FARTHEST and count:
             self.fresh.append((base, count, path, deleted))
         for name, requirement, what in _COLUMNS:
             column = self.view.layout.properties.get(name)
-            if column is None or schema.names.count(column) != 1:
+            if column is None or opened.schema.names.count(column) != 1:
                 continue
-            stored = schema.field(column).type
+            stored = opened.schema.field(column).type
             if not pa.types.is_int64(stored):
                 message = f"the {what} in column {column} are {stored} and not long"
                 yield finding(requirement, path, message)
                 continue
-            values = read(column)
+            values = opened.read(column)
             kept = deleted.kept(len(values)) if deleted else None
             valid = values.is_valid() if kept is None else pc.and_(values.is_valid(), kept)
             numbers = values.filter(valid).to_numpy().astype(np.int64)
@@ -153,6 +137,7 @@ class RowIds:
                 return
 
 
+@check("change", "RT-004")
 def kept_too_early(view: ChangeView) -> Findings:
     """Report ids or commit versions in files of a table that does not have row tracking enabled."""
     step, layout = view.step, view.step.new
@@ -173,7 +158,3 @@ def kept_too_early(view: ChangeView) -> Findings:
                 if rows.column(name).null_count < rows.num_rows:
                     message = f"row tracking is not enabled, and {key[0]} has a column {name}"
                     yield finding("RT-004", line.place, message)
-
-
-ROW_ID_CHECKS: Final = (Check(kept_too_early, ("RT-004",)),)
-"""Checks of the files that a commit adds."""

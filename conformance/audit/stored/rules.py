@@ -7,7 +7,7 @@ evaluates as far as its meaning is certain. The rest is left open, by a finding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from conformance.audit.findings import Finding, Severity, finding, unchecked
 from conformance.audit.grammar.types import is_primitive
 from conformance.audit.read.layout import Column, Layout
-from conformance.audit.read.raw import parse_json
-from conformance.audit.read.state import Body
+from conformance.audit.read.raw import parse_object
 from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain, Unfinished
 from conformance.audit.sql.values import arrow_of
+from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.places import SchemaPlace
 from conformance.audit.stored.statistics import plain
 from reference_impl.errors import LimitExceeded
@@ -67,8 +67,7 @@ def _rules(layout: Layout) -> Iterator[_Rule]:
     for column in layout.columns:
         invariant = column.metadata.get(_INVARIANT)
         if "invariants" in layout.features and isinstance(invariant, str):
-            document = parse_json(invariant).value
-            held = document.get("expression") if isinstance(document, dict) else None
+            held = (parse_object(invariant) or {}).get("expression")
             inner = held.get("expression") if isinstance(held, dict) else invariant
             yield _Rule("INV-005", "INV-006", f"the invariant of {column.name}", str(inner))
         generation = column.metadata.get(_GENERATION)
@@ -77,18 +76,6 @@ def _rules(layout: Layout) -> Iterator[_Rule]:
         if known and isinstance(generation, str):
             what = f"the expression of the generated column {column.name}"
             yield _Rule("GEN-004", "GEN-004", what, generation, column)
-
-
-@dataclass(frozen=True, slots=True)
-class _RuledFile:
-    """A live data file that rules are checked on."""
-
-    path: str
-    body: Body
-    count: int
-    places: Mapping[str, SchemaPlace]
-    read: Callable[[str], pa.ChunkedArray]
-    live: Callable[[pa.ChunkedArray], pa.ChunkedArray]
 
 
 class Rules:
@@ -120,7 +107,7 @@ class Rules:
             try:
                 expression = Expression.of(rule.text, names)
                 _fields_exist(expression.names, self._layout, fields)
-                given = None if rule.column is not None else self._given(expression)
+                given = None if rule.column is not None else self._result_type(expression)
                 if given is None or pa.types.is_null(given) or pa.types.is_boolean(given):
                     self._parsed.append((rule, expression))
                 else:
@@ -141,7 +128,7 @@ class Rules:
                 else:
                     yield finding(rule.requirement, place, message, severity="info")
 
-    def _given(self, expression: Expression) -> pa.DataType | None:
+    def _result_type(self, expression: Expression) -> pa.DataType | None:
         """Return the type that an expression gives, rows or none; ``None`` where it is unknown."""
         by_path = self._layout.by_path
         try:
@@ -152,69 +139,65 @@ class Rules:
         except (Uncertain, LimitExceeded, *_UNKNOWN):
             return None
 
-    def judge(
-        self,
-        path: str,
-        body: Body,
-        places: tuple[SchemaPlace, ...],
-        read: tuple[Callable[[str], pa.ChunkedArray], Callable[[pa.ChunkedArray], pa.ChunkedArray]],
-    ) -> Iterator[Finding]:
-        """Hold the live rows of a data file against the rules.
-
-        Args:
-            path: decoded, for messages.
-            body: its add action.
-            places: its columns.
-            read: what gives a column by its name in the file, and what leaves out deleted rows.
-
-        """
-        stored = next((place.stored for place in places if place.stored is not None), None)
+    def judge(self, opened: DataFile, places: Iterable[SchemaPlace]) -> Iterator[Finding]:
+        """Hold the live rows of a data file against the rules; its columns are at ``places``."""
+        held = {place.path[0]: place for place in places}
+        stored = next((place.stored for place in held.values() if place.stored is not None), None)
         if not (self._parsed or self._identities) or stored is None:
             return
-        count = len(read[0](stored.name))  # a footer may claim any number
-        if not count:
+        if not len(opened.read(stored.name)):  # a footer may claim any number
             return
-        held = _RuledFile(path, body, count, {place.path[0]: place for place in places}, *read)
         for rule, expression in self._parsed:
             try:
-                yield from self._broken(held, rule, expression)
+                yield from self._broken(opened, held, rule, expression)
             except LimitExceeded as error:
-                yield unchecked(rule.requirement, path, error)
+                yield unchecked(rule.requirement, opened.path, error)
             except (Uncertain, *_UNKNOWN) as error:
                 message = f"{rule.what} is not checked: {str(error)[:200]}"
-                yield finding(rule.requirement, path, message, severity="info")
+                yield finding(rule.requirement, opened.path, message, severity="info")
         for column in self._identities:
-            place = held.places.get(column.path[0])
+            place = held.get(column.path[0])
             if place is not None and place.stored is not None:
-                yield from _identity(path, column, held.live(held.read(place.stored.name)))
+                yield from _identity(
+                    opened.path, column, opened.live(opened.read(place.stored.name))
+                )
 
-    def _broken(self, held: _RuledFile, rule: _Rule, expression: Expression) -> Iterator[Finding]:
+    def _broken(
+        self,
+        opened: DataFile,
+        places: Mapping[str, SchemaPlace],
+        rule: _Rule,
+        expression: Expression,
+    ) -> Iterator[Finding]:
         names = list(expression.columns)
         if rule.column is not None and rule.column.path[0] not in names:
             names.append(rule.column.path[0])
-        columns = {name: self._values(held, name) for name in names}
+        columns = {name: self._values(opened, places, name) for name in names}
         # A constant looks at no column, and is false or null for every row there is.
-        rows = pa.table(columns or {"": held.live(pa.chunked_array([pa.nulls(held.count)]))})
+        nothing = pa.chunked_array([pa.nulls(opened.file.metadata.num_rows)])
+        rows = pa.table(columns or {"": opened.live(nothing)})
         for start in range(0, rows.num_rows, _BATCH):
             batch = rows.slice(start, _BATCH)
             judged = _conditions if rule.column is None else _generated
-            yield from judged(held.path, rule, expression.evaluate(batch), batch)
+            yield from judged(opened.path, rule, expression.evaluate(batch), batch)
 
-    def _values(self, held: _RuledFile, name: str) -> pa.ChunkedArray:
+    def _values(
+        self, opened: DataFile, places: Mapping[str, SchemaPlace], name: str
+    ) -> pa.ChunkedArray:
         """Return the live values of a column by its logical name, of its declared type."""
         column = self._layout.by_path[name,]
-        of = arrow_of(column.type)
+        of, count = arrow_of(column.type), opened.file.metadata.num_rows
         if name in self._layout.partitions:
-            text = (held.body.get("partitionValues") or {}).get(column.physical[-1])
+            text = (opened.body.get("partitionValues") or {}).get(column.physical[-1])
             value = pa.scalar(text or None, pa.string()).cast(of)
-            whole = pa.chunked_array([pa.repeat(value, held.count)])
-            return held.live(whole)
-        place = held.places.get(name)
+            whole = pa.chunked_array([pa.repeat(value, count)])
+            return opened.live(whole)
+        place = places.get(name)
         if place is None or place.stored is None:
-            return held.live(pa.chunked_array([pa.nulls(held.count, of)]))
+            return opened.live(pa.chunked_array([pa.nulls(count, of)]))
         if not is_primitive(str(place.declared)) and self._layout.mode != "none":
             raise ValueError(f"the fields of {name} have other names in the file")
-        return plain(held.live(held.read(place.stored.name))).cast(of)
+        return plain(opened.live(opened.read(place.stored.name))).cast(of)
 
 
 class _Fields:

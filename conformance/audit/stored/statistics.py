@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -13,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.audit.findings import Finding, Severity, finding
-from conformance.audit.grammar.roaring import Rows
 from conformance.audit.grammar.types import decimal_of
+from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.places import SchemaPlace
 
 _ORDERED: Final = frozenset(
@@ -35,50 +34,23 @@ _PLAIN: Final = {
 """Types that Arrow may restore from its schema in a footer, to those that every kernel takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A data file with the statistics that its add action gives.
-
-    Attributes:
-        path: decoded, for messages.
-        stats: parsed, fractions exact.
-        deleted: the rows that a vector deletes.
-
-    """
-
-    path: str
-    stats: Mapping[str, Any]
-    deleted: Rows | None
-
-    @property
-    def tight(self) -> bool:
-        """Whether the bounds are said to be exact."""
-        return self.stats.get("tightBounds") is not False
-
-    def live(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Leave out the rows that a vector deletes."""
-        # As long as what was read: a footer may claim any number of rows.
-        kept = self.deleted.kept(len(values)) if self.deleted else None
-        return values if kept is None else values.filter(kept)
-
-
 def describes(stats: Mapping[str, Any], column: SchemaPlace) -> bool:
     """Return whether statistics say anything of a top-level column."""
     return any(value is not None for value in _nodes(stats, column))
 
 
 def wrong_statistics(
-    judged: Judged, column: SchemaPlace, values: pa.ChunkedArray
+    opened: DataFile, column: SchemaPlace, values: pa.ChunkedArray
 ) -> Iterator[Finding]:
     """Yield findings about bounds that do not bind and counts that do not count.
 
     Args:
-        judged: the file.
+        opened: the file.
         column: a top-level column whose stored type fits.
         values: all of its rows, deleted ones among them.
 
     """
-    yield from _node(judged, column, values, _nodes(judged.stats, column))
+    yield from _node(opened, column, values, _nodes(opened.stats, column))
 
 
 def _nodes(stats: Mapping[str, Any], column: SchemaPlace) -> tuple[Any, Any, Any]:
@@ -91,7 +63,7 @@ def _get(node: Any, key: str) -> Any:
 
 
 def _node(
-    judged: Judged, place: SchemaPlace, values: pa.ChunkedArray, stated: tuple[Any, Any, Any]
+    opened: DataFile, place: SchemaPlace, values: pa.ChunkedArray, stated: tuple[Any, Any, Any]
 ) -> Iterator[Finding]:
     if all(value is None for value in stated):
         return
@@ -101,30 +73,30 @@ def _node(
         for inner in place.inner:
             if inner.stored is not None:
                 low, high, nulls = (_get(node, inner.key) for node in stated)
-                yield from _node(judged, inner, held[inner.stored.name], (low, high, nulls))
+                yield from _node(opened, inner, held[inner.stored.name], (low, high, nulls))
         return
-    yield from _nulls(judged, place, values, stated[2])
+    yield from _nulls(opened, place, values, stated[2])
     if isinstance(place.declared, str):
-        yield from _bounds(judged, place, judged.live(plain(values)), stated[:2])
+        yield from _bounds(opened, place, opened.live(plain(values)), stated[:2])
 
 
 def _nulls(
-    judged: Judged, place: SchemaPlace, values: pa.ChunkedArray, stated: Any
+    opened: DataFile, place: SchemaPlace, values: pa.ChunkedArray, stated: Any
 ) -> Iterator[Finding]:
     """Compare a count of nulls; with a vector it may count the deleted rows as well."""
     if type(stated) is not int:
         return
-    live = judged.live(values)
+    live = opened.live(values)
     held, left = values.null_count, live.null_count
-    if judged.tight and stated not in ({held, left} if judged.deleted else {held}):
+    if opened.tight and stated not in ({held, left} if opened.deleted else {held}):
         message = f"column {place.name} has {held} nulls, nullCount says {stated}"
-        yield finding("STAT-008", judged.path, message)
-    elif not judged.tight and stated == 0 and left:
+        yield finding("STAT-008", opened.path, message)
+    elif not opened.tight and stated == 0 and left:
         message = f"nullCount of {place.name} is 0, and {left} valid rows are null"
-        yield finding("STAT-010", judged.path, message)
-    elif not judged.tight and stated == len(values) and left < len(live):
+        yield finding("STAT-010", opened.path, message)
+    elif not opened.tight and stated == len(values) and left < len(live):
         message = f"nullCount of {place.name} is all {stated} rows, and some valid ones have values"
-        yield finding("STAT-009", judged.path, message)
+        yield finding("STAT-009", opened.path, message)
 
 
 def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -149,14 +121,14 @@ _KINDS: Final = ("minValues", "maxValues", "nullCount")
 
 
 def _bounds(
-    judged: Judged, column: SchemaPlace, values: pa.ChunkedArray, bounds: tuple[Any, Any]
+    opened: DataFile, column: SchemaPlace, values: pa.ChunkedArray, bounds: tuple[Any, Any]
 ) -> Iterator[Finding]:
     ordered = column.declared in _ORDERED or decimal_of(column.declared) is not None
     if not ordered or bounds == (None, None):
         return
     if pa.types.is_floating(values.type):
         values = values.filter(pc.invert(pc.is_nan(values)))
-    tight = judged.tight
+    tight = opened.tight
     for side, stated, actual in zip(_KINDS[:2], bounds, _span(values), strict=True):
         if stated is None or actual is None or _FAR.match(str(stated)):
             continue
@@ -164,7 +136,7 @@ def _bounds(
             limit, value = _comparable(stated, actual, column.declared)
         except (ValueError, TypeError, ArithmeticError):
             message = f"{side} of {column.name} is {stated!r}, no value of type {column.declared}"
-            yield finding("STAT-012", judged.path, message)
+            yield finding("STAT-012", opened.path, message)
             continue
         slack = _MILLISECOND if isinstance(value, datetime) and side == "maxValues" else None
         broken = limit > value if side == "minValues" else _below(limit, value, slack)
@@ -175,12 +147,12 @@ def _bounds(
                 f"{side} of {column.name} is {stated}, but the file has {actual}, {relation} it"
             )
             hint = "readers that skip by statistics lose rows"
-            yield finding(requirement, judged.path, message, hint)
+            yield finding(requirement, opened.path, message, hint)
         elif tight and _loose(limit, value):
             message = f"{side} of {column.name} is {stated} under tight bounds, not {actual}"
             # A vector that came later leaves bounds of rows that went: it has to loosen them.
-            severity: Severity | None = "warning" if judged.deleted is None else None
-            yield finding("STAT-012", judged.path, message, severity=severity)
+            severity: Severity | None = "warning" if opened.deleted is None else None
+            yield finding("STAT-012", opened.path, message, severity=severity)
 
 
 def _loose(limit: Any, value: Any) -> bool:

@@ -17,7 +17,7 @@ from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import is_list
 from conformance.audit.stored.places import SchemaPlace
 
-Unfit: TypeAlias = tuple[str, str, Severity | None]
+TypeMismatch: TypeAlias = tuple[str, str, Severity | None]
 """Requirement, message, and a severity where it is not the registry's."""
 
 _NAMES: Final[Mapping[pa.DataType, str]] = {
@@ -55,7 +55,7 @@ def type_name(stored: pa.DataType) -> str:
     return _NAMES.get(stored, str(stored))
 
 
-def unfit(column: SchemaPlace, layout: Layout, *, int96: bool) -> Iterator[Unfit]:
+def type_mismatches(column: SchemaPlace, layout: Layout, *, int96: bool) -> Iterator[TypeMismatch]:
     """Yield what does not fit in a top-level column, at any depth.
 
     Args:
@@ -66,12 +66,12 @@ def unfit(column: SchemaPlace, layout: Layout, *, int96: bool) -> Iterator[Unfit
     """
     for place in column.walk():
         if place.stored is not None:
-            yield from _unfit(place, place.stored.type, layout, int96=int96)
+            yield from _mismatches(place, place.stored.type, layout, int96=int96)
 
 
-def _unfit(
+def _mismatches(
     place: SchemaPlace, stored: pa.DataType, layout: Layout, *, int96: bool
-) -> Iterator[Unfit]:
+) -> Iterator[TypeMismatch]:
     declared = place.declared
     if isinstance(declared, Mapping):
         kind = str(declared.get("type"))
@@ -94,12 +94,12 @@ def _unfit(
         return  # the schema is reported
     held = type_name(stored)
     if at.is_timestamp(stored) and declared in _ZONES:
-        yield from _moments(place.name, declared, stored, int96=int96)
-    elif held != _plain(declared):
-        yield from _another(place, held, layout)
+        yield from _timestamp_mismatches(place.name, declared, stored, int96=int96)
+    elif held != _canonical_name(declared):
+        yield from _widening_mismatches(place, held, layout)
 
 
-def _plain(declared: str) -> str:
+def _canonical_name(declared: str) -> str:
     sized = decimal_of(declared)
     return declared if sized is None else f"decimal({sized[0]},{sized[1]})"
 
@@ -108,7 +108,9 @@ _ZONES: Final = {"timestamp": ("SCH-015", "PQ-008"), "timestamp_ntz": ("SCH-019"
 """The requirement of isAdjustedToUTC, and the one of the unit."""
 
 
-def _moments(name: str, declared: str, stored: pa.DataType, *, int96: bool) -> Iterator[Unfit]:
+def _timestamp_mismatches(
+    name: str, declared: str, stored: pa.DataType, *, int96: bool
+) -> Iterator[TypeMismatch]:
     if int96:
         return
     zone, unit = _ZONES[declared]
@@ -123,7 +125,7 @@ def _moments(name: str, declared: str, stored: pa.DataType, *, int96: bool) -> I
         yield unit, message, "warning"
 
 
-def _another(place: SchemaPlace, held: str, layout: Layout) -> Iterator[Unfit]:
+def _widening_mismatches(place: SchemaPlace, held: str, layout: Layout) -> Iterator[TypeMismatch]:
     """Judge a stored type that is another than the declared one."""
     what = f"column {place.name} is {place.declared} in the schema and {held} in the file"
     if (held, place.declared) in _UNANNOTATED:
@@ -134,7 +136,7 @@ def _another(place: SchemaPlace, held: str, layout: Layout) -> Iterator[Unfit]:
         yield "WCON-005", f"{what}, and typeWidening is not supported", None
     elif not place.changes:
         yield "TW-006", f"{what}, and no type change is recorded", None
-    elif not _leads(place.changes, held, _plain(place.declared)):
+    elif not _changes_lead_to(place.changes, held, _canonical_name(place.declared)):
         yield "TW-009", f"{what}, and the recorded type changes do not begin with {held}", None
 
 
@@ -142,12 +144,14 @@ _UNANNOTATED: Final[Mapping[tuple[str, str], str]] = {("binary", "string"): "PQ-
 """Stored and declared type that differ by an annotation of Parquet alone."""
 
 
-def _leads(changes: tuple[tuple[str, str], ...], held: str, declared: str) -> bool:
+def _changes_lead_to(changes: tuple[tuple[str, str], ...], held: str, declared: str) -> bool:
     """Follow the records from the stored type to the declared one."""
     now = None
     for before, after in changes:
-        if now in (None, _plain(before)) and (now is not None or _plain(before) == held):
-            now = _plain(after)
+        if now in (None, _canonical_name(before)) and (
+            now is not None or _canonical_name(before) == held
+        ):
+            now = _canonical_name(after)
     return now == declared
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from conformance.audit.findings import Check, Findings, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.roaring import Rows
 from conformance.audit.grammar.vectors import load_vector
 from conformance.audit.read.state import file_key
@@ -20,6 +20,7 @@ _DELETES: Final = frozenset({"DELETE", "UPDATE", "MERGE"})
 """Operations, by the names that engines give them, which take rows out of files."""
 
 
+@check("change", "DVD-017", screen=lambda view: doubled_paths(view.step))
 def vectors_keep_rows(view: ChangeView) -> Findings:
     """Report a new vector that brings back rows which the one before it deletes."""
     step = view.step
@@ -57,6 +58,7 @@ def _rows(storage: Storage, descriptor: Any) -> Rows | None:
         return None
 
 
+@check("version", "DVFILE-003", whole=True)
 def vectors_have_one_file(view: VersionView) -> Findings:
     """Report a stored vector that several live files name."""
     yield from shared_vectors(sorted(stored_vectors(view)))
@@ -77,12 +79,3 @@ def shared_vectors(stored: Sequence[tuple[str, str]]) -> Findings:
             message = f"its deletion vector {vector} is that of {path} as well"
             # The rows may be the same by chance, and no reader sees a difference.
             yield finding("DVFILE-003", another, message, severity="warning")
-
-
-VECTOR_VERSION_CHECKS: Final = (Check(vectors_have_one_file, ("DVFILE-003",), whole=True),)
-"""Checks of the vectors of the latest version."""
-
-VECTOR_HISTORY_CHECKS: Final = (
-    Check(vectors_keep_rows, ("DVD-017",), lambda view: doubled_paths(view.step)),
-)
-"""Checks of the vectors that a commit adds."""

@@ -60,6 +60,11 @@ def known(action: str, body: Body | None) -> Any:
     return found
 
 
+def known_of(action: str, bodies: Mapping[str, Body]) -> dict[str, Any]:
+    """Return :func:`known` of actions by name."""
+    return {name: known(action, body) for name, body in bodies.items()}
+
+
 def _field(body: Body, name: str) -> Any:
     value = body.get(name)
     if name == "partitionValues" and isinstance(value, Mapping):
@@ -70,7 +75,7 @@ def _field(body: Body, name: str) -> Any:
     return comparable(value)
 
 
-def _said(value: Any) -> str:
+def _shortened(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}…"
 
@@ -90,12 +95,14 @@ def add_differences(
     """
     for name in _ADD:
         if _field(want, name) != _field(have, name):
-            message = f"{name} is {_said(have.get(name))}, the log says {_said(want.get(name))}"
+            message = (
+                f"{name} is {_shortened(have.get(name))}, the log says {_shortened(want.get(name))}"
+            )
             yield (row_ids if name in _ROW_IDS else fallback), message
     stats, held = statistics_of(want), statistics_of(have)
     if held is not None and comparable(held) != comparable(stats or {}):
-        logged = "nothing" if stats is None else _said(want.get("stats"))
-        yield fallback, f"stats is {_said(have.get('stats'))}, the log says {logged}"
+        logged = "nothing" if stats is None else _shortened(want.get("stats"))
+        yield fallback, f"stats is {_shortened(have.get('stats'))}, the log says {logged}"
     yield from _parsed(stats, want, have, layout, fallback)
 
 
@@ -121,7 +128,9 @@ def _remove_differences(
     for name in (*_REMOVE, *_IF_BOTH):
         a, b = _field(want, name), _field(have, name)
         if a != b and (name not in _IF_BOTH or (a and b)):
-            message = f"{name} is {_said(have.get(name))}, the log says {_said(want.get(name))}"
+            message = (
+                f"{name} is {_shortened(have.get(name))}, the log says {_shortened(want.get(name))}"
+            )
             yield (row_ids if name in _ROW_IDS else fallback), message
 
 

@@ -20,12 +20,12 @@ from conformance.audit.checks.commits import bare_path, fault_finding, line_find
 from conformance.audit.checks.values import VALUELESS
 from conformance.audit.columnar.keys import Codes
 from conformance.audit.columnar.rows import Mask, Rows
-from conformance.audit.findings import Check, Findings, finding, ids
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.retention import retention
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body, Key, State, file_key
-from conformance.audit.screens import nothing
+from conformance.audit.screens import no_plain_row
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences, file_differences, known
 from reference_impl.errors import DeltaError
@@ -34,7 +34,7 @@ _AT_ONCE: Final = 4096
 """Actions of the log that are read again at a time."""
 
 
-class LeftOut:
+class FilesWithoutStatistics:
     """Files whose statistics a checkpoint left out: they are lost since."""
 
     def __init__(self, checkpoints: Iterable[Checkpoint]) -> None:
@@ -74,7 +74,7 @@ class CheckpointView:
     content: State
     view: VersionView
     replayed: bool
-    left_out: LeftOut
+    left_out: FilesWithoutStatistics
     shown: Mask | None = None
 
     @property
@@ -118,6 +118,7 @@ def without_statistics(subject: CheckpointView) -> Mask:
     return subject.rows.missing("stats")
 
 
+@check("checkpoint", "CKPT-005 SIDE-004 SIDE-005")
 def readable(subject: CheckpointView) -> Findings:
     """Report checkpoints and sidecars that cannot be read."""
     checkpoint = subject.checkpoint
@@ -129,12 +130,14 @@ def readable(subject: CheckpointView) -> Findings:
             yield fault_finding(requirement, fault, "sidecar: ")
 
 
+@check("checkpoint content", *schemas.requirements("log/checkpoint-row"), screen=no_plain_row)
 def valid_rows(subject: CheckpointView) -> Findings:
     """Report rows that break the schema of a checkpoint row."""
     documents = ((line.document, line.place) for line in subject.every())
     yield from line_findings("log/checkpoint-row", documents, "CKC-001")
 
 
+@check("checkpoint content", "CKC-002 CKC-003 CKPT-006")
 def exactly_one(subject: CheckpointView) -> Findings:
     """Report a checkpoint without, or with several of, protocol, metaData and marks of V2."""
     checkpoint = subject.checkpoint
@@ -154,6 +157,7 @@ def exactly_one(subject: CheckpointView) -> Findings:
             yield finding("CKPT-006", checkpoint.place, message)
 
 
+@check("checkpoint content", "CKPT-006", screen=_repeated_keys)
 def one_action_per_file(subject: CheckpointView) -> Findings:
     """Report a logical file that the checkpoint adds, or removes, twice, or both."""
     found: dict[Key, list[str]] = {}
@@ -168,6 +172,7 @@ def one_action_per_file(subject: CheckpointView) -> Findings:
             yield finding("CKPT-006", subject.checkpoint.place, message, hint)
 
 
+@check("checkpoint content", "SCA-002 SCA-003 SCA-005 CKPT-V2-003")
 def sidecar_files(subject: CheckpointView) -> Findings:
     """Report sidecars that are not as their actions say."""
     checkpoint, storage = subject.checkpoint, subject.view.storage
@@ -195,23 +200,24 @@ def sidecar_files(subject: CheckpointView) -> Findings:
                 yield finding("CKPT-V2-003", line.place, message)
 
 
+@check("checkpoint content", "CKC-004 CKC-005 CKPT-005 CKPT-006 CKPT-007")
 def files_equal_replay(subject: CheckpointView) -> Findings:
     """Report live files that are missing, dead ones that live, and lost tombstones."""
     if not subject.replayed:
         return
     place, want, have = subject.checkpoint.place, subject.view.state, subject.content
-    for path, vector in sorted(want.adds.keys() - have.adds.keys(), key=str):
+    for path, vector in sorted(want.adds.minus(have.adds), key=str):
         message = f"the checkpoint lacks the live file {path}{_with(vector)}"
         yield finding("CKC-004", place, message, "readers that start here lose its rows")
-    for path, vector in sorted(have.adds.keys() - want.adds.keys(), key=str):
+    for path, vector in sorted(have.adds.minus(want.adds), key=str):
         message = f"the checkpoint has {path}{_with(vector)}, which is not live"
         yield finding("CKPT-006", place, message, "readers that start here return deleted rows")
-    for path, vector in sorted(have.removed.keys() - want.removed.keys(), key=str):
+    for path, vector in sorted(have.removed.minus(want.removed), key=str):
         message = f"the checkpoint has a tombstone of {path}{_with(vector)}, which was not removed"
         yield finding("CKPT-006", place, message)
     yield from _stale(subject)
     horizon = subject.view.now - retention(subject.view.layout.properties)
-    for key in sorted(want.removed.keys() - have.removed.keys(), key=str):
+    for key in sorted(want.removed.minus(have.removed), key=str):
         stamp = want.removed[key].get("deletionTimestamp")
         if type(stamp) is int and stamp > horizon:
             message = f"the checkpoint lacks the unexpired tombstone of {key[0]}{_with(key[1])}"
@@ -230,13 +236,14 @@ def _stale(subject: CheckpointView) -> Findings:
         {key for line in lines.of(action) if (key := file_key(line.body))}
         for action in ("add", "remove")
     )
-    lacking, beyond = want.adds.keys() - have.adds.keys(), have.adds.keys() - want.adds.keys()
+    lacking, beyond = want.adds.minus(have.adds), have.adds.minus(want.adds)
     fresh = added - removed
     if lacking | beyond and lacking == fresh and beyond == removed - added:
         message = "the checkpoint is that of the version before: its own commit is not in it"
         yield finding("CKPT-005", subject.checkpoint.place, message)
 
 
+@check("checkpoint content", "CKPT-005 RT-031 CKC-016 CKSCH-012 CKSCH-013", *VALUELESS)
 def files_are_copied(subject: CheckpointView) -> Findings:
     """Report files and tombstones of which a checkpoint says other things than the log."""
     if not subject.replayed:
@@ -248,6 +255,7 @@ def files_are_copied(subject: CheckpointView) -> Findings:
     )
 
 
+@check("checkpoint content", "CKPT-005 CKC-016 CKSCH-012 CKSCH-013", screen=lambda x: x.rows.rich)
 def typed_copies_agree(subject: CheckpointView) -> Findings:
     """Report typed copies that say other things than the texts of their own rows.
 
@@ -266,6 +274,7 @@ def _with(vector: str | None) -> str:
     return f" with deletion vector {vector}" if vector else ""
 
 
+@check("checkpoint content", "CKC-002 CKC-003 CKC-006 CKC-007 CKC-008 CKPT-006 DOM-014")
 def the_rest_equals_replay(subject: CheckpointView) -> Findings:
     """Report protocol, metadata, transactions and domains that differ from the log."""
     if not subject.replayed:
@@ -302,6 +311,7 @@ def _with_logged(subject: CheckpointView) -> Iterator[tuple[Body, Key | None, Bo
         yield from ((body, key, logged.get(key, {}) if key else {}) for body, key in some)
 
 
+@check("checkpoint content", "CKC-015 CKC-018 CKC-021", screen=without_statistics)
 def statistics_as_configured(subject: CheckpointView) -> Findings:
     """Report statistics and typed values that are missing though the table asks for them."""
     layout, place = subject.view.layout, subject.checkpoint.place
@@ -328,31 +338,3 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
             ):
                 message = f"the checkpoint has no {field} of {path}, which the table asks for"
                 yield finding(requirement, place, message)
-
-
-READING_CHECKS: Final = (Check(readable, ("CKPT-005", "SIDE-004", "SIDE-005")),)
-"""Checks of whether a checkpoint can be read."""
-
-CONTENT_CHECKS: Final = (
-    Check(valid_rows, schemas.requirements("log/checkpoint-row"), nothing),
-    Check(exactly_one, ("CKC-002", "CKC-003", "CKPT-006")),
-    Check(one_action_per_file, ("CKPT-006",), _repeated_keys),
-    Check(sidecar_files, ("SCA-002", "SCA-003", "SCA-005", "CKPT-V2-003")),
-    Check(
-        files_equal_replay,
-        ids("CKC-004 CKC-005 CKPT-005 CKPT-006 CKPT-007"),
-    ),
-    Check(
-        files_are_copied,
-        ("CKPT-005", "RT-031", "CKC-016", "CKSCH-012", "CKSCH-013", *VALUELESS),
-    ),
-    Check(
-        typed_copies_agree, ("CKPT-005", "CKC-016", "CKSCH-012", "CKSCH-013"), lambda x: x.rows.rich
-    ),
-    Check(
-        the_rest_equals_replay,
-        ("CKC-002", "CKC-003", "CKC-006", "CKC-007", "CKC-008", "CKPT-006", "DOM-014"),
-    ),
-    Check(statistics_as_configured, ("CKC-015", "CKC-018", "CKC-021"), without_statistics),
-)
-"""Checks of one complete checkpoint that can be read."""

@@ -12,12 +12,12 @@ import numpy as np
 import schemas
 from conformance.audit.checks.commits import schema_findings
 from conformance.audit.columnar.keys import CARDINALITY, Codes
-from conformance.audit.findings import Check, Findings, Severity, finding, unchecked
+from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.log_files import LOG_DIR, checksum_name
 from conformance.audit.read.raw import Document
 from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import VersionView
-from conformance.audit.summaries.actions import add_differences, known
+from conformance.audit.summaries.actions import add_differences, known, known_of
 
 _BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2**31 - 1)
 """First deleted-record count of each bin of the deleted record counts histogram."""
@@ -47,6 +47,7 @@ class ChecksumView:
         return self.document.value if isinstance(self.document.value, dict) else {}
 
 
+@check("checksum", "CRC-005", *schemas.requirements("log/version-checksum"))
 def valid(subject: ChecksumView) -> Findings:
     """Report a checksum file that is no JSON object or breaks its schema."""
     if subject.document.limit is not None:
@@ -65,6 +66,7 @@ def valid(subject: ChecksumView) -> Findings:
 # level of the field's own requirement.
 
 
+@check("checksum", "CRC-007 CRC-008 CRC-019 CRC-020", whole=True)
 def totals(subject: ChecksumView) -> Findings:
     """Report numbers that the state of the version does not have."""
     found = subject.measure
@@ -81,6 +83,7 @@ def totals(subject: ChecksumView) -> Findings:
             yield finding(requirement, subject.place, message, severity="error")
 
 
+@check("checksum", "CRC-012 CRC-013 CRC-014 CRC-015 CRC-016")
 def copies(subject: ChecksumView) -> Findings:
     """Report copies of actions that differ from the state of the version."""
     state, fields = subject.view.state, subject.fields
@@ -103,7 +106,7 @@ def copies(subject: ChecksumView) -> Findings:
             # A removed domain has no place here, which the schema reports.
             held = [x for x in listed if isinstance(x, dict) and x.get("removed") is not True]
             have = {str(item.get(key)): known(kind, item) for item in held}
-            right = {name: known(kind, body) for name, body in actions.items()}
+            right = known_of(kind, actions)
             if have != right or len(held) != len(have):
                 message = f"{field} differs from those of the version"
                 yield finding(requirement, subject.place, message, severity="error")
@@ -113,6 +116,7 @@ def copies(subject: ChecksumView) -> Findings:
                     yield finding("CRC-014", subject.place, message)
 
 
+@check("checksum", "CRC-018")
 def files(subject: ChecksumView) -> Findings:
     """Report a list of files that differs from the live ones."""
     state, listed = subject.view.state, subject.fields.get("allFiles")
@@ -148,6 +152,7 @@ def _places(keys: Iterable[Key]) -> set[Key]:
     }
 
 
+@check("checksum", "CRC-006")
 def transaction(subject: ChecksumView) -> Findings:
     """Report a transaction id that is not that of the commit."""
     commit = subject.view.log.commits.get(subject.view.state.version)
@@ -158,9 +163,10 @@ def transaction(subject: ChecksumView) -> Findings:
         yield finding("CRC-006", subject.place, message, severity="error")
 
 
+@check("checksum", "CRC-011")
 def timestamp(subject: ChecksumView) -> Findings:
     """Report a timestamp that is not the version's."""
-    enabled = subject.view.layout.active("inCommitTimestamp", "delta.enableInCommitTimestamps")
+    enabled = subject.view.layout.active("inCommitTimestamp")
     stated = subject.fields.get("inCommitTimestampOpt")
     actual = subject.view.state.timestamp if enabled else None
     if subject.fields and stated != actual and (actual is not None or not enabled):
@@ -168,6 +174,7 @@ def timestamp(subject: ChecksumView) -> Findings:
         yield finding("CRC-011", subject.place, message)
 
 
+@check("checksum", "CRC-028 CRC-030", whole=True)
 def histograms(subject: ChecksumView) -> Findings:
     """Report histograms that do not count the live files."""
     found = subject.measure
@@ -270,15 +277,3 @@ def _bounds(histogram: Any) -> list[int]:
     if not isinstance(bounds, list) or not all(type(bound) is int for bound in bounds):
         return []
     return bounds if bounds == sorted(bounds) else []
-
-
-CHECKSUM_CHECKS: Final = (
-    Check(valid, ("CRC-005", *schemas.requirements("log/version-checksum"))),
-    Check(totals, ("CRC-007", "CRC-008", "CRC-019", "CRC-020"), whole=True),
-    Check(copies, ("CRC-012", "CRC-013", "CRC-014", "CRC-015", "CRC-016")),
-    Check(files, ("CRC-018",)),
-    Check(transaction, ("CRC-006",)),
-    Check(timestamp, ("CRC-011",)),
-    Check(histograms, ("CRC-028", "CRC-030"), whole=True),
-)
-"""Checks of one version checksum."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from conformance.audit.findings import Check, Findings, Severity, finding
+from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.log import Checkpoint, sidecar_path
@@ -39,6 +39,7 @@ def _sidecars(subject: CheckpointView) -> Iterable[str]:
     return found
 
 
+@check("checkpoint", "CKC-026 CKPT-N-002 SIDE-001", whole=True)
 def are_parquet(subject: CheckpointView) -> Findings:
     """Report checkpoints and sidecars that are no Parquet at all."""
     requirement = _NO_PARQUET.get(subject.checkpoint.kind)
@@ -56,6 +57,7 @@ def _begins(storage: Storage, path: str) -> bool | None:
         return None
 
 
+@check("checkpoint", "CKC-001 CKC-010 SIDE-003", whole=True)
 def actions_are_structs(subject: CheckpointView) -> Findings:
     """Report action columns that are no structs, and rows of Parquet or JSON without an action."""
     checkpoint, storage = subject.checkpoint, subject.view.storage
@@ -97,6 +99,7 @@ def _schema(storage: Storage, path: str) -> pa.Schema | None:
         return None
 
 
+@check("checkpoint", "CKC-016 CKC-021", whole=True)
 def typed_copies(subject: CheckpointView) -> Findings:
     """Report typed copies in adds whose types are not those of the columns."""
     paths = [entry.path for entry in subject.checkpoint.entries]
@@ -177,6 +180,7 @@ def _fits(stored: str, declared: str) -> bool:
     return stored == wanted or {stored, declared} <= times or declared in ("variant", "binary")
 
 
+@check("checkpoint", "SIDE-003")
 def one_column_each(subject: CheckpointView) -> Findings:
     """Report rows of sidecars that add and remove at once."""
     for lines in subject.checkpoint.sidecars.values():
@@ -184,12 +188,3 @@ def one_column_each(subject: CheckpointView) -> Findings:
             held = line.document if isinstance(line.document, dict) else {}
             if all(held.get(name) is not None for name in _FILE_ACTIONS):
                 yield finding("SIDE-003", line.place, "a row of a sidecar adds and removes")
-
-
-COLUMN_CHECKS: Final = (
-    Check(are_parquet, ("CKC-026", "CKPT-N-002", "SIDE-001"), whole=True),
-    Check(actions_are_structs, ("CKC-001", "CKC-010", "SIDE-003"), whole=True),
-    Check(one_column_each, ("SIDE-003",)),
-    Check(typed_copies, ("CKC-016", "CKC-021"), whole=True),
-)
-"""Checks of a complete checkpoint, whether it can be read or not."""

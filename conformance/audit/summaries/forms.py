@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from conformance.audit.columnar.rows import Mask
-from conformance.audit.findings import Check, Findings, finding, ids
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import State, file_key
@@ -29,6 +29,7 @@ _HASHED: Final = 1000
 """Files of a checkpoint whose hash is computed."""
 
 
+@check("checkpoint content", "CKSCH-008 CKSCH-009 CKSCH-011")
 def feature_lists(subject: CheckpointView) -> Findings:
     """Report a protocol whose feature lists do not go with its versions."""
     for line in subject.checkpoint.top.of("protocol"):
@@ -53,6 +54,7 @@ def _supported(subject: CheckpointView) -> bool | None:
     return isinstance(listed, list) and "v2Checkpoint" in listed
 
 
+@check("checkpoint", "CKPT-V1-001 CKPT-V1-002 CKC-009 CKC-026 CKM-001 SCA-001")
 def first_spec(subject: CheckpointView) -> Findings:
     """Report actions of the second spec in a checkpoint of the first, and the first in JSON."""
     checkpoint, supported = subject.checkpoint, _supported(subject)
@@ -75,6 +77,9 @@ def first_spec(subject: CheckpointView) -> Findings:
         yield finding("CKC-026", checkpoint.place, message)
 
 
+@check(
+    "checkpoint", "CKPT-V2-001 V2F-001 CKPT-V2-002 CKPT-015 CKPT-026 CKPT-N-013 CKPT-V2-004 CKM-003"
+)
 def v2_form(subject: CheckpointView) -> Findings:
     """Report checkpoints whose form does not fit their name or the protocol."""
     checkpoint, supported = subject.checkpoint, _supported(subject)
@@ -121,6 +126,7 @@ def v2_form(subject: CheckpointView) -> Findings:
             yield finding("CKM-003", line.place, message)
 
 
+@check("checkpoint parts", "CKPT-N-009")
 def parts_beside_v2(subject: CheckpointView) -> Findings:
     """Report parts of a checkpoint, all or some of them, where V2 checkpoints are supported."""
     checkpoint = subject.checkpoint
@@ -128,6 +134,7 @@ def parts_beside_v2(subject: CheckpointView) -> Findings:
         yield finding("CKPT-N-009", checkpoint.place, "a multi-part checkpoint beside V2")
 
 
+@check("checkpoint content", "SIDE-002")
 def sidecars_once(subject: CheckpointView) -> Findings:
     """Report a sidecar that a checkpoint names more than once."""
     lines = list(subject.checkpoint.top.of("sidecar"))
@@ -138,6 +145,7 @@ def sidecars_once(subject: CheckpointView) -> Findings:
             yield finding("SIDE-002", subject.checkpoint.place, message)
 
 
+@check("checkpoint content", "CKPT-N-004 CKPT-N-005 CKPT-N-006", screen=repeated)
 def parts_split_by_key(subject: CheckpointView) -> Findings:
     """Report a file whose actions are in more than one part of a checkpoint."""
     checkpoint = subject.checkpoint
@@ -159,6 +167,15 @@ def parts_split_by_key(subject: CheckpointView) -> Findings:
                 yield finding("CKPT-N-006", checkpoint.place, message)
 
 
+def _first_of_parts(subject: CheckpointView) -> Mask:
+    """Show some files of a multi-part checkpoint: one that is split otherwise splits them all."""
+    shown = np.zeros(len(subject.rows), np.bool_)
+    if subject.checkpoint.kind == "multipart_checkpoint":
+        shown[:_HASHED] = True
+    return shown
+
+
+@check("checkpoint content", "CKPT-N-003", screen=_first_of_parts)
 def parts_split_by_hash(subject: CheckpointView) -> Findings:
     """Report a file that is in another part than the hash of its key says: a ruling, so a warning.
 
@@ -182,18 +199,11 @@ def parts_split_by_hash(subject: CheckpointView) -> Findings:
             yield finding("CKPT-N-003", line.place, found, severity="warning")
 
 
-def _first_of_parts(subject: CheckpointView) -> Mask:
-    """Show some files of a multi-part checkpoint: one that is split otherwise splits them all."""
-    shown = np.zeros(len(subject.rows), np.bool_)
-    if subject.checkpoint.kind == "multipart_checkpoint":
-        shown[:_HASHED] = True
-    return shown
-
-
 def _part(line: Line) -> str:
     return line.place.partition("#")[0]
 
 
+@check("checkpoint content", "CKPT-N-011")
 def same_content(subject: CheckpointView) -> Findings:
     """Report a classic V2 checkpoint that differs from one of the same version by UUID."""
     checkpoint = subject.checkpoint
@@ -218,28 +228,3 @@ def _differ(other: Checkpoint, subject: CheckpointView) -> bool:
     rows = ("CKPT-N-011", "CKPT-N-011")
     files = file_differences(other.place, there, here, layout, adds=rows, removes=rows)
     return keys[0] != keys[1] or rest[0] != rest[1] or any(files)
-
-
-PART_CHECKS: Final = (Check(parts_beside_v2, ("CKPT-N-009",)),)
-"""Checks of the names of a checkpoint, whether all of its files are there or not."""
-
-SPEC_CHECKS: Final = (
-    Check(
-        first_spec,
-        ("CKPT-V1-001", "CKPT-V1-002", "CKC-009", "CKC-026", "CKM-001", "SCA-001"),
-    ),
-    Check(
-        v2_form,
-        ids("CKPT-V2-001 V2F-001 CKPT-V2-002 CKPT-015 CKPT-026 CKPT-N-013 CKPT-V2-004 CKM-003"),
-    ),
-)
-"""Checks of the form of a complete checkpoint, whether all of it can be read or not."""
-
-FORM_CHECKS: Final = (
-    Check(feature_lists, ("CKSCH-008", "CKSCH-009", "CKSCH-011")),
-    Check(sidecars_once, ("SIDE-002",)),
-    Check(parts_split_by_key, ("CKPT-N-004", "CKPT-N-005", "CKPT-N-006"), repeated),
-    Check(parts_split_by_hash, ("CKPT-N-003",), _first_of_parts),
-    Check(same_content, ("CKPT-N-011",)),
-)
-"""Checks of the form of one complete checkpoint that can be read."""

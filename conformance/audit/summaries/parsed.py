@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
+from conformance.audit.checks.values import leaves
 from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Layout
 
@@ -61,14 +62,6 @@ def same_value(text: Any, typed: Any, declared: str) -> bool:
         return True
 
 
-def _leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if isinstance(node, Mapping):
-        for key, child in node.items():
-            yield from _leaves(child, (*path, str(key)))
-    elif node is not None:
-        yield path, node
-
-
 def wrong_statistics(
     stats: Mapping[str, Any], parsed: Mapping[str, Any], layout: Layout
 ) -> Iterator[str]:
@@ -80,8 +73,8 @@ def wrong_statistics(
         yield f"stats_parsed has no numRecords, the log says {stats['numRecords']}"
     types = {column.physical: column.type for column in layout.columns}
     for kind in _KINDS:
-        held = dict(_leaves(stats.get(kind)))
-        for path, value in _leaves(parsed.get(kind)):
+        held = dict(leaves(stats.get(kind)))
+        for path, value in leaves(parsed.get(kind)):
             declared = "long" if kind == "nullCount" else types.get(path)
             if not isinstance(declared, str):
                 continue

@@ -5,7 +5,7 @@ Serves "Last Checkpoint File", "JSON checksum" and "Log Compaction Files".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,23 +16,22 @@ from conformance.audit.checks.commits import fault_finding, line_findings, schem
 from conformance.audit.checks.values import VALUELESS
 from conformance.audit.columnar.keys import Store
 from conformance.audit.columnar.rows import ADD
-from conformance.audit.findings import Check, Findings, Severity, finding, ids, unchecked
+from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.log_files import LAST_CHECKPOINT, LOG_DIR, LogFile
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, Log
 from conformance.audit.read.raw import Lines
 from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
-from conformance.audit.summaries.actions import file_differences, known
+from conformance.audit.summaries.actions import file_differences, known, known_of
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded
 
-__all__ = ["POINTER_CHECKS", "canonical_form"]
-
 _PLACE: Final = f"{LOG_DIR}/{LAST_CHECKPOINT}"
 
 
+@check("log", "LASTS-001 SUM-013", *schemas.requirements("log/last-checkpoint"), whole=True)
 def valid_hint(view: LogView) -> Findings:
     """Report a hint that is no JSON, breaks its schema, or repeats a key."""
     hint = view.log.hint
@@ -51,6 +50,12 @@ def valid_hint(view: LogView) -> Findings:
     yield from schema_findings("log/last-checkpoint", hint.value, _PLACE, "LASTS-001")
 
 
+@check(
+    "log",
+    "SUM-001 SUM-002 SUM-003 SUM-004 SUM-005 SUM-006 SUM-007 SUM-008 SUM-009 SUM-010",
+    "SUM-011 SUM-012 SUM-015 SUM-016 SUM-017 SUM-018",
+    whole=True,
+)
 def hint_checksum(view: LogView) -> Findings:
     """Report a checksum that is not that of the hint's other fields."""
     document = view.log.hint.value if view.log.hint else None
@@ -69,6 +74,7 @@ def hint_checksum(view: LogView) -> Findings:
                 yield finding(requirement, _PLACE, message)
 
 
+@check("log", "LASTS-002 LASTS-003 LASTS-004 LASTS-005 LASTS-006", whole=True)
 def hint_describes_its_checkpoint(view: LogView) -> Findings:
     """Report numbers of the hint that its checkpoint does not have."""
     document = view.log.hint.value if view.log.hint else None
@@ -161,6 +167,12 @@ class _Replay:
         return (self._state, self._contents) if self._whole else None
 
 
+@check(
+    "log",
+    "COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-009 COMP-012 DOM-014",
+    *VALUELESS,
+    *schemas.requirements("log/commit-line"),
+)
 def compactions(view: LogView) -> Findings:
     """Report compactions that do not hold the reconciled actions of their commits."""
     replay, latest = _Replay(view.log), max(view.log.commits, default=None)
@@ -209,21 +221,21 @@ def _same(
     (layout, commits), have = within, State(want.store)
     have.apply(0, content)
     yield from _repeated(content, have.store)
-    lost = want.removed.keys() - have.removed.keys()
+    lost = want.removed.minus(have.removed)
     older = lost - _added(lost, commits, want.store)
     for file in sorted(map(str, older)):
         message = f"the compaction lacks the tombstone of {file}, an older file"
         yield finding("COMP-007", place, message, "readers bring its rows back")
     txns, domains = (
-        [_frozen(action, items) for items in pair]
-        for action, pair in (
-            ("txn", (want.txns, have.txns)),
-            ("domainMetadata", (want.domains, have.domains)),
+        [known_of(action, bodies) for bodies in pair]
+        for action, *pair in (
+            ("txn", want.txns, have.txns),
+            ("domainMetadata", want.domains, have.domains),
         )
     )
-    others = (lost - older) | (have.removed.keys() - want.removed.keys())
+    others = (lost - older) | (have.removed.minus(want.removed))
     rules: tuple[tuple[Any, Any, str, str], ...] = (
-        (want.adds.keys(), have.adds.keys(), "COMP-004", "added files"),
+        (want.adds.has_keys_of(have.adds), True, "COMP-004", "added files"),
         (others, set(), "COMP-006", "tombstones"),
         (want.txns.keys(), have.txns.keys(), "COMP-004", "applications"),
         (txns[0], txns[1], "COMP-008", "transactions"),
@@ -281,38 +293,3 @@ def _repeated(content: Lines, store: Store) -> Findings:
             message = f"the compaction has another {line.action} of {key[1]}"
             yield finding("COMP-008" if line.action == "txn" else "COMP-004", line.place, message)
         seen.add(key)
-
-
-def _frozen(action: str, items: Mapping[str, Any]) -> set[str]:
-    return {repr((name, known(action, body))) for name, body in items.items()}
-
-
-POINTER_CHECKS: Final = (
-    Check(
-        valid_hint,
-        ("LASTS-001", "SUM-013", *schemas.requirements("log/last-checkpoint")),
-        whole=True,
-    ),
-    Check(
-        hint_checksum,
-        ids(
-            "SUM-001 SUM-002 SUM-003 SUM-004 SUM-005 SUM-006 SUM-007 SUM-008 SUM-009 SUM-010 "
-            "SUM-011 SUM-012 SUM-015 SUM-016 SUM-017 SUM-018"
-        ),
-        whole=True,
-    ),
-    Check(
-        hint_describes_its_checkpoint,
-        ("LASTS-002", "LASTS-003", "LASTS-004", "LASTS-005", "LASTS-006"),
-        whole=True,
-    ),
-    Check(
-        compactions,
-        ids(
-            "COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-009 COMP-012 DOM-014",
-            *VALUELESS,
-            *schemas.requirements("log/commit-line"),
-        ),
-    ),
-)
-"""Checks of files that summarise others."""

@@ -17,7 +17,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from conformance.audit.checks.high_water_marks import fallen
+from conformance.audit.checks.high_water_marks import lowered_marks
 from conformance.audit.checks.transitions import SYSTEM_DOMAINS
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name
 from conformance.audit.read.layout import Layout, layout_of
@@ -135,7 +135,7 @@ class Watch:
             message = f"the table was {self.former.metadata.id} and is {now.metadata.id}"
             yield "META-004", message
         yield from self._check_names(step, now)
-        yield from fallen(_high_water_marks(self.former), _high_water_marks(now))
+        yield from lowered_marks(_high_water_marks(self.former), _high_water_marks(now))
         if not replaces_table(step):
             yield from _lost_domains(self.former, now, step)
         if "txn" in step:

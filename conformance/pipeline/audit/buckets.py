@@ -9,28 +9,27 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import Any, Final
 
 from conformance.audit.checks.row_tracking import id_ranges, overlaps
 from conformance.audit.checks.transitions import Balance, unbalanced
-from conformance.audit.engine import CHECKS_OF_FILES, CHECKS_OF_LOG, Run
+from conformance.audit.engine import Run, checks_of
 from conformance.audit.findings import Finding
 from conformance.audit.read.log import Listing, Log, read_log
 from conformance.audit.read.raw import Document, Lines, json_lines
 from conformance.audit.read.state import IdRange, State, file_key
 from conformance.audit.revisions import in_revision
-from conformance.audit.stored.change_rows import Moved, unlike_changes
+from conformance.audit.stored.change_rows import RowChanges, differing_changes
 from conformance.audit.stored.vectors import shared_vectors, stored_vectors
 from conformance.audit.subjects import Layouts, LogView, VersionView
-from conformance.audit.summaries.checksums import CHECKSUM_CHECKS, ChecksumView, Measure
+from conformance.audit.summaries.checksums import ChecksumView, Measure
 from conformance.pipeline.audit.split import (
     OtherActions,
     Piece,
     bucket_of,
-    checkpoint_maker,
-    put_together,
+    lines_of_bucket,
 )
 from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
 from reference_impl.places import SAME_STORE, Outside
@@ -93,7 +92,7 @@ class BucketResult:
     Attributes:
         measures: by version, see :class:`~conformance.audit.engine.Run`.
         balances: by version, as there.
-        moved: by version, as there.
+        row_changes: by version, as there.
         ranges: of row ids.
         vectors: that are stored in files, each with its data file.
         latest: the latest version; ``None`` where the log does not give it.
@@ -104,7 +103,7 @@ class BucketResult:
 
     measures: dict[int, Measure] = field(default_factory=dict)
     balances: dict[int, Balance] = field(default_factory=dict)
-    moved: dict[int, Moved] = field(default_factory=dict)
+    row_changes: dict[int, RowChanges] = field(default_factory=dict)
     ranges: list[IdRange] = field(default_factory=list)
     vectors: list[tuple[str, str]] = field(default_factory=list)
     latest: Latest | None = None
@@ -126,11 +125,11 @@ def _log(
 ) -> Log:
     """Make the log of a bucket; what a checkpoint holds is put together when it is looked at."""
 
-    def lines(path: str) -> Lines:
-        return put_together(small[path], found.get(path, ()), mine)
+    def read(path: str, *, sidecar: bool = False) -> Lines:
+        del sidecar  # it was read as one
+        return lines_of_bucket(small[path], found.get(path, ()), mine)
 
-    contents = {path: partial(lines, path) for path in small}
-    log = read_log(storage, listing, lines, checkpoint_maker(contents))
+    log = read_log(storage, listing, read)
     checksums = {version: _listed(each, mine) for version, each in log.checksums.items()}
     return replace(log, checksums=checksums)
 
@@ -173,7 +172,7 @@ def audit_bucket(  # noqa: PLR0913  what a bucket is
 
 
 def _left(run: Run, *, data: bool) -> BucketResult:
-    left = BucketResult(run.measures, run.balances, run.moved)
+    left = BucketResult(run.measures, run.balances, run.row_changes)
     view = run.latest
     if view is None:
         return left
@@ -229,9 +228,9 @@ def audit_files(
         state.seen.versions[state.store.path_code(path)] = version
     storage = options.storage(location)
     layout = Layouts().get(state.protocol, state.metadata)
-    view = VersionView(storage, _nothing(), state, layout, last=True, now=now)
+    view = VersionView(storage, _nothing(), state, layout, now=now)
     with within_limits(options.limits, "audit"):
-        for check in CHECKS_OF_FILES:
+        for check in checks_of("files"):
             if not check.whole:
                 yield from options.findings(check.run(view))
 
@@ -253,29 +252,31 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
     with within_limits(options.limits, "audit"):
         log = _log(storage, listing, small, {}, {"bucket": 0, "buckets": 1})
         found: list[Iterable[Finding]] = [
-            check.run(LogView(storage, log)) for check in CHECKS_OF_LOG if check.whole
+            check.run(LogView(storage, log)) for check in checks_of("log") if check.whole
         ]
         for version in sorted({version for each in left for version in each.balances}):
             balances = [each.balances[version] for each in left if version in each.balances]
             found.append(unbalanced(log.commits[version].path, reduce(add, balances)))
-        for version in sorted({version for each in left for version in each.moved}):
-            moved = reduce(add, (each.moved[version] for each in left if version in each.moved))
-            found.append(unlike_changes(log.commits[version].path, moved))
+        for version in sorted({version for each in left for version in each.row_changes}):
+            row_changes = reduce(
+                add, (each.row_changes[version] for each in left if version in each.row_changes)
+            )
+            found.append(differing_changes(log.commits[version].path, row_changes))
         for version in sorted({version for each in left for version in each.measures}):
             measure = reduce(add, (each.measures[version] for each in left))
             state = State()
             state.version = version
             layout = Layouts().get(None, None)
-            view = VersionView(storage, log, state, layout, last=False, now=now)
+            view = VersionView(storage, log, state, layout, now=now)
             subject = ChecksumView(log.checksums[version], view, measure)
-            found += [check.run(subject) for check in CHECKSUM_CHECKS if check.whole]
+            found += [check.run(subject) for check in checks_of("checksum") if check.whole]
         found.append(overlaps(each for part in left for each in part.ranges))
         found.append(shared_vectors(sorted(each for part in left for each in part.vectors)))
         latest = latest_of(left)
         if options.data and latest is not None:
             state = State()
             layout = Layouts().get(latest.protocol, latest.metadata)
-            view = VersionView(storage, log, state, layout, last=True, now=now)
-            found += [check.run(view) for check in CHECKS_OF_FILES if check.whole]
+            view = VersionView(storage, log, state, layout, now=now)
+            found += [check.run(view) for check in checks_of("files") if check.whole]
         for each in found:
             yield from options.findings(each)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from conformance.audit import AuditError
-from conformance.audit.cli import CLEAN, LIMITED, NONCONFORMING, UNUSABLE
+from conformance.audit.cli import CLEAN, LIMITED, NONCONFORMING, UNUSABLE, add_audit_options
 from conformance.audit.forms import FORMS
 from conformance.base.cores import cores
 from conformance.base.faults import SelectionError
@@ -28,10 +28,8 @@ from conformance.pipeline.audit.table import outcomes_of, sizes_of
 from conformance.pipeline.session import SparkOptions, add_spark_options, spark_options
 from conformance.pipeline.spread import HERE, Spread, in_this_process, spread_over
 from conformance.report.output import refuse_inputs, writing
-from conformance.requirements.registry import SELECTIONS
 from reference_impl.errors import DeltaError
 from reference_impl.limits import Limits
-from reference_impl.places import OUTSIDE, SAME_STORE
 
 _LARGE: Final = 1_000_000
 """File actions from which on a table is audited in buckets; whole, they take a gigabyte."""
@@ -95,14 +93,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--below", metavar="FOLDER", help="every table below it", **several)
     parser.add_argument("--store", help="folder or URL of Delta tables that keep the findings")
     parser.add_argument("--run", help="name of the run in the store (default: of its arguments)")
-    parser.add_argument("--format", choices=FORMS, default="text", help="(default: text)")
     parser.add_argument("--output", type=Path, metavar="FILE", help="in place of the terminal")
-    parser.add_argument("--no-data", action="store_true", help="check logs alone")
-    parser.add_argument("--revision", choices=tuple(SELECTIONS), help="one text of the protocol")
-    parser.add_argument("--outside", choices=OUTSIDE, default=SAME_STORE)
-    parser.add_argument(
-        "--time-limit", type=float, default=3600, metavar="SECONDS", help="for one task"
-    )
+    add_audit_options(parser, "for one task; 0 for no limit")
     parser.add_argument(
         "--large", type=int, default=_LARGE, metavar="ACTIONS",
         help="of files, by the size of the log, from which on a table is split into buckets "

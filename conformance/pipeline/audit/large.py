@@ -1,4 +1,4 @@
-"""Audit one table in buckets: on Spark, or one after the other in this process.
+"""Audit one table in buckets on Spark.
 
 Serves "Action Reconciliation" and "Sidecar Files". Spark reads the files of the log, shuffles what
 is said of files by the bucket of their paths, and broadcasts the rest.
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from conformance.audit.findings import PLACES, Finding, gathered
 from conformance.audit.read.log import Listing, list_log, sidecar_path
+from conformance.audit.read.raw import read_parts
 from conformance.pipeline.audit.buckets import (
     BucketResult,
     FileBatch,
@@ -34,7 +35,6 @@ from conformance.pipeline.audit.split import (
     Piece,
     packed,
     pieces,
-    read_file,
     unpacked,
 )
 from reference_impl.errors import DeltaError
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unit:
+class Unit:
     """A file of a log to be read."""
 
     path: str
@@ -53,79 +53,39 @@ class _Unit:
     sidecar: bool = False
 
 
-def _units(listing: Listing) -> list[_Unit]:
+def units_of(listing: Listing) -> list[Unit]:
+    """Return the files of a log that hold actions, sidecars left out."""
     return [
-        _Unit(entry.path, entry.size)
+        Unit(entry.path, entry.size)
         for file, entry in listing.files
         if file.kind in ("commit", "compaction") or file.kind.endswith("checkpoint")
     ]
 
 
-def _sidecars(location: str, options: Options, small: Iterable[OtherActions]) -> list[_Unit]:
+def sidecars_of(location: str, options: Options, small: Iterable[OtherActions]) -> list[Unit]:
     """Return the sidecars that checkpoints name; those that are at fault are reported elsewhere."""
     storage = options.storage(location)
     lines = (line for each in small for _, line in each.small if line.action == "sidecar")
     named = {path for line in lines if isinstance(path := line.body.get("path"), str) and path}
-    found: dict[str, _Unit] = {}
+    found: dict[str, Unit] = {}
     for path in sorted(named):
         with suppress(DeltaError, OSError, ValueError):
             where = sidecar_path(storage, path)
-            found[where] = _Unit(where, storage.head(where).size, sidecar=True)
+            found[where] = Unit(where, storage.head(where).size, sidecar=True)
     return list(found.values())
 
 
-def _read(
-    location: str, options: Options, buckets: int, unit: _Unit
+def read_unit(
+    location: str, options: Options, buckets: int, unit: Unit
 ) -> Iterator[OtherActions | Piece]:
+    """Read a file, and take it apart by the buckets of its file actions."""
     with within_limits(options.limits, "audit"):
-        lines = read_file(options.storage(location), unit.path, sidecar=unit.sidecar)
+        lines = read_parts(options.storage(location), unit.path, sidecar=unit.sidecar)
         yield from pieces(unit.path, lines, buckets)
 
 
-def in_parts(location: str, options: Options, buckets: int) -> list[Finding]:
-    """Audit a table in buckets, one after the other, in this process.
-
-    Raises:
-        AuditError: there is no log at the location.
-
-    """
-    listing, now = list_log(options.storage(location)), int(time.time() * 1000)
-    held: list[Piece] = []
-    small: dict[str, OtherActions] = {}
-
-    def read(units: Iterable[_Unit]) -> None:
-        for unit in units:
-            for each in _read(location, options, buckets, unit):
-                if isinstance(each, OtherActions):
-                    small[each.path] = each
-                else:
-                    held.append(each)
-
-    read(_units(listing))
-    read(_sidecars(location, options, list(small.values())))
-    found: list[Finding] = []
-    left: list[BucketResult] = []
-    for bucket in range(buckets):
-        mine = [piece for piece in held if piece.bucket == bucket]
-        run = audit_bucket(
-            location, options, listing, small, mine, bucket=bucket, buckets=buckets, now=now
-        )
-        for each in run:
-            (left if isinstance(each, BucketResult) else found).append(each)  # type: ignore[arg-type]
-    found += audit_whole(location, options, listing, small, left, now)
-    latest = latest_of(left)
-    if latest is not None:
-        for lives in _tasks(latest, [live for each in left for live in each.live]):
-            found += audit_files(location, options, latest, lives, now)
-    return gathered(dict.fromkeys(found), options.revision)
-
-
-def _tasks(latest: Latest, lives: Sequence[FileBatch]) -> list[Sequence[FileBatch]]:
-    """Return what tasks look at: all files in one where rows of all of them are compared."""
-    return [lives] if _ids_are_stored(latest) else [[live] for live in lives]
-
-
-def _ids_are_stored(latest: Latest) -> bool:
+def ids_are_stored(latest: Latest) -> bool:
+    """Return whether rows may have stored ids, which are compared across all files."""
     configuration = (latest.metadata or {}).get("configuration")
     name = "delta.rowTracking.materializedRowIdColumnName"
     return isinstance(configuration, dict) and configuration.get(name) is not None
@@ -191,7 +151,7 @@ def _split(
     def rows() -> Iterator[dict[str, Any]]:
         for batch in batches:
             for given in batch.column(0).to_pylist():
-                for each in _read(location, options, buckets, pickle.loads(given)):  # noqa: S301  of this job
+                for each in read_unit(location, options, buckets, pickle.loads(given)):  # noqa: S301  of this job
                     if isinstance(each, OtherActions):
                         yield {
                             "bucket": _SMALL, "path": each.path, "start": 0, "numbers": b"",
@@ -203,7 +163,7 @@ def _split(
     return _batches(rows(), _SPLIT)
 
 
-def _said(found: Iterable[Finding]) -> Iterator[dict[str, Any]]:
+def _rows_of(found: Iterable[Finding]) -> Iterator[dict[str, Any]]:
     for each in found:
         yield {name: _text(getattr(each, name)) for name in (*_KEY, "place")} | {
             "count": each.count,
@@ -229,7 +189,7 @@ def _bucket(audit: Callable[..., Iterator[Finding | BucketResult]], table: pa.Ta
     def rows() -> Iterator[dict[str, Any]]:
         for each in audit(found=found, bucket=bucket):
             if isinstance(each, Finding):
-                yield from _said([each])
+                yield from _rows_of([each])
                 continue
             for live in each.live:
                 yield {"kind": "live", "size": live.size, "data": pickle.dumps(live)}
@@ -250,8 +210,8 @@ def _files(
         for data in batch.column(0).to_pylist()
     )
     if together:
-        return _batches(_said(audit(list(lives))), _OUT)
-    return _batches((row for live in lives for row in _said(audit([live]))), _OUT)
+        return _batches(_rows_of(audit(list(lives))), _OUT)
+    return _batches((row for live in lives for row in _rows_of(audit([live]))), _OUT)
 
 
 def on_spark(
@@ -272,7 +232,7 @@ def on_spark(
     slots = session.sparkContext.defaultParallelism
     session.conf.set("spark.sql.shuffle.partitions", str(min(2 * slots, 2 * count)))
 
-    def read(units: Sequence[_Unit]) -> DataFrame:
+    def read(units: Sequence[Unit]) -> DataFrame:
         # The largest ones first, and small ones in turns, so that tasks take about as long.
         ordered = sorted(units, key=lambda unit: -unit.size)
         parts = max(1, min(len(ordered), 8 * slots))
@@ -287,9 +247,9 @@ def on_spark(
         chosen = frame.where(f"bucket = {_SMALL}").select("data")
         return [unpacked(bytes(row[0])) for row in chosen.toLocalIterator()]
 
-    held = read(_units(listing))
+    held = read(units_of(listing))
     small = {each.path: each for each in collected(held)}
-    more = _sidecars(location, options, small.values())
+    more = sidecars_of(location, options, small.values())
     frames = [held]
     if more:
         frames.append(read(more))
@@ -300,10 +260,10 @@ def on_spark(
     for frame in frames:
         all_ = all_.unionByName(frame.where("bucket >= 0"))
     shared = session.sparkContext.broadcast(small)
-    audit = partial(_audit_shared, location, options, listing, shared, count, now)
 
     def of_bucket(table):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  Spark reads hints
-        return _bucket(audit, table)
+        audit = partial(audit_bucket, location, options, listing, shared.value)
+        return _bucket(partial(audit, buckets=count, now=now), table)
 
     out = (
         all_.repartition(min(count, 64 * slots), "bucket")
@@ -318,22 +278,6 @@ def on_spark(
         shared.unpersist()
         for frame in frames:
             frame.unpersist()
-
-
-def _audit_shared(  # noqa: PLR0913, PLR0917  what all buckets share, and what is one's own
-    location: str,
-    options: Options,
-    listing: Listing,
-    shared: Any,
-    buckets: int,
-    now: int,
-    *,
-    found: Iterable[Piece],
-    bucket: int,
-) -> Iterator[Finding | BucketResult]:
-    return audit_bucket(
-        location, options, listing, shared.value, found, bucket=bucket, buckets=buckets, now=now
-    )
 
 
 def _gathered(
@@ -352,7 +296,7 @@ def _gathered(
     found = out.where("kind = 'finding'")
     latest = latest_of(left)
     if latest is not None and options.data:
-        together = _ids_are_stored(latest)
+        together = ids_are_stored(latest)
         lives = out.where("kind = 'live'").select("data")
         tasks = sum(part.tasks for part in left)
         lives = lives.coalesce(1) if together else lives.repartition(max(1, tasks))
@@ -361,7 +305,7 @@ def _gathered(
         found = found.unionByName(files)
     whole = [
         tuple(row.get(name) for name in _OUT.names)
-        for row in _said(audit_whole(location, options, listing, small, left, now))
+        for row in _rows_of(audit_whole(location, options, listing, small, left, now))
     ]
     if whole:
         found = found.unionByName(session.createDataFrame(whole, _ddl(_OUT)))

@@ -20,17 +20,13 @@ import pyarrow as pa
 from conformance.audit.checks.row_tracking import highest_id
 from conformance.audit.columnar.rows import Rows, text_key
 from conformance.audit.grammar.uris import lenient_path
-from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import (
     Fault,
     Line,
     Lines,
     batch_lines,
     json_lines,
-    parquet_parts,
-    read_lines,
 )
-from reference_impl.storage import Storage
 
 _STREAM: Final = b"\xff\xff\xff\xff"
 """How a stream of Arrow begins, and no line that was read as JSON does."""
@@ -72,13 +68,6 @@ class Piece:
     start: int
     numbers: bytes
     data: bytes
-
-
-def read_file(storage: Storage, path: str, *, sidecar: bool = False) -> Iterable[Lines]:
-    """Read a commit or compaction, or a checkpoint or sidecar some rows at a time."""
-    if path.endswith(".json") and not sidecar:
-        return [read_lines(storage, path)]
-    return parquet_parts(storage, path)
 
 
 def bucket_of(path: str, buckets: int) -> int:
@@ -135,7 +124,7 @@ def _pieces(path: str, rows: Rows, buckets: int) -> Iterator[Piece]:
                 )
 
 
-def put_together(small: OtherActions, found: Iterable[Piece], mine: Mapping[str, int]) -> Lines:
+def lines_of_bucket(small: OtherActions, found: Iterable[Piece], mine: Mapping[str, int]) -> Lines:
     """Make the lines of a file of a bucket's pieces of it.
 
     Args:
@@ -165,18 +154,6 @@ def _is_mine(line: Line, bucket: int, buckets: int) -> bool:
         return True
     path = line.body.get("path")
     return bucket_of(lenient_path(path) if isinstance(path, str) else "", buckets) == bucket
-
-
-def checkpoint_maker(contents: Mapping[str, Any]) -> type[Checkpoint]:
-    """Return what makes checkpoints whose files are read from elsewhere, by their paths."""
-
-    class Held(Checkpoint):
-        def read(self, path: str, *, sidecar: bool = False) -> Lines:
-            del sidecar
-            found: Lines = contents[path]()
-            return found
-
-    return Held
 
 
 def packed(small: OtherActions) -> bytes:

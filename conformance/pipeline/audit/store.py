@@ -7,7 +7,7 @@ its transaction identifier: who is killed between them does the part again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 import pyarrow as pa
@@ -53,10 +53,6 @@ _FINDINGS: Final = pa.schema(
         "places": pa.list_(pa.string()),
     }
 )
-
-
-_FIELDS: Final = ("requirement", "severity", "place", "message", "hint", "count", "limit")
-"""Of a finding, kept as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +129,7 @@ class AuditStore:
         """Keep the outcomes of a part, once."""
         registry = load_registry()
         findings: list[Mapping[str, Any]] = [
-            {name: getattr(each, name) for name in _FIELDS}
+            asdict(each)
             | {
                 "run": self.run,
                 "table": outcome.table,
@@ -165,9 +161,9 @@ class AuditStore:
         found: dict[str, list[Finding]] = {}
         for row in self._findings.read().to_pylist():
             if row["run"] == self.run:
-                places = tuple(row["places"]) if len(row["places"]) > 1 else ()
-                fields = {name: row[name] for name in _FIELDS}
-                found.setdefault(row["table"], []).append(Finding(**fields, places=places))
+                held = {field.name: row[field.name] for field in fields(Finding)}
+                held["places"] = tuple(row["places"]) if len(row["places"]) > 1 else ()
+                found.setdefault(row["table"], []).append(Finding(**held))
         for row in self._audits.read().to_pylist():
             if row["run"] == self.run:
                 yield TableAudit(row["table"], found.get(row["table"], []), row["message"])

@@ -14,7 +14,7 @@ import pytest
 import schemas
 from conformance.audit import Finding, audit
 from conformance.audit.grammar.retention import retention
-from conformance.audit.read.log import Checkpoint
+from conformance.audit.read import raw
 from conformance.audit.read.state import State
 from conformance.audit.summaries import checkpoints
 from reference_impl import Limits, Table
@@ -146,7 +146,7 @@ def test_checkpoints_without_statistics_are_read_again_once(
         at = held.schema.get_field_index("add")
         held = held.set_column(at, "add", pa.array(adds, held.schema.field("add").type))
         pq.write_table(held, path)
-    reads = counting(monkeypatch, Checkpoint, "read")
+    reads = counting(monkeypatch, raw, "parquet_parts")
     keys = counting(monkeypatch, checkpoints, "file_key")
     findings = audit(str(root), data=False)
     lost = [each.place for each in findings if each.requirement == "CKC-018"]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from audit_faults import loaded, planted
+from audit_in_buckets import in_parts
 from work_here import either
 
 from conformance.audit import audit
 from conformance.pipeline.audit.buckets import Options
-from conformance.pipeline.audit.large import in_parts
 
 AUDIT = Path(__file__).parents[2] / "audit"
 CORPUS = AUDIT.parents[1] / "golden-tables"

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(1, str(Path(__file__).parents[2] / "pipeline"))
 
+from audit_in_buckets import in_parts
 from fault_bases import TABLES
 from fault_planting import plant
 from fault_records import Fault, load_faults
@@ -20,7 +22,6 @@ from conformance.audit import Finding, audit, engine
 from conformance.audit.findings import WHOLE, severity_of
 from conformance.audit.read import raw
 from conformance.pipeline.audit.buckets import Options
-from conformance.pipeline.audit.large import in_parts
 from conformance.requirements.registry import load_registry
 
 FAULTS = load_faults()

@@ -1,0 +1,97 @@
+"""A data file that was opened, and its columns, which are untrusted (section Data Files)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from conformance.audit.checks.values import statistics_of
+from conformance.audit.grammar.roaring import Rows
+from conformance.audit.read.state import Body
+from reference_impl.errors import DataFileTooLarge
+from reference_impl.limits import budget, exceeded
+from reference_impl.parquet.bounds import Bounded
+
+_ROWS: Final = 65_536
+"""Rows at a time: a footer may claim any number, and room for them is made before they come."""
+
+
+def read_columns(file: pq.ParquetFile, source: pa.NativeFile, names: list[str] | None) -> pa.Table:
+    """Read columns, all for ``None``; ``source`` is what the file was opened from.
+
+    Raises:
+        DataFileTooLarge: the file decompresses to more than a limit.
+        ValueError: the file has fewer rows than its footer promises.
+        pa.ArrowException: the file is damaged.
+
+    """
+    size, limits = int(source.size()), budget().limits
+    limit = min(max(limits.data_file, limits.data_file_growth * size), limits.memory)
+    promised = file.metadata.num_rows
+    batches: list[pa.RecordBatch] = []
+    rows = decompressed = 0
+    wanted = file.schema_arrow.names if names is None else names
+    held = Bounded(source, file, limit, wanted, name="data_file")
+    for batch in held.batches(_ROWS, use_threads=True):
+        budget().check_time()
+        batches.append(batch)
+        rows += batch.num_rows
+        decompressed += batch.nbytes + batch.num_rows
+        if decompressed > limit:
+            found = f"{size} bytes decompress to {decompressed} and more"
+            raise exceeded("data_file", found, error=DataFileTooLarge)
+    if rows != promised:
+        raise ValueError(f"the footer promises {promised} rows, not {rows}")
+    if batches:
+        return pa.Table.from_batches(batches)
+    return file.schema_arrow.empty_table()
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A data file with what its add action says of it.
+
+    Attributes:
+        path: decoded, for messages.
+        body: the add action.
+        source: what it was opened from.
+        file: with its footer.
+        deleted: the rows that a vector deletes.
+
+    """
+
+    path: str
+    body: Body
+    source: pa.NativeFile
+    file: pq.ParquetFile
+    deleted: Rows | None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the file."""
+        return self.file.schema_arrow
+
+    @cached_property
+    def stats(self) -> Mapping[str, Any]:
+        """The statistics, fractions exact; empty where there are none."""
+        return statistics_of(self.body) or {}
+
+    @property
+    def tight(self) -> bool:
+        """Whether the bounds are said to be exact."""
+        return self.stats.get("tightBounds") is not False
+
+    def read(self, name: str) -> pa.ChunkedArray:
+        """Read a top-level column by its name in the file."""
+        return read_columns(self.file, self.source, [name]).column(name)
+
+    def live(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Leave out the rows that a vector deletes."""
+        # As long as what was read: a footer may claim any number of rows.
+        kept = self.deleted.kept(len(values)) if self.deleted else None
+        return values if kept is None else values.filter(kept)

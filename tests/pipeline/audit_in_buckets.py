@@ -1,0 +1,60 @@
+"""The pipeline's audit of a large table, bucket by bucket in this process and without Spark."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from conformance.audit.findings import Finding, gathered
+from conformance.audit.read.log import list_log
+from conformance.pipeline.audit.buckets import (
+    BucketResult,
+    Options,
+    audit_bucket,
+    audit_files,
+    audit_whole,
+    latest_of,
+)
+from conformance.pipeline.audit.large import (
+    Unit,
+    ids_are_stored,
+    read_unit,
+    sidecars_of,
+    units_of,
+)
+from conformance.pipeline.audit.split import OtherActions, Piece
+
+
+def in_parts(location: str, options: Options, buckets: int) -> list[Finding]:
+    """Audit a table in buckets, one after the other."""
+    listing, now = list_log(options.storage(location)), int(time.time() * 1000)
+    held: list[Piece] = []
+    small: dict[str, OtherActions] = {}
+
+    def read(units: Iterable[Unit]) -> None:
+        for unit in units:
+            for each in read_unit(location, options, buckets, unit):
+                if isinstance(each, OtherActions):
+                    small[each.path] = each
+                else:
+                    held.append(each)
+
+    read(units_of(listing))
+    read(sidecars_of(location, options, list(small.values())))
+    found: list[Finding] = []
+    left: list[BucketResult] = []
+    for bucket in range(buckets):
+        mine = [piece for piece in held if piece.bucket == bucket]
+        run = audit_bucket(
+            location, options, listing, small, mine, bucket=bucket, buckets=buckets, now=now
+        )
+        for each in run:
+            (left if isinstance(each, BucketResult) else found).append(each)  # type: ignore[arg-type]
+    found += audit_whole(location, options, listing, small, left, now)
+    latest = latest_of(left)
+    if latest is not None:
+        lives = [live for each in left for live in each.live]
+        # All files are one task where rows of all of them are compared.
+        for task in [lives] if ids_are_stored(latest) else [[live] for live in lives]:
+            found += audit_files(location, options, latest, task, now)
+    return gathered(dict.fromkeys(found), options.revision)
