@@ -6,6 +6,7 @@ Serves "Checkpoints", "Checkpoint Specs", "Checkpoint Naming Scheme" and "Sideca
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -98,15 +99,24 @@ def _embedded_beside_sidecars(root: Path, builder: TableBuilder) -> None:
     _add_lines(_V2_TOP, {"add": {**add, "dataChange": False}})(root, builder)
 
 
-def _sidecar_elsewhere(root: Path, _builder: TableBuilder) -> None:
-    """Spell the paths of sidecars as ``_sidecars/x`` under the log directory's own URI."""
-    path = only(root, _V2_TOP)
-    lines = [json.loads(each) for each in path.read_text(encoding="utf-8").splitlines()]
-    for each in lines:
-        if "sidecar" in each:
-            name = each["sidecar"]["path"]
-            each["sidecar"]["path"] = (root.resolve() / "_delta_log/_sidecars" / name).as_uri()
-    path.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
+def _sidecars_named(spelled: Callable[[Path, str], str]) -> Change:
+    """Spell the path of each sidecar anew, from the table root and its name."""
+
+    def change(root: Path, _builder: TableBuilder) -> None:
+        path = only(root, _V2_TOP)
+        lines = [json.loads(each) for each in path.read_text(encoding="utf-8").splitlines()]
+        for each in lines:
+            if "sidecar" in each:
+                each["sidecar"]["path"] = spelled(root, each["sidecar"]["path"])
+        path.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
+
+    return change
+
+
+_sidecar_elsewhere: Final = _sidecars_named(
+    lambda root, name: (root.resolve() / "_delta_log/_sidecars" / name).as_uri()
+)
+_sidecar_outside: Final = _sidecars_named(lambda _root, name: f"../../nowhere/no-{name}")
 
 
 def _rename(pattern: str, name: str) -> Change:
@@ -305,6 +315,13 @@ MUTATIONS: Final = (
         "SIDE-005 CKPT-V2-003",
         delete("_sidecars/*.parquet"),
         kind="not_found",
+    ),
+    _SIDECARS.refused(
+        "sidecar-out-of-the-table",
+        "the sidecars are named by paths that lead out of the table",
+        "SIDE-004 SIDE-005",
+        _sidecar_outside,
+        base=SIDECARS_ONLY,
     ),
     _SIDECARS.refused(
         "sidecar-cut",
