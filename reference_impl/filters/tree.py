@@ -246,9 +246,11 @@ def _membership(value: Operand, choices: Sequence[Node]) -> In:
     return In(value, tuple(constants))
 
 
-def _starts_with(value: Operand, prefix: Operand) -> StartsWith:
+def _starts_with(value: Operand, prefix: Operand) -> Node:
     if not isinstance(prefix, Constant):
         raise InvalidFilter("the prefix of 'starts_with' is a literal")
     if value.type not in (STRING, VOID) or prefix.type not in (STRING, VOID):
         raise InvalidFilter("'starts_with' tests strings")
+    if not prefix.value.is_valid:
+        return Constant(pa.scalar(None, pa.bool_()), BOOLEAN)
     return StartsWith(value, prefix)
