@@ -82,7 +82,7 @@ LEFT_OUT = {
     "expressions/tokens.py:_character": _SPARK,
     "filters/evaluate.py:_unknown": "comparisons with void columns, which may be left out",
     "filters/sql.py": _SQL,
-    "filters/tree.py:_retyped": "a literal of another type than its column; a request has the same",
+    "filters/tree.py:_spelled": "text in the place of a literal; those of a request have types",
     "filters/tree.py:_type_of": "literals without a type; those of a request have one",
     "limits.py": "bounds on memory and time",
     "log/checkpoints/bounds.py:BATCH_ROWS": _MEMORY,
@@ -120,24 +120,18 @@ LEFT_OUT = {
     "parquet/bounds.py:_AT_ONCE": _MEMORY,
     "parquet/bounds.py:_COUNTED": _MEMORY,
     "parquet/bounds.py:_FAITHFUL": _MEMORY,
-    "parquet/bounds.py:_FEW": _MEMORY,
     "parquet/bounds.py:_LEVELS": _MEMORY,
-    "parquet/bounds.py:_LONG": _MEMORY,
-    "parquet/bounds.py:_MANY": _MEMORY,
     "parquet/bounds.py:_MAX_STRING": _MEMORY,
     "parquet/bounds.py:_PAGES_GROWTH": _MEMORY,
     "parquet/bounds.py:_PREFIX": _MEMORY,
     "parquet/bounds.py:_REPEATING": _MEMORY,
     "parquet/bounds.py:_SHARED": _MEMORY,
-    "parquet/bounds.py:_SHORT": _MEMORY,
     "parquet/bounds.py:_SMALL_BATCHES": _MEMORY,
-    "parquet/bounds.py:_USUAL": _MEMORY,
     "parquet/bounds.py:_WIDTHS": _MEMORY,
     "parquet/bounds.py:_has_dictionary": _MEMORY,
     "parquet/bounds.py:_last_dictionary_row": _MEMORY,
     "parquet/bounds.py:_leaves": _MEMORY,
     "parquet/bounds.py:_longest": _MEMORY,
-    "parquet/bounds.py:_longest_within": _MEMORY,
     "parquet/bounds.py:_rows_at": _MEMORY,
     "parquet/bounds.py:_values": _MEMORY,
     "parquet/pages.py": _MEMORY,
@@ -285,7 +279,7 @@ SPOKEN = {
     "model/protocol.py": frozenset({"place"}),
     "scan/conform.py": frozenset({"place"}),
     "scan/shredded.py": frozenset({"place"}),
-    "types/schema.py": frozenset({"place"}),
+    "types/schema.py": frozenset({"inside", "place"}),
     "types/widening.py": frozenset({"label"}),
     "write/features/void.py": frozenset({"column.name", "place"}),
     "write/rows/conform.py": frozenset({"place"}),
@@ -319,7 +313,8 @@ def _says_less(node: cst.CSTNode, mutated: cst.CSTNode, spoken: frozenset[str]) 
     kept = {id(each) for each in mutated.args}
     lost = [each for each in node.args if id(each) not in kept]
     return bool(lost) and all(
-        (each.keyword is not None and each.keyword.value in _APART) or _dotted(each.value) in spoken
+        (each.keyword is not None and each.keyword.value in _APART)
+        or _is_spoken(each.value, spoken)
         for each in lost
     )
 
@@ -332,6 +327,16 @@ def _same_in_any_case(node: cst.CSTNode, mutated: cst.CSTNode) -> bool:
         and node.value.isupper()
         and mutated.value.upper() == node.value
     )
+
+
+def _is_spoken(value: cst.CSTNode, spoken: frozenset[str]) -> bool:
+    """Whether a refusal alone says a value: one of the names, or a place with more behind it."""
+    match value:
+        case cst.Tuple(elements=[cst.StarredElement(value=inner), *_]):
+            return _dotted(inner) in spoken
+        case cst.Name() | cst.Attribute():
+            return _dotted(value) in spoken
+    return False
 
 
 def _dotted(value: cst.BaseExpression) -> str | None:
@@ -451,8 +456,8 @@ class _Finder(cst.CSTVisitor):
                 return value in _TOLD
             case cst.Arg(keyword=cst.Name(value)) if value in _APART:
                 return True
-            case cst.Tuple(elements=[cst.StarredElement(value=cst.Name("place")), *_]):
-                return "place" in self._spoken
+            case cst.Tuple():
+                return _is_spoken(node, self._spoken)
             case cst.Param(default=cst.BaseExpression() as given):
                 # As mutmut: others may raise where the function is defined.
                 return not isinstance(given, cst.Name | cst.BaseNumber | cst.BaseString)
