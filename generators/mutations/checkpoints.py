@@ -100,7 +100,7 @@ def _embedded_beside_sidecars(root: Path, builder: TableBuilder) -> None:
 
 
 def _sidecars_named(spelled: Callable[[Path, str], str]) -> Change:
-    """Spell the path of each sidecar anew, from the table root and its name."""
+    """Respell the path of each sidecar, from the table root and its name."""
 
     def change(root: Path, _builder: TableBuilder) -> None:
         path = only(root, _V2_TOP)

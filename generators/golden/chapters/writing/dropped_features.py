@@ -104,7 +104,7 @@ FEATURES.define(
 
 @FEATURES.case(
     "write-drop-rowtracking-restored",
-    "Row ids of before a drop are given to no other row after a restore",
+    "Row ids from before a drop are given to no other row after a restore",
     "TF-016 RT-037 RT-039",
 )
 def _drop_restored(case: CaseWriter) -> None:

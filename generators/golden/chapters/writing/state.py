@@ -277,7 +277,7 @@ def _in_one_file(root: Path, version: int) -> None:
 
 @VECTORS.case(
     "write-restore-one-vector-file",
-    "A restore tells two vectors of one file apart by their offsets",
+    "A restore distinguishes two vectors of one file by their offsets",
     "DVD-013 DVDESC-014",
 )
 def _restore_by_offset(case: CaseWriter) -> None:
