@@ -65,15 +65,18 @@ def _embedded_beside_sidecars(root: Path, builder: TableBuilder) -> None:
     edit_bytes({"log": _V2_TOP}, lambda data: data + line.encode())(root, builder)
 
 
-def _sidecars_by_uri(root: Path, _builder: TableBuilder) -> None:
-    """Spell the paths of sidecars as ``_sidecars/x`` under the log directory's own URI."""
-    path = log_file(root, _V2_TOP)
-    lines = [json.loads(each) for each in path.read_text(encoding="utf-8").splitlines()]
-    for each in lines:
-        if "sidecar" in each:
-            name = each["sidecar"]["path"]
-            each["sidecar"]["path"] = (root.resolve() / "_delta_log/_sidecars" / name).as_uri()
-    path.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
+def _sidecars_named(spelled: Callable[[Path, str], str]) -> Change:
+    """Respell the path of each sidecar, from the table root and its name."""
+
+    def change(root: Path, _builder: TableBuilder) -> None:
+        path = log_file(root, _V2_TOP)
+        lines = [json.loads(each) for each in path.read_text(encoding="utf-8").splitlines()]
+        for each in lines:
+            if "sidecar" in each:
+                each["sidecar"]["path"] = spelled(root, each["sidecar"]["path"])
+        path.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
+
+    return change
 
 
 def _of_the_future(root: Path, _builder: TableBuilder) -> None:
@@ -99,6 +102,9 @@ CHANGES: Final[Mapping[str, Change]] = {
     "checkpoint-with-commit-info": _rewrite(_with_commit_info),
     "checkpoint-files-in-both-places": _embedded_beside_sidecars,
     "checkpoint-of-the-future": _of_the_future,
-    "sidecar-path-is-absolute": _sidecars_by_uri,
+    "sidecar-out-of-the-table": _sidecars_named(lambda _root, name: f"../../nowhere/no-{name}"),
+    "sidecar-path-is-absolute": _sidecars_named(
+        lambda root, name: (root.resolve() / "_delta_log/_sidecars" / name).as_uri()
+    ),
     "checksum-two-objects": edit_bytes({"checksum": 4}, lambda data: data + b"\n" + data),
 }

@@ -71,8 +71,6 @@ def _evaluate(  # noqa: PLR0911  one return per kind of node
         case IsNull(value):
             return pc.is_null(_value(value, rows))
         case StartsWith(value, prefix):
-            if not prefix.value.is_valid:
-                return pa.scalar(None, pa.bool_())
             return pc.starts_with(_value(value, rows), prefix.value.as_py())
         case And(parts):
             return reduce(pc.and_kleene, [_boolean(_evaluate(p, rows)) for p in parts])

@@ -215,15 +215,18 @@ def _unified(left: Operand, right: Operand) -> tuple[Operand, Operand]:
 def _retyped(constant: Constant, of: DataType) -> Constant:
     if not constant.value.is_valid:
         return Constant(pa.scalar(None, arrow_type(of)), of)
-    if constant.type == STRING and of != STRING:
-        text = constant.value.as_py()
-        return Constant(_scalar(text.encode() if of == BINARY else text, of), of)
+    if constant.type == STRING:
+        return _spelled(constant.value.as_py(), of)
     if constant.type in INTEGERS and of in INTEGERS:
         try:
             return Constant(constant.value.cast(arrow_type(of)), of)
         except pa.ArrowInvalid:
             return constant
     return constant
+
+
+def _spelled(text: str, of: DataType) -> Constant:
+    return Constant(_scalar(text.encode() if of == BINARY else text, of), of)
 
 
 def _comparable(left: DataType, right: DataType) -> bool:
@@ -246,9 +249,11 @@ def _membership(value: Operand, choices: Sequence[Node]) -> In:
     return In(value, tuple(constants))
 
 
-def _starts_with(value: Operand, prefix: Operand) -> StartsWith:
+def _starts_with(value: Operand, prefix: Operand) -> Node:
     if not isinstance(prefix, Constant):
         raise InvalidFilter("the prefix of 'starts_with' is a literal")
     if value.type not in (STRING, VOID) or prefix.type not in (STRING, VOID):
         raise InvalidFilter("'starts_with' tests strings")
+    if not prefix.value.is_valid:
+        return Constant(pa.scalar(None, pa.bool_()), BOOLEAN)
     return StartsWith(value, prefix)

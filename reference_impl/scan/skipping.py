@@ -217,8 +217,6 @@ class _Skipping:
             return self._all(True)  # noqa: FBT003  a value
 
     def _prefixed(self, bounds: _Bounds, prefix: Constant) -> pa.Array:
-        if not prefix.value.is_valid:
-            return self._all(False)  # noqa: FBT003  unknown for every row
         text = prefix.value.as_py()
         above = pc.and_not(pc.greater(bounds.lower, text), pc.starts_with(bounds.lower, text))
         room = pc.and_(_reaches(bounds.upper, text), _or_true(pc.invert(above)))
@@ -235,11 +233,12 @@ def _within(operator: str, bounds: _Bounds, value: pa.Scalar) -> pa.Array:
             return _or_true(compare(operator, bounds.lower, value))
         case ">" | ">=":
             return _above(bounds, operator, value, nan=True)
-        case _:
+        case "<>":
             if not bounds.exact:
                 return pa.repeat(pa.scalar(True), len(bounds.lower))  # noqa: FBT003  a value
             only = pc.and_(compare("=", bounds.lower, value), compare("=", bounds.upper, value))
             return pc.invert(pc.fill_null(only, False))  # noqa: FBT003  a value
+    raise ValueError(f"there is no comparison {operator!r}")
 
 
 def _above(bounds: _Bounds, operator: str, value: pa.Scalar, *, nan: bool) -> pa.Array:

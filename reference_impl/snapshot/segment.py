@@ -164,9 +164,9 @@ def segments(
             f"there is no version {target}: the latest is {latest}", version=target
         )
     # No commit is missing from the oldest on; found once, as there may be many checkpoints to try.
-    oldest = next(
-        (number + 1 for number in range(target, -1, -1) if number not in listing.commits), 0
-    )
+    oldest = target + 1
+    while oldest - 1 in listing.commits:
+        oldest -= 1
     every = tuple(listing.commits[number] for number in range(oldest, target + 1))
     found = False
     for checkpoint in _starts(listing, target if before is None else before - 1):
@@ -257,8 +257,12 @@ def _incomplete(listing: Listing, target: int, *, asked: bool) -> Exception:
 def _listed(storage: Storage, start: int, ratified: RatifiedCommits | None) -> Listing:
     """List the log until no commit is missing that is there."""
     listing = _with_ratified(storage, _list(storage, start), ratified)
-    if next(_gaps(listing), None) is None:
-        return listing
+    lacks = next(_gaps(listing), None) is not None
+    return _list_again(storage, start, ratified) if lacks else listing
+
+
+def _list_again(storage: Storage, start: int, ratified: RatifiedCommits | None) -> Listing:
+    """List the log once more, and ask for what is missing by name."""
     # What was there before the second listing began is in it; only later ones may be missing.
     listing = _with_ratified(storage, _list(storage, start), ratified)
     commits, entries = dict(listing.commits), dict(listing.entries)

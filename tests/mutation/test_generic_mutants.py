@@ -12,7 +12,7 @@ from generic import cli
 from generic.crew import Ended, each_in_a_fork
 from generic.judging import Executed, executed_by, items, killer
 from generic.mutant import PACKAGE, Mutant
-from generic.population import LEFT_OUT, SPOKEN, drawn, population
+from generic.population import LEFT_OUT, SPOKEN, _spots, drawn, population
 from generic.tree import adapter_of, copied
 
 pytestmark = pytest.mark.mutation
@@ -68,6 +68,38 @@ def test_what_a_refusal_names_and_an_assertion_stay() -> None:
         for kept in ("strict=True", "place)"):
             assert each.was.count(kept) <= each.becomes.count(kept), each.becomes
     assert all((PACKAGE / module).exists() for module in SPOKEN)
+
+
+def _changes(module: str) -> list[tuple[str, str]]:
+    """Return the code of each change, before and after it."""
+    whole, spots = _spots(PACKAGE / module)
+    return [tuple(map(whole.code_for_node, (each.node, each.mutated))) for each in spots]  # type: ignore[misc]
+
+
+def test_what_a_message_says_of_types_and_actions_stays() -> None:
+    of = "log/checkpoints/columns.py"
+    prose = '"a map from string to string"'
+    assert prose in (PACKAGE / of).read_text()
+    assert prose not in {was for was, _ in _changes(of)}
+    found = _changes("log/checkpoints/sidecars.py")
+    calls = [becomes for was, becomes in found if was.startswith("decode_path(")]
+    assert len(calls) > 1
+    assert all('action="sidecar"' in each for each in calls)
+
+
+def test_a_place_that_a_refusal_names_stays() -> None:
+    found = _changes("types/schema.py")
+    assert ('"elementType"', '"ELEMENTTYPE"') in found
+    assert '"element"' not in {was for was, _ in found}
+    calls = [becomes for was, becomes in found if was.startswith("parse_type(_required")]
+    assert len(calls) > 3
+    assert all("(*place," in each or "inside" in each for each in calls)
+
+
+def test_sql_for_the_engine_is_changed_and_not_in_case_alone() -> None:
+    found = _changes("expressions/render.py")
+    assert ('"NULL"', '"XXNULLXX"') in found
+    assert ('"NULL"', '"null"') not in found
 
 
 def test_every_name_that_is_left_out_is_defined() -> None:

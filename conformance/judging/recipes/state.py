@@ -55,7 +55,7 @@ def check_state(
     snapshot = Table(table).snapshot()
     faults = [*_properties(snapshot, steps, history), *_features(snapshot, steps)]
     faults += [*_constraints(snapshot, steps), *_clustered(snapshot, steps)]
-    faults += [("TF-016", f"{trace} is left") for trace in _traces(snapshot, _dropped(steps))]
+    faults += [("TF-016", f"{trace} is left") for trace in _traces(snapshot, _gone(steps))]
     if history:
         oracle = replay(history)
         faults += [*_settings(snapshot, [*before, *steps], oracle), *_columns(snapshot, oracle)]
@@ -100,10 +100,16 @@ def _dropped(steps: Sequence[Mapping[str, Any]]) -> set[str]:
     return {step["feature"] for step in steps if step["operation"] == "drop_feature"}
 
 
+def _gone(steps: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the features that are dropped for good: a restore may bring earlier ones back."""
+    restores = [at for at, step in enumerate(steps) if step["operation"] == "restore"]
+    return _dropped(steps[restores[-1] :] if restores else steps)
+
+
 def _features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[_Fault]:
     for name in _lacking(snapshot, steps):
         yield None, f"feature {name} is not supported"
-    for name in sorted(_dropped(steps) & supported(snapshot.protocol)):
+    for name in sorted(_gone(steps) & supported(snapshot.protocol)):
         yield None, f"feature {name} is still supported"
 
 

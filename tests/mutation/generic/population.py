@@ -38,6 +38,8 @@ _PAGES = "which data pages a file has; pyarrow reads them and does not say"
 _DURATIONS = "how a property spells a duration; no text names one"
 _NUMBERS = "numbers in properties that no text names"
 _CHOSEN = "when a checkpoint is written, and of which kind; no text names the properties"
+_CAUTION = "which more files a vacuum keeps, where it is not sure; no clause asks for more"
+_REQUESTS = "properties that ask for versions of the protocol, which no text names"
 _FAMILIES = "what Spark makes of a cast; the standard of SQL leaves it open"
 
 LEFT_OUT = {
@@ -81,6 +83,7 @@ LEFT_OUT = {
     "expressions/tokens.py:_character": _SPARK,
     "filters/evaluate.py:_unknown": "comparisons with void columns, which may be left out",
     "filters/sql.py": _SQL,
+    "filters/tree.py:_spelled": "text in the place of a literal; those of a request have types",
     "filters/tree.py:_type_of": "literals without a type; those of a request have one",
     "limits.py": "bounds on memory and time",
     "log/checkpoints/bounds.py:BATCH_ROWS": _MEMORY,
@@ -96,6 +99,7 @@ LEFT_OUT = {
     "log/file_columns.py:_MAX_KEYS": _MEMORY,
     "log/file_columns.py:_SAMPLES": _MEMORY,
     "log/file_columns.py:_line_at": _EXPECTED,
+    "log/file_columns.py:_read_with_arrow": _EXPECTED,
     "log/file_columns.py:_samples": _EXPECTED,
     "log/file_columns.py:_schema": _EXPECTED,
     "log/lines.py:_CHECKED": _MEMORY,
@@ -141,21 +145,25 @@ LEFT_OUT = {
     "places/place.py:_exact": _STORES,
     "places/policy.py:Policy.other": _STORES,
     "places/policy.py:_ANONYMOUS": _STORES,
+    "places/policy.py:_FAMILIES": _STORES,
     "places/policy.py:_OPENED_AS": _STORES,
     "places/policy.py:_SECRET": _STORES,
     "places/policy.py:_without_search": _STORES,
     "places/policy.py:opened_as": _STORES,
     "places/spelling.py:_shown": "part of a message",
     "places/spelling.py:decode_url": "a table named by a URL; a request names a folder",
+    "places/spelling.py:resembling": _CAUTION,
     "scan/conform.py:_is_pair": _PAIRS,
     "scan/conform.py:_list_of_pairs": _PAIRS,
     "scan/data_file.py:_COSTS": _MEMORY,
     "scan/reader.py:threads_for": _MEMORY,
+    "scan/scan.py:_without_columns": "a read of no columns; every request names some",
     "snapshot/history.py:to_millis": "times as text; a request gives milliseconds",
     "snapshot/segment.py:_FEW": _MEMORY,
     "snapshot/segment.py:_GROUPS_PER_THREAD": _MEMORY,
     "snapshot/segment.py:_GROUP_BYTES": _MEMORY,
     "snapshot/segment.py:_PROBES": _MEMORY,
+    "snapshot/segment.py:_list_again": "a listing that misses commits, as tests/races has it",
     "snapshot/snapshot.py:Snapshot._fits_cache": _MEMORY,
     "snapshot/snapshot.py:Snapshot.files": _CALLERS,
     "snapshot/snapshot.py:_CACHED_BYTES": _MEMORY,
@@ -193,6 +201,8 @@ LEFT_OUT = {
     "write/commit/transaction.py:_ATTEMPTS": _MEMORY,
     "write/commit/transaction.py:_LONGEST_WAIT": _MEMORY,
     "write/commit/transaction.py:_STUCK": _MEMORY,
+    "write/features/protocols.py:READER_VERSION_KEY": _REQUESTS,
+    "write/features/protocols.py:WRITER_VERSION_KEY": _REQUESTS,
     "write/files/clustering.py:PROVIDER": "how a writer names itself",
     "write/files/clustering.py:sorted_by": "in which order a file has its rows, is free",
     "write/files/data_files.py:_FILE_BYTES": _FREE,
@@ -204,6 +214,7 @@ LEFT_OUT = {
     "write/files/parquet.py:_SAMPLE": _FREE,
     "write/files/parquet.py:_dictionaries": _FREE,
     "write/files/referenced_files.py:ReferencedFiles._is": _MEMORY,
+    "write/files/referenced_files.py:ReferencedFiles._mark_uncertain": _CAUTION,
     "write/files/referenced_files.py:ReferencedFiles._near": _MEMORY,
     "write/files/referenced_files.py:ReferencedFiles._targets": _LINKS,
     "write/interop/convert.py:_is_unicode": "names that no corpus can hold",
@@ -238,9 +249,11 @@ _UNTOUCHED = frozenset({"len", "isinstance", "cast", "TypeVar", "NewType", "getL
 """Calls that stay: the first two mutmut leaves alone as well, the others only name types."""
 
 _NAMING = frozenset(
-    {"Transaction", "_begin", "check", "exceeded", "hold", "require", "require_text", "reserve"}
+    {"Transaction", "_begin", "at_file", "check", "exceeded", "hold", "require", "require_text"}
+    | {"reserve"}
 )
-"""Calls that name an operation in commitInfo, a bound or value in a message, or count memory."""
+"""Calls that name an operation in commitInfo, a file, bound or value in a message, or count
+memory."""
 
 _TOLD = frozenset({"debug", "info", "warning", "error", "exception", "warn"})
 """Methods of a logger."""
@@ -248,6 +261,15 @@ _TOLD = frozenset({"debug", "info", "warning", "error", "exception", "warn"})
 _ASSERTING = frozenset({"created", "repr", "strict"})
 """Keywords that make an iteration fail where it never does, leave fields unshown, or name what
 is discarded when a disk fails."""
+
+_APART = _ASSERTING | {
+    "action",
+    "limits",
+    "thrift_container_size_limit",
+    "thrift_string_size_limit",
+}
+"""With them those that name the action in a refusal, or bound memory: what they give is no part
+of what the protocol speaks of."""
 
 SPOKEN = {
     "expressions/engine.py": frozenset({"text"}),
@@ -257,12 +279,15 @@ SPOKEN = {
     "expressions/sql.py": frozenset({"self.text"}),
     "log/checkpoints/columns.py": frozenset({"place"}),
     "log/commits.py": frozenset({"place"}),
-    "log/file_columns.py": frozenset({"place"}),
+    "log/file_columns.py": frozenset({"_NOWHERE", "place"}),
     "model/file_actions.py": frozenset({"place"}),
     "model/protocol.py": frozenset({"place"}),
     "scan/conform.py": frozenset({"place"}),
     "scan/shredded.py": frozenset({"place"}),
-    "types/schema.py": frozenset({"place"}),
+    "types/schema.py": frozenset({"inside", "place"}),
+    "types/widening.py": frozenset({"label"}),
+    "write/features/void.py": frozenset({"column.name", "place"}),
+    "write/rows/conform.py": frozenset({"place"}),
 }
 """Arguments by which a refusal names a file, a column, or a part of an expression; no clause says
 what it names."""
@@ -274,6 +299,12 @@ _STATIC = (cst.Annotation, cst.Decorator, cst.Import, cst.ImportFrom, cst.Raise)
 
 _REQUIREMENT = re.compile(r'"[A-Z0-9]+-[0-9]{3}"')
 """What an error names as broken; no clause says what an error names."""
+
+_PROSE = re.compile(r'"(?:an?|no|one|the|two) [^"]*"')
+"""What a message says of a thing: keys, names and SQL begin with no article or number word."""
+
+_ANY_CASE = frozenset({"expressions/render.py"})
+"""Where words in capitals are SQL for the engine, which reads them in any case."""
 
 _NAMED = (cst.FunctionDef, cst.ClassDef)
 _INNER = (cst.FunctionDef, cst.Lambda, cst.Parameters)
@@ -287,10 +318,30 @@ def _says_less(node: cst.CSTNode, mutated: cst.CSTNode, spoken: frozenset[str]) 
     kept = {id(each) for each in mutated.args}
     lost = [each for each in node.args if id(each) not in kept]
     return bool(lost) and all(
-        (each.keyword is not None and each.keyword.value in _ASSERTING)
-        or _dotted(each.value) in spoken
+        (each.keyword is not None and each.keyword.value in _APART)
+        or _is_spoken(each.value, spoken)
         for each in lost
     )
+
+
+def _same_in_any_case(node: cst.CSTNode, mutated: cst.CSTNode) -> bool:
+    """Whether words in capitals are only spelled in small letters."""
+    return (
+        isinstance(node, cst.SimpleString)
+        and isinstance(mutated, cst.SimpleString)
+        and node.value.isupper()
+        and mutated.value.upper() == node.value
+    )
+
+
+def _is_spoken(value: cst.CSTNode, spoken: frozenset[str]) -> bool:
+    """Whether a refusal alone says a value: one of the names, or a place with more behind it."""
+    match value:
+        case cst.Tuple(elements=[cst.StarredElement(value=inner), *_]):
+            return _dotted(inner) in spoken
+        case cst.Name() | cst.Attribute():
+            return _dotted(value) in spoken
+    return False
 
 
 def _dotted(value: cst.BaseExpression) -> str | None:
@@ -327,9 +378,16 @@ class _Finder(cst.CSTVisitor):
 
     METADATA_DEPENDENCIES = (PositionProvider,)
 
-    def __init__(self, left_out: frozenset[str], spoken: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        left_out: frozenset[str],
+        spoken: frozenset[str] = frozenset(),
+        *,
+        any_case: bool = False,
+    ) -> None:
         super().__init__()
         self._spoken = spoken
+        self._any_case = any_case
         self.found: list[_Spot] = []
         self._unseen = left_out
         self._statements: list[tuple[int, int]] = []
@@ -357,7 +415,9 @@ class _Finder(cst.CSTVisitor):
         lines = tuple(range(begun, span[1] + 1)) if self._inner[-1] else ()
         name = operator.__name__.removeprefix("operator_")
         for mutated in operator(node):
-            if _says_less(node, mutated, self._spoken):
+            if _says_less(node, mutated, self._spoken) or (
+                self._any_case and _same_in_any_case(node, mutated)
+            ):
                 continue
             self.found.append(_Spot(node, mutated, name, span[0], ".".join(self._names), lines))
 
@@ -377,7 +437,7 @@ class _Finder(cst.CSTVisitor):
         place = self.get_metadata(PositionProvider, node, None)
         return None if place is None else (place.start.line, place.end.line)
 
-    def _left_out(self, node: cst.CSTNode) -> bool:  # noqa: C901, PLR0911  a table of kinds
+    def _left_out(self, node: cst.CSTNode) -> bool:  # noqa: C901, PLR0911, PLR0912  a table of kinds
         match node:
             case cst.FunctionDef(name=cst.Name(value)) | cst.ClassDef(name=cst.Name(value)):
                 return value in _SHOWN or ".".join((*self._names, value)) in self._unseen
@@ -386,7 +446,7 @@ class _Finder(cst.CSTVisitor):
             case cst.Expr(value=cst.BaseString()):
                 return True
             case cst.SimpleString(value):
-                return _REQUIREMENT.fullmatch(value) is not None
+                return (_REQUIREMENT.fullmatch(value) or _PROSE.fullmatch(value)) is not None
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value)), *_]):
                 return value in _NAMES or (not self._names and value in self._unseen)
             case cst.AnnAssign(annotation=cst.Annotation(annotation=cst.Name("TypeAlias"))):
@@ -399,8 +459,10 @@ class _Finder(cst.CSTVisitor):
                 return True
             case cst.Call(func=cst.Attribute(value=cst.Name("_log"), attr=cst.Name(value))):
                 return value in _TOLD
-            case cst.Arg(keyword=cst.Name(value)) if value in _ASSERTING:
+            case cst.Arg(keyword=cst.Name(value)) if value in _APART:
                 return True
+            case cst.Tuple():
+                return _is_spoken(node, self._spoken)
             case cst.Param(default=cst.BaseExpression() as given):
                 # As mutmut: others may raise where the function is defined.
                 return not isinstance(given, cst.Name | cst.BaseNumber | cst.BaseString)
@@ -417,10 +479,11 @@ def _modules() -> Iterator[Path]:
 @cache
 def _spots(path: Path) -> tuple[cst.Module, tuple[_Spot, ...]]:
     wrapper = MetadataWrapper(cst.parse_module(path.read_text()))
-    start = f"{path.relative_to(PACKAGE).as_posix()}:"
+    name = path.relative_to(PACKAGE).as_posix()
     finder = _Finder(
-        frozenset(n.removeprefix(start) for n in LEFT_OUT if n.startswith(start)),
-        SPOKEN.get(start.removesuffix(":"), frozenset()),
+        frozenset(n.removeprefix(f"{name}:") for n in LEFT_OUT if n.startswith(f"{name}:")),
+        SPOKEN.get(name, frozenset()),
+        any_case=name in _ANY_CASE,
     )
     wrapper.visit(finder)
     return wrapper.module, tuple(finder.found)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -358,54 +360,52 @@ def _rearranged(case: CaseWriter) -> None:
     _either(case, table, "changes-1-1", 1, 1, answers, "Alone it brings the same")
 
 
-@ACTIONS.case(
-    "vector-pairs",
-    "A changed vector changes just the rows it differs in",
-    "DVD-008 CDC-004 FA-013",
-    since="2025",
-    features=("deletionVectors",),
-)
-def _vector_pairs(case: CaseWriter) -> None:
+def _changed_vectors(deleted: Sequence[Sequence[int]], case: CaseWriter) -> None:
+    """Delete rows of a file by one vector after another, and bring all of them back."""
     protocol = feature_protocol(["deletionVectors"], ["changeDataFeed"])
     properties = {**FEED, "delta.enableDeletionVectors": "true"}
     table = feed_table(case, protocol=protocol, properties=properties)
     file = table.file(pairs(0, 5))
     table.create(add(file))
-    one, two = store(table, [1], [1, 3])
-    table.commit(remove(file), add(file, deletionVector=one))
-    table.commit(remove(file, deletionVector=one), add(file, deletionVector=two))
-    table.commit(remove(file, deletionVector=two), add(file, deletionVector=one))
-    table.commit(remove(file, deletionVector=one), add(file))
+    kinds = list(dict.fromkeys(map(tuple, deleted)))
+    stored = dict(zip(kinds, store(table, *kinds), strict=True))
+    vectors = [stored[tuple(rows)] for rows in deleted]
+    for old, new in pairwise([None, *vectors, None]):
+        gone = {} if old is None else {"deletionVector": old}
+        come = {} if new is None else {"deletionVector": new}
+        table.commit(remove(file, **gone), add(file, **come))
     publish(case, table)
     pin_times(case, table)
-    row = file.rows
-    changes = [
-        *each_row("insert", 0, row),
-        ("delete", 1, row[1]),
-        ("delete", 2, row[3]),
-        ("insert", 3, row[3]),
-        ("insert", 4, row[1]),
-    ]
-    left = [row, _but(row, 1), _but(row, 1, 3), _but(row, 1), row]
-    whole = [
-        *each_row("insert", 0, row),
-        *(
-            change
-            for version in range(1, 5)
-            for change in (
-                *each_row("delete", version, left[version - 1]),
-                *each_row("insert", version, left[version]),
-            )
-        ),
-    ]
+    left = [_but(file.rows, *rows) for rows in ((), *deleted, ())]
+    changes = [*each_row("insert", 0, file.rows)]
+    whole = [*changes]
+    for version, (before, after) in enumerate(pairwise(left), 1):
+        went = [row for row in before if row not in after]
+        came = [row for row in after if row not in before]
+        changes += [*each_row("delete", version, went), *each_row("insert", version, came)]
+        whole += [*each_row("delete", version, before), *each_row("insert", version, after)]
     answers = [
         ("difference", "the rows that the two logical files differ in", changes),
         ("rows", "all rows of adds and removes are changes", whole),
     ]
     title = "A pair gives its difference, or all its rows"
     _either(case, table, "changes-all", 0, None, answers, title)
-    for version in range(1, 5):
+    for version in range(1, len(left)):
         _either(case, table, f"changes-{version}-{version}", version, version, answers, title)
+
+
+for _name, _title, _deleted in (
+    ("pairs", "A changed vector changes just the rows it differs in", ([1], [1, 3], [1])),
+    ("of-no-row", "A vector that deletes no row changes none", ([], [2], [])),
+):
+    ACTIONS.define(
+        f"vector-{_name}",
+        _title,
+        "DVD-008 CDC-004 FA-013",
+        partial(_changed_vectors, _deleted),
+        since="2025",
+        features=("deletionVectors",),
+    )
 
 
 @ACTIONS.case(

@@ -101,6 +101,19 @@ FEATURES.define(
     partial(_drop_traces, *_TRACKED, given=True),
 )
 
+
+@FEATURES.case(
+    "write-drop-rowtracking-restored",
+    "Row ids from before a drop are given to no other row after a restore",
+    "TF-016 RT-037 RT-039",
+)
+def _drop_restored(case: CaseWriter) -> None:
+    feature, properties, asked = _TRACKED
+    recipe = Recipe(PAIR, (), properties, asked).append(pairs(1, 2, 3)).append(pairs(4, 5))
+    recipe.keep("drop_feature", feature=feature).append(pairs(6))
+    recipe.restore(2).append(pairs(7, 8)).publish(case, contested=_READINGS)
+
+
 _BLOCKED: Final = Refusal("constraint", "commit", "TF-016")
 
 

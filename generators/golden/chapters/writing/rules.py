@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -83,6 +84,23 @@ def _going_on(case: CaseWriter) -> None:
 def _explicit(case: CaseWriter) -> None:
     recipe = Recipe(_numbered(1, 1, allowExplicitInsert=True), features=_LISTED)
     recipe.append([{"k": 1000, "id": 1}]).append([{"k": -7, "id": 2}]).publish(case)
+
+
+@IDENTITY.case(
+    "write-explicit-beyond-marks",
+    "The marks of identity columns go with values that users give",
+    "IDN-008 IDN-009 IDN-010",
+)
+def _beyond_marks(case: CaseWriter) -> None:
+    up, down = (
+        _numbered(start, step, allowExplicitInsert=True, highWaterMark=mark)["k"]
+        for start, step, mark in ((1, 1, 3), (10, -5, 0))
+    )
+    recipe = Recipe(struct(up, replace(down, name="d"), field("id", "long")), features=_LISTED)
+    recipe.append([{"k": 3, "d": 0, "id": 1}]).given()
+    recipe.append([{"k": 1000, "d": -7, "id": 2}, {"k": 20, "d": 5, "id": 3}])
+    # What is not beyond them leaves them where they are.
+    recipe.append([{"k": -4, "d": 90, "id": 4}]).publish(case)
 
 
 @IDENTITY.case(

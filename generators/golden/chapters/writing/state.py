@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.materialise.builder import TableBuilder
+from generators.materialise.data.deletion_vectors import z85_encode
 from generators.materialise.log.files import read_commit, write_commit
 from generators.oracle.delta_schema import Struct, field, struct
 from generators.oracle.operations import CheckpointKind
@@ -253,6 +256,36 @@ def _restore(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
     recipe.delete(compare("id", "=", 1, "long")).delete(is_in("id", [2, 4], "long"))
     recipe.restore(2).delete(compare("id", "=", 3, "long")).restore(3).publish(case)
+
+
+def _in_one_file(root: Path, version: int) -> None:
+    """Store the vector that a version brings in the file of the one that it replaces."""
+    lines = read_commit(root, version)
+    old = next(line["remove"]["deletionVector"] for line in lines if "remove" in line)
+    new = next(line["add"]["deletionVector"] for line in lines if "add" in line)
+    files = {
+        z85_encode(UUID(path.stem.removeprefix("deletion_vector_")).bytes): path
+        for path in root.glob("deletion_vector_*.bin")
+    }
+    first, second = (files[each["pathOrInlineDv"]] for each in (old, new))
+    new |= {"pathOrInlineDv": old["pathOrInlineDv"], "offset": first.stat().st_size}
+    # The byte that both begin with is the version of the format.
+    first.write_bytes(first.read_bytes() + second.read_bytes()[1:])
+    second.unlink()
+    write_commit(root, version, lines)
+
+
+@VECTORS.case(
+    "write-restore-one-vector-file",
+    "A restore distinguishes two vectors of one file by their offsets",
+    "DVD-013 DVDESC-014",
+)
+def _restore_by_offset(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe.delete_by_vectors(compare("id", "=", 1, "long"))
+    recipe.delete_by_vectors(is_in("id", [2, 4], "long")).given()
+    recipe.restore(2).append(pairs(8)).publish(case)
+    _in_one_file(case.delta, 3)
 
 
 @VECTORS.case(
