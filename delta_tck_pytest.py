@@ -226,8 +226,9 @@ class _Supervisor:
         lifetime = _kit("workers.lifetime")
         if not lifetime.can_supervise():
             return None
+        prompts = any(config.getoption(name, default=False) for name in ("usepdb", "trace"))
         status: int = lifetime.supervised(
-            lambda: int(config.hook.pytest_cmdline_main(config=config))
+            lambda: int(config.hook.pytest_cmdline_main(config=config)), watched=not prompts
         )
         return status
 
@@ -235,9 +236,23 @@ class _Supervisor:
 def _endangered(config: pytest.Config) -> bool:
     if hasattr(config, "workerinput"):
         return False  # the main process notices that a test process of xdist ends
-    impl = config.getoption(destination("--impl"))
+    if config.getoption("collectonly", default=False):
+        return False
     isolation = config.getoption(destination("--tck-isolation"))
-    return bool(impl) and isolation == "none" and not impl.startswith("cmd:")
+    names = [config.getoption(destination(name)) for name in ("--impl", "--tck-witness")]
+    return bool(names[0]) and any(name and runs_here(name, isolation) for name in names)
+
+
+def runs_here(name: str, isolation: str) -> bool:
+    """Return whether an implementation runs in the process of the run.
+
+    Args:
+        name: the value of ``--impl``.
+        isolation: the value of ``--tck-isolation``.
+
+    """
+    here = isolation == "none" or (isolation == "auto" and name == "ours")
+    return here and not name.startswith("cmd:")
 
 
 @pytest.hookimpl(tryfirst=True)
