@@ -28,6 +28,9 @@ PACKAGES: Final = ("schemas", "reference_impl", "generators", "conformance")
 IMPLEMENTATIONS: Final = ("ours", "deltalake", "duckdb", "polars", "chdb", "spark")
 """Names that ``--impl`` takes; each is a module of ``conformance.adapters``."""
 
+_MOST: Final = 1e9
+"""Of seconds and GiB: more than anybody has, and a number that every system takes."""
+
 _HOME: Final = Path(__file__).resolve().parent
 
 
@@ -35,20 +38,20 @@ def seconds(text: str) -> float:
     """Read a time limit.
 
     Raises:
-        ArgumentTypeError: it is no positive, finite number.
+        ArgumentTypeError: it is no positive number that a clock takes.
 
     """
-    return _number(text, lambda value: 0 < value < math.inf, "a number of seconds above 0")
+    return _number(text, lambda value: 0 < value <= _MOST, "a number of seconds above 0, up to 1e9")
 
 
 def gibibytes(text: str) -> float:
     """Read a limit of memory or disk, in GiB.
 
     Raises:
-        ArgumentTypeError: it is no positive, finite number.
+        ArgumentTypeError: it is no positive number that counts bytes.
 
     """
-    return _number(text, lambda value: 0 < value < math.inf, "a number of GiB above 0")
+    return _number(text, lambda value: 0 < value <= _MOST, "a number of GiB above 0, up to 1e9")
 
 
 def percent(text: str) -> float:
@@ -63,12 +66,32 @@ def percent(text: str) -> float:
 
 def _number(text: str, allows: Callable[[float], bool], what: str) -> float:
     try:
-        value = float(text)
+        value = float(text) if _in_plain_digits(text) else math.nan
     except ValueError:
         value = math.nan
     if not allows(value):
-        raise ArgumentTypeError(f"{text!r} is not {what}")
+        raise ArgumentTypeError(f"{text[:80]!r} is not {what}")
     return value
+
+
+def whole(text: str) -> int:
+    """Read a whole number.
+
+    Raises:
+        ArgumentTypeError: it is none.
+
+    """
+    try:
+        if _in_plain_digits(text):
+            return int(text)
+    except ValueError:
+        pass
+    raise ArgumentTypeError(f"{text[:80]!r} is not a whole number")
+
+
+def _in_plain_digits(text: str) -> bool:
+    """Return whether Python reads a number as everybody does: not `1_0`, nor in other digits."""
+    return text.isascii() and "_" not in text
 
 
 def shard(text: str) -> tuple[int, int]:
@@ -79,9 +102,13 @@ def shard(text: str) -> tuple[int, int]:
 
     """
     number, slash, of = text.partition("/")
-    if not slash or not number.isdecimal() or not of.isdecimal() or not 0 < int(number) <= int(of):
-        raise ArgumentTypeError(f"{text!r} is not K/N with K from 1 to N")
-    return int(number), int(of)
+    try:
+        known = slash and text.isascii() and number.isdecimal() and of.isdecimal()
+        if known and 0 < int(number) <= int(of):
+            return int(number), int(of)
+    except ValueError:  # more digits than Python converts
+        pass
+    raise ArgumentTypeError(f"{text[:80]!r} is not K/N with K from 1 to N")
 
 
 def _repeatable(metavar: str, help_: str) -> dict[str, Any]:
@@ -181,7 +208,7 @@ OPTIONS: Final[Mapping[str, dict[str, Any]]] = {
         "--tck-seed (default: gate)",
     },
     "--tck-seed": {
-        "type": int,
+        "type": whole,
         "metavar": "NUMBER",
         "help": "what --tck-generate=explore draws from (default: a new one, printed in ids)",
     },
