@@ -26,7 +26,7 @@ from conformance.plugin.partial import FOREIGN, partial_reasons
 from conformance.plugin.spread import Crew, processes_for
 from conformance.plugin.summary import Summary, counts_line, lead_line, reproduce_command
 from conformance.report.baseline_writing import BaselineFile, Outcomes
-from conformance.report.output import refuse_inputs
+from conformance.report.output import refuse_inputs, refuse_places
 from conformance.report.results import ResultsWriter
 from conformance.report.share import share_of
 from conformance.run.breaker import Breaker
@@ -179,6 +179,14 @@ class _MainPlugin(_WorkerPlugin):
         self._shortfalls: list[str] = []
         self._stale = run.stale_entries()
         # What a run is to leave is opened before it begins, and replaces nothing that it reads.
+        outputs = {
+            "results": settings.results,
+            "a baseline": settings.write_baseline,
+            "bundles": settings.bundles,
+        }
+        for what, output in outputs.items():
+            if output is not None:
+                refuse_places(output, what, run.corpus.root)
         if settings.results:
             read = (settings.baseline, settings.write_baseline)
             refuse_inputs(settings.results, "results", read)
