@@ -209,7 +209,10 @@ def _check_packages(name: str) -> None:
 
 def _command(name: str) -> list[str]:
     if name.startswith("cmd:"):
-        command = shlex.split(name.removeprefix("cmd:"))
+        try:
+            command = shlex.split(name.removeprefix("cmd:"))
+        except ValueError as error:
+            raise ResolveError(f"--impl={name!r} is no command line: {error}") from error
         if not command:
             raise ResolveError("cmd: needs a command line, as cmd:./my-adapter --fast")
         return command
