@@ -28,6 +28,9 @@ PACKAGES: Final = ("schemas", "reference_impl", "generators", "conformance")
 IMPLEMENTATIONS: Final = ("ours", "deltalake", "duckdb", "polars", "chdb", "spark")
 """Names that ``--impl`` takes; each is a module of ``conformance.adapters``."""
 
+_MOST: Final = 1e9
+"""Of seconds and GiB: more than anybody has, and a number that every system takes."""
+
 _HOME: Final = Path(__file__).resolve().parent
 
 
@@ -35,20 +38,20 @@ def seconds(text: str) -> float:
     """Read a time limit.
 
     Raises:
-        ArgumentTypeError: it is no positive, finite number.
+        ArgumentTypeError: it is no positive number that a clock takes.
 
     """
-    return _number(text, lambda value: 0 < value < math.inf, "a number of seconds above 0")
+    return _number(text, lambda value: 0 < value <= _MOST, "a number of seconds above 0, up to 1e9")
 
 
 def gibibytes(text: str) -> float:
     """Read a limit of memory or disk, in GiB.
 
     Raises:
-        ArgumentTypeError: it is no positive, finite number.
+        ArgumentTypeError: it is no positive number that counts bytes.
 
     """
-    return _number(text, lambda value: 0 < value < math.inf, "a number of GiB above 0")
+    return _number(text, lambda value: 0 < value <= _MOST, "a number of GiB above 0, up to 1e9")
 
 
 def percent(text: str) -> float:
@@ -63,12 +66,32 @@ def percent(text: str) -> float:
 
 def _number(text: str, allows: Callable[[float], bool], what: str) -> float:
     try:
-        value = float(text)
+        value = float(text) if _in_plain_digits(text) else math.nan
     except ValueError:
         value = math.nan
     if not allows(value):
-        raise ArgumentTypeError(f"{text!r} is not {what}")
+        raise ArgumentTypeError(f"{text[:80]!r} is not {what}")
     return value
+
+
+def whole(text: str) -> int:
+    """Read a whole number.
+
+    Raises:
+        ArgumentTypeError: it is none.
+
+    """
+    try:
+        if _in_plain_digits(text):
+            return int(text)
+    except ValueError:
+        pass
+    raise ArgumentTypeError(f"{text[:80]!r} is not a whole number")
+
+
+def _in_plain_digits(text: str) -> bool:
+    """Return whether Python reads a number as everybody does: not `1_0`, nor in other digits."""
+    return text.isascii() and "_" not in text
 
 
 def shard(text: str) -> tuple[int, int]:
@@ -79,9 +102,13 @@ def shard(text: str) -> tuple[int, int]:
 
     """
     number, slash, of = text.partition("/")
-    if not slash or not number.isdecimal() or not of.isdecimal() or not 0 < int(number) <= int(of):
-        raise ArgumentTypeError(f"{text!r} is not K/N with K from 1 to N")
-    return int(number), int(of)
+    try:
+        known = slash and text.isascii() and number.isdecimal() and of.isdecimal()
+        if known and 0 < int(number) <= int(of):
+            return int(number), int(of)
+    except ValueError:  # more digits than Python converts
+        pass
+    raise ArgumentTypeError(f"{text[:80]!r} is not K/N with K from 1 to N")
 
 
 def _repeatable(metavar: str, help_: str) -> dict[str, Any]:
@@ -181,7 +208,7 @@ OPTIONS: Final[Mapping[str, dict[str, Any]]] = {
         "--tck-seed (default: gate)",
     },
     "--tck-seed": {
-        "type": int,
+        "type": whole,
         "metavar": "NUMBER",
         "help": "what --tck-generate=explore draws from (default: a new one, printed in ids)",
     },
@@ -226,8 +253,9 @@ class _Supervisor:
         lifetime = _kit("workers.lifetime")
         if not lifetime.can_supervise():
             return None
+        prompts = any(config.getoption(name, default=False) for name in ("usepdb", "trace"))
         status: int = lifetime.supervised(
-            lambda: int(config.hook.pytest_cmdline_main(config=config))
+            lambda: int(config.hook.pytest_cmdline_main(config=config)), watched=not prompts
         )
         return status
 
@@ -235,9 +263,23 @@ class _Supervisor:
 def _endangered(config: pytest.Config) -> bool:
     if hasattr(config, "workerinput"):
         return False  # the main process notices that a test process of xdist ends
-    impl = config.getoption(destination("--impl"))
+    if config.getoption("collectonly", default=False):
+        return False
     isolation = config.getoption(destination("--tck-isolation"))
-    return bool(impl) and isolation == "none" and not impl.startswith("cmd:")
+    names = [config.getoption(destination(name)) for name in ("--impl", "--tck-witness")]
+    return bool(names[0]) and any(name and runs_here(name, isolation) for name in names)
+
+
+def runs_here(name: str, isolation: str) -> bool:
+    """Return whether an implementation runs in the process of the run.
+
+    Args:
+        name: the value of ``--impl``.
+        isolation: the value of ``--tck-isolation``.
+
+    """
+    here = isolation == "none" or (isolation == "auto" and name == "ours")
+    return here and not name.startswith("cmd:")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -19,13 +19,23 @@ about the table.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["unsupported", "invalid_table", "not_found", "constraint", "conflict"]
 """Why: the wire words of ``error.kind`` in a spec."""
 
 Stage: TypeAlias = Literal["load", "plan", "read", "commit"]
 """When: the wire words of ``error.stage`` in a spec."""
+
+
+_LONGEST: Final = 10_000
+"""Characters of a message or a path in what an error prints."""
+
+
+def _cut(value: object) -> str:
+    """Return a text that fits a line of a log, whatever a table makes long."""
+    text = str(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 class DeltaError(Exception):
@@ -74,8 +84,8 @@ class DeltaError(Exception):
     def __str__(self) -> str:
         """Return the message with place, clause and hint."""
         facts = (("version", self.version), ("file", self.path), ("action", self.action))
-        place = ", ".join(f"{name} {value}" for name, value in facts if value is not None)
-        text = f"{self.message} [{self.requirement}: {self.clause}]"
+        place = ", ".join(f"{name} {_cut(value)}" for name, value in facts if value is not None)
+        text = f"{_cut(self.message)} [{self.requirement}: {self.clause}]"
         if place:
             text = f"{text} ({place})"
         return f"{text}; {self.hint}" if self.hint else text

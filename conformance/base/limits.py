@@ -1,17 +1,158 @@
-"""A time limit for an adapter that runs in this process.
+"""Time limits for an adapter that runs in this process.
 
-An adapter in a process of its own is killed instead (``workers/process.py``); here an alarm
-interrupts Python code, which is what the reference implementation is.
+An adapter in a process of its own is killed instead (``workers/process.py``). Here an alarm
+interrupts Python code, which is what the reference implementation is. Code that waits in C, or
+that put the alarm off, does not heed it: so this process also writes down what it is at and how
+long that may take, for a process that looks on from outside (``workers/lifetime.py``).
 """
 
 from __future__ import annotations
 
+import mmap
+import os
 import signal
+import struct
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
-from typing import Self
+from typing import Final, Self
 
 from conformance.base.faults import AdapterError
+
+_OWN_SECONDS: Final = 300.0
+"""Seconds that the kit has for its own work on a case, before and after each request."""
+
+_GRACE: Final = 2.0, 10.0
+"""Fewest and most seconds that a request has to end once its alarm went off; in between, as many
+as it had."""
+
+_FORM: Final = struct.Struct("<Qd")
+_SIZE: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a process is at.
+
+    Attributes:
+        number: how many it had before; a new one is a sign of life.
+        seconds: how long it may take, 0 where nothing limits it.
+        what: the case, for people.
+
+    """
+
+    number: int
+    seconds: float
+    what: str
+
+
+class Journal:
+    """Files in which processes write down what they are at, one for each process.
+
+    Args:
+        folder: where they are; nobody else may enter it.
+
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._owner = 0
+        self._number = 0
+        self._page: mmap.mmap | None = None
+
+    def begin(self, seconds: float, what: str) -> None:
+        """Write down what this process begins; of no seconds, that nothing limits it."""
+        if self._owner != os.getpid():  # a fork begins a file of its own
+            self._owner = os.getpid()
+            self._page = self._opened()
+        if self._page is not None:
+            self._number += 1
+            text = what.encode("utf-8", "replace")[: _SIZE - _FORM.size]
+            self._page[: _FORM.size] = _FORM.pack(0, 0)
+            self._page[_FORM.size :] = text.ljust(_SIZE - _FORM.size, b"\0")
+            self._page[: _FORM.size] = _FORM.pack(self._number, seconds)
+
+    def _opened(self) -> mmap.mmap | None:
+        with suppress(OSError), Path(self.folder, str(self._owner)).open("w+b") as file:
+            file.truncate(_SIZE)
+            return mmap.mmap(file.fileno(), _SIZE)
+        return None  # as where the folder is gone with the process that looked on
+
+    def forget(self, pid: int) -> None:
+        """Remove what a process wrote that has ended."""
+        with suppress(OSError):
+            Path(self.folder, str(pid)).unlink()
+
+    def tasks(self) -> dict[int, Task]:
+        """Return what each process is at that has written something down, by its id."""
+        found = {}
+        with suppress(OSError):
+            for name in os.listdir(self.folder):  # noqa: PTH208  by far quicker
+                with suppress(OSError, ValueError):
+                    content = Path(self.folder, name).read_bytes()[:_SIZE].ljust(_SIZE, b"\0")
+                    number, seconds = _FORM.unpack(content[: _FORM.size])
+                    what = content[_FORM.size :].rstrip(b"\0").decode("utf-8", "replace")
+                    found[int(name)] = Task(number, seconds, what)
+        return found
+
+
+@dataclass(slots=True)
+class _Now:
+    """What this process is at."""
+
+    journal: Journal | None = None
+    limit: InProcessLimit | None = None
+    what: str = ""
+    own: float = 0
+
+    def write(self, seconds: float) -> None:
+        if self.journal is not None:
+            self.journal.begin(0 if debugged() else seconds, self.what)
+
+
+_NOW: Final = _Now()
+
+
+def write_to(folder: Path | None) -> None:
+    """Let this process and its forks write down what they are at, for who looks on."""
+    _NOW.journal = None if folder is None else Journal(folder)
+
+
+def written_to() -> Path | None:
+    """Return where this process writes down what it is at."""
+    return None if _NOW.journal is None else _NOW.journal.folder
+
+
+def debugged() -> bool:
+    """Return whether a person steps through this process, who may take any time.
+
+    What measures coverage traces as a debugger does, and waits for nobody.
+    """
+    tracer = sys.gettrace()
+    module = getattr(tracer, "__module__", None) or type(tracer).__module__
+    if tracer is not None and not module.startswith("coverage"):
+        return True
+    monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on
+    return monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None
+
+
+def pause() -> None:
+    """Stop the time while somebody is at the prompt of a debugger."""
+    if _NOW.limit is not None:
+        _NOW.limit.disarm()
+    _NOW.write(0)
+
+
+def resume() -> None:
+    """Let a request have its whole time from now on."""
+    if _NOW.limit is not None:
+        _NOW.limit.arm()
+    else:
+        _NOW.write(_NOW.own)
 
 
 class InProcessLimit:
@@ -30,15 +171,50 @@ class InProcessLimit:
     def __enter__(self) -> Self:
         """Start the alarm."""
         if self._seconds is not None:
-            self._before = signal.signal(signal.SIGALRM, self._expire)
-            signal.setitimer(signal.ITIMER_REAL, self._seconds)
+            self._before = signal.getsignal(signal.SIGALRM)
+            _NOW.limit = self
+            self.arm()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stop the alarm."""
         if self._seconds is not None:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, self._before)
+            self.disarm()
+            _NOW.limit = None
+            signal.signal(signal.SIGALRM, self._before or signal.SIG_DFL)
+            _NOW.write(_NOW.own)
+
+    def arm(self) -> None:
+        """Start the whole time, unless somebody steps through this process."""
+        if self._seconds is None or debugged():
+            return
+        fewest, most = _GRACE
+        _NOW.write(self._seconds + min(most, max(fewest, self._seconds)))
+        signal.signal(signal.SIGALRM, self._expire)
+        # Whoever was asked before may have put the alarm off.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+        signal.setitimer(signal.ITIMER_REAL, self._seconds)
+
+    def disarm(self) -> None:
+        """Stop the time."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    @contextmanager
+    def about(self, what: str) -> Iterator[None]:
+        """Say what requests are about, and limit what the kit does besides.
+
+        Args:
+            what: the case.
+
+        """
+        _NOW.what, _NOW.own = what, 0 if self._seconds is None else _OWN_SECONDS
+        _NOW.write(_NOW.own)
+        try:
+            yield
+        finally:
+            _NOW.what, _NOW.own = "", 0
+            _NOW.write(0)
 
     def _expire(self, _signal: int, _frame: FrameType | None) -> None:
-        raise AdapterError("time limit", f"no answer within {self._seconds:g} s")
+        if not debugged():
+            raise AdapterError("time limit", f"no answer within {self._seconds:g} s")

@@ -15,6 +15,7 @@ from delta_tck_pytest import (
     PACKAGES,
     destination,
     gibibytes,
+    runs_here,
     seconds,
 )
 
@@ -28,6 +29,7 @@ __all__ = [
     "gibibytes",
     "long_names",
     "options_help",
+    "runs_here",
     "seconds",
     "short_name",
     "value_of",

@@ -36,6 +36,7 @@ class Status(IntEnum):
     NOTHING_JUDGED = 16
     TOO_FEW_JUDGED = 17
     GAVE_UP = 18
+    HUNG = 19
 
 
 _OF_ERROR: tuple[tuple[type[KitError], Status], ...] = (

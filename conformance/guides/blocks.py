@@ -62,6 +62,8 @@ _STATUSES: Final[Mapping[Status, str]] = {
     "`--tck-min-judged` asks for",
     Status.GAVE_UP: "ten cases in a row ended in one kind of fault of the adapter: the run was "
     "ended, and its results are partial",
+    Status.HUNG: "an adapter in the kit's own process did not heed its time limit: the run was "
+    "ended at the case that is named",
 }
 
 

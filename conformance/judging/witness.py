@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from conformance.adapter import Adapter, Claims, Description, Ok, Refused, Scan
+from conformance.base.limits import InProcessLimit
 from conformance.judging.compare import compare_rows
 from reference_impl import DeltaError, Snapshot, Table, read_table
 from reference_impl.model.features import supported
@@ -23,12 +24,15 @@ class Witness:
 
     Attributes:
         name: what its adapter calls it.
+        limit: ends a request to an adapter that runs here.
 
     """
 
-    def __init__(self, adapter: Adapter, description: Description) -> None:
-        """Take an adapter and what it says of itself."""
-        self._adapter = adapter
+    def __init__(
+        self, adapter: Adapter, description: Description, limit: InProcessLimit | None = None
+    ) -> None:
+        """Take an adapter, what it says of itself, and what ends a request to it."""
+        self._adapter, self.limit = adapter, limit or InProcessLimit()
         self.name, self._claims = description.name, description.claims
 
     def disagreement(self, table: Path) -> str | None:
@@ -49,7 +53,8 @@ class Witness:
         if not claims_to_read(self._claims, snapshot):
             return None
         try:
-            answer = self._adapter.run(Scan(str(table)))
+            with self.limit:
+                answer = self._adapter.run(Scan(str(table)))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  whatever it raises is reported

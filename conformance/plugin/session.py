@@ -15,6 +15,7 @@ from typing import Any, Final
 import pytest
 
 from conformance.base.faults import AdapterError, KitError
+from conformance.base.limits import pause, resume, write_to, written_to
 from conformance.base.options import destination
 from conformance.base.scratch import sweep
 from conformance.base.status import Status, status_of_error
@@ -25,7 +26,7 @@ from conformance.plugin.partial import FOREIGN, partial_reasons
 from conformance.plugin.spread import Crew, processes_for
 from conformance.plugin.summary import Summary, counts_line, lead_line, reproduce_command
 from conformance.report.baseline_writing import BaselineFile, Outcomes
-from conformance.report.output import refuse_inputs
+from conformance.report.output import refuse_inputs, refuse_places
 from conformance.report.results import ResultsWriter
 from conformance.report.share import share_of
 from conformance.run.breaker import Breaker
@@ -36,6 +37,9 @@ from conformance.workers.lifetime import interrupt_on_termination
 SUITE: Final = Path(__file__).resolve().parent / "suite"
 """Where the suite's test modules are."""
 
+_JOURNAL: Final = "delta_tck_journal"
+"""Under which name a test process of xdist gets the folder to write down what it is at."""
+
 _PROPERTY: Final = "delta-tck"
 _KEPT: Final = (Status.INTERRUPTED, Status.INTERNAL, Status.USAGE)
 
@@ -44,7 +48,10 @@ def start(config: pytest.Config) -> None:
     """Load, select and start before anything is collected, or end the run with its status."""
     interrupt_on_termination()
     settings = read_settings(config)
-    worker = hasattr(config, "workerinput")
+    given = getattr(config, "workerinput", None)
+    worker = given is not None
+    if given and _JOURNAL in given:
+        write_to(Path(given[_JOURNAL]))
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args[:] = [str(SUITE)]
         # Its plugin loads all of Hypothesis to find, at the end, that it has nothing to say; a run
@@ -121,6 +128,14 @@ class _WorkerPlugin:
         del session, exitstatus
         self.run.close()
 
+    def pytest_enter_pdb(self) -> None:
+        """Let a person take any time."""
+        pause()
+
+    def pytest_leave_pdb(self) -> None:
+        """Go on with the time limits."""
+        resume()
+
     def pytest_unconfigure(self) -> None:
         """Release the adapter of a session that never began."""
         self.run.close()
@@ -164,6 +179,14 @@ class _MainPlugin(_WorkerPlugin):
         self._shortfalls: list[str] = []
         self._stale = run.stale_entries()
         # What a run is to leave is opened before it begins, and replaces nothing that it reads.
+        outputs = {
+            "results": settings.results,
+            "a baseline": settings.write_baseline,
+            "bundles": settings.bundles,
+        }
+        for what, output in outputs.items():
+            if output is not None:
+                refuse_places(output, what, run.corpus.root)
         if settings.results:
             read = (settings.baseline, settings.write_baseline)
             refuse_inputs(settings.results, "results", read)
@@ -186,8 +209,11 @@ class _MainPlugin(_WorkerPlugin):
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Let every test process of xdist draw the same histories."""
+        """Let every test process of xdist draw the same histories, and say what it is at."""
         node.workerinput[SEED] = self.run.settings.plan.seed
+        journal = written_to()
+        if journal is not None:
+            node.workerinput[_JOURNAL] = str(journal)
 
     def pytest_report_header(self) -> list[str]:
         """Say who is judged by what."""

@@ -13,16 +13,17 @@ from functools import partial
 from pathlib import Path
 
 from conformance.base.faults import KitError
-from conformance.base.options import LIMITS, add_options, value_of
+from conformance.base.options import LIMITS, add_options, runs_here, value_of
 from conformance.base.outcomes import Outcome, Verdict
-from conformance.base.status import Status
-from conformance.base.terminal import say
+from conformance.base.status import Status, status_of_error
+from conformance.base.terminal import say, warn
 from conformance.golden.file_digests import digest_of
 from conformance.items.generated import ReadHistory
 from conformance.items.recipes import WrittenHistory
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from conformance.replay.bundle import read_bundle
+from conformance.workers.lifetime import can_supervise, supervised
 from conformance.workers.resolve import Limits, alarm_of, described, resolve
 from generators.materialise.layouts import lay_out
 
@@ -43,6 +44,21 @@ def run_replay_cli(arguments: Sequence[str]) -> int:
 
     """
     options = _parser().parse_args(list(arguments))
+    if runs_here(options.impl, value_of(options, "--tck-isolation")) and can_supervise():
+        return supervised(lambda: _status(options))
+    return _replay(options)
+
+
+def _status(options: argparse.Namespace) -> int:
+    """Replay, and say what went wrong; a child process passes on no error."""
+    try:
+        return _replay(options)
+    except KitError as error:
+        warn(f"delta-tck: {error}")
+        return status_of_error(error)
+
+
+def _replay(options: argparse.Namespace) -> int:
     limits = Limits.of(partial(value_of, options))
     description, about = read_bundle(options.bundle)
     adapter = resolve(options.impl, limits, value_of(options, "--tck-isolation"))
@@ -50,7 +66,9 @@ def run_replay_cli(arguments: Sequence[str]) -> int:
     try:
         claims = described(adapter, limits).claims
         note = _note(about, description.get("table_sha256"))
-        verdict = about.judge(Judge(adapter, claims, store, alarm_of(adapter, limits.request)))
+        limit = alarm_of(adapter, limits.request)
+        with limit.about(str(options.bundle)):
+            verdict = about.judge(Judge(adapter, claims, store, limit))
     except KitError:
         raise
     except Exception as error:  # noqa: BLE001  as in a run, a fault of the kit is no verdict

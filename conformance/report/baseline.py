@@ -20,7 +20,8 @@ as well, for implementations whose answer depends on chance.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -31,6 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.base.faults import BaselineError
+from conformance.base.terminal import shortened
 from conformance.judging.claims import WORDS
 from conformance.requirements.documents import Node, RegistryError, read_yaml
 
@@ -38,8 +40,19 @@ UNTRIAGED: Final = "untriaged"
 """The reason of an entry that nobody has looked into."""
 
 _WIDEST: Final = 20
+_LONGEST_ID: Final = 200
+"""Characters of an id in a message."""
+
 _MOST_PATTERNS: Final = 1000
 """Entries that stand for more than one item; each is held against each item."""
+
+_LARGEST_EXPRESSION: Final = 50_000
+"""Characters; what is linear in the length of a message may take seconds of a large expression."""
+
+_REPETITION: Final = re.compile(r"(?<!\\)\{(?:[0-9]+,)?([0-9]+),?\}")
+_EXPRESSION_SECONDS: Final = 10.0
+"""Processor time for all messages that are regular expressions; thousands of usual ones take a
+tenth of a second, and so does one that repeats and repeats."""
 
 _NUMBERS: Final = ("reader_version", "writer_version")
 
@@ -138,12 +151,12 @@ class Baseline:
         faults = []
         known = dict.fromkeys(universe)
         for entry in self.entries:
-            matched = len(entry.among(known))
+            matched, name = len(entry.among(known)), shortened(entry.id, _LONGEST_ID)
             if not matched:
-                faults.append(f"{entry.place}: {entry.id} matches no case")
+                faults.append(f"{entry.place}: {name} matches no case")
             elif matched > _WIDEST:
                 raise BaselineError(
-                    f"{entry.place}: {entry.id} covers {matched} cases, and an entry covers at "
+                    f"{entry.place}: {name} covers {matched} cases, and an entry covers at "
                     f"most {_WIDEST}: one reason for more hides what is new; write several entries"
                 )
         return faults
@@ -158,7 +171,7 @@ def load_baseline(path: Path) -> Baseline:
     """
     try:
         root = read_yaml(path, "a baseline").fields(("failures",), ("claims", "judged"))
-        entries = tuple(_entry(node) for node in root["failures"].items(may_be_empty=True))
+        entries = tuple(_entries(root["failures"]))
         claims = _claims(root["claims"]) if "claims" in root else None
         judged = _percent(root["judged"]) if "judged" in root else None
     except RegistryError as error:
@@ -168,6 +181,19 @@ def load_baseline(path: Path) -> Baseline:
         place = patterns[_MOST_PATTERNS].place
         raise BaselineError(f"{place}: more than {_MOST_PATTERNS} entries have a *")
     return Baseline(entries, claims, judged)
+
+
+def _entries(failures: Node) -> Iterator[Entry]:
+    taken = 0.0
+    for node in failures.items(may_be_empty=True):
+        begun = time.process_time()
+        entry = _entry(node)
+        if is_pattern(entry.message):
+            taken += time.process_time() - begun
+            if taken > _EXPRESSION_SECONDS:
+                limit = f"more than {_EXPRESSION_SECONDS:g} s to compile"
+                raise node.fail(f"the regular expressions up to this one take {limit}")
+        yield entry
 
 
 def _claims(node: Node) -> dict[str, Any]:
@@ -191,11 +217,19 @@ def _entry(node: Node) -> Entry:
     texts = {key: value.text() for key, value in values.items()}
     message = texts["message"]
     if is_pattern(message):
+        if _size(message) > _LARGEST_EXPRESSION:
+            raise values["message"].fail("is too large a regular expression, or repeats too much")
         try:
             _occurs(message[1:-1], "")
         except pa.ArrowInvalid as error:
             raise values["message"].fail(f"is no regular expression: {error}") from error
     return Entry(**texts, intermittent=intermittent, place=node.place)
+
+
+def _size(pattern: str) -> int:
+    """Return about how large an expression is once its counted repetitions are written out."""
+    numbers = (int(number[-9:]) for number in _REPETITION.findall(pattern))
+    return len(pattern) * max(1, sum(numbers))
 
 
 def _occurs(pattern: str, message: str) -> bool:

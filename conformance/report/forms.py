@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Final
 
+from conformance.base.terminal import one_line
 from conformance.report.difference import Change, Difference
 
 _ORDER: Final = ("regression", "gone", "changed", "fixed", "added", "unknown")
@@ -71,7 +72,7 @@ def _cell(text: str) -> str:
     It neither ends a cell nor loads a picture, and what shows comments makes no link, mention or
     reference of it.
     """
-    shown = " ".join(text.split())[:_COLUMNS]
+    shown = one_line(" ".join(text.split())[:_COLUMNS])
     if shown == "-":
         return shown
     if _PLAIN.fullmatch(shown):

@@ -24,6 +24,21 @@ def refuse_inputs(path: Path, what: str, inputs: Iterable[Path | None]) -> None:
                 raise OutputError(f"{what} cannot be written to {path}: {given} is read there")
 
 
+def refuse_places(path: Path, what: str, corpus: Path) -> None:
+    """Refuse to write among the golden tables, or into what Git keeps for itself.
+
+    Raises:
+        OutputError: the output lies there.
+
+    """
+    with suppress(OSError, RuntimeError):  # what leads nowhere cannot be written either
+        place = path.resolve()
+        if corpus.resolve() in (place, *place.parents):
+            raise OutputError(f"{what} cannot be written to {path}: the golden tables lie there")
+        if ".git" in place.parts:
+            raise OutputError(f"{what} cannot be written to {path}: Git keeps its own files there")
+
+
 @contextmanager
 def written_to(path: Path, what: str) -> Iterator[None]:
     """Raise :class:`OutputError` where a file cannot be written; ``what`` is in its message."""

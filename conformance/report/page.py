@@ -7,11 +7,12 @@ messages repeat what engines and tables say, and neither is trusted.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from typing import Any, Final
 
 from conformance.base.outcomes import HAZARDS, Outcome
+from conformance.base.terminal import one_line
 from conformance.report.tally import Cell, Column, chapters_of
 
 STYLE: Final = """
@@ -44,6 +45,11 @@ _ORDER: Final = (
     Outcome.ADVICE,
     Outcome.UNSUPPORTED,
 )
+
+
+def escaped(text: str) -> str:
+    """Return text that is no markup, and shows what would hide or turn other text."""
+    return html.escape(one_line(text))
 
 
 def render_page(columns: Sequence[Column]) -> str:
@@ -81,10 +87,10 @@ def _stamps(columns: Sequence[Column]) -> Iterator[str]:
             str(column.share),
             counts,
         )
-        yield "<tr>" + "".join(f"<td>{escape(str(field))}" for field in fields)
+        yield "<tr>" + "".join(f"<td>{escaped(str(field))}" for field in fields)
         yield f"<td>{_bar(column.counts)}"
         for reason in column.partial:
-            yield f"<tr><td colspan=8 class=partial>Partial run: {escape(reason)}"
+            yield f"<tr><td colspan=8 class=partial>Partial run: {escaped(reason)}"
     yield "</table>"
 
 
@@ -101,12 +107,12 @@ def _bar(counts: Mapping[str, int]) -> str:
 def _matrix(columns: Sequence[Column]) -> Iterator[str]:
     yield "<h2>By chapter</h2><p><small>Passed of judged, and of how many there are; the colour "
     yield "is the worst hazard: "
-    yield " &gt; ".join(escape(hazard.value) for hazard in HAZARDS)
+    yield " &gt; ".join(escaped(hazard.value) for hazard in HAZARDS)
     yield ". Cases that an implementation does not claim and refuses are not judged against it."
     yield "</small><table><tr><th>Chapter"
-    yield "".join(f"<th>{escape(column.name)}" for column in columns)
+    yield "".join(f"<th>{escaped(column.name)}" for column in columns)
     for chapter in chapters_of(columns):
-        yield f"<tr><td>{escape(chapter)}"
+        yield f"<tr><td>{escaped(chapter)}"
         for column in columns:
             yield _cell(column.cells.get(chapter))
     yield "</table>"
@@ -135,7 +141,7 @@ def _cell(cell: Cell | None) -> str:
 
 
 def _failures(column: Column) -> Iterator[str]:
-    yield f"<h2>{escape(column.name)} {escape(column.engine_version)}</h2>"
+    yield f"<h2>{escaped(column.name)} {escaped(column.engine_version)}</h2>"
     if not column.failures:
         yield "<p>Nothing failed."
         return
@@ -143,7 +149,7 @@ def _failures(column: Column) -> Iterator[str]:
     for record in column.failures:
         if record["hazard"] != hazard:
             hazard = record["hazard"]
-            yield f"<h3>{escape(str(hazard or 'no verdict'))}</h3>"
+            yield f"<h3>{escaped(str(hazard or 'no verdict'))}</h3>"
         yield _failure(record)
 
 
@@ -151,11 +157,11 @@ def _failure(record: Mapping[str, Any]) -> str:
     requirement = record["requirement"] or ", ".join(record["requirements"])
     known = " <small>known</small>" if record["standing"] == "known" else ""
     lines = (
-        f"<b>{escape(name)}</b> {escape(str(record[key]))}"
+        f"<b>{escaped(name)}</b> {escaped(str(record[key]))}"
         for name, key in (("Expected", "expected"), ("Actual", "actual"), ("Message", "message"))
         if record[key]
     )
     return (
-        f"<details><summary><code>{escape(record['id'])}</code> {escape(record['title'])} "
-        f"<small>{escape(requirement)}</small>{known}</summary><p>{'<br>'.join(lines)}</details>"
+        f"<details><summary><code>{escaped(record['id'])}</code> {escaped(record['title'])} "
+        f"<small>{escaped(requirement)}</small>{known}</summary><p>{'<br>'.join(lines)}</details>"
     )

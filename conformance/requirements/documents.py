@@ -16,12 +16,16 @@ from typing import Any, Final
 
 import yaml
 
+from conformance.base.terminal import shortened
 from conformance.base.untrusted import DocumentError, read_text
 
 _LOADER: Final[type] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST: Final = 20
 _MOST_EVENTS: Final = 500_000
 """Values and ends of lists and objects; each takes a hundred times its bytes."""
+
+_LONGEST_MESSAGE: Final = 1000
+"""Characters; a message repeats what stands in the file, which may be megabytes."""
 
 _LONGEST_NUMBER: Final = 18
 """Digits."""
@@ -39,7 +43,7 @@ class RegistryError(ValueError):
 
     def __init__(self, place: str, message: str) -> None:
         """Keep the place apart from the words, so that an editor can jump to it."""
-        super().__init__(f"{place}: {message}")
+        super().__init__(f"{place}: {shortened(message, _LONGEST_MESSAGE)}")
         self.place = place
 
 

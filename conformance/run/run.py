@@ -7,7 +7,7 @@ run is here, so that the plugin only translates.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -15,9 +15,10 @@ from typing import Any
 from conformance.adapter import Adapter, Description
 from conformance.base.faults import AdapterStartError, CorpusError
 from conformance.base.home import kit_version
+from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import Outcome, Verdict, failing
 from conformance.base.status import Status
-from conformance.base.terminal import one_line, printable, shortened
+from conformance.base.terminal import one_line, printable, shortened, warn
 from conformance.golden.corpus import Corpus, load_corpus
 from conformance.items.generated import generated_items
 from conformance.items.items import Item, golden_items
@@ -36,7 +37,7 @@ from conformance.requirements.levels import at_level
 from conformance.requirements.registry import Registry, load_registry
 from conformance.run.selection import select
 from conformance.run.settings import Settings
-from conformance.workers.resolve import alarm_of, described, resolve
+from conformance.workers.resolve import alarm_of, closed, described, resolve
 
 
 def all_items(corpus: Corpus, settings: Settings, registry: Registry) -> tuple[Item, ...]:
@@ -145,8 +146,8 @@ class Run:
         name = self.settings.witness
         if name is None:
             return None
-        adapter = self._resolve(name)
-        return Witness(adapter, described(adapter, self.settings.limits))
+        adapter, limits = self._resolve(name), self.settings.limits
+        return Witness(adapter, described(adapter, limits), alarm_of(adapter, limits.request))
 
     def _resolve(self, name: str) -> Adapter:
         return resolve(name, self.settings.limits, self.settings.isolation)
@@ -193,8 +194,9 @@ class Run:
 
     def decide(self, item: Item) -> Judgement:
         """Judge one item and hold the verdict against the baseline; never raises."""
-        verdict = verdict_of(item, self.judge, self.registry)
-        return self._with_bundle(item, verdict, self._against_baseline(item, verdict))
+        with self.judge.limit.about(item.id):
+            verdict = verdict_of(item, self.judge, self.registry)
+            return self._with_bundle(item, verdict, self._against_baseline(item, verdict))
 
     def _with_bundle(self, item: Item, verdict: Verdict, judgement: Judgement) -> Judgement:
         """Keep a bundle of a new failure on a drawn history, and say where it is."""
@@ -265,11 +267,18 @@ class Run:
             self._judge.store.close()
             self._judge = None
         if self._adapter is not None:
-            self._adapter.close()
+            _close(self._adapter.close, alarm_of(self._adapter, self.settings.limits.request))
             self._adapter = None
         witness = self.__dict__.pop("witness", None)
         if witness is not None:
-            witness.close()
+            _close(witness.close, witness.limit)
+
+
+def _close(close: Callable[[], None], limit: InProcessLimit) -> None:
+    """Let an adapter release what it holds; what goes wrong there changes no verdict."""
+    fault = closed(close, limit)
+    if fault is not None:
+        warn(f"delta-tck: {one_line(fault)}")
 
 
 def verdict_of(item: Item, judge: Judge, registry: Registry) -> Verdict:

@@ -105,6 +105,8 @@ def read_settings(config: pytest.Config) -> Settings:
         if found == "":
             # As of a variable of CI that is not set: what it stands for would be left out unseen.
             raise pytest.UsageError(f"{name}: an empty value asks for nothing")
+        if "\0" in (found if isinstance(found, str) else ""):
+            raise pytest.UsageError(f"{name}: no path and no name holds a NUL")
         return given.get(SEED, found) if name == "--tck-seed" else found
 
     return settings_of(value, config.invocation_params.dir)

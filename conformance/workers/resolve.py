@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, TypeAlias
 from conformance.adapter import Adapter, Description
 from conformance.base.faults import AdapterError, AdapterStartError, KitError, ResolveError
 from conformance.base.limits import InProcessLimit
-from conformance.base.options import IMPLEMENTATIONS, LIMITS
+from conformance.base.options import IMPLEMENTATIONS, LIMITS, runs_here
 from conformance.workers.process import LARGEST_DISK, LARGEST_MEMORY, ProcessAdapter
 
 BUILT_IN: Final[Mapping[str, str]] = {
@@ -33,7 +33,6 @@ BUILT_IN: Final[Mapping[str, str]] = {
 Isolation: TypeAlias = Literal["auto", "process", "none"]
 """Where an adapter runs."""
 
-_IN_PROCESS: Final = "ours"
 _WORKER: Final = Path(__file__).with_name("serve.py")
 
 _PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -119,8 +118,7 @@ def resolve(name: str, limits: Limits | None = None, isolation: Isolation = "aut
     """
     limits = limits or Limits()
     command = _command(name)
-    here = isolation == "none" or (isolation == "auto" and name == _IN_PROCESS)
-    if here and not name.startswith("cmd:"):
+    if runs_here(name, isolation):
         with starting(InProcessLimit(limits.start)):
             return load_factory(command[-1])()
     return ProcessAdapter(
@@ -148,6 +146,27 @@ def described(adapter: Adapter, limits: Limits) -> Description:
         return adapter.describe()
 
 
+def closed(close: Callable[[], None], limit: InProcessLimit) -> str | None:
+    """Let an adapter release what it holds.
+
+    Args:
+        close: the adapter's own.
+        limit: ends it where it runs here and takes too long.
+
+    Returns:
+        why it did not, ``None`` when it did.
+
+    """
+    try:
+        with limit.about("the end of the adapter"), limit:
+            close()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  whatever an adapter raises is its fault
+        return f"the adapter did not close: {type(error).__name__}: {error}"
+    return None
+
+
 @contextmanager
 def starting(limit: InProcessLimit) -> Iterator[None]:
     """Turn whatever an adapter raises at first into one kind of error.
@@ -160,7 +179,7 @@ def starting(limit: InProcessLimit) -> Iterator[None]:
 
     """
     try:
-        with limit:
+        with limit.about("the start of the adapter"), limit:
             yield
     except AdapterStartError:
         raise
@@ -190,7 +209,10 @@ def _check_packages(name: str) -> None:
 
 def _command(name: str) -> list[str]:
     if name.startswith("cmd:"):
-        command = shlex.split(name.removeprefix("cmd:"))
+        try:
+            command = shlex.split(name.removeprefix("cmd:"))
+        except ValueError as error:
+            raise ResolveError(f"--impl={name!r} is no command line: {error}") from error
         if not command:
             raise ResolveError("cmd: needs a command line, as cmd:./my-adapter --fast")
         return command

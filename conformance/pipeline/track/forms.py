@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from html import escape
 from typing import Any, Final
 
 from conformance.base.terminal import printable, shortened
-from conformance.report.page import STYLE
+from conformance.report.page import STYLE, escaped
 
 Answer = Mapping[str, Sequence[Mapping[str, Any]]]
 """Title of each table of an answer, and its rows; all rows of a table have the same columns."""
@@ -45,12 +44,12 @@ def _html(answer: Answer) -> Iterator[str]:
     yield f"<title>Delta protocol conformance</title><style>{STYLE}</style>"
     yield "<h1>Delta protocol conformance</h1>"
     for title, rows in answer.items():
-        yield f"<h2>{escape(title)}: {len(rows)}</h2>"
+        yield f"<h2>{escaped(title)}: {len(rows)}</h2>"
         if rows:
-            names = (escape(name.replace("_", " ")) for name in rows[0])
+            names = (escaped(name.replace("_", " ")) for name in rows[0])
             yield f"<table><tr>{''.join(f'<th>{name}' for name in names)}"
             for row in rows:
-                values = ("" if value is None else escape(str(value)) for value in row.values())
+                values = ("" if value is None else escaped(str(value)) for value in row.values())
                 yield f"<tr>{''.join(f'<td>{value}' for value in values)}"
             yield "</table>"
     yield "</html>"

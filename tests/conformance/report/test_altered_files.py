@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -223,3 +224,27 @@ def test_a_file_takes_no_more_memory_than_results_do(path: Path, kind: str) -> N
     finally:
         tracemalloc.stop()
     assert most < 100 * 2**20
+
+
+HIDING = ("\x1b[2J", "\x9b2J", "\0", "a\u202ecba", "a\u2066b", "a\u200bb", "\ufeff", "\u2028")
+
+
+@pytest.mark.parametrize("text", HIDING, ids=ascii)
+def test_a_forged_text_hides_and_turns_nothing(
+    path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines[0]["adapter"]["engine_version"] = text
+    for name in ("message", "title", "expected", "actual", "chapter"):
+        lines[2][name] = text
+    path.write_bytes(_sealed(lines))
+    lines[2]["outcome"], lines[2]["hazard"] = "pass", None
+    lines[-1]["counts"] = {"pass": 2, "unsupported": 1}
+    other = path.with_name("other.jsonl")
+    other.write_bytes(_sealed(lines))
+    page = path.with_name("page.html")
+    assert main(["report", str(path), f"--output={page}"]) == 0
+    assert main(["diff", str(other), str(path), "--format=markdown"]) == 1
+    written = page.read_text() + html.unescape(capsys.readouterr().out)
+    assert text.encode("unicode_escape").decode() in written
+    assert not {*text}.difference("[2Jabc").intersection(written)

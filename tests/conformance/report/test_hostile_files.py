@@ -14,7 +14,7 @@ from conformance.base.faults import BaselineError, KitError
 from conformance.base.terminal import printable
 from conformance.base.untrusted import DocumentError, parse_json
 from conformance.report import run_diff_cli, run_report_cli
-from conformance.report.baseline import load_baseline
+from conformance.report.baseline import _LARGEST_EXPRESSION, _size, load_baseline
 
 NEST = 200_000
 
@@ -35,6 +35,10 @@ def of(content: str | bytes) -> Callable[[Path], None]:
     return lambda path: written(path, content)
 
 
+def expecting(message: str) -> Callable[[Path], None]:
+    return of(f"failures: [{{id: a, requirement: R, message: '{message}', reason: r}}]")
+
+
 BASELINES: dict[str, Callable[[Path], None]] = {
     "nested lists": of("failures: " + "[" * NEST + "]" * NEST),
     "nested blocks": of("failures:\n  " + "- " * NEST + "x\n"),
@@ -47,6 +51,23 @@ BASELINES: dict[str, Callable[[Path], None]] = {
     "a lone surrogate": of('failures: ["\\ud800"]'),
     "no mapping": of("[]"),
     "a tag that makes objects": of("failures: [!!python/object/apply:os.system [true]]"),
+    "merged keys": of("failures: []\n<<: {judged: 5}\n"),
+    "a key twice": of("failures: []\nfailures: []\n"),
+    "a long key": of("k" * 1_000_000 + ": x\nfailures: []\n"),
+    "a share without end": of("judged: " + "9" * 100_000 + "\nfailures: []\n"),
+    "a share in other digits": of('judged: "\u0661\u0662"\nfailures: []\n'),
+    "a number of claims without end": of(
+        "claims: {reader_version: " + "9" * 100_000 + ", writer_version: 1, reader_features: [], "
+        "writer_features: [], operations: [], capabilities: []}\nfailures: []\n"
+    ),
+    "an expression that repeats and repeats": expecting("/" + "a{1000}" * 40 + "/"),
+    "an expression of many options": expecting("/" + "(a?){50}" * 2000 + "/"),
+    "an expression without end": expecting("/" + "(" * 100_000 + ")" * 100_000 + "/"),
+    "an expression that looks ahead": expecting("/(?=a)a/"),
+    "two documents": of("---\nfailures: []\n---\nfailures: []\n"),
+    "UTF-16": of("failures: []".encode("utf-16")),
+    "NUL": of("failures: \0"),
+    "a tab as indent": of("failures:\n\t- x\n"),
 }
 
 
@@ -56,8 +77,25 @@ def test_a_hostile_baseline_is_refused_by_name(
 ) -> None:
     path = tmp_path / "baseline.yaml"
     make(path)
-    with pytest.raises(BaselineError, match=r"baseline\.yaml"):
+    with pytest.raises(BaselineError, match=r"baseline\.yaml") as caught:
         load_baseline(path)
+    assert len(str(caught.value)) < 2000
+
+
+def test_expressions_that_take_long_together_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "baseline.yaml"
+    expecting("/a+b/")(path)
+    assert load_baseline(path).entries[0].says("aab")
+    monkeypatch.setattr("conformance.report.baseline._EXPRESSION_SECONDS", 0.0)
+    with pytest.raises(BaselineError, match="take more than 0 s to compile"):
+        load_baseline(path)
+
+
+def test_a_usual_expression_is_small() -> None:
+    for message in (r"/part-[0-9a-f]{8}-[0-9a-f]{4}\.parquet/", r"/\{5000\}/", "/.{0,500}x/"):
+        assert _size(message) < _LARGEST_EXPRESSION / 5
 
 
 RESULTS: dict[str, Callable[[Path], None]] = {

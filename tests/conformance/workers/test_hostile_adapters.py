@@ -16,10 +16,11 @@ import pyarrow as pa
 import pytest
 
 from conformance.adapter import Ok, Refused, Request, Scan, Snapshot, Write
-from conformance.base.faults import AdapterError
+from conformance.base.faults import AdapterError, ResolveError
 from conformance.base.outcomes import Outcome, Verdict
 from conformance.workers.process import ProcessAdapter
 from conformance.workers.process_tree import MARK
+from conformance.workers.resolve import resolve
 from conformance.workers.rows_file import RowsError, read_rows, write_rows
 from conformance.workers.wire import WireError, parse_line
 
@@ -302,6 +303,12 @@ def test_standard_error_without_end_is_read_and_not_kept(tmp_path: Path) -> None
             adapter.run(Scan("/t"))
     assert caught.value.details.endswith("\\x1b[2J the end")
     assert len(caught.value.details) < 10_000
+
+
+@pytest.mark.parametrize("line", ["'", '"', "a\\"], ids=ascii)
+def test_a_command_line_that_does_not_end_is_refused(line: str) -> None:
+    with pytest.raises(ResolveError, match="is no command line"):
+        resolve(f"cmd:{line}")
 
 
 def test_the_mark_is_not_one_that_a_person_sets() -> None:

@@ -1,0 +1,48 @@
+"""What a run leaves is written over no golden table, and not among the files of Git."""
+
+from __future__ import annotations
+
+import pytest
+from kit_runs import Kit, make_kit
+
+from conformance.base.status import Status
+
+pytest_plugins = ["pytester"]
+PLACES = (
+    "corpus/table-features/one/case.json",
+    "corpus/table-features/one/delta/answers.json",
+    "corpus/new",
+    "corpus",
+    "linked/new",
+    "git/.git/config",
+    "git/.git/hooks/pre-commit",
+)
+
+
+@pytest.fixture
+def kit(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Kit:
+    kit = make_kit(pytester, monkeypatch)
+    kit.case("one")
+    (kit.folder / "linked").symlink_to(kit.corpus)
+    (kit.folder / "git" / ".git").mkdir(parents=True)
+    (kit.folder / "git" / ".git" / "config").write_text("[core]")
+    return kit
+
+
+@pytest.mark.parametrize("option", ["results", "write-baseline", "bundles"])
+@pytest.mark.parametrize("place", PLACES)
+def test_an_output_among_what_is_not_its_own_is_refused(kit: Kit, option: str, place: str) -> None:
+    def files() -> dict[str, bytes]:
+        roots = (kit.corpus, kit.folder / "git")
+        found = (each for root in roots for each in root.rglob("*") if each.is_file())
+        return {str(each): each.read_bytes() for each in found}
+
+    before = files()
+    assert kit(f"--tck-{option}={place}") is Status.USAGE
+    assert "cannot be written to" in kit.output
+    assert files() == before
+
+
+def test_a_name_with_a_nul_is_refused(kit: Kit) -> None:
+    assert kit("--tck-results=a\0b") is Status.USAGE
+    assert "INTERNALERROR" not in kit.output
