@@ -29,7 +29,6 @@ from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.times import Fault, misdated, misdated_sidecars
 from conformance.requirements.registry import load_registry
 from reference_impl import DeltaError, Snapshot, Table
-from reference_impl.model.actions import Metadata
 from reference_impl.model.features import active, supported
 from reference_impl.storage import LocalStorage
 
@@ -72,7 +71,6 @@ class Watch:
         began: when the step began, in ms since the epoch.
         there: the files before the step, by their paths below the table root.
         parts: multi-part checkpoint to the files that each of its parts names.
-        said: the metadata before each step so far.
 
     """
 
@@ -83,7 +81,6 @@ class Watch:
     began: int = 0
     there: frozenset[str] = frozenset()
     parts: dict[int, list[list[str]]] = field(default_factory=dict)
-    said: list[Metadata] = field(default_factory=list)
 
     def before(self) -> None:
         """Look at the table before a step; after another one it was looked at already."""
@@ -96,7 +93,6 @@ class Watch:
         self.there = frozenset(path.relative_to(self.table).as_posix() for path in found)
         if self.former is not None:
             self.committed = self._modified(self.former.version)
-            self.said.append(self.former.metadata)
 
     def look(self) -> Snapshot:
         """Look at the table as a step left it.
@@ -134,7 +130,6 @@ class Watch:
         if not replaces_table(step) and now.metadata.id != self.former.metadata.id:
             message = f"the table was {self.former.metadata.id} and is {now.metadata.id}"
             yield "META-004", message
-        yield from self._check_names(step, now)
         yield from lowered_marks(_high_water_marks(self.former), _high_water_marks(now))
         if not replaces_table(step):
             yield from _lost_domains(self.former, now, step)
@@ -144,20 +139,6 @@ class Watch:
         yield from self._check_upgrade(self.former, now)
         yield from self._check_first_timestamp(self.former, now)
         yield from self._new_files(self.former, now)
-
-    def _check_names(self, step: Mapping[str, Any], now: Snapshot) -> Iterator[Fault]:
-        """Look for what people said of the table: a metaData leaves nothing of an earlier one.
-
-        A restore may bring back what an earlier version said.
-        """
-        if replaces_table(step) and step["operation"] != "restore":
-            return
-        known = self.said if replaces_table(step) else self.said[-1:]
-        for name in ("name", "description"):
-            held, before = getattr(now.metadata, name), {getattr(m, name) for m in known}
-            if held not in before:
-                message = f"the {name} of the table was {min(map(repr, before))} and is {held!r}"
-                yield "SNAP-008", message
 
     def _check_file_times(self, now: Snapshot) -> Iterator[Fault]:
         """Look at the times of the commits that came with the step."""

@@ -196,30 +196,6 @@ def _checkpointed_given(case: CaseWriter) -> None:
     _described(case)
 
 
-@METADATA.case(
-    "write-named",
-    "Name and description of a table stay when other metadata change",
-    "META-002 META-005 META-006",
-)
-def _named(case: CaseWriter) -> None:
-    recipe = Recipe(PAIR).append(pairs(1, 2)).given()
-    recipe.set_properties({"team": "a"}).append(pairs(3)).add_column(field("later", "string"))
-    recipe.append([{"id": 4, "name": "n4", "later": "x"}]).publish(case)
-    _described(case)
-
-
-@METADATA.case(
-    "write-named-rows",
-    "Name and description of a table stay when its rows change",
-    "META-002 META-005 META-006",
-)
-def _named_rows(case: CaseWriter) -> None:
-    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3, 4)).given()
-    recipe.delete(compare("id", "=", 1, "long")).append(pairs(5)).restore(1).append(pairs(9))
-    recipe.publish(case)
-    _described(case)
-
-
 @WIDENING.case(
     "write-widen-twice", "Every change of a column's type stays on record", "TW-009 TW-012"
 )

@@ -301,18 +301,6 @@ ROWS = (
         leaving(statistics(_by_number)),
         "column-mapping/write-changes-by-*",
     ),
-    # What people said of the table.
-    *(
-        writer(
-            f"loses-the-{name}-when-it-{what}",
-            "SNAP-008",
-            "actions",
-            during(operation, dropping("metaData", name)),
-            "change-metadata/write-named/*",
-        )
-        for name in ("name", "description")
-        for operation, what in (("set_properties", "alters"), ("add_columns", "adds-columns"))
-    ),
     # Changes of columns.
     writer(
         "lets-nulls-in-later",
