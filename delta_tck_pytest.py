@@ -78,7 +78,7 @@ def whole(text: str) -> int:
     """Read a whole number.
 
     Raises:
-        ArgumentTypeError: it is none.
+        ArgumentTypeError: the text is no whole number.
 
     """
     try:
