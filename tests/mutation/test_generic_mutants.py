@@ -11,8 +11,9 @@ import pytest
 from generic import cli
 from generic.crew import Ended, each_in_a_fork
 from generic.judging import Executed, executed_by, items, killer
+from generic.left_out import LEFT_OUT, SPOKEN
 from generic.mutant import PACKAGE, Mutant
-from generic.population import LEFT_OUT, SPOKEN, _spots, drawn, population
+from generic.population import _spots, drawn, population
 from generic.tree import adapter_of, copied
 
 pytestmark = pytest.mark.mutation
@@ -100,17 +101,6 @@ def test_sql_for_the_engine_is_changed_and_not_in_case_alone() -> None:
     found = _changes("expressions/render.py")
     assert ('"NULL"', '"XXNULLXX"') in found
     assert ('"NULL"', '"null"') not in found
-
-
-def test_every_name_that_is_left_out_is_defined() -> None:
-    for name in LEFT_OUT:
-        module, _, within = name.partition(":")
-        *classes, last = within.split(".")
-        text = (PACKAGE / module).read_text() if within else ""
-        for each in classes:
-            assert f"class {each}" in text, name
-        defined = (f"def {last}(", f"class {last}", f"\n{last}: Final", f"\n{last} = ")
-        assert not within or any(each in text for each in defined), name
 
 
 def test_a_mutant_is_one_change_that_compiles(sample: list) -> None:

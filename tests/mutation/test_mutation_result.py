@@ -1,4 +1,4 @@
-"""The figures that are kept are of the survivors that are kept."""
+"""The figures and the names that are kept are of what there is."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from generic.left_out import LEFT_OUT, SPOKEN
+from generic.mutant import PACKAGE
 from generic.results import KINDS, LOOKED_INTO, RESULT, Reason, Result, figures, read_reasons, tally
 
 KEPT = yaml.safe_load(RESULT.read_text())
@@ -47,3 +49,16 @@ def test_a_list_of_reasons_is_read_strictly(change: dict[str, object], tmp_path:
     path.write_text(yaml.safe_dump([{**entry, **change}]))
     with pytest.raises(ValueError, match=r"survivors\.yaml: 1"):
         read_reasons(path)
+
+
+def test_every_name_that_is_left_out_is_defined() -> None:
+    for name in LEFT_OUT:
+        module, _, within = name.partition(":")
+        assert (PACKAGE / module).exists(), name
+        *classes, last = within.split(".")
+        text = (PACKAGE / module).read_text() if within else ""
+        for each in classes:
+            assert f"class {each}" in text, name
+        defined = (f"def {last}(", f"class {last}", f"\n{last}: Final", f"\n{last} = ")
+        assert not within or any(each in text for each in defined), name
+    assert all((PACKAGE / module).exists() for module in SPOKEN)
