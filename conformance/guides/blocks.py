@@ -37,6 +37,7 @@ GUIDES: Final = (
     "docs/api.md",
     "docs/formats.md",
     "docs/limits.md",
+    "docs/options.md",
     "docs/pipeline.md",
     "docs/results.md",
 )

@@ -25,11 +25,11 @@ def test_an_edited_part_is_noticed(tmp_path: Path) -> None:
         target = tmp_path / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text((ROOT / name).read_text())
-    readme = tmp_path / "README.md"
-    readme.write_text(readme.read_text().replace("`--impl=NAME`", "`--implementation=NAME`"))
+    options = tmp_path / "docs/options.md"
+    options.write_text(options.read_text().replace("`--impl=NAME`", "`--implementation=NAME`"))
     schema = tmp_path / "schemas/kit/recipe-step.schema.json"
     schema.write_text(schema.read_text().replace('"set_nullable"', '"set_null"'))
-    assert stale(tmp_path) == ["README.md", "schemas/kit/recipe-step.schema.json"]
+    assert stale(tmp_path) == ["docs/options.md", "schemas/kit/recipe-step.schema.json"]
 
 
 def test_the_api_has_every_public_name_with_what_it_says() -> None:
