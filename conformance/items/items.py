@@ -113,12 +113,12 @@ def golden_items(
                 case.features,
                 case.revisions,
                 partial(taker, case, spec),
-                judged_by(spec, case),
+                judged_of_spec(spec, case),
                 steps=_steps(spec),
             )
 
 
-def judged_by(spec: Spec, case: Case | None = None) -> Judged:
+def judged_of_spec(spec: Spec, case: Case | None = None) -> Judged:
     """Return what a spec is held to; a refusal that is due says so itself.
 
     Args:

@@ -24,7 +24,7 @@ __all__ = [
     "Asked",
     "Judged",
     "binds",
-    "judged_by",
+    "can_be_judged",
     "judged_of",
     "judged_step",
     "shown_rows",
@@ -90,7 +90,7 @@ class Judged:
 
         def judges(name: str) -> bool:
             own = self.alone and name == self.own
-            return name in registry and judged_by(
+            return name in registry and can_be_judged(
                 registry[name], self.asked, revision, refusing=self.refusing, own=own
             )
 
@@ -175,7 +175,7 @@ def binds(row: Requirement, asked: Asked, *, refusing: bool = False) -> bool:
     return row.role == "reader" or (refusing and "reader" in row.notice and row.ruling is not None)
 
 
-def judged_by(
+def can_be_judged(
     row: Requirement, asked: Asked, revision: str, *, refusing: bool = False, own: bool = False
 ) -> bool:
     """Return whether a row can be judged: it binds, can be broken, and is in force.

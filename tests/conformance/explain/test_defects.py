@@ -13,7 +13,7 @@ from conformance.audit.findings import Finding
 from conformance.explain.defects import Defect, load_defects
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.golden.corpus import load_corpus
-from conformance.items.items import Item, golden_items, judged_by
+from conformance.items.items import Item, golden_items, judged_of_spec
 from conformance.items.mutated import mutated_items
 from conformance.judging.tables import TableStore
 from conformance.requirements.registry import Registry, load_registry
@@ -142,7 +142,7 @@ def test_all_recipes_that_ask_for_a_defect_take_the_same_from_a_writer(
     rulings = {spec.id: _ruling_of_recipe(spec, REGISTRY) for spec in specs}
     assert {ruling for ruling, _ in rulings.values()} == {defect.writer}
     assert {obeyed for _, obeyed in rulings.values()} <= {defect.breaks, None}
-    assert {judged_by(spec).in_revision("upstream") for spec in specs} == {defect.breaks}
+    assert {judged_of_spec(spec).in_revision("upstream") for spec in specs} == {defect.breaks}
 
 
 def test_every_recipe_that_may_be_refused_names_its_defect(cases: dict[str, Case]) -> None:

@@ -9,11 +9,10 @@ import pytest
 
 from conformance.golden.corpus import load_corpus
 from conformance.items.generated import Plan, generated_items
-from conformance.items.items import Item, golden_items
-from conformance.items.items import judged_by as judged_spec
+from conformance.items.items import Item, golden_items, judged_of_spec
 from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
-from conformance.requirements.judged import Judged, judged_by, judged_step
+from conformance.requirements.judged import Judged, can_be_judged, judged_step
 from conformance.requirements.registry import SELECTIONS, load_registry
 from conformance.run.selection import Selection, select
 
@@ -42,7 +41,7 @@ def test_what_an_item_judges_binds_who_is_asked_and_is_in_force(
             continue
         judged += 1
         row = registry[name]
-        binding = judged_by(
+        binding = can_be_judged(
             row,
             item.judged.asked,
             revision,
@@ -141,10 +140,10 @@ def test_a_row_of_files_binds_a_reader_by_a_ruling_and_for_a_refusal_alone() -> 
     registry = load_registry()
     row = registry["SNAP-001"]
     assert row.role == "file"
-    assert judged_by(row, "reader", "upstream", refusing=True)
-    assert not judged_by(row, "reader", "upstream")
+    assert can_be_judged(row, "reader", "upstream", refusing=True)
+    assert not can_be_judged(row, "reader", "upstream")
     without = dataclasses.replace(row, ruling=None)
-    assert not judged_by(without, "reader", "upstream", refusing=True)
+    assert not can_be_judged(without, "reader", "upstream", refusing=True)
 
 
 def test_readers_notice_by_a_clause_or_a_ruling() -> None:
@@ -198,7 +197,7 @@ def test_a_row_that_a_step_judges_selects_its_recipe(items: tuple[Item, ...]) ->
     assert "row-tracking/write-enable/write" in {item.id for item in chosen}
 
 
-def test_a_version_is_not_judged_by_a_feature_that_it_does_not_show(
+def test_a_version_is_not_can_be_judged_a_feature_that_it_does_not_show(
     items: tuple[Item, ...],
 ) -> None:
     found = {item.id: item.requirement("upstream") for item in items}
@@ -212,7 +211,7 @@ def test_a_version_is_not_judged_by_a_feature_that_it_does_not_show(
     assert found["column-mapping/upgraded-table/read-v3"] == "CM-029"
 
 
-def test_partition_values_of_mapped_tables_are_judged_by_their_own_row(
+def test_partition_values_of_mapped_tables_are_can_be_judged_their_own_row(
     items: tuple[Item, ...],
 ) -> None:
     asked = [item for item in items if item.id.startswith("column-mapping/")]
@@ -234,7 +233,7 @@ def test_a_version_before_the_first_tombstone_judges_no_row_about_tombstones() -
         if spec.type == "read"
         and spec.requirement is None
         and _is_before_removes(case.table, spec.parameters.get("version"))
-        and (judged_spec(spec, case).in_revision("upstream") or "").startswith(
+        and (judged_of_spec(spec, case).in_revision("upstream") or "").startswith(
             ("REC-007", "REC-008", "REM-")
         )
     ]
