@@ -346,7 +346,7 @@ for _operation, _phrase in (
             "INV-005",
         ),
     )
-    # An update may compute the column anew, whatever value it is given.
+    # An update may compute the column again, whatever value it is given.
     if _operation != "update":
         GENERATED.define(
             f"write-other-value-{_operation}",
