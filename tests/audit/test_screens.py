@@ -56,7 +56,9 @@ def test_a_check_is_spared_the_plain_rows_of_a_large_commit(
     lake.commit(*({"add": add} for add in adds))
     read: list[int] = []
     parse = raw.parse_json
-    monkeypatch.setattr(raw, "parse_json", lambda text: (read.append(1), parse(text))[1])
+    monkeypatch.setattr(
+        raw, "parse_json", lambda text, **how: (read.append(1), parse(text, **how))[1]
+    )
     assert [each.requirement for each in audit(str(lake.root), data=False)] == ["ADD-004"]
     # The first commit, and of the second a line for its partition values beside the wrong one.
     assert len(read) < 10

@@ -77,7 +77,7 @@ def test_what_judges_nothing_in_a_revision_is_not_selected_there(items: tuple[It
     assert chosen
 
 
-@pytest.mark.parametrize(("question", "unseen"), [("row_ids", "RT-017"), ("files", "REC-007")])
+@pytest.mark.parametrize(("question", "unseen"), [("row_ids", "RT-017")])
 def test_no_question_judges_what_its_answer_does_not_show(
     items: tuple[Item, ...], question: str, unseen: str
 ) -> None:
