@@ -23,6 +23,7 @@ from conformance.adapter import Answer, Ok, Write
 from conformance.adapters import ours
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.cases import Expected, Spec
+from conformance.judging.recipes.state import check_state
 from generators.materialise.data.arrow_rows import arrow_table
 from reference_impl import Sql, Table
 
@@ -190,3 +191,14 @@ def test_what_clauses_advise_is_looked_for(
     spec = Spec("c/s/w", "write", "t", (requirement,), steps, wanted)
     assert judged(tmp_path / "honest", spec).outcome is Outcome.PASS
     assert judged(tmp_path / "lying", spec, lie).requirement == requirement
+
+
+def test_a_feature_that_a_restore_brings_back_need_not_be_gone(tmp_path: Path) -> None:
+    table = Table(tmp_path)
+    table.create(pa.schema([("id", pa.int64())]), features=["appendOnly"])
+    dropped = {"operation": "drop_feature", "feature": "appendOnly"}
+    restored = {"operation": "restore", "version": 0}
+    wrong = check_state(tmp_path, (), (restored, dropped), ())
+    assert wrong is not None
+    assert "feature appendOnly is still supported" in wrong.message
+    assert check_state(tmp_path, (), (dropped, restored), ()) is None
