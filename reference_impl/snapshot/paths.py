@@ -150,6 +150,7 @@ def fingerprints(texts: pa.Array) -> Fingerprints:
 
 def _vector_ids(vectors: pa.Array) -> pa.Array:
     """Return the unique id of each deletion vector descriptor; null where there is none."""
+    # Obeys DVDESC-013 DVDESC-014.
     storage, path, offset = (
         pc.struct_field(vectors, name) for name in ("storageType", "pathOrInlineDv", "offset")
     )

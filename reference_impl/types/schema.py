@@ -76,7 +76,7 @@ def parse_type(node: Any, place: tuple[str, ...] = ()) -> DataType:
     if not isinstance(node, dict):
         raise _invalid(place, f"a type is a name or an object, not {_shown(node)}")
     match node.get("type"):
-        case "struct":
+        case "struct":  # Obeys SCH-021.
             return _parse_struct(node, place)
         case "array":
             return Array(

@@ -175,7 +175,7 @@ class FileWriter:
                 for f, text in zip(table.partition_columns, texts, strict=True)
             },
             "size": size,
-            "modificationTime": now(),
+            "modificationTime": now(),  # Obeys ADD-007.
             "dataChange": self.data_change,
             "stats": statistics_json(statistics_of(rows, columns)),
         }
