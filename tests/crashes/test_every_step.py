@@ -28,6 +28,9 @@ WAYS = [
 
 DEATHS: tuple[Death, ...] = ("storage before", "storage after", "system")
 
+SILENT = {"identify"}
+"""Steps of the storage that only ask for a file's status, which raises no audit event."""
+
 Note = Callable[[str, object], None]
 
 pytestmark = pytest.mark.crashes
@@ -51,8 +54,8 @@ def test_a_writer_that_is_killed_leaves_before_or_after(
     trial = tried(tmp_path, name, base)
     for death in DEATHS:
         died = kill(trial, tmp_path, death, count(1))
-        # Python itself asks the system for more than the storage is asked for.
-        assert died > len(trial.steps) if death == "system" else died == len(trial.steps)
+        steps = [step for step, _ in trial.steps if death != "system" or step not in SILENT]
+        assert died >= len(steps) if death == "system" else died == len(steps)
         record_property(f"fault killed, {death}", died)
 
 
