@@ -23,6 +23,7 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "column-mapping/write-turn-on": {2: "CM-011", 3: "CM-012"},
     "column-mapping/write-turn-on-legacy": {0: "CM-010", 1: "WVER-004"},
     "default-columns/write-default": {2: "DFT-005", 3: "DFT-006"},
+    "default-columns/write-merge-with-default": {2: "DFT-005"},
     "deletion-vectors-design/write-purge": {4: "DVD-005", 6: "DVD-005"},
     "deletion-vectors-design/write-restore-before-vectors": {5: "DVD-014"},
     "deletion-vectors-design/write-restore-vectors": {3: "DVD-017", 4: "DVD-013"},
