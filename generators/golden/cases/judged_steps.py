@@ -25,6 +25,7 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "default-columns/write-default": {2: "DFT-005", 3: "DFT-006"},
     "default-columns/write-merge-with-default": {2: "DFT-005"},
     "deletion-vectors-design/write-purge": {4: "DVD-005", 6: "DVD-005"},
+    "deletion-vectors-design/write-restore-across-upgrade": {6: "DVD-013", 8: "DVD-013"},
     "deletion-vectors-design/write-restore-before-vectors": {5: "DVD-014"},
     "deletion-vectors-design/write-restore-vectors": {3: "DVD-017", 4: "DVD-013"},
     "deletion-vectors/write-changes": {3: "DVD-018"},
