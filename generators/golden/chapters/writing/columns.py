@@ -131,13 +131,13 @@ def _beside_nested(case: CaseWriter) -> None:
 
 
 @SCHEMA.case(
-    "write-drop-not-null-told",
+    "write-drop-not-null-commented",
     "What is said of a column stays when it may have nulls from now on",
     "SCH-037",
 )
-def _drop_not_null_told(case: CaseWriter) -> None:
-    told = {"comment": "the key", "scale": 7}
-    schema = struct(field("id", "long", nullable=False, metadata=told), *PAIR.fields[1:])
+def _drop_not_null_commented(case: CaseWriter) -> None:
+    held = {"comment": "the key", "scale": 7}
+    schema = struct(field("id", "long", nullable=False, metadata=held), *PAIR.fields[1:])
     recipe = Recipe(schema).append(pairs(1)).set_nullable("id", nullable=True)
     recipe.append([{"id": None, "name": "x"}]).publish(case)
 
@@ -290,9 +290,9 @@ def _widen(case: CaseWriter) -> None:
 
 
 @WIDENING.case(
-    "write-widen-told", "What is said of a column stays when its type is widened", "SCH-037"
+    "write-widen-commented", "What is said of a column stays when its type is widened", "SCH-037"
 )
-def _widen_told(case: CaseWriter) -> None:
+def _widen_commented(case: CaseWriter) -> None:
     schema = struct(field("id", "integer", metadata={"comment": "the key"}), *PAIR.fields[1:])
     recipe = Recipe(schema, (), _WIDENING, ("typeWidening",)).append(pairs(1))
     recipe.change_type("id", "long").append([{"id": 1 << 40, "name": "x"}]).publish(case)
