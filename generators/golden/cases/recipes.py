@@ -205,12 +205,26 @@ class Recipe:
         plain = {n: v for n, v in values.items() if n not in computed}
         return self._asked(Update(plain, where.tree if where else None, computed), where)
 
-    def merge(self, rows: Sequence[Row], on: Tree, *clauses: MergeClause) -> Recipe:
-        """Merge rows where a tree over ``target`` and ``source`` is true."""
-        merge = Merge(self._kept(rows), on, clauses)
+    def merge(
+        self,
+        rows: Sequence[Row],
+        on: Tree,
+        *clauses: MergeClause,
+        stored: Sequence[Row] | None = None,
+    ) -> Recipe:
+        """Merge rows where a tree over ``target`` and ``source`` is true.
+
+        Args:
+            rows: of the source.
+            on: true of a pair that matches.
+            clauses: what is done to which rows.
+            stored: what the table makes of the rows, where it completes them.
+
+        """
+        merge = Merge(self._kept(rows if stored is None else stored), on, clauses)
         step = recipe_step(merge, self.now)
         others = {name: step.pop(name) for name in ("on", "when")}
-        return self._take({"operation": "merge", **self._input_rows(rows), **others}, merge)
+        return self._take({"operation": "merge", **self._input_rows(rows, stored), **others}, merge)
 
     def checkpoint(
         self, kind: CheckpointKind | None = None, sidecars: int = 0, parts: int = 0

@@ -197,6 +197,7 @@ class Update(Operation):
     {
         "rows": args.ROWS("source", note="the source"),
         "columns": args.COLUMNS("source"),
+        "stored": args.STORED,
         "identity": args.IDENTITY,
         "on": args.TREE("on", note="tree"),
         "when": CLAUSES,

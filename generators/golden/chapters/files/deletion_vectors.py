@@ -332,6 +332,21 @@ def _null(case: CaseWriter) -> None:
 
 
 @VECTORS.case(
+    "null-and-absent",
+    "Null and absent vectors of adds and removes are one and the same",
+    "ADD-012 REM-013",
+)
+def _null_and_absent(case: CaseWriter) -> None:
+    table = vector_table(case)
+    null, absent, kept = (table.file(numbered(2, n)) for n in (0, 10, 20))
+    table.create(add(null, deletionVector=None), add(absent), add(kept))
+    table.commit(remove(null), operation="DELETE")
+    table.commit(remove(absent, deletionVector=None), operation="DELETE")
+    case.judged |= dict.fromkeys(("read-v2", "read-latest"), "REM-013")
+    publish(case, table, files=False)
+
+
+@VECTORS.case(
     "taken-off-by-null",
     "A null vector in a later add takes the former off",
     "ADD-012 REM-013 DVDESC-020",

@@ -95,6 +95,26 @@ def _protocol(case: CaseWriter) -> None:
     publish(case, table)
 
 
+@RECONCILIATION.case(
+    "protocol-lists-less",
+    "The lists of the newest protocol stand alone, without those before",
+    "REC-002 REC-012",
+    since="2025",
+)
+def _protocol_lists_less(case: CaseWriter) -> None:
+    def protocol(*features: str) -> dict[str, Any]:
+        lists = {"readerFeatures": [*features], "writerFeatures": ["appendOnly", *features]}
+        return {"minReaderVersion": 3, "minWriterVersion": 7, **lists}
+
+    table = _table(case, protocol=protocol("deletionVectors", "timestampNtz"))
+    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table.protocol = protocol("timestampNtz")
+    table.commit(table.protocol_action(), operation="DROP FEATURE")
+    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    case.judged["snapshot-latest"] = "REC-002"
+    publish(case, table)
+
+
 @RECONCILIATION.case("tombstones-invisible", "Tombstones never show in a read", "REC-011 SNAP-004")
 def _tombstones(case: CaseWriter) -> None:
     table = _table(case)

@@ -397,6 +397,15 @@ def _unknown_fields(case: CaseWriter) -> None:
     )
 
 
+@EVOLUTION.case("unknown-fields-of-format", "Unknown fields of a format are ignored", "PROTO-009")
+def _unknown_of_format(case: CaseWriter) -> None:
+    table = _table(case)
+    odd = {"provider": "parquet", "options": {}, "futureField": {"a": [1, None]}}
+    table.commit({"protocol": table.protocol}, table.metadata(format=odd), add(table.file(_ROWS)))
+    describe(case, table)
+    case.read("read-latest", _PAIR, table.rows(), title="The rows are those put in")
+
+
 @EVOLUTION.case(
     "unknown-fields-checkpoint",
     "Fields unknown to a checkpoint's reader are ignored",

@@ -130,6 +130,18 @@ def _beside_nested(case: CaseWriter) -> None:
     recipe.append([{**row, "id": 2, "n": 3}]).publish(case)
 
 
+@SCHEMA.case(
+    "write-drop-not-null-commented",
+    "What is said of a column stays when it may have nulls from now on",
+    "SCH-037",
+)
+def _drop_not_null_commented(case: CaseWriter) -> None:
+    held = {"comment": "the key", "scale": 7}
+    schema = struct(field("id", "long", nullable=False, metadata=held), *PAIR.fields[1:])
+    recipe = Recipe(schema).append(pairs(1)).set_nullable("id", nullable=True)
+    recipe.append([{"id": None, "name": "x"}]).publish(case)
+
+
 @METADATA.case("write-unset", "A property that is unset is gone, and others stay", "META-011")
 def _unset(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), {"team": "a", "purpose": "b"}).append(pairs(1))
@@ -275,6 +287,15 @@ def _widen(case: CaseWriter) -> None:
     recipe.change_type("d", "decimal(12,4)").add_column(field("later", "string"))
     recipe.append([{**_numbers(70000), "later": "x"}])
     recipe.delete(compare("id", "=", 2, "long")).checkpoint().publish(case)
+
+
+@WIDENING.case(
+    "write-widen-commented", "What is said of a column stays when its type is widened", "SCH-037"
+)
+def _widen_commented(case: CaseWriter) -> None:
+    schema = struct(field("id", "integer", metadata={"comment": "the key"}), *PAIR.fields[1:])
+    recipe = Recipe(schema, (), _WIDENING, ("typeWidening",)).append(pairs(1))
+    recipe.change_type("id", "long").append([{"id": 1 << 40, "name": "x"}]).publish(case)
 
 
 @WIDENING.case("write-not-enabled", "A type is not widened where widening is off", "TW-002")

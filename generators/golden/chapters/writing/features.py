@@ -92,6 +92,18 @@ def _not_null_after_delete(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 0, "long")).keep("optimize").checkpoint().publish(case)
 
 
+@FEED.case(
+    "write-feed-unlisted",
+    "At writer version 7 the property alone has no change files written",
+    "CDC-013",
+)
+def _feed_unlisted(case: CaseWriter) -> None:
+    protocol = Protocol(1, 7, None, ("appendOnly",))
+    recipe = Recipe(PAIR, (), _FEED, protocol=protocol).append(pairs(1, 2, 3)).given()
+    recipe.update({"name": "x"}, compare("id", "=", 1, "long"))
+    recipe.delete(compare("id", "=", 2, "long")).publish(case)
+
+
 for _chapter, _name, _title, _properties, _ids, _features in (
     (
         VECTORS,

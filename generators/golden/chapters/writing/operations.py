@@ -326,6 +326,17 @@ def _restore_across(case: CaseWriter) -> None:
     recipe.restore(1).append(pairs(4)).restore(4).publish(case)
 
 
+@DESIGN.case(
+    "write-restore-across-upgrade",
+    "A restore goes to before vectors and back again",
+    "DVD-013",
+)
+def _restore_back_again(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR).append(pairs(1, 2, 3)).keep("enable_feature", feature="deletionVectors")
+    recipe.set_properties(_VECTORS).delete(compare("id", "=", 2, "long")).append(pairs(4))
+    recipe.restore(1).delete(compare("id", "=", 3, "long")).restore(5).publish(case)
+
+
 @TRACKING.case(
     "write-restore",
     "Rows that a restore brings back have their ids of then",

@@ -365,6 +365,21 @@ def _write_in_structs(case: CaseWriter) -> None:
 
 
 @DEFAULTS.case(
+    "write-merge-with-default",
+    "A row that a merge inserts without a value gets the default",
+    "DFT-005",
+)
+def _merge_default(case: CaseWriter) -> None:
+    plain, named = PAIR.fields
+    schema = struct(plain, replace(named, metadata={"CURRENT_DEFAULT": "'none'"}))
+    recipe = Recipe(schema, features=("allowColumnDefaults",)).append(pairs(1, 2))
+    same = node("=", column("target", "id"), column("source", "id"))
+    insert = MergeClause("not_matched", "insert")
+    recipe.merge([{"id": 5}], same, insert, stored=[{"id": 5, "name": "none"}])
+    recipe.publish(case)
+
+
+@DEFAULTS.case(
     "write-variant-default",
     "A variant that is left out is null, and has no other default",
     "DFT-010",

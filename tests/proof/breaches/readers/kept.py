@@ -93,6 +93,39 @@ def _checkpointed_stay(root: Path, fresh: frozenset[str]) -> None:
     each("add", lambda body: None if body["path"] in held else body, COMMIT)(root, fresh)
 
 
+def _null_is_a_key(actions: Lines, kept: dict[Any, Any]) -> Lines:
+    """Take a null vector for a key of its own, which a remove without one does not name."""
+    found = []
+    for action in actions:
+        add, gone = action.get("add"), action.get("remove")
+        if add:
+            kept[add["path"]] = add.get("deletionVector", ...) is None
+        if gone and kept.get(gone["path"]) and "deletionVector" not in gone:
+            continue
+        found.append(action)
+    return found
+
+
+def _joined(actions: Lines, kept: dict[Any, Any]) -> Lines:
+    """Keep what an earlier protocol listed."""
+    found = []
+    for action in actions:
+        if "protocol" not in action:
+            found.append(action)
+            continue
+        body = dict(action["protocol"])
+        for name in ("readerFeatures", "writerFeatures"):
+            if body.get(name) is not None:
+                kept[name] = body[name] = [*dict.fromkeys([*kept.get(name, ()), *body[name]])]
+        found.append({"protocol": body})
+    return found
+
+
+def _odd_format(root: Path) -> bool:
+    known = {"provider", "options"}
+    return any({*(b.get("format") or {})} - known for b in bodies(root, "metaData"))
+
+
 def _null_keeps(actions: Lines, kept: dict[Any, Any]) -> Lines:
     """Take a null vector for the one that the file had."""
     found = []
@@ -138,6 +171,17 @@ ROWS = (
     reader(
         "keeps-vectors-that-null-takes-off", "ADD-012", "actions", viewing(replaying(_null_keeps))
     ),
+    reader(
+        "takes-null-for-a-key-of-its-own", "ADD-012", "actions", viewing(replaying(_null_is_a_key))
+    ),
+    reader(
+        "joins-the-lists-of-protocols",
+        "REC-002",
+        "actions",
+        viewing(replaying(_joined)),
+        "action-reconciliation/protocol-*/snapshot-*",
+    ),
+    reader("refuses-unknown-fields-of-formats", "PROTO-009", "actions", refusing(_odd_format)),
     reader(
         "decodes-removed-paths-by-bytes", "REM-002", "actions", viewing(each("remove", _by_bytes))
     ),

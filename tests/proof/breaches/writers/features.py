@@ -27,7 +27,7 @@ from breaches.edits import (
 from breaches.model import Ask, How, writer
 from breaches.seams import Edit, afterwards, carrying_out, leaving
 from breaches.views import bodies, commits_of, rows_of, vectors
-from conformance.adapter import Answer, Ok, Request, Write
+from conformance.adapter import Answer, Ok, Refused, Request, Write
 
 _NAME = "delta.columnMapping.physicalName"
 _ID = "delta.columnMapping.id"
@@ -236,6 +236,20 @@ TIMED = "in-commit-timestamps/write-changes*"
 ICE1 = "iceberg-compatibility-v1/write-changes*"
 ICE2 = "iceberg-compatibility-v2/write-changes*"
 
+
+def _stays_upgraded(ask: Ask) -> Ask:
+    """Refuse every restore of a table that was made without vectors."""
+
+    def run(request: Request) -> Answer:
+        if isinstance(request, Write) and request.operation == "restore":
+            first = next(bodies(Path(request.table), "protocol"))
+            if "deletionVectors" not in first.get("readerFeatures", ()):
+                return Refused("unsupported", "load", "refused by a wrong implementation")
+        return ask(request)
+
+    return run
+
+
 ROWS = (
     # Column mapping.
     writer(
@@ -407,6 +421,13 @@ ROWS = (
         "actions",
         after_step(4, leaving(dropping("add", "deletionVector", where=COMMIT))),
         "deletion-vectors-design/write-restore-vectors*",
+    ),
+    writer(
+        "refuses-to-restore-across-upgrades",
+        "DVD-013",
+        "requests",
+        _stays_upgraded,
+        "deletion-vectors-design/write-restore-across-upgrade*",
     ),
     writer(
         "restores-protocols",

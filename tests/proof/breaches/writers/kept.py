@@ -6,8 +6,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from breaches.edits import (
     CHANGES,
@@ -21,6 +23,8 @@ from breaches.edits import (
     matching,
     parquet,
     properties,
+    read_lines,
+    rewrite,
     schema,
     setting,
     statistics,
@@ -178,6 +182,33 @@ def _null_partitions(root: Path, fresh: frozenset[str]) -> None:
         return table
 
     parquet(change)(root, fresh)
+
+
+def _feeds_anyway(root: Path, fresh: frozenset[str]) -> None:
+    """Write what a commit adds as changes, too."""
+    for name in matching(COMMIT, fresh):
+        actions = read_lines(root / name)
+        if not any("remove" in action for action in actions):
+            continue
+        for body in [action["add"] for action in actions if "add" in action]:
+            rows = pq.ParquetFile(root / unquote(body["path"])).read()
+            kinds = pa.array(["insert"] * rows.num_rows)
+            place = root / "_change_data" / Path(body["path"]).name
+            place.parent.mkdir(exist_ok=True)
+            pq.write_table(rows.append_column("_change_type", kinds), place)
+            path = place.relative_to(root).as_posix()
+            change = {"path": path, "partitionValues": {}, "size": place.stat().st_size}
+            actions.append({"cdc": {**change, "dataChange": False}})
+        rewrite(root / name, "".join(json.dumps(each) + "\n" for each in actions).encode())
+
+
+def _nameless(rows: pa.Table) -> pa.Table:
+    at = rows.schema.get_field_index("name")
+    return rows.set_column(at, rows.field(at), pa.nulls(rows.num_rows, rows.field(at).type))
+
+
+def _untold(field: Any) -> None:
+    field["metadata"].pop("comment", None)
 
 
 ROWS = (
@@ -450,5 +481,25 @@ ROWS = (
         "files",
         leaving(parquet(_copying, CHANGES)),
         "version-requirements/write-feed-4*",
+    ),
+    writer(
+        "feeds-by-the-property-alone",
+        "CDC-013",
+        "files",
+        leaving(_feeds_anyway),
+        "change-data-files/write-feed-unlisted*",
+    ),
+    writer(
+        "leaves-defaults-out-of-merges",
+        "DFT-005",
+        "files",
+        during("merge", parquet(_nameless)),
+        "default-columns/write-merge-with-default*",
+    ),
+    writer(
+        "forgets-comments-with-not-null",
+        "SCH-037",
+        "actions",
+        during("set_nullable", fields(_untold, COMMIT)),
     ),
 )
