@@ -9,12 +9,13 @@ adapter.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Any, Final
 
 from conformance.adapter import READ_OPERATIONS, WRITE_OPERATIONS, Claims, Description
-from conformance.base.terminal import shortened
+from conformance.base.faults import AdapterStartError
+from conformance.base.terminal import one_line, shortened
 from conformance.base.untrusted import parse_json, read_bytes
 from conformance.golden.cases import Case, Spec
 from conformance.judging.recipes.needs import capabilities_of, unclaimed_operations
@@ -65,6 +66,25 @@ _LONGEST_TEXT: Final = 200
 def description_faults(description: Description) -> list[str]:
     """Say what of a description no results file may hold, and what of its claims nobody knows."""
     return [*_stamp_faults(description), *claims_faults(description.claims)]
+
+
+def known(description: Description) -> Description:
+    """Hold a description against the contract, and return it with texts of one line.
+
+    Raises:
+        AdapterStartError: it claims what nobody knows, or no results file may hold it.
+
+    """
+    faults = description_faults(description)
+    if faults:
+        who = one_line(shortened(description.name, 100))
+        raise AdapterStartError(f"{who} claims what nobody knows: {'; '.join(faults)}")
+    return replace(
+        description,
+        name=one_line(description.name),
+        engine_version=one_line(description.engine_version),
+        adapter_version=one_line(description.adapter_version),
+    )
 
 
 def _stamp_faults(description: Description) -> Iterator[str]:
