@@ -41,6 +41,7 @@ CAPABILITIES: Final = frozenset(
 _HIGHEST: Final = {"reader_version": 3, "writer_version": 7}
 """The versions of the text that has the most; what an implementation takes is its own."""
 
+_STAMPS: Final = ("name", "engine_version", "adapter_version")
 _SPELLINGS: Final[Mapping[str, str]] = {
     spelling: feature.kind
     for feature in FEATURES.values()
@@ -65,7 +66,8 @@ _LONGEST_TEXT: Final = 200
 
 def description_faults(description: Description) -> list[str]:
     """Say what of a description no results file may hold, and what of its claims nobody knows."""
-    return [*_stamp_faults(description), *claims_faults(description.claims)]
+    wrong = [*_type_faults(description)]
+    return wrong or [*_stamp_faults(description), *claims_faults(description.claims)]
 
 
 def known(description: Description) -> Description:
@@ -77,7 +79,8 @@ def known(description: Description) -> Description:
     """
     faults = description_faults(description)
     if faults:
-        who = one_line(shortened(description.name, 100))
+        named = getattr(description, "name", None)
+        who = one_line(shortened(named, 100)) if isinstance(named, str) else "the adapter"
         raise AdapterStartError(f"{who} claims what nobody knows: {'; '.join(faults)}")
     return replace(
         description,
@@ -87,8 +90,27 @@ def known(description: Description) -> Description:
     )
 
 
+def _type_faults(description: Description) -> Iterator[str]:
+    """Say what has another type than the contract's: nobody looks at that of one that runs here."""
+    given: Any = description
+    if not isinstance(given, Description) or not isinstance(given.claims, Claims):
+        yield "describe() gives a Description with Claims"
+        return
+    for name in _STAMPS:
+        if not isinstance(getattr(description, name), str):
+            yield f"{name} is text"
+    for name in _HIGHEST:
+        number = getattr(description.claims, name)
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            yield f"{name} is a whole number, not {shortened(repr(number), _LONGEST_TEXT)}"
+    for name in WORDS:
+        words = getattr(description.claims, name)
+        if not isinstance(words, frozenset) or not all(isinstance(word, str) for word in words):
+            yield f"{name} is a frozenset of texts"
+
+
 def _stamp_faults(description: Description) -> Iterator[str]:
-    for name in ("name", "engine_version", "adapter_version"):
+    for name in _STAMPS:
         if len(getattr(description, name)) > _LONGEST_TEXT:
             yield f"{name} has more than {_LONGEST_TEXT} characters"
     if not description.name:

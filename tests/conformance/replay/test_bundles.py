@@ -127,6 +127,20 @@ def create_misspelled() -> Claiming:
     return Claiming("lose", ours.create(), frozenset({"scam"}))
 
 
+class Untyped(Wrong):
+    """An implementation that says its version as text."""
+
+    def describe(self) -> Description:
+        description = super().describe()
+        text: Any = "3"
+        return replace(description, claims=replace(description.claims, reader_version=text))
+
+
+def create_untyped() -> Untyped:
+    """Return an adapter whose description is of other types than the contract's."""
+    return Untyped("lose", ours.create())
+
+
 pytest_plugins = ["pytester"]
 
 
@@ -430,3 +444,12 @@ def test_a_bundle_is_not_replayed_by_claims_that_nobody_knows(
     run = ["replay", str(path), "--isolation=none", f"--impl={named}:create_misspelled"]
     assert main(run) == Status.ADAPTER
     assert "did you mean 'scan'?" in capsys.readouterr().err
+
+
+def test_a_description_of_other_types_is_a_fault_of_the_adapter(
+    tmp_path: Path, store: TableStore, named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = kept(tmp_path, "lose", "read", store, asks=0)
+    run = ["replay", str(path), "--isolation=none", f"--impl={named}:create_untyped"]
+    assert main(run) == Status.ADAPTER
+    assert "reader_version is a whole number, not '3'" in capsys.readouterr().err
