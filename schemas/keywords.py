@@ -20,6 +20,7 @@ and judge nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
@@ -38,6 +39,15 @@ def _required(names: Sequence[str], instance: object) -> Errors:
         for name in names:
             if name not in instance:
                 yield f"{name!r} is missing", name
+
+
+def _pattern(pattern: str, instance: object) -> Errors:
+    """Find a pattern as ECMA 262 has it, whose ``$`` stands at the end of a text alone."""
+    if not isinstance(instance, str):
+        return
+    ended = pattern.endswith("$") and not pattern.endswith("\\$")
+    if re.search(f"{pattern[:-1]}\\Z" if ended else pattern, instance) is None:
+        yield (f"{instance!r} does not match {pattern!r}",)
 
 
 def _ascending(wanted: object, instance: object) -> Errors:
@@ -85,6 +95,7 @@ def _within(names: Sequence[str], instance: object) -> Errors:
 
 
 EXTENSIONS: Final[Mapping[str, Callable[[Any, object], Errors]]] = {
+    "pattern": _pattern,
     "required": _required,
     "x-ascending": _ascending,
     "x-distinct-names": _distinct_names,

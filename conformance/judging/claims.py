@@ -9,12 +9,13 @@ adapter.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Any, Final
 
 from conformance.adapter import READ_OPERATIONS, WRITE_OPERATIONS, Claims, Description
-from conformance.base.terminal import shortened
+from conformance.base.faults import AdapterStartError
+from conformance.base.terminal import one_line, shortened
 from conformance.base.untrusted import parse_json, read_bytes
 from conformance.golden.cases import Case, Spec
 from conformance.judging.recipes.needs import capabilities_of, unclaimed_operations
@@ -40,6 +41,7 @@ CAPABILITIES: Final = frozenset(
 _HIGHEST: Final = {"reader_version": 3, "writer_version": 7}
 """The versions of the text that has the most; what an implementation takes is its own."""
 
+_STAMPS: Final = ("name", "engine_version", "adapter_version")
 _SPELLINGS: Final[Mapping[str, str]] = {
     spelling: feature.kind
     for feature in FEATURES.values()
@@ -64,11 +66,51 @@ _LONGEST_TEXT: Final = 200
 
 def description_faults(description: Description) -> list[str]:
     """Say what of a description no results file may hold, and what of its claims nobody knows."""
-    return [*_stamp_faults(description), *claims_faults(description.claims)]
+    wrong = [*_type_faults(description)]
+    return wrong or [*_stamp_faults(description), *claims_faults(description.claims)]
+
+
+def known(description: Description) -> Description:
+    """Hold a description against the contract, and return it with texts of one line.
+
+    Raises:
+        AdapterStartError: it claims what nobody knows, or no results file may hold it.
+
+    """
+    faults = description_faults(description)
+    if faults:
+        named = getattr(description, "name", None)
+        who = one_line(shortened(named, 100)) if isinstance(named, str) else "the adapter"
+        raise AdapterStartError(f"{who} claims what nobody knows: {'; '.join(faults)}")
+    return replace(
+        description,
+        name=one_line(description.name),
+        engine_version=one_line(description.engine_version),
+        adapter_version=one_line(description.adapter_version),
+    )
+
+
+def _type_faults(description: Description) -> Iterator[str]:
+    """Say what has another type than the contract's: nobody looks at that of one that runs here."""
+    given: Any = description
+    if not isinstance(given, Description) or not isinstance(given.claims, Claims):
+        yield "describe() gives a Description with Claims"
+        return
+    for name in _STAMPS:
+        if not isinstance(getattr(description, name), str):
+            yield f"{name} is text"
+    for name in _HIGHEST:
+        number = getattr(description.claims, name)
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            yield f"{name} is a whole number, not {shortened(repr(number), _LONGEST_TEXT)}"
+    for name in WORDS:
+        words = getattr(description.claims, name)
+        if not isinstance(words, frozenset) or not all(isinstance(word, str) for word in words):
+            yield f"{name} is a frozenset of texts"
 
 
 def _stamp_faults(description: Description) -> Iterator[str]:
-    for name in ("name", "engine_version", "adapter_version"):
+    for name in _STAMPS:
         if len(getattr(description, name)) > _LONGEST_TEXT:
             yield f"{name} has more than {_LONGEST_TEXT} characters"
     if not description.name:

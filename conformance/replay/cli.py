@@ -14,12 +14,13 @@ from pathlib import Path
 
 from conformance.base.faults import KitError
 from conformance.base.options import LIMITS, add_options, runs_here, value_of
-from conformance.base.outcomes import Outcome, Verdict
+from conformance.base.outcomes import JUDGED, Outcome, Verdict
 from conformance.base.status import Status, status_of_error
 from conformance.base.terminal import say, warn
 from conformance.golden.file_digests import digest_of
 from conformance.items.generated import ReadHistory
 from conformance.items.recipes import WrittenHistory
+from conformance.judging.claims import known
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from conformance.replay.bundle import read_bundle
@@ -64,7 +65,7 @@ def _replay(options: argparse.Namespace) -> int:
     adapter = resolve(options.impl, limits, value_of(options, "--tck-isolation"))
     store = TableStore()
     try:
-        claims = described(adapter, limits).claims
+        claims = known(described(adapter, limits)).claims
         note = _note(about, description.get("table_sha256"))
         limit = alarm_of(adapter, limits.request)
         with limit.about(str(options.bundle)):
@@ -79,7 +80,9 @@ def _replay(options: argparse.Namespace) -> int:
         adapter.close()
     for line in _printed(description, verdict, note):
         say(line)
-    return _STATUSES.get(verdict.outcome, Status.OK)
+    if verdict.outcome in _STATUSES:
+        return _STATUSES[verdict.outcome]
+    return Status.OK if verdict.outcome in JUDGED else Status.NOTHING_JUDGED
 
 
 _STATUSES = {Outcome.FAIL: Status.NONCONFORMANT, Outcome.ERROR: Status.ERRORS}

@@ -13,19 +13,19 @@ from functools import cached_property
 from typing import Any
 
 from conformance.adapter import Adapter, Description
-from conformance.base.faults import AdapterStartError, CorpusError
+from conformance.base.faults import CorpusError
 from conformance.base.home import kit_version
 from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import Outcome, Verdict, failing
 from conformance.base.status import Status
-from conformance.base.terminal import one_line, printable, shortened, warn
+from conformance.base.terminal import one_line, printable, warn
 from conformance.golden.corpus import Corpus, load_corpus
 from conformance.items.generated import generated_items
 from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
 from conformance.items.self_audit import judge_checksum
-from conformance.judging.claims import as_document, description_faults, fewer_claims
+from conformance.judging.claims import as_document, fewer_claims, known
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from conformance.judging.witness import Witness
@@ -123,17 +123,7 @@ class Run:
         """
         if self._adapter is None:
             self._adapter = self._resolve(self.settings.impl)
-        found = described(self._adapter, self.settings.limits)
-        faults = description_faults(found)
-        if faults:
-            who = one_line(shortened(found.name, 100))
-            raise AdapterStartError(f"{who} claims what nobody knows: {'; '.join(faults)}")
-        return replace(
-            found,
-            name=one_line(found.name),
-            engine_version=one_line(found.engine_version),
-            adapter_version=one_line(found.adapter_version),
-        )
+        return known(described(self._adapter, self.settings.limits))
 
     @cached_property
     def witness(self) -> Witness | None:

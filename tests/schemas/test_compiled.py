@@ -135,3 +135,11 @@ def test_no_depth_ends_a_process_with_a_small_stack(structs: int) -> None:
     # Python itself frees a chain of so many objects one frame for each.
     while schema["fields"]:
         schema = schema["fields"].pop()["type"]
+
+
+def test_a_line_break_behind_a_text_is_explained_as_well() -> None:
+    """The end of a pattern is the end of the text: ``$`` of Python also stands before a break."""
+    document = copy.deepcopy(TABLES["action/metaData"]["accepted"][0])
+    document["id"] = "5fba94ed-9794-4965-ba6e-6ee3c0d22af9\n"
+    assert not is_valid("action/metaData", document)
+    assert [each.path for each in schemas.errors("action/metaData", document)] == ["/id"]

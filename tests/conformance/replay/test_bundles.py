@@ -105,6 +105,42 @@ def create_crashing() -> Wrong:
     return Wrong("crash", ours.create())
 
 
+@dataclass(frozen=True)
+class Claiming(Wrong):
+    """An implementation that loses rows, and claims other operations than it has."""
+
+    operations: frozenset[str] = frozenset()
+
+    def describe(self) -> Description:
+        description = super().describe()
+        claims = replace(description.claims, operations=self.operations)
+        return replace(description, claims=claims)
+
+
+def create_silent() -> Claiming:
+    """Return an adapter that loses rows, and does not claim to read them."""
+    return Claiming("lose", ours.create(), frozenset({"snapshot"}))
+
+
+def create_misspelled() -> Claiming:
+    """Return an adapter that loses rows, and misspells what it claims."""
+    return Claiming("lose", ours.create(), frozenset({"scam"}))
+
+
+class Untyped(Wrong):
+    """An implementation that says its version as text."""
+
+    def describe(self) -> Description:
+        description = super().describe()
+        text: Any = "3"
+        return replace(description, claims=replace(description.claims, reader_version=text))
+
+
+def create_untyped() -> Untyped:
+    """Return an adapter whose description is of other types than the contract's."""
+    return Untyped("lose", ours.create())
+
+
 pytest_plugins = ["pytester"]
 
 
@@ -389,3 +425,31 @@ def test_a_bundle_that_no_table_can_hold_is_refused_and_fails_nobody(
     printed = capsys.readouterr().err
     assert ("no column is left" if partitions else "fit each other") in printed
     assert "history.json" in printed
+
+
+def test_a_bundle_that_judges_nothing_does_not_pass(
+    tmp_path: Path, store: TableStore, named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A failure whose claim was taken back is not mended."""
+    path = kept(tmp_path, "lose", "read", store, asks=0)
+    run = ["replay", str(path), "--isolation=none", f"--impl={named}:create_silent"]
+    assert main(run) == Status.NOTHING_JUDGED
+    assert ": unsupported" in capsys.readouterr().out
+
+
+def test_a_bundle_is_not_replayed_by_claims_that_nobody_knows(
+    tmp_path: Path, store: TableStore, named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = kept(tmp_path, "lose", "read", store, asks=0)
+    run = ["replay", str(path), "--isolation=none", f"--impl={named}:create_misspelled"]
+    assert main(run) == Status.ADAPTER
+    assert "did you mean 'scan'?" in capsys.readouterr().err
+
+
+def test_a_description_of_other_types_is_a_fault_of_the_adapter(
+    tmp_path: Path, store: TableStore, named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = kept(tmp_path, "lose", "read", store, asks=0)
+    run = ["replay", str(path), "--isolation=none", f"--impl={named}:create_untyped"]
+    assert main(run) == Status.ADAPTER
+    assert "reader_version is a whole number, not '3'" in capsys.readouterr().err
