@@ -19,6 +19,7 @@ from conformance.base.faults import AdapterError
 from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import ALTERED, Hazard, Outcome, Verdict
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
+from conformance.judging.answers import plain_answer
 from conformance.judging.claims import lacking, unclaimed_features
 from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.messages import (
@@ -169,14 +170,11 @@ class Judge:
     def _run(self, request: Request) -> tuple[Answer | None, BaseException | None]:
         try:
             with self.limit:
-                answer: object = self.adapter.run(request)
+                return plain_answer(self.adapter.run(request)), None
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  whatever an adapter raises is its fault
             return None, error
-        if not isinstance(answer, Ok | Refused):
-            return None, AdapterError("garbage", f"answered {type(answer).__name__}")
-        return answer, None
 
     def _decide(self, case: Case, spec: Spec, answer: Answer) -> Verdict:
         unclaimed = unclaimed_features(case, self.claims)

@@ -12,6 +12,7 @@ from typing import Final
 
 from conformance.adapter import Adapter, Claims, Description, Ok, Refused, Scan
 from conformance.base.limits import InProcessLimit
+from conformance.judging.answers import plain_answer
 from conformance.judging.compare import compare_rows
 from reference_impl import DeltaError, Snapshot, Table, read_table
 from reference_impl.model.features import supported
@@ -54,7 +55,7 @@ class Witness:
             return None
         try:
             with self.limit:
-                answer = self._adapter.run(Scan(str(table)))
+                answer = plain_answer(self._adapter.run(Scan(str(table))))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  whatever it raises is reported
