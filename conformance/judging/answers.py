@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -44,6 +45,6 @@ def _plain(value: Any) -> Any:
             return {_plain(key): _plain(inner) for key, inner in value.items()}
         case Sequence() if not isinstance(value, bytes | bytearray | memoryview):
             return [_plain(inner) for inner in value]
-    if isinstance(value, int) or hasattr(type(value), "__index__"):  # as integers of numpy have
-        return int.__int__(operator.index(value))
+    with suppress(TypeError):
+        return int.__int__(operator.index(value))  # integers of numpy are none of Python's
     raise AdapterError("garbage", f"answered {type(value).__name__}, which JSON does not have")
