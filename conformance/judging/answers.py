@@ -45,6 +45,7 @@ def _plain(value: Any) -> Any:
             return {_plain(key): _plain(inner) for key, inner in value.items()}
         case Sequence() if not isinstance(value, bytes | bytearray | memoryview):
             return [_plain(inner) for inner in value]
+    number: Any = value
     with suppress(TypeError):
-        return int.__int__(operator.index(value))  # integers of numpy are none of Python's
+        return int.__int__(operator.index(number))  # integers of numpy are none of Python's
     raise AdapterError("garbage", f"answered {type(value).__name__}, which JSON does not have")
