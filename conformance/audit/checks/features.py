@@ -18,6 +18,7 @@ from conformance.audit.read.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
 
 _ENABLED: Final = "delta.enableTypeWidening"
+_WITH_PARTS: Final = ("array", "map")
 
 
 def _inner(of: Any, path: str) -> Any:
@@ -32,7 +33,7 @@ def _widens(before: str, after: str) -> bool:
     return not (is_primitive(before) and is_primitive(after)) or widens(before, after)
 
 
-@check("commit", "TW-002 TW-003 TW-004 TW-005 TW-006 TW-009")
+@check("commit", "TW-002 TW-003 TW-004 TW-005 TW-006 TW-008 TW-009")
 def type_changes(step: Step) -> Findings:
     """Report type changes that are not allowed, and records that do not end in the type."""
     if not step.sets_metadata:
@@ -54,7 +55,10 @@ def type_changes(step: Step) -> Findings:
             latest[path] = after
         for path, after in latest.items():
             now = _inner(column.type, path)
-            if now != after:
+            if path == "" and isinstance(now, dict) and now.get("type") in _WITH_PARTS:
+                message = f"a type change of {column.name}, a {now['type']}, has no fieldPath"
+                yield finding("TW-008", step.place, message)
+            elif now != after:
                 where = f"{column.name}.{path}" if path else column.name
                 message = f"the last type change of {where} is to {after}, its type is {now}"
                 yield finding("TW-006", step.place, message)

@@ -298,6 +298,20 @@ def _widen_commented(case: CaseWriter) -> None:
     recipe.change_type("id", "long").append([{"id": 1 << 40, "name": "x"}]).publish(case)
 
 
+@WIDENING.case(
+    "write-nested-record",
+    "The record of a widened element survives changes of other columns",
+    "TW-008 TW-009",
+)
+def _nested_record(case: CaseWriter) -> None:
+    record = {"fromType": "integer", "toType": "long", "fieldPath": "element"}
+    widened = field("n", array("long"), metadata={"delta.typeChanges": [record]})
+    recipe = Recipe(struct(*PAIR.fields, widened), (), _WIDENING, ("typeWidening",))
+    recipe.append([{"id": 1, "name": "n1", "n": [1 << 40]}]).given()
+    recipe.add_column(field("later", "string")).do(SetComment("name", "what it is called"))
+    recipe.append([{"id": 2, "name": "n2", "n": [2], "later": "x"}]).publish(case)
+
+
 @WIDENING.case("write-not-enabled", "A type is not widened where widening is off", "TW-002")
 def _not_enabled(case: CaseWriter) -> None:
     recipe = Recipe(_NUMBERS).append([_numbers(1)]).change_type("b", "short")
@@ -346,6 +360,19 @@ def _add_constraint(case: CaseWriter) -> None:
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_POSITIVE)
     recipe.append(pairs(3)).keep("drop_constraint", name="positive").append(pairs(-1))
     recipe.publish(case)
+
+
+@CHECKS.case(
+    "write-drop-one",
+    "A constraint holds on where another one is dropped",
+    "CHK-002 CHK-005 CHK-006",
+    since="2025",
+)
+def _drop_one(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_POSITIVE)
+    recipe.keep("add_constraint", name="small", expression="id < 100").append(pairs(3))
+    recipe.keep("drop_constraint", name="positive").append(pairs(-1)).append(pairs(200))
+    recipe.publish(case, refusal=_constraint("CHK-006"))
 
 
 @CHECKS.case(

@@ -117,6 +117,17 @@ def _kinds(names: Mapping[str, str]) -> Edit:
     return parquet(change, CHANGES)
 
 
+def _without_constraints(found: dict[str, str]) -> None:
+    for name in [*found]:
+        if name.startswith("delta.constraints."):
+            del found[name]
+
+
+def _without_places(field: Any) -> None:
+    for record in field.get("metadata", {}).get("delta.typeChanges", ()):
+        record.pop("fieldPath", None)
+
+
 def _copying(table: pa.Table) -> pa.Table:
     """Report a row that stayed as it was, as inserted."""
     at = table.column_names.index("_change_type")
@@ -403,6 +414,20 @@ ROWS = (
         "files",
         leaving(_null_partitions),
         "iceberg-compatibility-v2/write-changes*",
+    ),
+    writer(
+        "drops-every-constraint",
+        "CHK-002",
+        "actions",
+        during("drop_constraint", properties(_without_constraints)),
+        "check-constraints/write-drop-one*",
+    ),
+    writer(
+        "forgets-where-a-type-was-widened",
+        "TW-008",
+        "actions",
+        leaving(fields(_without_places, COMMIT)),
+        "type-widening/write-nested-record*",
     ),
     writer(
         "forgets-constraints-when-it-upgrades",
