@@ -17,7 +17,6 @@ SCHEMA: Final = Chapter("schema-serialization-format")
 METADATA: Final = Chapter("change-metadata")
 MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))
 WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWidening",))
-CHECKS: Final = Chapter("check-constraints")
 DEFAULTS: Final = Chapter("default-columns", since="2025")
 GENERATED: Final = Chapter("generated-columns", since="2025")
 DOMAINS: Final = Chapter("domain-metadata", since="2025")
@@ -347,68 +346,6 @@ def _drop_widening(case: CaseWriter) -> None:
     recipe.keep("drop_feature", feature="typeWidening").append([_numbers(600)]).publish(case)
 
 
-_POSITIVE: Final[dict[str, Any]] = {"name": "positive", "expression": "id > 0"}
-
-
-@CHECKS.case(
-    "write-add",
-    "A constraint that every row obeys is added, held to, and dropped",
-    "CHK-007 CHK-009 CHK-005",
-    since="2025",
-)
-def _add_constraint(case: CaseWriter) -> None:
-    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_POSITIVE)
-    recipe.append(pairs(3)).keep("drop_constraint", name="positive").append(pairs(-1))
-    recipe.publish(case)
-
-
-@CHECKS.case(
-    "write-drop-one",
-    "A constraint holds on where another one is dropped",
-    "CHK-002 CHK-005 CHK-006",
-    since="2025",
-)
-def _drop_one(case: CaseWriter) -> None:
-    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_POSITIVE)
-    recipe.keep("add_constraint", name="small", expression="id < 100").append(pairs(3))
-    recipe.keep("drop_constraint", name="positive").append(pairs(-1)).append(pairs(200))
-    recipe.publish(case, refusal=_constraint("CHK-006"))
-
-
-@CHECKS.case(
-    "write-add-then-break",
-    "A row that breaks a constraint that was added is refused",
-    "CHK-005 CHK-006",
-    since="2025",
-)
-def _add_then_break(case: CaseWriter) -> None:
-    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_POSITIVE)
-    recipe.append(pairs(-3)).publish(case, refusal=_constraint("CHK-006"))
-
-
-def _not_added(rows: list[dict[str, Any]], requirement: str, case: CaseWriter) -> None:
-    recipe = Recipe(PAIR).append(rows).keep("add_constraint", **_POSITIVE)
-    recipe.publish(case, refusal=_constraint(requirement))
-
-
-for _name, _title, _rows, _id in (
-    ("false", "A constraint that a row breaks is not added", pairs(1, -2), "CHK-009"),
-    (
-        "null",
-        "A constraint that is null for a row is not added",
-        [{"id": None, "name": "x"}],
-        "CHK-010",
-    ),
-):
-    CHECKS.define(
-        f"write-add-{_name}",
-        _title,
-        "CHK-009 CHK-010",
-        partial(_not_added, _rows, _id),
-        since="2025",
-    )
-
-
 _DEFAULT: Final = struct(
     field("id", "long"), field("name", "string", metadata={"CURRENT_DEFAULT": "'none'"})
 )
@@ -608,7 +545,6 @@ CHAPTERS = (
     METADATA,
     MAPPING,
     WIDENING,
-    CHECKS,
     DEFAULTS,
     GENERATED,
     DOMAINS,

@@ -225,6 +225,64 @@ for _name, _title, _rows in (
     CHECKS.define(f"write-{_name}", _title, "CHK-005 CHK-006", partial(_broken_by, _rows))
 
 
+_ADDED: Final[dict[str, Any]] = {"name": "positive", "expression": "id > 0"}
+
+
+@CHECKS.case(
+    "write-add",
+    "A constraint that every row obeys is added, held to, and dropped",
+    "CHK-007 CHK-009 CHK-005",
+)
+def _add_constraint(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_ADDED)
+    recipe.append(pairs(3)).keep("drop_constraint", name="positive").append(pairs(-1))
+    recipe.publish(case)
+
+
+@CHECKS.case(
+    "write-drop-one",
+    "A constraint holds on where another one is dropped",
+    "CHK-002 CHK-005 CHK-006",
+)
+def _drop_one(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_ADDED)
+    recipe.keep("add_constraint", name="small", expression="id < 100").append(pairs(3))
+    recipe.keep("drop_constraint", name="positive").append(pairs(-1)).append(pairs(200))
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
+
+
+@CHECKS.case(
+    "write-add-then-break",
+    "A row that breaks a constraint that was added is refused",
+    "CHK-005 CHK-006",
+)
+def _add_then_break(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_ADDED)
+    recipe.append(pairs(-3)).publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
+
+
+def _not_added(rows: list[dict[str, Any]], requirement: str, case: CaseWriter) -> None:
+    recipe = Recipe(PAIR).append(rows).keep("add_constraint", **_ADDED)
+    recipe.publish(case, refusal=Refusal("constraint", "commit", requirement))
+
+
+for _name, _title, _rows, _id in (
+    ("false", "A constraint that a row breaks is not added", pairs(1, -2), "CHK-009"),
+    (
+        "null",
+        "A constraint that is null for a row is not added",
+        [{"id": None, "name": "x"}],
+        "CHK-010",
+    ),
+):
+    CHECKS.define(
+        f"write-add-{_name}",
+        _title,
+        "CHK-009 CHK-010",
+        partial(_not_added, _rows, _id),
+    )
+
+
 @CHECKS.case("write-broken-update", "An update to a row that breaks is refused", "CHK-005 CHK-006")
 def _broken_update(case: CaseWriter) -> None:
     recipe = (
