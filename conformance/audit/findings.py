@@ -158,7 +158,7 @@ _DISTINCT: Final = 20_000
 """Findings of one requirement and severity that are kept; the rest is counted."""
 
 
-def collect(findings: Iterable[Finding]) -> list[Finding]:
+def merge_findings(findings: Iterable[Finding]) -> list[Finding]:
     """Put findings that differ by their place alone into one, and bound how many there are.
 
     Gives them in the order of their first places. Memory is bounded whatever the table holds.
@@ -195,14 +195,14 @@ WHOLE: Final = "is a part of it, and is broken"
 
 
 def gathered(findings: Iterable[Finding], revision: str | None = None) -> list[Finding]:
-    """Collect findings, the gravest first, and name what a broken part breaks in general.
+    """Merge findings, the gravest first, and name what a broken part breaks in general.
 
     Args:
         findings: of an audit.
         revision: general rows that are not in force in it are left out; ``None`` leaves none out.
 
     """
-    found = collect(findings)
+    found = merge_findings(findings)
     named = {each.requirement for each in found if each.severity != "info"}
     grave = [each for each in found if each.severity == "error" and not each.limit]
     for row, part in general_of(each.requirement for each in grave):

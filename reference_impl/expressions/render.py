@@ -89,7 +89,7 @@ _OPERATORS: Final = {
 } | {"<=>": "IS NOT DISTINCT FROM"}
 _ARITHMETIC: Final = frozenset({"+", "-", "*", "%"})
 _WIDTHS: Final = 38
-_PLAIN_CALLS: Final[Mapping[str, tuple[str, Family]]] = {
+_FUNCTION_TEMPLATES: Final[Mapping[str, tuple[str, Family]]] = {
     "ABS": ("abs({})", None),
     "UPPER": ("upper({})", "text"),
     "LOWER": ("lower({})", "text"),
@@ -265,7 +265,7 @@ def _call(at: Node, args: list[Rendered]) -> Rendered | None:
                 return None
             return Rendered(f"substring({listed})", "text")
         case _:
-            template, family = _PLAIN_CALLS[at.value]
+            template, family = _FUNCTION_TEMPLATES[at.value]
             return Rendered(template.format(listed), family or _joint(args))
 
 

@@ -103,7 +103,7 @@ def _apply(name: Any, bound: list[Node]) -> Node:  # noqa: PLR0911  one return p
         case "starts_with", [value, prefix]:
             return _starts_with(_operand(value), _operand(prefix))
         case "in", [value, *choices]:
-            return _membership(_operand(value), choices)
+            return _bind_in(_operand(value), choices)
         case str(), [left, right] if name in _OPERATORS:
             return _compare(cast("Operator", name), _operand(left), _operand(right))
         case _:
@@ -239,7 +239,7 @@ def _is_number(of: DataType) -> bool:
     return of in INTEGERS or of in _FRACTIONS or isinstance(of, Decimal)
 
 
-def _membership(value: Operand, choices: Sequence[Node]) -> In:
+def _bind_in(value: Operand, choices: Sequence[Node]) -> In:
     constants = []
     for choice in choices:
         if not isinstance(choice, Constant):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from reference_impl.errors import DuplicateAction, InvalidAction
-from reference_impl.log.lines import Lines, group_lines, parse_bodies, parse_line
+from reference_impl.log.lines import Lines, group_actions, parse_bodies
 from reference_impl.model.actions import Action, CommitInfo, Protocol, decode_action
-from reference_impl.model.file_actions import FILE_ACTIONS, from_objects
+from reference_impl.model.file_actions import from_objects
 from reference_impl.model.protocol import validate_protocol
 from reference_impl.model.wire import LogPlace
 
@@ -79,15 +79,10 @@ def parse_commit(data: bytes, place: LogPlace, *, files: bool) -> Commit:
     actions: list[Action] = []
     seen: set[tuple[str, str]] = set()
 
-    def decode_small(line: bytes, number: int) -> str | None:
-        action = parse_line(line, number, place)
-        if action is not None and action[0] in FILE_ACTIONS:
-            return action[0]
-        if action is not None:
-            actions.append(_decode_small_action(*action, place, seen))
-        return None
+    def decode(name: str, value: Any) -> None:
+        actions.append(_decode_small_action(name, value, place, seen))
 
-    return Commit(place, actions, group_lines(data, decode_small, files=files))
+    return Commit(place, actions, group_actions(data, place, decode, files=files))
 
 
 def _decode_small_action(

@@ -81,6 +81,37 @@ class Lines:
         return iter(bytes(self.text).split(b"\n") if self.count else ())
 
 
+def group_actions(
+    data: bytes, place: LogPlace, take: Callable[[str, Any], None], *, files: bool
+) -> dict[str, Lines]:
+    """Group the lines of a commit by the file action that they hold, and decode the other lines.
+
+    Args:
+        data: the commit.
+        place: the file and its version.
+        take: is given name and JSON value of every other known action, in their order.
+        files: with ``False`` no line is kept.
+
+    Returns:
+        The lines of each kind of file action, in their order.
+
+    Raises:
+        LimitExceeded: the time of the operation is up, or a line is nested too deep.
+        MalformedCommit: a line is not a JSON object with one action.
+
+    """
+
+    def other(line: bytes, number: int) -> str | None:
+        found = parse_line(line, number, place)
+        if found is not None and found[0] in FILE_ACTIONS:
+            return found[0]
+        if found is not None:
+            take(*found)
+        return None
+
+    return group_lines(data, other, files=files)
+
+
 def group_lines(
     data: bytes, other: Callable[[bytes, int], str | None], *, files: bool
 ) -> dict[str, Lines]:
@@ -225,8 +256,7 @@ def parse_line(line: bytes, number: int, place: LogPlace) -> tuple[str, Any] | N
     except orjson.JSONDecodeError as error:
         if deep := too_deep(error, place.path):
             raise deep from None
-        text = line[:80].decode(errors="replace")
-        raise _malformed(f"{named} is not JSON: {error}: {text!r}", place) from None
+        raise _malformed(f"{named} is not JSON: {error}: {_start_of(line)}", place) from None
     if type(value) is not dict:
         raise _malformed(f"{named} is not a JSON object", place)
     found = [item for item in value.items() if item[1] is not None and item[0] in _KNOWN]
@@ -248,10 +278,14 @@ def parse_bodies(action: str, lines: Iterable[bytes], place: LogPlace) -> list[A
     for line in lines:
         name, body = parse_line(line, 0, place) or (None, None)
         if name != action:
-            text = line[:80].decode(errors="replace")
-            raise _malformed(f"a line has no {action} action: {text!r}", place)
+            raise _malformed(f"a line has no {action} action: {_start_of(line)}", place)
         bodies.append(body)
     return bodies
+
+
+def _start_of(line: bytes) -> str:
+    """Return as much of a line as a message shows."""
+    return repr(line[:80].decode(errors="replace"))
 
 
 def _malformed(message: str, place: LogPlace) -> MalformedCommit:

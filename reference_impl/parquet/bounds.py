@@ -24,7 +24,7 @@ from reference_impl.parquet.pages import (
     Chunk,
     Page,
     read_footer,
-    read_pages,
+    read_page_headers,
     reading,
     refuse_large_footer,
 )
@@ -278,7 +278,7 @@ class Bounded:
             if not leaf.repeated and chunk.values != rows:
                 raise ValueError(f"a column of {rows} rows has {chunk.values} values")
             if leaf.strings or leaf.repeated or chunk.codec not in _FAITHFUL:
-                held[leaf] = pages = read_pages(self._read, chunk, self._size)
+                held[leaf] = pages = read_page_headers(self._read, chunk, self._size)
                 if any(p.dictionary and p.values * leaf.least > p.size for p in pages):
                     raise ValueError("a dictionary has no room for the values that it counts")
                 if not leaf.repeated and sum(_values(page) for page in held[leaf]) != rows:

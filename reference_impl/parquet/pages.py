@@ -162,7 +162,7 @@ def _chunk(stated: dict[int, int] | None) -> Chunk:
     return Chunk(stated.get(4, 0), stated.get(5, 0), start, start + length)
 
 
-def read_pages(read: Read, chunk: Chunk, size: int) -> list[Page]:
+def read_page_headers(read: Read, chunk: Chunk, size: int) -> list[Page]:
     """Read the headers of a chunk's pages, as far as a reader of the chunk would go.
 
     Raises:

@@ -92,7 +92,7 @@ class Storage(Protocol):
         """
 
     def head(self, path: str) -> Entry:
-        """Describe a file."""
+        """Return path, size and modification time of a file without reading its content."""
 
     def get(self, path: str) -> bytes:
         """Read a whole file; :class:`FileTooLarge` beyond the limit ``log_file``."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from conformance.audit.read.raw import parse_object
+from conformance.audit.read.raw import mapping_in, parse_object
 from conformance.audit.read.state import Body
 from schemas.features import FEATURES, find
 
@@ -175,6 +175,13 @@ def parts_of(of: Any) -> Iterator[tuple[str, Any]]:
     yield from ((part, of.get(f"{part}Type")) for part in parts)
 
 
+def fields_of(of: Any) -> list[dict[str, Any]]:
+    """Return the fields of a struct type that have a name; others are reported elsewhere."""
+    listed = of.get("fields") if isinstance(of, dict) else None
+    fields = listed if isinstance(listed, list) else ()
+    return [each for each in fields if isinstance(each, dict) and isinstance(each.get("name"), str)]
+
+
 def _fields(
     node: Any,
     path: tuple[str, ...],
@@ -187,12 +194,8 @@ def _fields(
         return
     match node.get("type"):
         case "struct":
-            items = node.get("fields")
-            for item in items if isinstance(items, list) else ():
-                if not isinstance(item, dict) or not isinstance(item.get("name"), str):
-                    continue
-                raw = item.get("metadata")
-                metadata = raw if isinstance(raw, dict) else {}
+            for item in fields_of(node):
+                metadata = mapping_in(item, "metadata")
                 name = metadata.get(PHYSICAL_NAME) if mapped else item["name"]
                 column = Column(
                     (*path, item["name"]),

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.types as at
 
-from conformance.audit.read.layout import COLUMN_ID, PHYSICAL_NAME, Layout
+from conformance.audit.read.layout import COLUMN_ID, PHYSICAL_NAME, Layout, fields_of
 from conformance.audit.read.raw import is_list, mapping_in
 
 _CHANGES: Final = "delta.typeChanges"
@@ -73,10 +73,9 @@ def field_id(field: pa.Field) -> int | None:
 def places_of(layout: Layout, schema: pa.Schema) -> tuple[SchemaPlace, ...]:
     """Return the top-level columns that data files have, partition columns left out."""
     finder = _PlaceFinder(layout.mode)
-    fields = layout.schema.get("fields") if layout.schema else None
     return tuple(
         place
-        for place in finder.fields(fields, list(schema), ())
+        for place in finder.fields(layout.schema, list(schema), ())
         if place.path[0] not in layout.partitions
     )
 
@@ -103,14 +102,9 @@ class _PlaceFinder:
     mode: str
 
     def fields(
-        self, fields: Any, stored: Sequence[pa.Field], above: tuple[str, ...]
+        self, declared: Any, stored: Sequence[pa.Field], above: tuple[str, ...]
     ) -> Iterator[SchemaPlace]:
-        listed = fields if isinstance(fields, list) else ()
-        known = [
-            each
-            for each in listed
-            if isinstance(each, Mapping) and isinstance(each.get("name"), str)
-        ]
+        known = fields_of(declared)
         keys = [self._key(each) for each in known]
         taken = {*keys}
         by_name = _positions(each.name for each in stored)
@@ -172,7 +166,7 @@ class _PlaceFinder:
         """Go into a nested type where the file has the same kind."""
         kind = declared.get("type") if isinstance(declared, Mapping) else None
         if kind == "struct" and at.is_struct(stored):
-            yield from self.fields(declared.get("fields"), list(stored), path)
+            yield from self.fields(declared, list(stored), path)
         elif kind == "array" and is_list(stored):
             yield self._part("element", path, declared, enclosing, stored.value_field)
         elif kind == "map" and at.is_map(stored):

@@ -34,7 +34,7 @@ from reference_impl.log.checkpoints.bounds import (
 from reference_impl.log.checkpoints.columns import conform
 from reference_impl.log.checkpoints.sidecars import sidecar_path
 from reference_impl.log.file_columns import from_lines
-from reference_impl.log.lines import Lines, group_lines, parse_line
+from reference_impl.log.lines import Lines, group_actions
 from reference_impl.log.names import LOG_DIR, LogFile
 from reference_impl.model.actions import (
     Action,
@@ -169,21 +169,17 @@ class CheckpointReader:
         """Return the small actions of a JSON file, and its lines of file actions if asked for."""
         found: list[tuple[str, Any]] = []
 
-        def other(line: bytes, number: int) -> str | None:
-            action = parse_line(line, number, self._place(path))
-            if action is not None and action[0] in FILE_ACTIONS:
-                return action[0]
-            if action is not None:
-                found.append(action)
-            return None
+        def take(name: str, value: Any) -> None:
+            if name in _SMALL:
+                found.append((name, value))
 
         try:
-            lines = group_lines(self._storage.get(path), other, files=files)
+            lines = group_actions(self._storage.get(path), self._place(path), take, files=files)
         except FileNotFoundError:
             raise self._missing(path) from None
         except MalformedCommit as error:
             raise self._invalid(error.message, path) from error
-        return (item for item in found if item[0] in _SMALL), lines
+        return found, lines
 
     def _parquet_actions(self, path: str) -> Iterator[tuple[str, Any]]:
         left = self._rows_to_read(path)

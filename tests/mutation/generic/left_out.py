@@ -57,7 +57,7 @@ LEFT_OUT = {
     "expressions/parser.py:_SUFFIXES": _SPARK,
     "expressions/parser.py:_with_suffix": _SPARK,
     "expressions/render.py:_FAMILIES": _FAMILIES,
-    "expressions/render.py:_PLAIN_CALLS": _FUNCTIONS,
+    "expressions/render.py:_FUNCTION_TEMPLATES": _FUNCTIONS,
     "expressions/render.py:_call": _FUNCTIONS,
     "expressions/render.py:_concatenated": "CONCAT is no function of the standard of SQL",
     "expressions/render.py:_family": _FAMILIES,
