@@ -23,7 +23,7 @@ LONG = {
 
 
 SECONDS = 60
-"""Of the processor: a busy machine needs five, and what grows with the square of the length hours."""
+"""Of the processor: a busy machine needs five; what grows with the square of the length, hours."""
 
 
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
