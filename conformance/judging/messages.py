@@ -7,6 +7,7 @@ of one release say the same.
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Final
@@ -19,12 +20,11 @@ LONGEST: Final = 400
 
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}\b")
 # An engine may say megabytes: no pattern is tried twice at what it has looked at.
-_TRACE: Final = re.compile(
-    r"(?<!\s)\s*(Stack Trace:|stack backtrace:|(?<=\s)0: <.{0,2000}?\s1: ).*", re.DOTALL
-)
+_TRACE: Final = re.compile(r"(?<!\s)\s*(?:Stack Trace:|stack backtrace:|(?P<frame>(?<=\s)0: <))")
+_NEXT_FRAME: Final = re.compile(r"\s1: ")
+_LONGEST_FRAME: Final = 2000
 _INSTALLED: Final = re.compile(r"(?<![^\s'\"(\[])[^\s'\"(\[]*/(site|dist)-packages/")
 _VARYING: Final = (
-    (_TRACE, ""),
     (_INSTALLED, "<installed>/"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| ?UTC|[+-]\d\d:?\d\d)?"), "<time>"),
     (re.compile(r"\b1[6-9]\d{8}(\d{3}){0,3}\b"), "<time>"),
@@ -55,14 +55,27 @@ def stable(message: str, table: Path) -> str:
 
     """
     text = message.replace(str(table), "<table>").replace(str(table.parent), "<folder>")
-    text = _INSTALLED.sub("<installed>/", _TRACE.sub("", text))
+    text = _INSTALLED.sub("<installed>/", _without_trace(text))
     return " ".join(_ADDRESS.sub("<address>", text).split())[:LONGEST]
 
 
 def alike(message: str) -> str:
     """Return a message without what is chance, so that two of one cause are equal."""
+    message = _without_trace(message)
     for pattern, word in _VARYING:
         message = pattern.sub(word, message)
+    return message
+
+
+def _without_trace(message: str) -> str:
+    """Cut a message where a stack trace begins: by its title, or by a frame 0 before a frame 1."""
+    second: float = 0
+    for first in _TRACE.finditer(message):
+        if first["frame"] and second < first.end():
+            found = _NEXT_FRAME.search(message, first.end())
+            second = math.inf if found is None else found.start()
+        if not first["frame"] or second - first.end() <= _LONGEST_FRAME:
+            return message[: first.start()]
     return message
 
 

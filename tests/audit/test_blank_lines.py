@@ -57,7 +57,7 @@ def test_millions_of_blank_lines_cost_next_to_nothing(tmp_path: Path, ask: Any) 
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.process_time()
     ask(root)
-    assert time.process_time() - began < 10  # a step for each line takes longer
+    assert time.process_time() - began < 2
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held < 200_000
 
 

@@ -170,4 +170,4 @@ def test_checkpoints_without_statistics_are_read_again_once(
 def test_an_interval_is_read_in_time_of_its_length(text: str, days: int) -> None:
     start = time.process_time()
     assert retention({"delta.deletedFileRetentionDuration": text}) == days * 86_400_000
-    assert time.process_time() - start < 20  # what looks twice at each word takes years
+    assert time.process_time() - start < 2

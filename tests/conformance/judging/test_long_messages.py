@@ -22,16 +22,12 @@ LONG = {
 }
 
 
-SECONDS = 60
-"""Of the processor: a busy machine needs five; what grows with the square of the length, hours."""
-
-
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
 def test_a_long_message_costs_little(text: str) -> None:
     start = time.process_time()
     alike(text)
     assert len(stable(text, Path("/q/x"))) <= LONGEST
-    assert time.process_time() - start < SECONDS
+    assert time.process_time() - start < 4
 
 
 def test_what_differs_by_chance_is_still_taken_out() -> None:
