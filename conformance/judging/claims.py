@@ -70,7 +70,7 @@ def description_faults(description: Description) -> list[str]:
     return wrong or [*_stamp_faults(description), *claims_faults(description.claims)]
 
 
-def known(description: Description) -> Description:
+def validated(description: Description) -> Description:
     """Hold a description against the contract, and return it with texts of one line.
 
     Raises:

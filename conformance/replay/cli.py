@@ -20,7 +20,7 @@ from conformance.base.terminal import say, warn
 from conformance.golden.file_digests import digest_of
 from conformance.items.generated import ReadHistory
 from conformance.items.recipes import WrittenHistory
-from conformance.judging.claims import known
+from conformance.judging.claims import validated
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from conformance.replay.bundle import read_bundle
@@ -65,7 +65,7 @@ def _replay(options: argparse.Namespace) -> int:
     adapter = resolve(options.impl, limits, value_of(options, "--tck-isolation"))
     store = TableStore()
     try:
-        claims = known(described(adapter, limits)).claims
+        claims = validated(described(adapter, limits)).claims
         note = _note(about, description.get("table_sha256"))
         limit = alarm_of(adapter, limits.request)
         with limit.about(str(options.bundle)):

@@ -25,7 +25,7 @@ from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
 from conformance.items.self_audit import judge_checksum
-from conformance.judging.claims import as_document, fewer_claims, known
+from conformance.judging.claims import as_document, fewer_claims, validated
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from conformance.judging.witness import Witness
@@ -123,7 +123,7 @@ class Run:
         """
         if self._adapter is None:
             self._adapter = self._resolve(self.settings.impl)
-        return known(described(self._adapter, self.settings.limits))
+        return validated(described(self._adapter, self.settings.limits))
 
     @cached_property
     def witness(self) -> Witness | None:

@@ -18,7 +18,6 @@ from conformance.audit.read.state import Body, file_key
 from conformance.audit.subjects import Step, VersionView
 
 _ENABLED: Final = "delta.enableTypeWidening"
-_WITH_PARTS: Final = ("array", "map")
 
 
 def _inner(of: Any, path: str) -> Any:
@@ -55,7 +54,7 @@ def type_changes(step: Step) -> Findings:
             latest[path] = after
         for path, after in latest.items():
             now = _inner(column.type, path)
-            if path == "" and isinstance(now, dict) and now.get("type") in _WITH_PARTS:
+            if path == "" and any(parts_of(now)):
                 message = f"a type change of {column.name}, a {now['type']}, has no fieldPath"
                 yield finding("TW-008", step.place, message)
             elif now != after:

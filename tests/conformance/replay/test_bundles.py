@@ -427,29 +427,30 @@ def test_a_bundle_that_no_table_can_hold_is_refused_and_fails_nobody(
     assert "history.json" in printed
 
 
+@pytest.fixture
+def replayed(tmp_path: Path, store: TableStore, named: str) -> Callable[[str], int]:
+    """Replay a bundle of lost rows by what a function of this module makes."""
+    path = kept(tmp_path, "lose", "read", store, asks=0)
+    return lambda made: main(["replay", str(path), "--isolation=none", f"--impl={named}:{made}"])
+
+
 def test_a_bundle_that_judges_nothing_does_not_pass(
-    tmp_path: Path, store: TableStore, named: str, capsys: pytest.CaptureFixture[str]
+    replayed: Callable[[str], int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A failure whose claim was taken back is not mended."""
-    path = kept(tmp_path, "lose", "read", store, asks=0)
-    run = ["replay", str(path), "--isolation=none", f"--impl={named}:create_silent"]
-    assert main(run) == Status.NOTHING_JUDGED
+    assert replayed("create_silent") == Status.NOTHING_JUDGED
     assert ": unsupported" in capsys.readouterr().out
 
 
 def test_a_bundle_is_not_replayed_by_claims_that_nobody_knows(
-    tmp_path: Path, store: TableStore, named: str, capsys: pytest.CaptureFixture[str]
+    replayed: Callable[[str], int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = kept(tmp_path, "lose", "read", store, asks=0)
-    run = ["replay", str(path), "--isolation=none", f"--impl={named}:create_misspelled"]
-    assert main(run) == Status.ADAPTER
+    assert replayed("create_misspelled") == Status.ADAPTER
     assert "did you mean 'scan'?" in capsys.readouterr().err
 
 
 def test_a_description_of_other_types_is_a_fault_of_the_adapter(
-    tmp_path: Path, store: TableStore, named: str, capsys: pytest.CaptureFixture[str]
+    replayed: Callable[[str], int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = kept(tmp_path, "lose", "read", store, asks=0)
-    run = ["replay", str(path), "--isolation=none", f"--impl={named}:create_untyped"]
-    assert main(run) == Status.ADAPTER
+    assert replayed("create_untyped") == Status.ADAPTER
     assert "reader_version is a whole number, not '3'" in capsys.readouterr().err
