@@ -196,6 +196,7 @@ def resembling(path: str) -> str:
     """
     for _ in range(_ESCAPES):
         path = unquote(path)
-    path = path[-_LONGEST:].replace("+", " ").casefold()
+    path = path[-_LONGEST:].replace("+", " ")
+    path = path.upper().casefold()  # the capital of a dotless i is that of an i
     parts = (part.rstrip(". ") for part in unicodedata.normalize("NFKC", path).split("/"))
     return "/".join(filter(None, parts))

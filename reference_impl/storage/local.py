@@ -85,7 +85,11 @@ class LocalStorage:
         return stat
 
     def list_from(self, directory: str, start_after: str | None = None) -> list[Entry]:
-        """List the files directly in a directory, sorted by name; empty when there is none."""
+        """List what is directly in a directory and is none itself, sorted by name.
+
+        A pipe, a device and a link that leads nowhere are listed too: to leave out a commit that
+        cannot be read would give an older version for the newest.
+        """
         found: list[Entry] = []
         place = self._root.follow(directory)
         try:
@@ -100,8 +104,8 @@ class LocalStorage:
                     continue
                 # A file can vanish between the listing and its description.
                 with suppress(FileNotFoundError), absent():
-                    if item.is_file():
-                        stat = item.stat()
+                    if not _is(item.is_dir):
+                        stat = item.stat(follow_symlinks=_is(item.is_file))
                         found.append(_entry(prefix + item.name, stat, link=item.is_symlink()))
         found.sort(key=lambda entry: entry.path)
         return found
@@ -212,6 +216,13 @@ def _unobstructed(path: str) -> Iterator[None]:
             stage="commit",
             hint="look at what has its name, or shorten the names of the table and its partitions",
         ) from error
+
+
+def _is(kind: Callable[[], bool]) -> bool:
+    """Ask for the kind of an item; a link that leads back to itself is of no kind."""
+    with suppress(FileNotFoundError), absent():
+        return kind()
+    return False
 
 
 def _entry(path: str, stat: os.stat_result, *, link: bool = False) -> Entry:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conformance.audit import audit
 from reference_impl.errors import (
     InvalidAction,
+    InvalidLogSegment,
     LimitExceeded,
     MalformedCommit,
     MissingMetadata,
@@ -46,6 +50,21 @@ def test_a_line_nested_too_deep_is_beyond_a_limit(log: Any) -> None:
     with pytest.raises(LimitExceeded, match="limit 'nesting'") as caught:
         log.paths()
     assert caught.value.path == "_delta_log/00000000000000000001.json"
+
+
+@pytest.mark.parametrize("what", ["a pipe", "/dev/zero", "nowhere", "itself"])
+def test_a_commit_that_is_no_file_does_not_make_an_older_version_the_newest(
+    log: Any, what: str
+) -> None:
+    log.start()
+    path = Path(log.root) / "_delta_log" / f"{1:020d}.json"
+    if what == "a pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(path if what == "itself" else what)
+    with pytest.raises(InvalidLogSegment, match=f"{1:020d}"):
+        log.paths()
+    assert "LOG-004" in {finding.requirement for finding in audit(log.root)}
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\n\n"])
