@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from kit_runs import Kit, make_kit
 from lying import LIES, TRUTHS
 
 from conformance.base.status import Status
+from conformance.golden.corpus import default_corpus_path
 
 pytest_plugins = ["pytester"]
 
@@ -25,8 +28,12 @@ def kit(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Kit:
 
 def judge(kit: Kit, lie: str, monkeypatch: pytest.MonkeyPatch) -> Status:
     monkeypatch.setenv("DELTA_TCK_LIE", lie)
+    for name in {case.rpartition("/")[0] for case in CASES}:
+        # The whole corpus takes longer to load than these cases take to be judged.
+        shutil.copytree(default_corpus_path() / name, kit.corpus / name)
     cases = [f"--tck-case={case}" for case in CASES]
     options = ("--tck-isolation=process", "--tck-time-limit=1", f"--tck-results={kit.results}")
+    options += (f"--tck-corpus={kit.corpus}",)
     return kit.run("-pno:cacheprovider", "--impl=python:lying:create", *options, *cases)
 
 
