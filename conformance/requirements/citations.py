@@ -12,16 +12,13 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-import schemas
-from conformance.base.home import PROJECT
 from conformance.base.untrusted import DocumentError, parse_json, read_bytes, read_text
 from conformance.requirements.documents import RegistryError, read_yaml
 from conformance.requirements.judged import Judged, judged_of, shown_rows
-from conformance.requirements.registry import SELECTIONS, Registry, load_registry
+from conformance.requirements.registry import SELECTIONS, Registry
 from generators.spec_files import spec_files
 
 Kind: TypeAlias = Literal["golden", "recipe", "mutation", "property", "audit"]
@@ -207,24 +204,6 @@ def cited_in_schemas(folder: Path) -> Iterator[Citation]:
         ids = dict.fromkeys(_rules(_document(path)))
         if path.parent.name != _OWN and ids:
             yield Citation(f"{path.parent.name}/{name}", tuple(ids), "audit")
-
-
-@cache
-def found_in_tables() -> frozenset[str]:
-    """Return the requirements of writers and files that the kit finds broken in a table."""
-    root = PROJECT
-    cited = [
-        *cited_in_source(root / "conformance" / "audit", "audit"),
-        *cited_in_steps(root / "conformance"),
-        *cited_in_schemas(Path(schemas.__file__).parent),
-    ]
-    registry = load_registry()
-    return frozenset(
-        name
-        for each in cited
-        for name in each.requirements
-        if name in registry and registry[name].role != "reader"
-    )
 
 
 def cited_in_steps(folder: Path) -> Iterator[Citation]:

@@ -6,12 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import schemas
+from conformance.audit import CHECKS
 from conformance.base.faults import EmptySelectionError, SelectionError
+from conformance.base.home import PACKAGE
 from conformance.items.items import Item
-from conformance.requirements.citations import found_in_tables
-from conformance.requirements.registry import Registry
+from conformance.requirements.citations import cited_in_schemas, cited_in_steps
+from conformance.requirements.registry import Registry, load_registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,18 @@ def proves(item: Item, requirements: Iterable[str], revision: str) -> bool:
         or (item.judged.asked == "audit" and name in item.requirements)
         for name in requirements
     )
+
+
+@cache
+def found_in_tables() -> frozenset[str]:
+    """Return the requirements of writers and files that the kit finds broken in a table.
+
+    A check of the audit declares what it reports; steps of recipes and schemas cite it.
+    """
+    cited = (*cited_in_steps(PACKAGE), *cited_in_schemas(Path(schemas.__file__).parent))
+    found = {name for each in cited for name in each.requirements}
+    found.update(name for check in CHECKS for name in check.requirements)
+    return frozenset(row.id for row in load_registry() if row.id in found and row.role != "reader")
 
 
 def names(pattern: str, identity: str) -> bool:

@@ -16,8 +16,8 @@ from conformance.requirements.citations import (
     cited_in_project,
     cited_in_source,
     cited_in_steps,
-    found_in_tables,
 )
+from conformance.run.selection import found_in_tables
 
 
 def write_case(corpus: Path, case: str, shared: object, **specs: object) -> None:
