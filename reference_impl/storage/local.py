@@ -85,7 +85,7 @@ class LocalStorage:
         return stat
 
     def list_from(self, directory: str, start_after: str | None = None) -> list[Entry]:
-        """List what is directly in a directory and is none itself, sorted by name.
+        """List what is directly in a directory, without the directories in it, sorted by name.
 
         A pipe, a device and a link that leads nowhere are listed too: to leave out a commit that
         cannot be read would give an older version for the newest.

@@ -12,6 +12,7 @@ from reference_impl import Table
 BLURRED = {
     "case": ("Part-0.X", "part-0.x"),
     "case that has two letters": ("stra%C3%9Fe.x", "STRASSE.x"),
+    "case of two letters that share a capital": ("%C4%B1.x", "I.x"),
     "case of a folder": ("P=A/f.x", "p=a/f.x"),
     "composed": ("%C3%A9.x", "e\u0301.x"),
     "decomposed": ("e%CC%81.x", "é.x"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from reference_impl.errors import (
     ConcurrentMetadataChange,
     ConcurrentProtocolChange,
     ConcurrentTransaction,
+    DeltaError,
     StorageFailed,
 )
 from reference_impl.storage import LocalStorage
@@ -195,15 +197,33 @@ def test_many_writers_lose_nothing(table: Table, clean: Callable[[], None]) -> N
     clean()
 
 
-@pytest.mark.parametrize("kind", ["folder", "pipe"])
-def test_a_name_that_no_commit_holds_is_given_up_soon(
-    table: Table, tmp_path: Path, kind: str
-) -> None:
+def test_a_name_that_a_folder_has_is_given_up_soon(table: Table, tmp_path: Path) -> None:
     taken = tmp_path / "table/_delta_log" / f"{table.latest_version() + 1:020d}.json"
-    taken.mkdir() if kind == "folder" else os.mkfifo(taken)
+    taken.mkdir()
     with pytest.raises(CommitConflict, match="not a commit file"):
         table.append(rows(3))
     assert read_table(tmp_path / "table").num_rows == 3
+
+
+@pytest.mark.parametrize("when", ["before", "while"])
+def test_a_writer_does_not_pass_over_a_pipe_in_the_place_of_a_commit(
+    table: Table, tmp_path: Path, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = tmp_path / "table/_delta_log" / f"{table.latest_version() + 1:020d}.json"
+    put = LocalStorage.put_if_absent
+
+    def late(storage: LocalStorage, path: str, data: bytes) -> None:
+        if path.endswith(taken.name) and not taken.exists():
+            os.mkfifo(taken)
+        put(storage, path, data)
+
+    if when == "before":
+        os.mkfifo(taken)
+    else:
+        monkeypatch.setattr(LocalStorage, "put_if_absent", late)
+    with pytest.raises(DeltaError, match=taken.name):
+        table.append(rows(3))
+    assert stat.S_ISFIFO(taken.stat().st_mode)
 
 
 def test_a_checkpoint_stands_where_its_hint_cannot_be_written(table: Table, tmp_path: Path) -> None:
