@@ -67,8 +67,7 @@ def _longest_of_short(read: Read, chunk: Chunk, page: Page) -> int | None:
     if len(places) != page.values or places[0] != 0:
         return None
     lengths = data[places]
-    ends = places + lengths
-    ends += _PREFIX
+    ends = places + lengths + _PREFIX
     if ends[-1] != len(data) or not np.array_equal(ends[:-1], places[1:]):
         return None
     return int(lengths.max())

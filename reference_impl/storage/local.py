@@ -104,8 +104,8 @@ class LocalStorage:
                     continue
                 # A file can vanish between the listing and its description.
                 with suppress(FileNotFoundError), absent():
-                    if not _is(item.is_dir):
-                        stat = item.stat(follow_symlinks=_is(item.is_file))
+                    stat = _described(item)
+                    if not S_ISDIR(stat.st_mode):
                         found.append(_entry(prefix + item.name, stat, link=item.is_symlink()))
         found.sort(key=lambda entry: entry.path)
         return found
@@ -218,11 +218,11 @@ def _unobstructed(path: str) -> Iterator[None]:
         ) from error
 
 
-def _is(kind: Callable[[], bool]) -> bool:
-    """Ask for the kind of an item; a link that leads back to itself is of no kind."""
+def _described(item: os.DirEntry[str]) -> os.stat_result:
+    """Describe what an item leads to; a link that leads nowhere, or to itself, as the link."""
     with suppress(FileNotFoundError), absent():
-        return kind()
-    return False
+        return item.stat()
+    return item.stat(follow_symlinks=False)
 
 
 def _entry(path: str, stat: os.stat_result, *, link: bool = False) -> Entry:

@@ -32,8 +32,8 @@ def judge(kit: Kit, lie: str, monkeypatch: pytest.MonkeyPatch) -> Status:
         # The whole corpus takes longer to load than these cases take to be judged.
         shutil.copytree(default_corpus_path() / name, kit.corpus / name)
     cases = [f"--tck-case={case}" for case in CASES]
-    options = ("--tck-isolation=process", "--tck-time-limit=1", f"--tck-results={kit.results}")
-    options += (f"--tck-corpus={kit.corpus}",)
+    files = (f"--tck-corpus={kit.corpus}", f"--tck-results={kit.results}")
+    options = ("--tck-isolation=process", "--tck-time-limit=1", *files)
     return kit.run("-pno:cacheprovider", "--impl=python:lying:create", *options, *cases)
 
 
