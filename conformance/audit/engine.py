@@ -32,6 +32,7 @@ from conformance.audit.findings import (
     gathered,
 )
 from conformance.audit.grammar.log_files import LOG_DIR
+from conformance.audit.grammar.retention import retention
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.read.state import State
@@ -199,6 +200,7 @@ class Run:
         if not state.known:
             state.names = None
         if layout is not self._noted:
+            self._lapse(state, layout)
             self._noted, state.used = layout, state.used | layout.used
             if state.names is not None:
                 state.names |= layout.top_names
@@ -209,6 +211,15 @@ class Run:
             state.stamped = None
         mapped = {"columnMapping"} if layout.mode != "none" else set()
         state.note(mapped | set(filter(layout.active, _ACTIVE)), version)
+
+    def _lapse(self, state: State, layout: Layout) -> None:
+        """Note which tombstones may be gone where their retention becomes longer."""
+        former = retention(self._noted.properties) if self._noted else 0
+        if self._noted is None or former >= retention(layout.properties):
+            return
+        removed = state.removed.wholes("deletionTimestamp")
+        if len(removed):
+            state.lapsed = max(state.lapsed, min(self._now - former, int(removed.max())))
 
     def _view(self, state: State) -> VersionView:
         layout = self._layouts.get(state.protocol, state.metadata)

@@ -50,6 +50,8 @@ class State:
             log says.
         ids: path to baseRowId and defaultRowCommitVersion of the last add that had one.
         id_ranges: row ids of files that were removed.
+        lapsed: the newest removal, in ms since the epoch, that may have expired under a retention
+            which was longer again since; 0 for none.
 
     """
 
@@ -71,6 +73,7 @@ class State:
         self.since: dict[str, int] = {}
         self.names: set[str] | None = set() if known else None
         self.id_ranges: list[IdRange] = []
+        self.lapsed = 0
         self.stamped: tuple[int, int | None, bool] | None = None
 
     @property

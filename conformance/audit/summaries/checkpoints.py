@@ -216,7 +216,8 @@ def files_equal_replay(subject: CheckpointView) -> Findings:
         message = f"the checkpoint has a tombstone of {path}{_with(vector)}, which was not removed"
         yield finding("CKPT-006", place, message)
     yield from _stale(subject)
-    horizon = subject.view.now - retention(subject.view.layout.properties)
+    # What has expired is not in the state, and a longer retention does not bring it back.
+    horizon = max(subject.view.now - retention(subject.view.layout.properties), want.lapsed)
     for key in sorted(want.removed.minus(have.removed), key=str):
         stamp = want.removed[key].get("deletionTimestamp")
         if type(stamp) is int and stamp > horizon:

@@ -418,6 +418,29 @@ def test_an_expired_tombstone_may_be_gone(retention: str, fires: Any) -> None:
     fires(lambda lake: _aged_tombstone(lake, 30, retention), set())
 
 
+def _lengthened(lake: Any, *, before: bool) -> None:
+    """Remove a file before, or after, no retention becomes that of a week."""
+    short = {"deletedFileRetentionDuration": "interval 0 seconds"}
+    lake.commit(lake.protocol(), lake.metadata(**short))
+    lake.commit(lake.file("a.parquet"), lake.file("b.parquet"))
+    lake.commit(lake.remove("a.parquet", deletionTimestamp=NOW - 9_000))
+    if before:
+        lake.commit(lake.remove("b.parquet", deletionTimestamp=NOW - 5_000))
+    lake.commit(lake.metadata())
+    if not before:
+        lake.commit(lake.remove("b.parquet", deletionTimestamp=NOW - 5_000))
+    lake.checkpoint([lake.protocol(), lake.metadata()])
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"), [(True, set[str]()), (False, {"CKC-005", "CKPT-007"})]
+)
+def test_a_longer_retention_brings_no_tombstone_back(
+    fires: Any, expected: set[str], *, before: bool
+) -> None:
+    fires(lambda lake: _lengthened(lake, before=before), expected)
+
+
 def test_a_checksum_may_spell_a_place_of_this_machine_otherwise(lake: Any) -> None:
     lake.commit(lake.protocol(), lake.metadata())
     add = lake.file("a.parquet")
