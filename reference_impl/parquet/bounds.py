@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -20,6 +21,12 @@ import pyarrow.parquet as pq
 
 from reference_impl.errors import DataFileTooLarge, LimitExceeded
 from reference_impl.limits import budget, exceeded
+from reference_impl.parquet.dictionaries import (
+    decode_indices,
+    holds_indices,
+    is_whole,
+    kept_as_indices,
+)
 from reference_impl.parquet.pages import (
     Chunk,
     Page,
@@ -28,10 +35,13 @@ from reference_impl.parquet.pages import (
     reading,
     refuse_large_footer,
 )
-from reference_impl.parquet.strings import longest_string, max_batch_bytes
+from reference_impl.parquet.strings import longest_string, max_batch_bytes, repeats_string
 
 _SMALL_BATCHES: Final = 1 << 26
 """Bytes at which small batches are yielded as one, however few rows they have."""
+
+_DECODED: Final = 1 << 24
+"""Bytes of strings that are decoded from their indices at once, however small the pages are."""
 
 _PAGES_GROWTH: Final = 8
 """How many times their size in the file pages may take that are held at once."""
@@ -86,6 +96,7 @@ def open_parquet(source: pa.NativeFile, **options: Any) -> pq.ParquetFile:
             thrift_string_size_limit=_MAX_STRING,
             thrift_container_size_limit=limits.footer_items,
             pre_buffer=isinstance(source, pa.PythonFile) or int(source.size()) > _AT_ONCE,
+            coerce_int96_timestamp_unit="us",  # of the table's types; nanoseconds end in 2262
             **options,
         )
     except OSError as error:
@@ -119,6 +130,26 @@ class _Leaf:
     least: int
     strings: bool
     repeated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A row group: its rows, and the headers of the pages that were read.
+
+    Attributes:
+        number: which it is in the file.
+        start: its first row, of the file.
+        rows: how many it has.
+        chunks: where its columns lie.
+        held: pages by column.
+
+    """
+
+    number: int
+    start: int
+    rows: int
+    chunks: Sequence[Chunk]
+    held: Mapping[_Leaf, Sequence[Page]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +196,9 @@ class Bounded:
         self._size = int(source.size())
         self._columns = list(columns)
         self._leaves = _leaves(file, columns)
-        self._risks: list[_Risk] = []
         self._most = self._batch
         self._decompressed = self._listed = 0
+        self._groups: list[_Group] = []
         metadata = file.metadata
         if metadata.num_rows > limit:
             raise self._too_large(f"{metadata.num_rows} rows")
@@ -177,13 +208,25 @@ class Bounded:
             if rows < 0:
                 raise ValueError("a row group has less than no rows")
             if rows:
-                self._check_row_group(start, rows, chunks)
+                held = self._pages(rows, chunks)
+                self._check_page_sizes(held)
+                self._groups.append(_Group(number, start, rows, chunks, held))
             start += rows
+        self._indexed = self._kept_as_indices()
+        self._bound_batches()
+
+    @property
+    def _piece(self) -> int:
+        """Bytes of a batch, about."""
+        least = _DECODED if self._indexed else 0
+        return min(self._batch, max(self._decompressed, self._listed, least))
 
     @property
     def most(self) -> int:
         """About the most bytes in memory at once while the columns are decoded."""
-        rows = max(min(self._batch, max(self._decompressed, self._listed)), self._longest)
+        rows = max(self._piece, self._longest)
+        # Of a dictionary there is a copy that grows with it, and one in the batch.
+        rows += sum(2 * max(g.held[leaf][0].size for g in self._groups) for leaf in self._indexed)
         # Small batches wait to be concatenated, which copies them.
         return self._largest + rows + (3 * self._small_bytes if self._risks else 0)
 
@@ -198,24 +241,60 @@ class Bounded:
             use_threads: decode columns in parallel.
 
         """
-        with budget().account.reserve(self.most, "one file"):
-            yield from self._decoded(most, width, use_threads=use_threads)
-
-    def _decoded(self, most: int, width: int, *, use_threads: bool) -> Iterator[pa.RecordBatch]:
         width += sum(leaf.width for leaf in self._leaves)
         if width > self._batch:
             raise self._too_large(f"{width} bytes in each row", "batch")
         most = min(most, self._most, self._batch // max(width, 1))
-        at = held = rows = 0
-        risks = deque(self._risks)
-        small: list[pa.RecordBatch] = []
-        batches = self._file.iter_batches(
-            _rows_at(0, most, risks), columns=self._columns, use_threads=use_threads
+        with budget().account.reserve(self.most, "one file"):
+            yield from self._concatenated(self._decoded(0, most, use_threads=use_threads), most)
+
+    def _decoded(self, at: int, most: int, *, use_threads: bool) -> Iterator[pa.RecordBatch]:
+        """Decode the rows from one on."""
+        start = end = 0
+        names = [leaf.path for leaf in self._indexed]
+        with self._opened(names) as file:
+            risks = deque(self._risks)
+            batches = file.iter_batches(
+                _rows_at(0, most, risks), columns=self._columns, use_threads=use_threads
+            )
+            for batch in batches:
+                start, end = end, end + batch.num_rows
+                # The reader asks for each batch how many rows it is to have.
+                file.reader.set_batch_size(_rows_at(end, most, risks))
+                if not is_whole(batch, self._counts(start)):
+                    break
+                if end > at:
+                    yield from decode_indices(batch.slice(max(at - start, 0)), names, self._piece)
+            else:
+                return
+        before, self._indexed = self.most, []
+        self._bound_batches()
+        with budget().account.reserve(max(self.most - before, 0), "one file"):
+            yield from self._decoded(start, most, use_threads=use_threads)
+
+    def _opened(self, indexed: Sequence[str]) -> AbstractContextManager[pq.ParquetFile]:
+        """Open the file again where columns are to be indices; they are strings in the other."""
+        if not indexed:
+            return nullcontext(self._file)
+        again: AbstractContextManager[pq.ParquetFile] = open_parquet(
+            self._source, metadata=self._file.metadata, read_dictionary=indexed
         )
+        return again
+
+    def _counts(self, row: int) -> dict[str, int]:
+        """Return how many values dictionaries have at a row, by the columns that are indices."""
+        if not self._indexed:
+            return {}
+        group = next(group for group in reversed(self._groups) if group.start <= row)
+        return {leaf.path: group.held[leaf][0].values for leaf in self._indexed}
+
+    def _concatenated(
+        self, batches: Iterator[pa.RecordBatch], most: int
+    ) -> Iterator[pa.RecordBatch]:
+        """Concatenate small batches."""
+        held = rows = 0
+        small: list[pa.RecordBatch] = []
         for batch in batches:
-            at += batch.num_rows
-            # The reader asks for each batch how many rows it is to have.
-            self._file.reader.set_batch_size(_rows_at(at, most, risks))
             # What is still a dictionary may grow when it is decoded to strings; an only batch has
             # no other to be concatenated with.
             only = batch.num_rows == self._file.metadata.num_rows
@@ -244,16 +323,43 @@ class Bounded:
     def _plain(self) -> bool:
         return not any(_has_dictionary(field.type) for field in self._file.schema_arrow)
 
-    def _check_row_group(self, start: int, rows: int, chunks: Sequence[Chunk]) -> None:
-        """Check the pages of a row group, and bound its batches."""
-        held = self._pages(rows, chunks)
-        self._check_page_sizes(held)
-        lengths = {leaf: _longest(pages) for leaf, pages in held.items() if leaf.strings}
+    def _kept_as_indices(self) -> list[_Leaf]:
+        """Return the columns to read as indices: their strings may take more than the file.
+
+        A column is read in one way in all of the file.
+        """
+        if not any(map(self._may_be_long, self._groups)):
+            return []
+        able = kept_as_indices(self._file)
+        return [
+            leaf
+            for leaf in self._leaves
+            if leaf.path in able and all(holds_indices(group.held[leaf]) for group in self._groups)
+        ]
+
+    def _may_be_long(self, group: _Group) -> bool:
+        strings = (_longest(pages) for leaf, pages in group.held.items() if leaf.strings)
+        return group.rows * sum(strings) > min(self._batch, _DECODED)
+
+    def _bound_batches(self) -> None:
+        """Bound the batches by the strings that columns of no indices may have."""
+        self._longest = 0
+        self._risks: list[_Risk] = []
+        for group in self._groups:
+            self._bound_group(group)
+
+    def _bound_group(self, group: _Group) -> None:
+        rows, held = group.rows, group.held
+        lengths = {
+            leaf: _longest(pages)
+            for leaf, pages in held.items()
+            if leaf.strings and leaf not in self._indexed
+        }
         if rows * sum(lengths.values()) > self._batch:
             # To look costs less than the dictionary takes to be read, and lets batches be large.
             for leaf, pages in held.items():
                 if lengths.get(leaf):
-                    lengths[leaf] = self._longest_string(chunks[leaf.index], pages)
+                    lengths[leaf] = self._longest_string(group.chunks[leaf.index], pages)
             one = sum(lengths.values())
             self._longest = max(self._longest, one * min(max(self._batch // (one or 1), 1), rows))
         ends = {
@@ -264,11 +370,12 @@ class Bounded:
         at = 0
         for until in sorted(set(ends.values())):
             longest = sum(lengths[leaf] for leaf, end in ends.items() if end >= until)
-            self._risks.append(_Risk(start + at, start + until, max(self._batch // longest, 1)))
+            many = max(self._batch // longest, 1)
+            self._risks.append(_Risk(group.start + at, group.start + until, many))
             at = until
         for leaf, length in lengths.items():
             if leaf.repeated and length * sum(map(_values, held[leaf])) > self._batch:
-                self._limit_list_rows(leaf, max(self._batch // length, 1))
+                self._limit_list_rows(group, leaf, length)
 
     def _pages(self, rows: int, chunks: Sequence[Chunk]) -> dict[_Leaf, list[Page]]:
         """Read the headers of pages, but for numbers that no codec lets grow much."""
@@ -312,14 +419,25 @@ class Bounded:
         found = [longest_string(self._read, chunk, page) for page in pages if page.dictionary]
         return max(_longest([page for page in pages if not page.dictionary]), *found, 0)
 
-    def _limit_list_rows(self, leaf: _Leaf, rows: int) -> None:
-        """Find out how many rows of lists of strings fit into a batch.
+    def _limit_list_rows(self, group: _Group, leaf: _Leaf, length: int) -> None:
+        """Find out how many rows of lists of strings, of a length at most, fit into a batch.
 
         Raises:
             DataFileTooLarge: one row does not.
 
         """
-        while max_batch_bytes(self._source, self._file, leaf.path, rows) > self._batch:
+        rows, chunk = max(self._batch // length, 1), group.chunks[leaf.index]
+        pages = [page for page in group.held[leaf] if page.dictionary]
+        longest = length if any(repeats_string(self._read, chunk, page) for page in pages) else 0
+        measured = partial(
+            max_batch_bytes,
+            self._source,
+            self._file,
+            leaf.path,
+            group=group.number,
+            longest=longest,
+        )
+        while measured(rows=rows) > self._batch:
             if rows == 1:
                 raise self._too_large("more in one row than a batch may have", "batch")
             rows = max(rows // 16, 1)

@@ -28,6 +28,9 @@ _BLOCK: Final = 1 << 16
 _CODECS: Final = {0: None, 1: "snappy", 6: "zstd"}
 """Codecs by their numbers in the format, as pyarrow calls them."""
 
+_HASHED: Final = 32
+"""Bytes of a string in a table of hashes, without its characters."""
+
 
 def longest_string(read: Read, chunk: Chunk, page: Page) -> int:
     """Return the length of the longest string in a dictionary page, in bytes.
@@ -43,7 +46,9 @@ def longest_string(read: Read, chunk: Chunk, page: Page) -> int:
     # The page itself, and its strings as Arrow has them.
     with budget().account.reserve(2 * page.size + 2 * page.compressed, "one dictionary"):
         short = _longest_of_short(read, chunk, page) if page.size <= _QUICK else None
-        return _decoded(read, chunk, page) if short is None else short
+        if short is not None:
+            return short
+        return int(pc.max(pc.binary_length(_strings_of(read, chunk, page))).as_py() or 0)
 
 
 def _longest_of_short(read: Read, chunk: Chunk, page: Page) -> int | None:
@@ -81,8 +86,21 @@ def _short_lengths(data: np.ndarray, at: int) -> np.ndarray:
     return (np.flatnonzero(ahead) + at).astype(np.int32)
 
 
-def _decoded(read: Read, chunk: Chunk, page: Page) -> int:
-    """Return the same of any page: it becomes the one data page of a file with one column."""
+def repeats_string(read: Read, chunk: Chunk, page: Page) -> bool:
+    """Return whether a dictionary page holds a string twice; raises as ``longest_string`` does.
+
+    Arrow keeps one of them where it reads a column as indices, which point at others then.
+    """
+    if page.values == 0:
+        return False
+    # Of each string there is a hash and a place.
+    taken = 2 * page.size + 2 * page.compressed + _HASHED * page.values
+    with budget().account.reserve(taken, "one dictionary"):
+        return bool(pc.count_distinct(_strings_of(read, chunk, page)).as_py() != page.values)
+
+
+def _strings_of(read: Read, chunk: Chunk, page: Page) -> pa.ChunkedArray:
+    """Read a dictionary page: it becomes the one data page of a file with one column."""
     values = _number(page.values)
     head = (
         b"\x15\x00\x15" + _number(page.size) + b"\x15" + _number(page.compressed)
@@ -100,8 +118,7 @@ def _decoded(read: Read, chunk: Chunk, page: Page) -> int:
         + b"\x00\x00"
     )  # fmt: skip
     data = _MAGIC + body + footer + len(footer).to_bytes(4, "little") + _MAGIC
-    strings = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False).column(0)
-    return int(pc.max(pc.binary_length(strings)).as_py() or 0)
+    return pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False).column(0)
 
 
 def _number(value: int) -> bytes:
@@ -115,16 +132,32 @@ def _number(value: int) -> bytes:
     return bytes(out)
 
 
-def max_batch_bytes(source: pa.NativeFile, file: pq.ParquetFile, path: str, rows: int) -> int:
+def max_batch_bytes(  # noqa: PLR0913  each argument is one fact about what is read
+    source: pa.NativeFile, file: pq.ParquetFile, path: str, *, group: int, rows: int, longest: int
+) -> int:
     """Return the most bytes that the strings of a column take in a batch of rows.
 
     The column is read with its dictionaries left as they are.
+
+    Args:
+        source: what the file was opened from.
+        file: the opened file.
+        path: the column.
+        group: the row group; Arrow does not read lists of dictionaries over several.
+        rows: rows of a batch.
+        longest: bytes that each string counts for; 0 for as many as it has.
+
     """
     with pq.ParquetFile(source, metadata=file.metadata, read_dictionary=[path]) as kept:
+        batches = kept.iter_batches(rows, row_groups=[group], columns=[path], use_threads=False)
         return max(
             (
-                sum(_bytes(array) for column in batch.columns for array in _strings(column))
-                for batch in kept.iter_batches(rows, columns=[path], use_threads=False)
+                sum(
+                    longest * len(array) if longest else _bytes(array)
+                    for column in batch.columns
+                    for array in _strings(column)
+                )
+                for batch in batches
             ),
             default=0,
         )

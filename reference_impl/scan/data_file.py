@@ -116,7 +116,7 @@ def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
     with (
         at_file(path),
         storage.open_input(path) as source,
-        open_parquet(source, coerce_int96_timestamp_unit="us") as file,
+        open_parquet(source) as file,
     ):
         wanted = [*((c, mode) for c in columns), *((c, "none") for c in hidden)]
         yield from _batches(source, file, _Columns(file, wanted), width, kept)

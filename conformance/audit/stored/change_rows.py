@@ -173,7 +173,7 @@ def _rows(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]
     if not isinstance(path, str):
         raise ValueError("the path is no text, which is reported")  # noqa: TRY004  caught above
     with storage.open_input(decode_path(path)) as source:
-        file = open_parquet(source, coerce_int96_timestamp_unit="us")
+        file = open_parquet(source)
         names = file.schema_arrow.names
         count = file.metadata.num_rows
         if count > _ROWS or len(set(names)) < len(names):

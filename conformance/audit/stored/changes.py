@@ -59,7 +59,7 @@ def change_files(view: ChangeView) -> Findings:
                 if type(stated) is int and stated != size:
                     message = f"the change data file {path} has {size} bytes, size says {stated}"
                     yield finding("CDC-008", line.place, message)
-                file = open_parquet(source, coerce_int96_timestamp_unit="us")
+                file = open_parquet(source)
                 yield from _kinds_of_change(file, source, line.place, path)
                 yield from _columns(file, view.step, line, path)
         except FileNotFoundError:

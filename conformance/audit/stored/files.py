@@ -210,7 +210,7 @@ def _file(
     try:
         with view.storage.open_input(path) as source:
             # Nanoseconds, the default for int96, do not reach far.
-            file = open_parquet(source, coerce_int96_timestamp_unit="us")
+            file = open_parquet(source)
             yield from _contents(_LiveFile(path, body, source, file, vector, view, whole))
     except MemoryError as error:  # Arrow's is one as well
         yield unchecked("META-012", path, out_of_memory(error, path))
