@@ -175,7 +175,7 @@ class Run:
                 self._first or len(step.rows) > 0 or any(x.action in _CHANGING for x in step.small)
             )
             if mine:
-                yield from self._of(checks_of("commit", "add"), step)
+                yield from self._of(checks_of("commit", "definition", "add"), step)
                 if self._data:
                     yield from self._of(checks_of("change"), ChangeView(step, self._storage))
                 if self._data and not self._whole:
@@ -254,6 +254,7 @@ class Run:
                 yield from _screened(check, subject)
         if readable and not replayed:
             standing = Standing(checkpoint, subject.content.store, self._layouts)
+            yield from self._of(checks_of("definition") if self._first else (), standing)
             yield from self._of(checks_of("add"), standing)
         checkpoint.forget()
 

@@ -32,7 +32,7 @@ def _widens(before: str, after: str) -> bool:
     return not (is_primitive(before) and is_primitive(after)) or widens(before, after)
 
 
-@check("commit", "TW-002 TW-003 TW-004 TW-005 TW-006 TW-008 TW-009")
+@check("definition", "TW-002 TW-003 TW-004 TW-005 TW-006 TW-008 TW-009")
 def type_changes(step: Step) -> Findings:
     """Report type changes that are not allowed, and records that do not end in the type."""
     if not step.sets_metadata:

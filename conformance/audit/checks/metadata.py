@@ -30,7 +30,7 @@ def first_version_is_whole(step: Step) -> Findings:
         yield finding("REC-002", step.place, "version 0 has no protocol")
 
 
-@check("commit", "PROTO-005 FEAT-003 META-015")
+@check("definition", "PROTO-005 FEAT-003 META-015")
 def known_to_the_audit(step: Step) -> Findings:
     """Report protocol versions, features and formats that no check in here knows."""
     for line in step.of("protocol"):
@@ -48,7 +48,7 @@ def known_to_the_audit(step: Step) -> Findings:
             yield finding("META-015", line.place, message, severity="warning")
 
 
-@check("commit", "META-008 SCH-001", *schemas.requirements("table/schema"))
+@check("definition", "META-008 SCH-001", *schemas.requirements("table/schema"))
 def valid_schema(step: Step) -> Findings:
     """Report a schemaString that is no valid schema."""
     for line in step.of("metaData"):
@@ -71,7 +71,7 @@ def valid_schema(step: Step) -> Findings:
             )
 
 
-@check("commit", "META-009 VAR-006")
+@check("definition", "META-009 VAR-006")
 def partition_columns_exist(step: Step) -> Findings:
     """Report partition columns that are no top-level column of a type with text form."""
     for line in step.of("metaData"):
@@ -90,7 +90,7 @@ def partition_columns_exist(step: Step) -> Findings:
                 yield finding("META-009", line.place, message)
 
 
-@check("commit", "CM-001 CM-002 CM-003 CM-004 CM-020")
+@check("definition", "CM-001 CM-002 CM-003 CM-004 CM-020")
 def column_mapping(step: Step) -> Findings:
     """Report columns without id or physical name, and those that share one."""
     line = next(step.of("metaData"), None)
@@ -192,7 +192,7 @@ _PROPERTY_FEATURES: Final = (
 
 
 @check(
-    "commit",
+    "definition",
     *(LISTED[feature] for _, feature, _ in _COLUMN_FEATURES),
     "CHK-001 CHK-002 CHK-007 PART-012",
 )
@@ -223,7 +223,7 @@ def _constraints(step: Step) -> Findings:
     if constraints and "checkConstraints" not in step.new.features:
         message = f"{constraints[0]} is set, but checkConstraints is not supported"
         yield finding("CHK-001", step.place, message)
-        if any(name not in step.old.properties for name in constraints):
+        if step.before.known and any(name not in step.old.properties for name in constraints):
             yield finding("CHK-007", step.place, f"{constraints[0]} is added all the same")
     if _CONSTRAINT in constraints:
         yield finding("CHK-002", step.place, f"the key {_CONSTRAINT} names no constraint")
@@ -232,7 +232,7 @@ def _constraints(step: Step) -> Findings:
 _CONSTRAINT: Final = "delta.constraints."
 
 
-@check("commit", "VAR-007")
+@check("definition", "VAR-007")
 def variants_are_not_generated(step: Step) -> Findings:
     """Report variant columns that an expression is to give."""
     if not step.sets_metadata:
@@ -243,7 +243,7 @@ def variants_are_not_generated(step: Step) -> Findings:
             yield finding("VAR-007", step.place, message)
 
 
-@check("commit", "SCH-027")
+@check("definition", "SCH-027")
 def reserved_keys(step: Step) -> Findings:
     """Report keys of column metadata in the reserved namespace that no feature defines."""
     if not step.sets_metadata:
@@ -269,7 +269,7 @@ _RESERVED: Final = frozenset(
 """Keys of column metadata that the protocol defines."""
 
 
-@check("commit", *(requirement for _, _, requirement in _PROPERTY_FEATURES), "CM-006 CM-011")
+@check("definition", *(requirement for _, _, requirement in _PROPERTY_FEATURES), "CM-006 CM-011")
 def properties_need_their_features(step: Step) -> Findings:
     """Report table properties that are on while their feature is not supported."""
     if not (step.sets_metadata or step.sets_protocol):
@@ -281,7 +281,8 @@ def properties_need_their_features(step: Step) -> Findings:
             severity: Severity | None = None if requirement == "SHRED-005" else "warning"
             yield finding(requirement, step.place, message, severity=severity)
     mode = step.new.properties.get(_MODE, "none")
-    if mode != "none" and step.old.properties.get(_MODE, "none") == "none":
+    off = step.before.known and step.old.properties.get(_MODE, "none") == "none"
+    if mode != "none" and off:
         yield from _turned_on(step)
     if mode != "none" and "columnMapping" not in step.new.features:
         message = f"column mapping mode {mode} is without effect: columnMapping is not supported"
@@ -302,7 +303,7 @@ def _turned_on(step: Step) -> Findings:
             yield finding("CM-011", step.place, message)
 
 
-@check("commit", "TF-018 TF-019")
+@check("definition", "TF-018 TF-019")
 def features_are_listed_where_they_belong(step: Step) -> Findings:
     """Report features in a list that is not theirs."""
     for line in step.of("protocol"):
@@ -324,7 +325,7 @@ def features_are_listed_where_they_belong(step: Step) -> Findings:
                 yield finding("TF-018", line.place, message)
 
 
-@check("commit", "CLUS-004", *schemas.requirements("table/clustering"))
+@check("definition", "CLUS-004", *schemas.requirements("table/clustering"))
 def clustered_tables_have_no_partitions(step: Step) -> Findings:
     """Report clustering together with partition columns, and malformed clustering columns."""
     changed = step.sets_metadata or step.sets_protocol
@@ -340,7 +341,7 @@ def clustered_tables_have_no_partitions(step: Step) -> Findings:
 
 
 @check(
-    "commit",
+    "definition",
     "ICE1-005 ICE1-006 ICE1-010 ICE1-011 ICE2-005 ICE2-013 ICE2-014 ICE2-018 ICE2-019",
     "ICE2-023",
 )

@@ -16,7 +16,7 @@ _OLDER: Final = "parquet.field.nested.ids"
 _LARGEST: Final = 1 << 31
 
 
-@check("commit", "ICE2-006 ICE2-007 ICE2-008 ICE2-009 ICE2-010 ICE2-021 ICE2-022")
+@check("definition", "ICE2-006 ICE2-007 ICE2-008 ICE2-009 ICE2-010 ICE2-021 ICE2-022")
 def nested_ids(step: Step) -> Findings:
     """Report what is in arrays and maps without an id of its own."""
     if not (step.sets_metadata or step.sets_protocol) or not step.new.active("icebergCompatV2"):

@@ -14,7 +14,7 @@ _READER: Final = 3
 _MAPPED: Final = (("icebergCompatV1", "ICE1-001"), ("icebergCompatV2", "ICE2-001"))
 
 
-@check("commit", *(requirement for _, requirement in _MAPPED))
+@check("definition", *(requirement for _, requirement in _MAPPED))
 def compatibility_is_readable(step: Step) -> Findings:
     """Report Iceberg compatibility under a reader version that column mapping is not in."""
     for line in step.of("protocol"):
@@ -35,7 +35,7 @@ _OF_PROPERTIES: Final = (
 """Properties of features that need writer version 7, with the requirement that says so."""
 
 
-@check("commit", *(requirement for _, requirement in _OF_PROPERTIES))
+@check("definition", *(requirement for _, requirement in _OF_PROPERTIES))
 def properties_have_their_version(step: Step) -> Findings:
     """Report properties that are without effect because of the writer version."""
     changed = step.sets_metadata or step.sets_protocol
@@ -45,7 +45,7 @@ def properties_have_their_version(step: Step) -> Findings:
             yield finding(requirement, step.place, message, severity="warning")
 
 
-@check("commit", "TF-006 TF-007 TF-008 TF-009")
+@check("definition", "TF-006 TF-007 TF-008 TF-009")
 def lists_go_together(step: Step) -> Findings:
     """Report feature lists that a table may not have, or not from its creation."""
     for line in step.of("protocol"):
@@ -106,7 +106,7 @@ _COMPANIONS: Final = (
 
 
 @check(
-    "commit",
+    "definition",
     *(requirement for _, requirement in (*_OF_WRITERS, *_OF_BOTH)),
     *(requirement for _, _, requirement in _COMPANIONS),
 )
