@@ -16,6 +16,7 @@ from uuid import UUID
 from conformance.audit.grammar.roaring import Rows, VectorFault, decode_rows
 from conformance.audit.grammar.uris import decode_path, is_absolute, unescaped
 from conformance.audit.grammar.z85 import decode_z85
+from reference_impl.errors import DeltaError
 from reference_impl.limits import budget, exceeded
 from reference_impl.storage import Storage
 
@@ -108,7 +109,7 @@ def load_vector(storage: Storage, descriptor: Mapping[str, Any]) -> Rows:
         try:
             payload = _stored(storage, path, offset, size)
         except FileNotFoundError:
-            raise _gone(path, descriptor) from None
+            raise _gone(storage, path, descriptor) from None
     try:
         rows = decode_rows(payload)
     except VectorFault as fault:
@@ -163,11 +164,21 @@ _SPELLED: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}(?:\
 """A UUID in hexadecimal digits, as names of files have it."""
 
 
-def _gone(path: str, descriptor: Mapping[str, Any]) -> VectorFault:
-    if descriptor["storageType"] == "u" and _SPELLED.search(descriptor["pathOrInlineDv"]):
-        message = f"{descriptor['pathOrInlineDv']!r} ends with no UUID in Z85"
-        return VectorFault("DVDESC-002", message)
+def _gone(storage: Storage, path: str, descriptor: Mapping[str, Any]) -> VectorFault:
+    text = descriptor["pathOrInlineDv"]
+    if descriptor["storageType"] == "u" and _SPELLED.search(text):
+        return VectorFault("DVDESC-002", f"{text!r} ends with no UUID in Z85")
+    if descriptor["storageType"] == "p" and text != path and _exists(storage, text):
+        return VectorFault("DVDESC-006", f"{text!r} is a path that is not escaped as a URI is")
     return VectorFault("DVD-003", "the file of the vector does not exist", path)
+
+
+def _exists(storage: Storage, path: str) -> bool:
+    try:
+        storage.head(path)
+    except (DeltaError, OSError, ValueError):
+        return False
+    return True
 
 
 def _stored(storage: Storage, path: str, offset: int | None, size: int) -> bytes:

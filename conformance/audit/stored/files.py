@@ -147,6 +147,9 @@ def removed_files(view: ChangeView) -> Findings:
         except (DeltaError, OSError, ValueError):
             continue  # vacuum may have taken it, and its vector
         vector, broken = _vector(version, body, key[0])
+        if any(fault.requirement == "DVD-003" for fault in broken):
+            continue  # of a vector that a newer one replaced, vacuum may have taken the file alone
+        yield from broken
         if not broken:
             yield from _file(version, key[0], body, vector, None)
 

@@ -329,3 +329,32 @@ RIGHT: dict[str, Plant] = {
 def test_what_is_right_is_clean(name: str, lake: Any) -> None:
     RIGHT[name](lake)
     assert lake.audit() == []
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_a_vector_that_was_replaced_is_judged_as_well(name: str, lake: Any) -> None:
+    requirement, payload, changes = VECTORS[name]
+    _vector(lake, payload, **changes)
+    live = {each.requirement for each in lake.audit()} - {"SNAP-004"}
+    (add,) = (
+        action["add"]
+        for action in map(json.loads, (lake.log / f"{1:020}.json").read_text().splitlines())
+    )
+    old = add["deletionVector"]
+    lake.commit(
+        lake.remove("a.parquet", deletionVector=old),
+        {"add": add | {"deletionVector": lake.vector([0])}},
+    )
+    assert set(requirement.split()) <= live <= {each.requirement for each in lake.audit()}
+
+
+def test_a_vector_file_in_a_folder_with_a_percent_needs_its_escape(lake: Any) -> None:
+    _vector(lake)
+    folder = lake.root / "v%20dir"
+    folder.mkdir()
+    (lake.root / "v.bin").rename(folder / "v.bin")
+    commit = lake.log / f"{1:020}.json"
+    commit.write_text(commit.read_text().replace("/v.bin", "/v%20dir/v.bin"))
+    assert {each.requirement for each in lake.audit()} == {"DVDESC-006"}
+    commit.write_text(commit.read_text().replace("/v%20dir/", "/v%2520dir/"))
+    assert lake.audit() == []
