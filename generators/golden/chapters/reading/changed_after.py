@@ -7,13 +7,13 @@ after it replace all of them, so that a reader whose summary beats newer commits
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import files_spec, publish
+from generators.golden.cases.summarise import SUMMARIES, Summarise, classic, compaction
 from generators.golden.cases.table import GoldenTable, add, domain, feature_protocol, remove, txn
 from generators.golden.chapters.files.deletion_vectors import (
     numbered,
@@ -22,8 +22,6 @@ from generators.golden.chapters.files.deletion_vectors import (
     with_vector,
 )
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
-from generators.materialise.log.checkpoints import write_classic, write_multi_part, write_v2
-from generators.materialise.log.hints import write_compaction, write_last_checkpoint
 from generators.oracle.delta_schema import field, struct
 
 AFTER: Final = Chapter("action-reconciliation", since="2025")
@@ -37,66 +35,20 @@ _VECTORS = {"delta.enableDeletionVectors": "true"}
 _WRITERS = ("appendOnly", "changeDataFeed", "domainMetadata")
 
 
-def _classic(table: GoldenTable) -> None:
-    state = table.states[_SUMMARY]
-    write_last_checkpoint(table.root, write_classic(table.root, _SUMMARY, state))
-
-
-def _multi_part(table: GoldenTable) -> None:
-    write_multi_part(table.root, _SUMMARY, table.states[_SUMMARY], 3)
-
-
-def _v2(table: GoldenTable, extension: str, sidecars: int) -> None:
-    written = write_v2(
-        table.root,
-        _SUMMARY,
-        table.states[_SUMMARY],
-        identity=table.unique_name("checkpoint"),
-        extension=extension,
-        sidecars=sidecars,
-        sidecar_names=[f"{table.unique_name('sidecar')}.parquet" for _ in range(sidecars)],
-    )
-    write_last_checkpoint(table.root, written)
-
-
-def _compaction(table: GoldenTable, start: int, end: int) -> None:
-    commits = [
-        [each for each in table.actions[version] if not isinstance(each, str)]
-        for version in range(start, end + 1)
-    ]
-    write_compaction(
-        table.root,
-        start,
-        end,
-        [[each for each in actions if "commitInfo" not in each] for actions in commits],
-    )
-
-
-_SHAPES: Final[dict[str, tuple[str, Callable[[GoldenTable], None]]]] = {
-    "classic": ("REC-018 REC-012 REC-013 REC-004 REC-014 CKPT-005", _classic),
-    "multi-part": ("REC-018 REC-012 REC-013 REC-004 REC-014 CKPT-005", _multi_part),
-    "v2-parquet": (
-        "REC-018 REC-012 REC-013 REC-004 REC-014 CKPT-005",
-        partial(_v2, extension="parquet", sidecars=0),
-    ),
-    "v2-json-sidecars": (
-        "REC-018 REC-012 REC-013 REC-004 REC-014 CKPT-005",
-        partial(_v2, extension="json", sidecars=2),
-    ),
-    "compaction": (
-        "REC-018 REC-012 REC-013 REC-004 REC-014 COMP-011 COMP-012",
-        partial(_compaction, start=1, end=_SUMMARY),
-    ),
-    "compaction-of-the-changes": (
-        "REC-018 REC-012 REC-013 REC-004 REC-014 COMP-011 COMP-012",
-        partial(_compaction, start=_SUMMARY, end=6),
-    ),
+_CHECKPOINTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 CKPT-005"
+_COMPACTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 COMP-011 COMP-012"
+_SHAPES: Final[dict[str, tuple[str, Summarise]]] = {
+    **{
+        name: (_COMPACTED if name == "compaction" else _CHECKPOINTED, write)
+        for name, write in SUMMARIES.items()
+    },
+    "compaction-of-the-changes": (_COMPACTED, lambda table, _: compaction(table, 6, _SUMMARY)),
 }
 
 
-def _changed(case: CaseWriter, summarise: Callable[[GoldenTable], None]) -> None:
+def _changed(case: CaseWriter, summarise: Summarise, *, parts: bool) -> None:
     # A table with V2 checkpoints has none of several parts.
-    more = () if summarise is _multi_part else ("v2Checkpoint",)
+    more = () if parts else ("v2Checkpoint",)
     readers = ("deletionVectors", *more)
     table = GoldenTable(
         case.delta,
@@ -145,7 +97,7 @@ def _changed(case: CaseWriter, summarise: Callable[[GoldenTable], None]) -> None
         add(table.file([{"id": 91, "name": "new", "extra": 0.5}])),
         operation="UPGRADE PROTOCOL",
     )
-    summarise(table)
+    summarise(table, _SUMMARY)
     publish(case, table, versions=range(_SUMMARY, table.version + 1))
     files_spec(case, table, _SUMMARY)
     for version in (None, _SUMMARY):
@@ -163,12 +115,12 @@ for _name, (_requirements, _summarise) in _SHAPES.items():
         f"changed-after-{_name}",
         "What commits change after a summary is as they left it",
         _requirements,
-        partial(_changed, summarise=_summarise),
+        partial(_changed, summarise=_summarise, parts=_name == "multi-part"),
         features=("deletionVectors", "v2Checkpoint"),
     )
 
 
-def _lowered(case: CaseWriter, summarise: Callable[[GoldenTable], None]) -> None:
+def _lowered(case: CaseWriter, summarise: Summarise) -> None:
     table = GoldenTable(
         case.delta,
         _PAIR,
@@ -187,13 +139,18 @@ def _lowered(case: CaseWriter, summarise: Callable[[GoldenTable], None]) -> None
     table.protocol = {"minReaderVersion": 1, "minWriterVersion": 2}
     table.commit(table.protocol_action(), operation="DROP FEATURE")
     table.commit(add(table.file([{"id": 4, "name": "d"}])))
-    summarise(table)
+    summarise(table, _SUMMARY)
     publish(case, table)
 
 
 LOWERED: Final = Chapter("action-reconciliation", since="upstream")
 
-for _name, _summarise in {"commits": lambda _table: None, "checkpoint": _classic}.items():
+_LOWERED_AFTER: Final[dict[str, Summarise]] = {
+    "commits": lambda _table, _version: None,
+    "checkpoint": classic,
+}
+
+for _name, _summarise in _LOWERED_AFTER.items():
     LOWERED.define(
         f"protocol-lowered-after-{_name}",
         "A protocol that lists less than before is in force as it stands",
