@@ -14,9 +14,15 @@ from typing import Literal, Protocol, TypeAlias
 from conformance.base.outcomes import Verdict
 from conformance.golden.cases import Case, ExpectedError, Spec
 from conformance.golden.corpus import Corpus
-from conformance.judging.judge import Judge
-from conformance.requirements.judged import Judged, judged_of, judged_step, shown_rows
-from conformance.requirements.registry import SELECTIONS
+from conformance.judging.judge import Judge, named_instead
+from conformance.requirements.judged import (
+    Judged,
+    binds,
+    judged_of,
+    judged_step,
+    shown_rows,
+)
+from conformance.requirements.registry import SELECTIONS, load_registry
 from generators.histories.groups import Drawn
 from generators.materialise.layouts import Layout
 from generators.oracle.operations import History
@@ -63,6 +69,7 @@ class Item:
         judged: the one requirement that it holds an implementation to.
         history: judges by other histories, where the item is about one.
         steps: what the steps of a recipe are held to, each by itself.
+        instead: ids that a verdict may name in place of the judged one.
 
     """
 
@@ -77,18 +84,26 @@ class Item:
     judged: Judged
     history: HistoryItem | None = None
     steps: tuple[Judged, ...] = ()
+    instead: tuple[str, ...] = ()
 
     def requirement(self, revision: str) -> str | None:
         """Return the requirement that is judged under a revision; ``None`` where none is."""
         return self.judged.in_revision(revision) if revision in self.revisions else None
 
     def requirements_judged(self, revision: str) -> frozenset[str]:
-        """Return what is judged under a revision, by the item and by steps of it."""
+        """Return what a verdict may name under a revision, of the item and of steps of it."""
         whole = self.requirement(revision)
         if whole is None:
             return frozenset()
         steps = (step.in_revision(revision) for step in self.steps)
-        return frozenset({whole, *(name for name in steps if name is not None)})
+        rows = load_registry()
+        asked = self.judged.asked
+        other = (
+            name
+            for name in self.instead
+            if binds(rows[name], asked) and rows[name].holds_in(revision)
+        )
+        return frozenset({whole, *other, *(name for name in steps if name is not None)})
 
 
 def golden_items(
@@ -115,6 +130,7 @@ def golden_items(
                 partial(taker, case, spec),
                 judged_of_spec(spec, case),
                 steps=_steps(spec),
+                instead=named_instead(spec),
             )
 
 

@@ -248,11 +248,22 @@ def _is_astray(case: Case, spec: Spec, expected: Expected, payload: Any) -> bool
 _NEWEST: Final[Mapping[str, str]] = {"protocol": "REC-012", "metadata": "REC-013"}
 """Part of a snapshot to the row that says which action it is of."""
 
+_PARTS: Final = frozenset(_NEWEST.values())
+
 _OF_CHANGES: Final[Mapping[str, str]] = {
     "_commit_timestamp": "CDC-015",
     "_commit_version": "CDC-014",
 }
 """Columns that a change reader should add, to the SHOULD that says so."""
+
+
+def named_instead(spec: Spec) -> tuple[str, ...]:
+    """Return the rows that a verdict on a spec may name in place of the judged one."""
+    if spec.type == "changes":
+        return tuple(_OF_CHANGES.values())
+    if spec.type == "snapshot" and (spec.requirement is None or spec.requirement in _PARTS):
+        return tuple(name for name in _PARTS if name in spec.requirements)
+    return ()
 
 
 def _unsupported(unclaimed: list[str], message: str) -> Verdict:
@@ -302,8 +313,7 @@ def _wrong(
     elif spec.type == "snapshot":
         # A spec that names a row of its own, as one of what metadata holds, is judged by that.
         newest = _NEWEST.get(found.summary.partition(".")[0].partition(" ")[0])
-        general = spec.requirement is None or spec.requirement in _NEWEST.values()
-        requirement = newest if general and newest in spec.requirements else None
+        requirement = newest if newest in named_instead(spec) else None
     return Verdict(
         Outcome.FAIL,
         found.summary,

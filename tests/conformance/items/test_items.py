@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from conformance.adapter import Answer, Description, Ok, Request
 from conformance.adapters.ours import create
 from conformance.base.faults import CorpusError, EmptySelectionError, SelectionError
 from conformance.base.outcomes import Outcome
@@ -19,7 +21,7 @@ from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
-from conformance.requirements.registry import Registry, load_registry
+from conformance.requirements.registry import SELECTIONS, Registry, load_registry
 from conformance.run.selection import Selection, select
 from generators.oracle.delta_schema import Field, Primitive, Struct
 
@@ -64,6 +66,59 @@ def test_a_run_has_the_cases_that_a_gate_needs(items: tuple[Item, ...]) -> None:
     assert counts["golden"] >= 400
     assert counts["generated"] >= 100
     assert counts["mutations"] >= 100
+
+
+class _Wrong:
+    """Answers with another name of the table, another protocol and changes of another time."""
+
+    def __init__(self, part: str) -> None:
+        self._right, self._part = create(), part
+
+    def describe(self) -> Description:
+        return self._right.describe()
+
+    def run(self, request: Request) -> Answer:
+        answer = self._right.run(request)
+        if not isinstance(answer, Ok):
+            return answer
+        if isinstance(answer.payload, pa.Table):
+            at = answer.payload.column_names.index("_commit_timestamp")
+            moved = pa.nulls(answer.payload.num_rows, pa.timestamp("us", "UTC"))
+            return Ok(answer.payload.set_column(at, "_commit_timestamp", moved))
+        changed = {"metadata": {"name": "another"}, "protocol": {"minWriterVersion": 9}}
+        part = {**answer.payload[self._part], **changed[self._part]}
+        return Ok({**answer.payload, self._part: part})
+
+    def close(self) -> None:
+        self._right.close()
+
+
+@pytest.mark.parametrize("part", ["metadata", "protocol"])
+@pytest.mark.parametrize("revision", SELECTIONS)
+def test_what_a_verdict_names_selects_its_item(
+    part: str, revision: str, items: tuple[Item, ...]
+) -> None:
+    adapter, store = _Wrong(part), TableStore()
+    judge = Judge(adapter, adapter.describe().claims, store)
+    asked = [
+        item
+        for item in items
+        if item.source == "golden"
+        and item.judged.question in {"snapshot", "changes"}
+        and item.requirement(revision) is not None
+        and item.chapter in {"action-reconciliation", "add-cdc-file", "change-metadata"}
+    ]
+    named = set()
+    for item in asked:
+        verdict = item.judge(judge)
+        if verdict.outcome in {Outcome.FAIL, Outcome.ADVICE}:
+            name = verdict.requirement or item.requirement(revision)
+            assert name in item.requirements_judged(revision), item.id
+            named.add(name)
+    store.close()
+    newest = {"metadata": "REC-013", "protocol": "REC-012"}[part]
+    assert newest in named
+    assert ("CDC-015" in named) is (revision != "2021")
 
 
 def test_two_gates_draw_the_same_histories_and_explorers_others(judge: Judge) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from generators.golden.chapters.reading import (
     bounds,
     changed_after,
+    elsewhere,
     feed_times,
     left_out,
     mapped_names,
@@ -13,4 +14,4 @@ from generators.golden.chapters.reading import (
 
 __all__ = ["MODULES"]
 
-MODULES = (changed_after, mapped_names, bounds, texts, feed_times, left_out)
+MODULES = (changed_after, mapped_names, bounds, texts, feed_times, left_out, elsewhere)
