@@ -68,6 +68,9 @@ _KINDS: Final[Mapping[str, tuple[int, Mapping[str, frozenset[type]], frozenset[s
 }
 """Kind, fields with the types of their values, and fields that have to be there, by action."""
 
+_NOT_IN_CHECKPOINTS: Final[Mapping[str, frozenset[str]]] = {"remove": frozenset({"stats", "tags"})}
+"""Fields that only commits have."""
+
 _AT_ONCE: Final = 100
 """Lines that are judged together at most: so few that Python's collector has no work with them."""
 
@@ -85,8 +88,9 @@ _TEXTS: Final = frozenset({str, _NONE})
 class JsonRows:
     """Rows of one file, gathered line by line."""
 
-    def __init__(self, read: Callable[[int, bytes], Any]) -> None:
-        """Take what makes a line of a place and its text again."""
+    def __init__(self, read: Callable[[int, bytes], Any], *, checkpoint: bool = False) -> None:
+        """Take what makes a line of a place and its text again, and whether they summarise."""
+        self._absent = _NOT_IN_CHECKPOINTS if checkpoint else {}
         self.texts: list[bytes] = []
         self._read = read
         self._at: list[int] = []
@@ -122,6 +126,8 @@ class JsonRows:
             if fields not in alike:
                 _, known, required = _KINDS[name]
                 if not required <= body.keys() <= known.keys():
+                    continue
+                if not body.keys().isdisjoint(self._absent.get(name, ())):
                     continue
                 alike[fields] = []
             some = alike[fields]

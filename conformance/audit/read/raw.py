@@ -312,7 +312,10 @@ def json_lines(path: str, texts: Iterable[tuple[int, bytes]]) -> Lines:
     """Make lines of texts of a file with their places in it, from 0."""
     small: list[tuple[int, Line]] = []
     faults: list[Fault] = []
-    rows = JsonRows(lambda at, text: _line(f"{path}:{at + 1}", parse_json(text).value))
+    rows = JsonRows(
+        lambda at, text: _line(f"{path}:{at + 1}", parse_json(text).value),
+        checkpoint=".checkpoint." in path,
+    )
     held = list(texts)
     taken = rows.take(held) if len(held) >= FEW else [False] * len(held)
     blank = 0

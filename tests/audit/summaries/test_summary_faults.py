@@ -56,6 +56,18 @@ def _v2(
     lake.checkpoint(change(rows) or rows, f"{1:020d}.checkpoint.{UUID}.parquet")
 
 
+def _json_tombstone(lake: Any, **more: Any) -> None:
+    """Write a V2 checkpoint in JSON whose tombstone has fields that only commits have."""
+    actions = [lake.protocol("r:v2Checkpoint"), lake.metadata()]
+    kept, gone = lake.file("a.parquet"), lake.file("b.parquet")
+    remove = lake.remove("b.parquet", deletionTimestamp=NOW)
+    lake.commit(*actions, kept, gone)
+    lake.commit(remove)
+    rows = [{"checkpointMetadata": {"version": 1}}, *actions, kept]
+    rows.append({"remove": remove["remove"] | more})
+    lake.write(f"{1:020d}.checkpoint.{UUID}.json", lake.lines(rows))
+
+
 def _sidecar(lake: Any, *extra: Any, **changes: Any) -> Callable[[Any], Any]:
     def write(add: Any) -> dict[str, Any]:
         path = lake.checkpoint([add, *extra], "_sidecars/s.parquet")
@@ -219,6 +231,14 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     "a checkpoint lacks a tombstone of thirty hours": (
         {"CKC-005", "CKPT-007"},
         lambda x: _aged_tombstone(x, 30, "interval 1 day 12 hours"),
+    ),
+    "a checkpoint in JSON has tags of a tombstone": (
+        {"CKC-025"},
+        lambda x: _json_tombstone(x, tags={"a": "b"}),
+    ),
+    "a checkpoint in JSON has statistics of a tombstone": (
+        {"CKC-024"},
+        lambda x: _json_tombstone(x, stats='{"numRecords":2}'),
     ),
     "a checkpoint has another size of a file": (
         {"CKPT-005"},
