@@ -23,10 +23,15 @@ def nested_ids(step: Step) -> Findings:
         return
     given: Counter[int] = Counter()
     for column in step.new.columns:
-        # What has its id under both keys has one.
-        held = {**_by_place(column, _OLDER), **_by_place(column, _KEY)}
-        numbers = [column.field_id, *held.values()]
-        given.update(number for number in numbers if type(number) is int)
+        # What has one id under both keys has one.
+        held = {
+            (place, number)
+            for key in (_OLDER, _KEY)
+            for place, number in _by_place(column, key).items()
+            if type(number) is int
+        }
+        given.update(number for _, number in held)
+        given.update([] if column.field_id is None else [column.field_id])
         yield from _column(column, step.place)
     for number, count in given.items():
         if count > 1:

@@ -177,7 +177,9 @@ def leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, .
 def statistics_name_columns(step: Step) -> Findings:
     """Report statistics of columns that the schema does not have, or shaped otherwise."""
     columns = {column.physical: column for column in step.new.columns}
-    logical = {column.path for column in step.new.columns}
+    aliases = {
+        (*column.physical[:-1], column.path[-1]): column.physical for column in step.new.columns
+    }
     if not columns:
         return
     for line in step.of("add"):
@@ -187,7 +189,7 @@ def statistics_name_columns(step: Step) -> Findings:
             for path, _ in leaves(stats.get(kind)):
                 if path and path not in unknown:
                     unknown.update(dict.fromkeys([path] if path not in columns else []))
-                    yield from _named(step.new, line, path, columns, logical)
+                    yield from _named(step.new, line, path, columns, aliases)
         if unknown and step.new.mode != "none" and _describes_no_column(step, line, stats, columns):
             message = f"stats are keyed by {next(iter(unknown))[0]}, and by no physical name"
             yield finding("CM-017", line.place, message, "use the physical names")
@@ -211,7 +213,7 @@ def _named(
     line: Line,
     path: tuple[str, ...],
     columns: Mapping[tuple[str, ...], Column],
-    logical: set[tuple[str, ...]],
+    aliases: Mapping[tuple[str, ...], tuple[str, ...]],
 ) -> Findings:
     name, column = ".".join(path), columns.get(path)
     flat = tuple(name.split("."))
@@ -220,7 +222,7 @@ def _named(
         if nested == "struct" and column.reachable:
             message = f"stats of the struct {name} do not go down to its fields"
             yield finding("STAT-007", line.place, message)
-    elif path in logical:
+    elif _has_logical_step(path, columns, aliases):
         message = f"stats of {name} are keyed by its logical name"
         yield finding("CM-017", line.place, message, "use the physical name")
     elif flat in columns or _below_a_leaf(columns, path):
@@ -231,6 +233,19 @@ def _named(
         # With column mapping a column can be dropped and its statistics stay.
         severity: Severity = "warning" if layout.mode == "none" else "info"
         yield finding("STAT-007", line.place, message, severity=severity)
+
+
+def _has_logical_step(
+    path: tuple[str, ...],
+    columns: Mapping[tuple[str, ...], Column],
+    aliases: Mapping[tuple[str, ...], tuple[str, ...]],
+) -> bool:
+    """Return whether a path leads to a column where some steps are its logical names."""
+    at: tuple[str, ...] = ()
+    for name in path:
+        step = (*at, name)
+        at = step if step in columns else aliases.get(step, step)
+    return at in columns
 
 
 def _below_a_leaf(columns: Mapping[tuple[str, ...], Column], path: tuple[str, ...]) -> bool:

@@ -45,8 +45,9 @@ def _mapped_by_id(lake: Any, **bounds: Any) -> None:
         pa.field("x", pa.struct([deep]), metadata={"PARQUET:field_id": "2"}),
     ]
     rows = pa.table([pa.array([4, 7]), pa.array([{"y": 1}, {"y": None}])], pa.schema(fields))
+    counts = bounds.pop("counted", {"c-3": bounds.get("nulls", 1)})
     stats = {"numRecords": 2, **{kind: {"c-1": value} for kind, value in bounds.items()}}
-    stats["nullCount"] = {"c-1": 0, "c-2": {"c-3": bounds.get("nulls", 1)}}
+    stats["nullCount"] = {"c-1": 0, "c-2": counts}
     stats.pop("nulls", None)
     lake.commit(lake.file("a.parquet", rows, stats=json.dumps(stats)))
 
@@ -168,6 +169,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
                 stats='{"numRecords": 1, "nullCount": {"id": 0}}',
             ),
         ),
+    ),
+    "statistics are keyed by a logical name in a struct": (
+        {"CM-013", "CM-017"},  # the names in the file are others as well
+        lambda x: _mapped_by_id(x, counted={"deep": 1}),
     ),
     "a file with a vector has no row count": (
         {"DVDESC-022", "STAT-002"},

@@ -23,8 +23,14 @@ PAIRS = {
 RIGHT = {"p1.element": 10, "p1.element.element": 11}
 
 
-def lake_with(
-    lake: Any, ids: dict[str, int], *, key: str = KEY, of: Any = LISTS, inner: Any = None
+def lake_with(  # noqa: PLR0913  what a column of such a table is made of
+    lake: Any,
+    ids: dict[str, int],
+    *,
+    key: str = KEY,
+    of: Any = LISTS,
+    inner: Any = None,
+    older: Any = None,
 ) -> None:
     """Write a table of one column with ids in it, under Iceberg compatibility V2."""
     if inner is not None:
@@ -33,7 +39,7 @@ def lake_with(
         "delta.columnMapping.id": 1,
         "delta.columnMapping.physicalName": "p1",
         key: ids,
-    }
+    } | ({} if older is None else {OLDER: older})
     column = {"name": "c", "type": of, "nullable": True, "metadata": metadata}
     action = lake.metadata(
         column,
@@ -62,6 +68,14 @@ FAULTS: dict[str, tuple[set[str], dict[str, Any]]] = {
     "an id is no number": ({"ICE2-006", "ICE2-021"}, {"ids": {**RIGHT, "p1.element": "10"}}),
     "two parts share an id": ({"ICE2-007"}, {"ids": dict.fromkeys(RIGHT, 10)}),
     "a part has the id of its column": ({"ICE2-007"}, {"ids": {**RIGHT, "p1.element": 1}}),
+    "ids are the same under both keys": (
+        set(),
+        {"ids": RIGHT, "older": {"c.element": 10, "c.element.element": 11}},
+    ),
+    "an id under the older key is that of its column": (
+        {"ICE2-007"},
+        {"ids": RIGHT, "older": {"c.element": 1, "c.element.element": 11}},
+    ),
     "an id belongs to another column": ({"ICE2-008"}, {"ids": {**RIGHT, "p2.element": 12}}),
     "an id lies above the struct in between": (
         {"ICE2-008"},
