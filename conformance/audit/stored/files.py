@@ -36,7 +36,12 @@ from conformance.audit.stored.features import not_shredded, of_iceberg
 from conformance.audit.stored.places import SchemaPlace, field_id, forbidden_nulls, places_of
 from conformance.audit.stored.row_ids import RowIds
 from conformance.audit.stored.rules import Rules
-from conformance.audit.stored.statistics import describes, plain, wrong_statistics
+from conformance.audit.stored.statistics import (
+    describes,
+    plain,
+    wrong_counts_of_absent,
+    wrong_statistics,
+)
 from conformance.audit.stored.types import type_mismatches
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.parsed import same_value
@@ -324,6 +329,7 @@ def _schema_columns(opened: _LiveFile) -> Findings:
             message = f"the file has {twins} columns called {place.key}"
             yield finding("WCON-005", opened.path, message)
         if place.stored is None or named[place.stored.name] != 1:
+            yield from wrong_counts_of_absent(opened, place)
             continue
         wrong = list(type_mismatches(place, layout, int96=place.stored.name in int96))
         for requirement, message, severity in wrong:

@@ -53,6 +53,21 @@ def wrong_statistics(
     yield from _node(opened, column, values, _nodes(opened.stats, column))
 
 
+def wrong_counts_of_absent(opened: DataFile, column: SchemaPlace) -> Iterator[Finding]:
+    """Yield findings about counts of nulls in a top-level column, where the file lacks it."""
+    if column.stored is None and column.misnamed is None and column.key not in opened.schema.names:
+        yield from _absent(opened, column, _nodes(opened.stats, column)[2])
+
+
+def _absent(opened: DataFile, place: SchemaPlace, stated: Any) -> Iterator[Finding]:
+    if isinstance(stated, Mapping):
+        for inner in place.inner:
+            yield from _absent(opened, inner, _get(stated, inner.key))
+        return
+    nothing = pa.chunked_array([pa.nulls(opened.file.metadata.num_rows)])
+    yield from _nulls(opened, place, nothing, stated)
+
+
 def _nodes(stats: Mapping[str, Any], column: SchemaPlace) -> tuple[Any, Any, Any]:
     low, high, nulls = (_get(stats.get(kind), column.key) for kind in _KINDS)
     return low, high, nulls
@@ -71,9 +86,11 @@ def _node(
         # All at once: to take one field out costs as much as the struct has fields.
         held = dict(zip(values.type.names, values.flatten(), strict=True))
         for inner in place.inner:
+            low, high, nulls = (_get(node, inner.key) for node in stated)
             if inner.stored is not None:
-                low, high, nulls = (_get(node, inner.key) for node in stated)
                 yield from _node(opened, inner, held[inner.stored.name], (low, high, nulls))
+            elif inner.misnamed is None:
+                yield from _absent(opened, inner, nulls)
         return
     yield from _nulls(opened, place, values, stated[2])
     if isinstance(place.declared, str):

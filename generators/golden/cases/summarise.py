@@ -41,8 +41,9 @@ def v2(table: GoldenTable, version: int, extension: str, sidecars: int) -> None:
     write_last_checkpoint(table.root, written)
 
 
-def compaction(table: GoldenTable, version: int, start: int = 1) -> None:
-    """Write a log compaction that ends with a version."""
+def compaction(table: GoldenTable, version: int, start: int | None = None) -> None:
+    """Write a log compaction of two versions or more that ends with a version."""
+    start = min(1, version - 1) if start is None else start
     commits = [
         [each for each in table.actions[number] if not isinstance(each, str)]
         for number in range(start, version + 1)

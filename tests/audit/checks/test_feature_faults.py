@@ -100,7 +100,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _clustered(x, [["ghost"]], {}),
     ),
     "a clustering column is a variant": (
-        {"VAR-006", "CLUS-009"},
+        {"VAR-006", "CLUS-009", "STAT-008"},
         lambda x: _clustered(
             x, [["v"]], {"nullCount": {"v": 0}}, x.field("v", "variant"), x.field("id")
         ),

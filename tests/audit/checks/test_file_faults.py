@@ -57,9 +57,23 @@ def _mapped_rows(*, number: int = 1, name: str = "c-1") -> pa.Table:
     return pa.table([pa.array([1])], schema=pa.schema([stored]))
 
 
-def _stats(lake: Any, text: Any) -> None:
+def _stats(lake: Any, text: Any, **later: str) -> None:
     text = text if isinstance(text, str) else json.dumps(text)
-    _basic(lake, lake.file("c.parquet", stats=text))
+    lake.basic()
+    fields = [lake.field("id"), lake.field("name", "string")]
+    if later:
+        fields += [lake.field(name, of) for name, of in later.items()]
+        lake.commit(lake.metadata(*fields))
+    lake.commit(lake.file("c.parquet", stats=text))
+
+
+def _lacking(lake: Any, nulls: dict[str, Any]) -> None:
+    """Commit a file without a field of a struct, whose statistics have wide bounds."""
+    inner = {"type": "struct", "fields": [lake.field("a"), lake.field("b")]}
+    lake.commit(lake.protocol("r:deletionVectors"), lake.metadata(lake.field("s", inner)))
+    stats = {"numRecords": 2, "nullCount": nulls, "tightBounds": False}
+    rows = pa.table({"s": [{"a": 1}, {"a": 2}]})
+    lake.commit(lake.file("a.parquet", rows, stats=json.dumps(stats)))
 
 
 def _vector(lake: Any, change: Callable[[dict[str, Any]], Any] | None = None, **file: Any) -> None:
@@ -220,6 +234,14 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     "a null is where none may be": (
         {"SCH-025"},
         lambda x: _typed(x, "long", pa.array([1, None]), nullable=False),
+    ),
+    "a null count is that of no column of the file": (
+        {"STAT-008"},
+        lambda x: _stats(x, {"numRecords": 2, "nullCount": {"id": 0, "later": 0}}, later="string"),
+    ),
+    "a null count is that of no field of a struct": (
+        {"STAT-010"},
+        lambda x: _lacking(x, {"s": {"a": 0, "b": 0}}),
     ),
     "a null count is wrong": ({"STAT-008"}, lambda x: _typed(x, "long", [1, None], nullCount=0)),
     "a lower bound is too high in mode id": (

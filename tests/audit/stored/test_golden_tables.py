@@ -26,6 +26,7 @@ BROKEN: Final[dict[str, tuple[set[str], str]]] = {
     "checkpoint-schema/write-mapped-statistics": ({"CKC-015", "CKC-021"}, _RECIPE),
     "checkpoints/write-v2-json-structs": ({"CKC-015", "CKC-021"}, _RECIPE),
     "checkpoints/foreign-names": ({"CKPT-019", "CKPT-023", "CKPT-024"}, _FOREIGN),
+    "column-mapping/mode-name-alone-feature": ({"CM-015"}, _BY_NAME),
     "column-mapping/name-mode-nested-wrong-ids": ({"CM-015"}, _BY_NAME),
     "column-mapping/name-mode-without-ids": ({"CM-015"}, _BY_NAME),
     "column-mapping/name-mode-wrong-ids": ({"CM-015"}, _BY_NAME),

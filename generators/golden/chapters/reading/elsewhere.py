@@ -346,6 +346,7 @@ def _tracked_groups(case: CaseWriter) -> None:
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
     tracked = Tracked(case, protocol=protocol)
     table = tracked.table
+    table.properties["delta.enableDeletionVectors"] = "true"
     file = tracked.file(numbered(30), row_group_rows=8)
     table.create(add(file), tracked.mark())
     (vector,) = store(table, [3, 8, 17, 29])
