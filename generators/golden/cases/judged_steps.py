@@ -31,6 +31,7 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "deletion-vectors/write-changes": {3: "DVD-018"},
     "delta-log-entries/write-append-given": {1: "WNEW-001"},
     "generated-columns/write-generated": {1: "GEN-005"},
+    "generated-columns/write-null-results": dict.fromkeys((1, 2, 3), "GEN-005"),
     "in-commit-timestamps/write-changes": {0: "ICT-002"},
     "in-commit-timestamps/write-merge": {0: "ICT-004"},
     "partition-value-serialization/write-binary": {1: "PART-014"},

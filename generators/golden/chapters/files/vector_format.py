@@ -120,6 +120,30 @@ def _containers_in_turns(case: CaseWriter) -> None:
 
 
 @FORMAT.case(
+    "runs-of-few-containers",
+    "Bitmaps with runs are read whatever their number of containers",
+    "DVFMT-007 DVFMT-005 DVFMT-002",
+)
+def _runs(case: CaseWriter) -> None:
+    schema = struct(field("file", "integer"), field("id", "integer"))
+    table = vector_table(case, schema)
+    each, files, vectors = 65_536, [], []
+    # Offsets are there from four containers on; the flags of eight fill a byte.
+    for number, containers in enumerate((1, 3, 4, 7, 8, 9)):
+        count = containers * each - 10
+        kept = {at * each + 7 * (number + 1) for at in range(containers)} | {count - 1}
+        # What is deleted is never asked for: a constant takes no room.
+        rows = [{"file": number, "id": n if n in kept else -1} for n in range(count)]
+        files.append(table.file(rows, layout=FileLayout(compression="zstd")))
+        vectors += store(table, [n for n in range(count) if n not in kept])
+    table.create(*map(add, files))
+    pairs = zip(files, vectors, strict=True)
+    table.commit(*(each for file, vector in pairs for each in with_vector(file, vector)))
+    describe(case, table)
+    read_spec(case, table, 1)
+
+
+@FORMAT.case(
     "row-beyond-32-bits",
     "A vector may name rows that need more than 32 bits",
     "DVFMT-001 DVFMT-004 DVFMT-005 DVFMT-006",

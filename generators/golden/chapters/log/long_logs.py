@@ -105,6 +105,19 @@ def _odd_lines(case: CaseWriter) -> None:
     publish(case, table)
 
 
+@LOG.case(
+    "long-commit-without-keys",
+    "Maps without keys in every line of a long commit stay empty",
+    "LOG-004 REC-018 ADD-005",
+)
+def _without_keys(case: CaseWriter) -> None:
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(_MANY)]
+    table.create(*(add(file, tags={}) for file in files))
+    table.commit(*(remove(file, tags={}) for file in files[::2]), operation="DELETE")
+    publish(case, table)
+
+
 @CHECKPOINTS.case(
     "many-rows",
     "A checkpoint of many rows in many row groups is read to its end",

@@ -9,9 +9,10 @@ from generators.golden.chapters.reading import (
     feed_times,
     left_out,
     mapped_names,
+    summarised,
     texts,
 )
 
 __all__ = ["MODULES"]
 
-MODULES = (changed_after, mapped_names, bounds, texts, feed_times, left_out, elsewhere)
+MODULES = (changed_after, mapped_names, bounds, texts, feed_times, left_out, elsewhere, summarised)

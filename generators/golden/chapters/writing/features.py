@@ -342,6 +342,18 @@ def _generated_fitting(case: CaseWriter) -> None:
     recipe.append([{"x": 1, "y": 2}, {"x": None, "y": None}]).publish(case)
 
 
+@GENERATED.case(
+    "write-null-results",
+    "A null that the expression gives is written by every operation",
+    "GEN-005 GEN-004",
+)
+def _generated_nulls(case: CaseWriter) -> None:
+    recipe = Recipe(_DOUBLED, features=_listed("generatedColumns"))
+    recipe.append([{"x": 1, "y": 2}, {"x": None, "y": None}])
+    recipe.overwrite([{"x": None, "y": None}, {"x": 3, "y": 6}])
+    recipe.append([{"x": None, "y": None}]).publish(case)
+
+
 def _generated_broken(value: int | None, case: CaseWriter) -> None:
     recipe = Recipe(_DOUBLED, features=_listed("generatedColumns")).append([{"x": 1, "y": 2}])
     recipe.append([{"x": 2, "y": value}])

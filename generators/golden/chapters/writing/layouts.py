@@ -284,6 +284,22 @@ def _nested(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
+@SECOND.case(
+    "write-nested-ids",
+    "Ids inside of columns are those of no column and of no other part",
+    "ICE2-007 ICE2-006",
+    since="2025",
+)
+def _nested_ids(case: CaseWriter) -> None:
+    schema = struct(field("id", "long"), field("l", array("integer")), field("n", "long"))
+    properties = {**_MAPPED, "delta.enableIcebergCompatV2": "true"}
+    recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
+    recipe.append([{"id": 1, "l": [1, None], "n": 2}])
+    recipe.add_column(field("m", map_of("string", array("long"))))
+    recipe.append([{"id": 2, "l": None, "n": None, "m": {"k": [1]}}])
+    recipe.publish(case)
+
+
 _VOID_COLUMN: Final = struct(
     field("id", "long"),
     field("v", "void"),

@@ -1,0 +1,311 @@
+"""Cases of rules that hold as well after a summary of the log, in each of its forms.
+
+Serves "Checkpoints", "Log Compaction Files" and the sections whose rules are asked about. What is
+read from commits alone elsewhere is read from a checkpoint, or beside a compaction, here.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final
+
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import is_null
+from generators.golden.cases.publish import describe, filtered, publish, refuse_load
+from generators.golden.cases.summarise import SUMMARIES, Summarise, classic, multi_part
+from generators.golden.cases.table import (
+    GoldenTable,
+    add,
+    domain,
+    feature_protocol,
+    legacy_protocol,
+    remove,
+)
+from generators.golden.chapters.log.checkpoints import grown
+from generators.golden.chapters.log.reconciliation import domain_spec
+from generators.golden.chapters.tables.column_mapping import mapped_table
+from generators.materialise.log.files import LOG_DIRECTORY, drop_commits
+from generators.oracle.delta_schema import (
+    decimal,
+    field,
+    struct,
+)
+
+VALUES: Final = Chapter("partition-value-serialization")
+ACTIONS: Final = Chapter("add-file-and-remove-file")
+HINTS: Final = Chapter("last-checkpoint-file")
+CHECKPOINTS: Final = Chapter("checkpoints")
+ORDER: Final = Chapter("action-reconciliation")
+DOMAINS: Final = Chapter("domain-metadata", since="2025")
+FEATURES: Final = Chapter("table-features", since="2025")
+
+_PAIR: Final = struct(field("id", "long"), field("name", "string"))
+_AFTER: Final = {name: SUMMARIES[name] for name in ("classic", "v2-json-sidecars", "compaction")}
+"""Forms of summaries that a case is asked after."""
+
+
+def _summary_features(name: str) -> dict[str, Any]:
+    """Return what a case says of itself that has a summary of a form."""
+    if name == "v2-json-sidecars":
+        return {"since": "2025", "features": ("v2Checkpoint",)}
+    return {"since": "2025" if name == "compaction" else None}
+
+
+def _protocol(name: str, *writers: str) -> dict[str, Any]:
+    """Return the protocol of a table that has a summary of a form."""
+    readers = ["v2Checkpoint"] if name == "v2-json-sidecars" else []
+    if readers or writers:
+        return feature_protocol(readers, writers)
+    return legacy_protocol(1, 2)
+
+
+# An empty text is null, whatever the type and wherever it is read from.
+
+_TYPES: Final[dict[str, tuple[Any, Any]]] = {
+    "byte": ("byte", 1),
+    "short": ("short", 2),
+    "long": ("long", 3),
+    "float": ("float", 0.5),
+    "double": ("double", 0.25),
+    "boolean": ("boolean", True),
+    "decimal": (decimal(5, 2), Decimal("1.25")),
+    "date": ("date", date(2020, 2, 29)),
+    "timestamp": ("timestamp", datetime.fromisoformat("2020-02-29T01:02:03+00:00")),
+}
+
+
+def _empty_texts(case: CaseWriter, form: str, summarise: Summarise | None) -> None:
+    columns = struct(field("id", "long"), *(field(f"p_{n}", of) for n, (of, _) in _TYPES.items()))
+    names = tuple(f"p_{name}" for name in _TYPES)
+    if form == "mapped":
+        table = mapped_table(case, columns, partition_columns=names)
+    else:
+        table = GoldenTable(
+            case.delta,
+            columns,
+            seed=case.info.id,
+            partition_columns=names,
+            protocol=_protocol(form),
+        )
+    table.create()
+    physical = [table.schema[name].physical_name for name in names]
+    empty = table.file([{"id": 1}], partitionValues=dict.fromkeys(physical, ""))
+    full = table.file(
+        [{"id": 2}], partition={f"p_{name}": value for name, (_, value) in _TYPES.items()}
+    )
+    table.commit(add(empty), add(full))
+    if summarise is not None:
+        summarise(table, 1)
+    table.commit(add(table.file([{"id": 3}], partitionValues=dict.fromkeys(physical, ""))))
+    publish(case, table, files=False)
+    for name in ("p_long", "p_boolean", "p_date"):
+        probe = is_null(name)
+        filtered(case, table, f"filter-{name[2:]}", probe, "The empty text counts as null")
+
+
+for _form, _summarise in {"commits": None, "mapped": None, **_AFTER}.items():
+    VALUES.define(
+        f"empty-string-of-every-type-{_form}",
+        "An empty text is null for every type that has no empty value",
+        "PART-002",
+        partial(_empty_texts, form=_form, summarise=_summarise),
+        **({"features": ("columnMapping",)} if _form == "mapped" else _summary_features(_form)),
+    )
+
+
+# A remove finds its file, however the path is spelled.
+
+
+def _lower(case: CaseWriter, name: str, spelled: str) -> None:
+    """Write an escaped path in lower case in a file of the log."""
+    place = case.delta / LOG_DIRECTORY / name
+    text = place.read_text("utf-8")
+    if spelled not in text:
+        raise ValueError(f"{name} has no {spelled}")
+    place.write_text(text.replace(spelled, spelled.lower()), "utf-8")
+
+
+def _respelled(case: CaseWriter, form: str, summarise: Summarise | None) -> None:
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id, protocol=_protocol(form))
+    paths = ("é a.parquet", "ü+%.parquet", "plain.parquet")
+    files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
+    table.create(*map(add, files))
+    table.commit(add(table.file([{"id": 9, "name": "more"}])))
+    if form != "compaction" and summarise is not None:
+        summarise(table, 1)
+    table.commit(remove(files[0]), remove(files[1]), operation="DELETE")
+    written = [f"{2:020}.json"]
+    if form == "compaction" and summarise is not None:
+        summarise(table, 2)
+        written += [f"{1:020}.{2:020}.compacted.json"]
+    for name in written:
+        for file in files[:2]:
+            _lower(case, name, file.path)
+    case.judged = {"read-latest": "REM-002", "read-v2": "REM-002"}
+    publish(case, table)
+
+
+for _form, _summarise in {"commits": None, **_AFTER}.items():
+    ACTIONS.define(
+        f"removed-in-lower-case-{_form}",
+        "A remove may write the letters of escapes in another case",
+        "REM-002 ADD-003 REC-006",
+        partial(_respelled, form=_form, summarise=_summarise),
+        **_summary_features(_form),
+    )
+
+
+# Reader version 3 goes by the list, wherever the protocol is read from.
+
+
+def _unknown_feature(case: CaseWriter, summarise: Summarise) -> None:
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table.protocol = feature_protocol(["somethingNobodyKnows", "v2Checkpoint"])
+    table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
+    summarise(table, 1)
+    drop_commits(table.root, 1)
+    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    describe(case, table)
+    refusal = Refusal("unsupported", "load", "RVER-002")
+    refuse_load(case, refusal, "The feature is unknown, though no commit names it")
+
+
+for _form in ("classic", "v2-json-sidecars"):
+    FEATURES.define(
+        f"unknown-reader-feature-in-{_form}",
+        "An unknown reader feature that a checkpoint lists is refused",
+        "RVER-002 TF-001",
+        partial(_unknown_feature, summarise=SUMMARIES[_form]),
+        features=("v2Checkpoint",),
+    )
+
+
+# What a summary says is gone may come again, and what follows it is in order.
+
+
+def _set_again(case: CaseWriter, form: str, summarise: Summarise) -> None:
+    table = GoldenTable(
+        case.delta, _PAIR, seed=case.info.id, protocol=_protocol(form, "domainMetadata")
+    )
+    table.create(domain("app.again", '{"x":1,"y":2}'), domain("app.kept", '{"k":1}'))
+    table.commit(add(table.file([{"id": 1, "name": "a"}])), domain("app.late", "0", removed=True))
+    table.commit(domain("app.again", '{"x":1,"y":2}', removed=True))
+    if form != "compaction":
+        summarise(table, 2)
+    table.commit(domain("app.again", '{"z":3}'), domain("app.late", "[]"))
+    if form == "compaction":
+        summarise(table, 3)
+    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    case.judged = {
+        "domain-app-again": "REC-017",
+        "domain-app-late": "REC-017",
+        "domain-app-again-v2": "REC-016",
+        "domain-app-kept": "DOM-012",
+    }
+    publish(case, table)
+    domain_spec(case, "app.again", '{"z":3}')
+    domain_spec(case, "app.again", None, 2)
+    domain_spec(case, "app.late", "[]")
+    domain_spec(case, "app.kept", '{"k":1}')
+
+
+for _form, _summarise in _AFTER.items():
+    DOMAINS.define(
+        f"set-again-after-{_form}",
+        "A domain that is gone and set again is there as set last",
+        "REC-017 REC-014 REC-016 DOM-012",
+        partial(_set_again, form=_form, summarise=_summarise),
+        features=("v2Checkpoint",) if _form == "v2-json-sidecars" else (),
+    )
+
+
+def _in_order(case: CaseWriter, form: str, summarise: Summarise) -> None:
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id, protocol=_protocol(form))
+    files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(4)]
+    table.create(add(files[0]))
+    table.commit(add(files[1]))
+    summarise(table, 1)
+    table.commit(remove(files[0]), add(files[2]), operation="WRITE")
+    table.commit(add(files[0]), remove(files[2]), operation="RESTORE")
+    table.commit(add(files[3]), remove(files[1]), operation="WRITE")
+    table.commit(add(files[1]), remove(files[3]), operation="RESTORE")
+    case.judged = {"read-latest": "REC-001", "read-v5": "REC-001", "files-latest": "REC-001"}
+    publish(case, table)
+
+
+for _form, _summarise in _AFTER.items():
+    ORDER.define(
+        f"in-order-after-{_form}",
+        "Commits after a summary are replayed in ascending order",
+        "REC-001 REC-018 REC-006",
+        partial(_in_order, form=_form, summarise=_summarise),
+        **_summary_features(_form),
+    )
+
+
+def _flagged(case: CaseWriter, form: str, summarise: Summarise) -> None:
+    table = GoldenTable(case.delta, _PAIR, seed=case.info.id, protocol=_protocol(form))
+    old = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
+    table.create(*map(add, old))
+    merged = table.file([*old[0].rows, *old[1].rows], dataChange=False)
+    gone = [remove(file, dataChange=False) for file in old[:2]]
+    table.commit(add(merged), *gone, operation="OPTIMIZE")
+    summarise(table, 1)
+    if form != "compaction":
+        drop_commits(table.root, 1)
+    table.commit(add(table.file([{"id": 9, "name": "n9"}])))
+    case.judged = {"read-latest": "CKC-027", "files-latest": "CKC-027"}
+    publish(case, table, versions=[1, 2])
+
+
+for _form, _summarise in _AFTER.items():
+    CHECKPOINTS.define(
+        f"rearranged-files-in-{_form}",
+        "Files that bring no data are live and dead all the same",
+        "CKC-027 REC-018",
+        partial(_flagged, form=_form, summarise=_summarise),
+        **_summary_features(_form),
+    )
+
+
+def _newer(case: CaseWriter, summarise: Summarise, newer: Summarise, **options: Any) -> None:
+    table = grown(case, 7, **options)
+    summarise(table, 2)
+    hint = case.delta / LOG_DIRECTORY / "_last_checkpoint"
+    if not hint.is_file():
+        raise ValueError("the first checkpoint has no hint")
+    text = hint.read_bytes()
+    newer(table, 4)
+    hint.write_bytes(text)
+    # The commits between both are gone, so that the hint alone leads nowhere.
+    drop_commits(table.root, 4)
+    case.judged = {"read-latest": "LAST-003", "files-latest": "LAST-003"}
+    publish(case, table, versions=[4, 5, 6], log_info={"lastCheckpointVersion": 4})
+
+
+HINTS.define(
+    "stale-before-parts",
+    "A reader goes beyond a hint to a newer checkpoint of parts",
+    "LAST-003 CKPT-021",
+    partial(_newer, summarise=classic, newer=multi_part),
+)
+HINTS.define(
+    "stale-of-v2",
+    "A reader goes beyond a hint to a V2 checkpoint",
+    "LAST-003",
+    partial(
+        _newer,
+        summarise=SUMMARIES["v2-parquet"],
+        newer=SUMMARIES["v2-json-sidecars"],
+        protocol=feature_protocol(["v2Checkpoint"]),
+    ),
+    since="2025",
+    features=("v2Checkpoint",),
+)
+
+
+CHAPTERS = (VALUES, ACTIONS, HINTS, CHECKPOINTS, ORDER, DOMAINS, FEATURES)
