@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import pytest
 
 from conformance.base.options import IMPLEMENTATIONS, long_names, options_help
 from conformance.base.status import Status
 from conformance.base.terminal import say, warn
+
+_IMPORTED: Final = "-Wignore:Module already imported:pytest.PytestAssertRewriteWarning"
+"""The plugin's module is imported before pytest is; where warnings are errors the run would end."""
 
 
 def run_judging_cli(arguments: Sequence[str]) -> int:
@@ -21,4 +25,4 @@ def run_judging_cli(arguments: Sequence[str]) -> int:
     if not any(argument.partition("=")[0] == "--impl" for argument in given):
         warn(f"delta-tck run needs --impl: {', '.join(IMPLEMENTATIONS)}, python:… or cmd:…")
         return Status.USAGE
-    return int(pytest.main(given))
+    return int(pytest.main([*given, _IMPORTED]))

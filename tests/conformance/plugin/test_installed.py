@@ -128,3 +128,18 @@ def test_the_plugin_is_shipped_beside_the_packages() -> None:
     shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     assert {*shipped} == {*PACKAGES, "delta_tck_pytest.py"}
     assert project["project"]["entry-points"]["pytest11"] == {"delta-tck": "delta_tck_pytest"}
+
+
+def test_the_command_runs_where_warnings_are_errors(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
+    case = "--case=change-metadata/other-provider"
+    done = subprocess.run(  # noqa: S603  the kit itself
+        [sys.executable, "-m", "conformance", "run", "--impl=ours", case, "-pno:cacheprovider"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(HOME)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == Status.OK, done.stdout + done.stderr
