@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import Any, Final
 
@@ -52,6 +53,13 @@ def read_columns(file: pq.ParquetFile, source: pa.NativeFile, names: list[str] |
     return file.schema_arrow.empty_table()
 
 
+def _as_in_json(value: Any) -> Any:
+    """Return a typed value of a checkpoint as a text of statistics has it."""
+    if isinstance(value, dict):
+        return {key: _as_in_json(each) for key, each in value.items()}
+    return str(value) if isinstance(value, date) else value
+
+
 @dataclass(frozen=True)
 class DataFile:
     """A data file with what its add action says of it.
@@ -78,8 +86,9 @@ class DataFile:
 
     @cached_property
     def stats(self) -> Mapping[str, Any]:
-        """The statistics, fractions exact; empty where there are none."""
-        return statistics_of(self.body) or {}
+        """The statistics, fractions exact; those by type where no text has them; else empty."""
+        typed = self.body.get("stats_parsed")
+        return statistics_of(self.body) or (_as_in_json(typed) if isinstance(typed, dict) else {})
 
     @property
     def tight(self) -> bool:

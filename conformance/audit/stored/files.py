@@ -28,7 +28,7 @@ from conformance.audit.grammar.roaring import Rows, VectorFault
 from conformance.audit.grammar.uris import is_absolute, lenient_path
 from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, load_vector, vector_path
 from conformance.audit.read.layout import Layout
-from conformance.audit.read.state import Body, Key, State, file_key, row_count
+from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.screens import removes_of_live_files
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.stored.data_file import DataFile
@@ -259,8 +259,8 @@ _PARQUET: Final = b"PAR1"
 
 def _contents(opened: _LiveFile) -> Findings:
     rows = opened.file.metadata.num_rows
-    count = row_count(opened.body)
-    if count is not None and count != rows:
+    count = opened.stats.get("numRecords")
+    if type(count) is int and count != rows:
         message = f"the file has {rows} rows, numRecords says {count}"
         # With a vector the count has clauses of its own, which bind.
         counted = isinstance(opened.body.get("deletionVector"), dict)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 Plant = Callable[[Any], Any]
@@ -410,3 +412,44 @@ def test_a_file_that_is_older_than_the_mapping_may_lack_ids(lake: Any) -> None:
 def test_a_file_that_is_older_than_the_compatibility_is_a_warning(lake: Any) -> None:
     _iceberg(lake, 2, ["c-1"], later=True)
     assert {found.severity for found in lake.audit()} == {"warning"}
+
+
+def _typed_alone(lake: Any, **changes: Any) -> None:
+    """Write a log that begins with a checkpoint, whose statistics are typed and no text."""
+    fields = (lake.field("id"), lake.field("d", "date"), lake.field("t", "timestamp"))
+    actions = [lake.protocol(), lake.metadata(*fields)]
+    moment = datetime(2020, 1, 1, tzinfo=UTC)
+    values = {"id": [1, 2], "d": [date(2020, 1, 1), None], "t": [moment, moment]}
+    add = lake.file("a.parquet", pa.table(values), stats=...)["add"]
+    lake.version = 0
+    path = lake.checkpoint(actions)
+    low = {"id": 1, "d": date(2020, 1, 1), "t": moment}
+    stats = {"numRecords": 2, "minValues": low, "maxValues": {**low, "id": 2}}
+    stats |= {"nullCount": {"id": 0, "d": 1, "t": 0}} | changes
+    body = add | {"stats_parsed": stats, "partitionValues": []}
+    head = pq.read_table(path)
+    kind = pa.array([body]).type
+    at = kind.get_field_index("partitionValues")
+    parts = [kind.field(n) for n in range(kind.num_fields)]
+    parts[at] = pa.field("partitionValues", pa.map_(pa.string(), pa.string()))
+    rows = pa.array([None] * head.num_rows + [body], pa.struct(parts))
+    empty = pa.table(
+        {name: pa.nulls(1, head.schema.field(name).type) for name in head.schema.names}
+    )
+    pq.write_table(pa.concat_tables([head, empty]).append_column("add", rows), path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, set[str]()),
+        ({"numRecords": 3}, {"STAT-001"}),
+        ({"nullCount": {"id": 0, "d": 0, "t": 0}}, {"STAT-008"}),
+        ({"maxValues": {"id": 1}}, {"STAT-012"}),
+        ({"minValues": {"d": date(2020, 1, 2)}}, {"STAT-012"}),
+    ],
+)
+def test_typed_statistics_are_held_against_the_file(
+    changes: dict[str, Any], expected: set[str], fires: Any
+) -> None:
+    fires(lambda lake: _typed_alone(lake, **changes), expected)
