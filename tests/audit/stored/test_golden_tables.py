@@ -45,8 +45,10 @@ BROKEN: Final[dict[str, tuple[set[str], str]]] = {
     "iceberg-compatibility-v2/write-enable-later": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-merge": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-nested": ({"ICE2-006"}, _RECIPE),
+    "iceberg-compatibility-v2/write-nested-ids": ({"ICE2-006"}, _RECIPE),
     "iceberg-compatibility-v2/write-replace-alike": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-replace-partitions": ({"ICE2-015"}, _RECIPE),
+    "table-features/mapping-unlisted": ({"CM-011"}, "readers take no mapping that is not listed"),
     "v2-checkpoint-feature/tags-ignored": ({"CKM-007"}, "readers know no tags"),
 }
 """Tables that break clauses of writers on purpose: which, and why they are read all the same."""
