@@ -31,7 +31,10 @@ _LIKE: Final = tuple(
             "a commit is named by its version in twenty digits and .json",
         ),
         (
-            rf"{_VERSION}\.json\.(?i:gz|gzip|zst|zstd|bz2|lz4|snappy)",
+            (
+                rf"{_VERSION}\.json\.(?i:gz|gzip|zst|zstd|bz2|lz4|snappy)"
+                rf"|{_VERSION}\.(?i:avro|orc|csv|xml|ya?ml|cbor|msgpack|pb|arrow)"
+            ),
             ("LOG-001",),
             "a commit is a JSON file",
         ),
@@ -244,7 +247,9 @@ def files_below_the_log(view: VersionView) -> Findings:
         if folder == _STAGED and name.endswith(".json") and not _STAGED_NAME.fullmatch(name):
             message = "a staged commit is called VERSION.UUID.json, its version of twenty digits"
             yield finding("CAT-002", entry.path, message)
-            continue
+            found = name_of(name)
+            if found is None or found.kind == "commit":
+                continue
         file = None if LOG_DIR in folder.split("/")[1:] or folder == LOG_DIR else name_of(name)
         if catalogued and folder == LOG_DIR and _STAGED_NAME.fullmatch(name):
             yield finding("CAT-002", entry.path, "a staged commit is in _staged_commits")

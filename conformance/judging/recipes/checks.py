@@ -123,6 +123,8 @@ class Watch:
             name = f"{step['start']:020}.{step['end']:020}.compacted.json"
             if not (self.table / LOG_DIR / name).exists():
                 yield "COMP-002", f"there is no {name}"
+        yield from _invented_domains(self.former, now, step)
+        yield from _lost_domains(self.former, now, step)
         if self.former is None or now.version == self.former.version:
             return
         if step.get("cluster"):
@@ -131,8 +133,6 @@ class Watch:
             message = f"the table was {self.former.metadata.id} and is {now.metadata.id}"
             yield "META-004", message
         yield from lowered_marks(_high_water_marks(self.former), _high_water_marks(now))
-        if not replaces_table(step):
-            yield from _lost_domains(self.former, now, step)
         if "txn" in step:
             versions = range(self.former.version + 1, now.version + 1)
             yield from _txn_without_rows(read_commits(self.table, versions), step["txn"])
@@ -331,11 +331,32 @@ def _providers(snapshot: Snapshot) -> dict[str, str | None]:
     return dict(zip(*columns, strict=True))
 
 
-def _lost_domains(former: Snapshot, now: Snapshot, step: Mapping[str, Any]) -> Iterator[Fault]:
+_DROPPED: Final = {"operation": "drop_feature", "feature": "domainMetadata"}
+"""A step after which no domain is left."""
+
+
+def _invented_domains(
+    former: Snapshot | None, now: Snapshot, step: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """Look for domains of the system that the protocol does not define, and nobody asked for."""
+    if step["operation"] == "restore":
+        return  # it brings back what was there
+    held = {} if former is None else former.domain_metadata
+    for name, domain in now.domain_metadata.items():
+        known = name in (step.get("domain"), *SYSTEM_DOMAINS) or name in held
+        if name.startswith("delta.") and not known and not domain.removed:
+            yield "DOM-007", f"the domain {name} is of no feature, and no step sets it"
+
+
+def _lost_domains(
+    former: Snapshot | None, now: Snapshot, step: Mapping[str, Any]
+) -> Iterator[Fault]:
     """Look for domains that no step speaks of, and that no feature of the protocol keeps."""
+    if former is None or replaces_table(step):
+        return
     for name, domain in former.domain_metadata.items():
         after = now.domain_metadata.get(name)
-        own = name in (step.get("domain"), *SYSTEM_DOMAINS) or step["operation"] == "drop_feature"
+        own = name in (step.get("domain"), *SYSTEM_DOMAINS) or _DROPPED.items() <= step.items()
         if own or domain.removed:
             continue
         if after is None or after.removed or after.configuration != domain.configuration:

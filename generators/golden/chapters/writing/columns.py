@@ -11,7 +11,8 @@ from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import array, field, struct
-from generators.oracle.operations import SetComment
+from generators.oracle.filters import column, node
+from generators.oracle.operations import MergeClause, SetComment
 
 SCHEMA: Final = Chapter("schema-serialization-format")
 METADATA: Final = Chapter("change-metadata")
@@ -424,6 +425,22 @@ def _domains_kept_when_altered(case: CaseWriter) -> None:
     recipe.set_properties({"delta.logRetentionDuration": "interval 60 days"})
     recipe.add_column(field("more", "string")).delete(compare("id", "=", 1, "long"))
     recipe.update({"more": "x"}, compare("id", "=", 2, "long")).publish(case)
+
+
+@DOMAINS.case(
+    "write-kept-when-rearranged",
+    "Domains are kept when rows are merged, replaced and rearranged",
+    "DOM-014 DOM-007",
+)
+def _domains_kept_when_rearranged(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, features=("domainMetadata", "vacuumProtocolCheck"))
+    recipe.append(pairs(1, 2)).append(pairs(3))
+    recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').set_domain("theirs", "{}").given()
+    on = node("=", column("target", "id"), column("source", "id"))
+    clauses = (MergeClause("matched", "update"), MergeClause("not_matched", "insert"))
+    recipe.merge([{"id": 3, "name": "merged"}, *pairs(4)], on, *clauses)
+    recipe.overwrite(pairs(5), compare("id", ">", 3, "long")).keep("optimize")
+    recipe.keep("drop_feature", feature="vacuumProtocolCheck").append(pairs(6)).publish(case)
 
 
 def _system(configuration: str | None, requirement: str, case: CaseWriter) -> None:

@@ -133,8 +133,11 @@ def _event(number: int) -> dict[str, Any]:
     return {"part": "ab"[number % 2], "id": number, "at": moment, "day": date(2024, 1, number)}
 
 
-def _compatible(version: int, case: CaseWriter) -> None:
-    properties = {**_MAPPED, f"delta.enableIcebergCompatV{version}": "true"}
+def _compatible(version: int, case: CaseWriter, mode: str = "name") -> None:
+    properties = {
+        "delta.columnMapping.mode": mode,
+        f"delta.enableIcebergCompatV{version}": "true",
+    }
     features = ("columnMapping", f"icebergCompatV{version}")
     recipe = Recipe(_EVENTS, ("part",), properties, features)
     recipe.append([_event(number) for number in range(1, 7)])
@@ -147,6 +150,12 @@ FIRST.define(
     "Files have the partition values and count their rows",
     "ICE1-007 ICE1-008 ICE1-009",
     partial(_compatible, 1),
+)
+FIRST.define(
+    "write-changes-by-id",
+    "Files have the partition values where columns are found by ids",
+    "ICE1-008 ICE1-007 ICE1-009",
+    partial(_compatible, 1, mode="id"),
 )
 SECOND.define(
     "write-changes",

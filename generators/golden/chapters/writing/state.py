@@ -411,20 +411,28 @@ def _compatible(version: int, **more: str) -> tuple[dict[str, str], tuple[str, .
     }, ("columnMapping", name)
 
 
-def _replaced(version: int, requirement: str, case: CaseWriter) -> None:
-    recipe = Recipe(_KEYED, ("part",), *_compatible(version)).append(_keyed(1, 2))
-    other = struct(field("id", "long"), field("day", "string"))
+def _replaced(
+    version: int, requirement: str, more: dict[str, str], of: str, case: CaseWriter
+) -> None:
+    recipe = Recipe(_KEYED, ("part",), *_compatible(version, **more)).append(_keyed(1, 2))
+    other = struct(field("id", "long"), field("day", of))
     recipe.replace(other, ["day"], [])
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", requirement))
 
 
+_OTHERS: Final[tuple[tuple[str, dict[str, str], str], ...]] = (
+    ("", {}, "string"),
+    ("-typed", {}, "date"),
+    ("-by-id", {"delta.columnMapping.mode": "id"}, "long"),
+)
 for _chapter, _version, _id in ((FIRST, 1, "ICE1-011"), (SECOND, 2, "ICE2-019")):
-    _chapter.define(
-        "write-replace-partitions",
-        "A table is not replaced by one with partition columns of other names",
-        _id,
-        partial(_replaced, _version, _id),
-    )
+    for _name, _extra, _of in _OTHERS:
+        _chapter.define(
+            f"write-replace-partitions{_name}",
+            "A table is not replaced by one with partition columns of other names",
+            _id,
+            partial(_replaced, _version, _id, _extra, _of),
+        )
 
 
 def _replaced_alike(version: int, case: CaseWriter) -> None:

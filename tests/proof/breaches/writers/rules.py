@@ -60,6 +60,7 @@ def _in_two_commits(ask: Ask) -> Ask:
     return run
 
 
+_OWN = {"domain": "delta.myEngine.stats", "configuration": "{}", "removed": False}
 _GONE = {"domain": "theirs", "configuration": "", "removed": True}
 
 
@@ -474,6 +475,36 @@ ROWS = (
         "actions",
         leaving(unlisted("changeDataFeed")),
         "table-features/write-upgrade*",
+    ),
+    writer(
+        "keeps-a-domain-of-its-own",
+        "DOM-007",
+        "actions",
+        leaving(
+            lines(
+                lambda found: (
+                    [*found, {"domainMetadata": _OWN}] if any("add" in a for a in found) else found
+                ),
+                COMMIT,
+            )
+        ),
+        "domain-metadata/write-kept-when-rearranged*",
+    ),
+    writer(
+        "drops-domains-when-rearranging",
+        "DOM-014",
+        "actions",
+        leaving(
+            lines(
+                lambda found: (
+                    [*found, {"domainMetadata": _GONE}]
+                    if {"add", "remove"} <= {key for a in found for key in a}
+                    else found
+                ),
+                COMMIT,
+            )
+        ),
+        "domain-metadata/write-kept-when-rearranged*",
     ),
     writer(
         "names-no-domain",
