@@ -36,10 +36,13 @@ BROKEN: Final[dict[str, tuple[set[str], str]]] = {
     ),
     "delta-log-entries/foreign-files": ({"LOG-001", "LOG-002"}, _FOREIGN),
     "iceberg-compatibility-v1/write-changes": ({"ICE1-007"}, _RECIPE),
+    "iceberg-compatibility-v1/write-changes-by-id": ({"ICE1-007"}, _RECIPE),
     "iceberg-compatibility-v1/write-enable-later": ({"ICE1-007"}, _RECIPE),
     "iceberg-compatibility-v1/write-merge": ({"ICE1-007"}, _RECIPE),
     "iceberg-compatibility-v1/write-replace-alike": ({"ICE1-007"}, _RECIPE),
     "iceberg-compatibility-v1/write-replace-partitions": ({"ICE1-007"}, _RECIPE),
+    "iceberg-compatibility-v1/write-replace-partitions-by-id": ({"ICE1-007"}, _RECIPE),
+    "iceberg-compatibility-v1/write-replace-partitions-typed": ({"ICE1-007"}, _RECIPE),
     "iceberg-compatibility-v2/active": ({"ICE2-006"}, "readers look at no ids of parts"),
     "iceberg-compatibility-v2/write-changes": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-enable-later": ({"ICE2-015"}, _RECIPE),
@@ -48,7 +51,8 @@ BROKEN: Final[dict[str, tuple[set[str], str]]] = {
     "iceberg-compatibility-v2/write-nested-ids": ({"ICE2-006"}, _RECIPE),
     "iceberg-compatibility-v2/write-replace-alike": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-replace-partitions": ({"ICE2-015"}, _RECIPE),
-    "table-features/mapping-unlisted": ({"CM-011"}, "readers take no mapping that is not listed"),
+    "iceberg-compatibility-v2/write-replace-partitions-by-id": ({"ICE2-015"}, _RECIPE),
+    "iceberg-compatibility-v2/write-replace-partitions-typed": ({"ICE2-015"}, _RECIPE),
     "v2-checkpoint-feature/tags-ignored": ({"CKM-007"}, "readers know no tags"),
 }
 """Tables that break clauses of writers on purpose: which, and why they are read all the same."""

@@ -11,10 +11,10 @@ from datetime import date
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from generators.golden.cases.case import CaseWriter
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import is_null
-from generators.golden.cases.publish import filtered, pin_times, publish
+from generators.golden.cases.publish import describe, filtered, pin_times, publish
 from generators.golden.cases.table import (
     DataFile,
     GoldenTable,
@@ -198,8 +198,8 @@ def _nested_missing(case: CaseWriter) -> None:
 
 @FEATURES.case(
     "mapping-unlisted",
-    "Column mapping that no list has is without effect",
-    "CM-006",
+    "Column mapping that no list has is without effect, or refused",
+    "CM-006 CM-011",
     features=("deletionVectors",),
 )
 def _unlisted(case: CaseWriter) -> None:
@@ -209,7 +209,17 @@ def _unlisted(case: CaseWriter) -> None:
     rows = [{"id": n, "a": f"a{n}", "b": f"b{n}"} for n in range(2)]
     file = table.file(rows, written_as=plain)
     table.commit(add(table.register(DataFile(file.body, tuple(rows), table.schema))))
-    publish(case, table)
+    describe(case, table)
+    answers = [
+        Accepted("read", "protocol: without its feature a mode has no effect", rows=rows),
+        Accepted(
+            "refused",
+            "who turns the mapping on has to list it, and the table breaks that",
+            refusal=Refusal("invalid_table", "load", "CM-011"),
+        ),
+    ]
+    title = "By display names, or not at all"
+    case.contest("read", "read-latest", answers, title=title, schema=table.schema)
 
 
 # A vector counts rows of the file, whatever is asked.

@@ -431,6 +431,7 @@ def _domains_kept_when_altered(case: CaseWriter) -> None:
     "write-kept-when-rearranged",
     "Domains are kept when rows are merged, replaced and rearranged",
     "DOM-014 DOM-007",
+    features=("vacuumProtocolCheck",),
 )
 def _domains_kept_when_rearranged(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, features=("domainMetadata", "vacuumProtocolCheck"))
