@@ -9,6 +9,7 @@ follows from the longest string that the pages can hold.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -285,7 +286,7 @@ class Bounded:
         """Return how many values dictionaries have at a row, by the columns that are indices."""
         if not self._indexed:
             return {}
-        group = next(group for group in reversed(self._groups) if group.start <= row)
+        group = self._groups[bisect_right(self._groups, row, key=lambda each: each.start) - 1]
         return {leaf.path: group.held[leaf][0].values for leaf in self._indexed}
 
     def _concatenated(

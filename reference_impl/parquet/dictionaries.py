@@ -6,6 +6,7 @@ Read as indices, a column takes what its pages take; how long its strings are is
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -28,8 +29,8 @@ _KINDS: Final = (pa.string(), pa.binary())
 def kept_as_indices(file: pq.ParquetFile) -> set[str]:
     """Return the paths of top-level columns of strings, each the only one of its path."""
     schema, leaves = file.schema_arrow, file.schema
-    paths = [leaves.column(index).path for index in range(len(leaves))]
-    return {field.name for field in schema if field.type in _KINDS and paths.count(field.name) == 1}
+    paths = Counter(leaves.column(index).path for index in range(len(leaves)))
+    return {field.name for field in schema if field.type in _KINDS and paths[field.name] == 1}
 
 
 def holds_indices(pages: Sequence[Page]) -> bool:
