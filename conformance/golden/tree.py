@@ -124,8 +124,8 @@ def _check_file(path: Path, name: str, table: Path, place: str) -> None:
         raise CorpusError(path, f"{name[:80]!r} {what}", place)
 
 
-def check_rows(path: Path, part: Path) -> None:
-    """Hold a file of expected rows to what can be compared.
+def count_rows(path: Path, part: Path) -> int:
+    """Hold a file of expected rows to what can be compared, and count them.
 
     Args:
         path: the spec, for messages.
@@ -141,8 +141,9 @@ def check_rows(path: Path, part: Path) -> None:
         raise CorpusError(path, f"expected rows in {part} are not {limit}", "#/expected")
     try:
         with pq.ParquetFile(part) as file:
-            rows = file.metadata.num_rows
+            rows: int = file.metadata.num_rows
     except (OSError, pa.ArrowException) as error:
         raise CorpusError(path, f"expected rows in {part}: {error}", "#/expected") from error
     if rows > _MOST_ROWS:
         raise CorpusError(path, f"{part} has {rows} rows, over {_MOST_ROWS}", "#/expected")
+    return rows

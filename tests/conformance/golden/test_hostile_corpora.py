@@ -179,6 +179,7 @@ HOSTILE: dict[str, Spoil] = {
     "rows of gigabytes": sparse(PART, 2**29),
     "rows that are none": content(PART, b"PAR1 nothing PAR1"),
     "too many rows": many_rows,
+    "fewer rows than are counted": within(SPEC, '"rowCount": 2', '"rowCount": 3'),
     "folders in folders": deep,
     "deep arrays": content("case.json", "[" * NEST + "]" * NEST),
     "deep objects": content(SPEC, '{"a":' * NEST + "1" + "}" * NEST),
