@@ -145,6 +145,7 @@ def _of_row(found: RowExplained) -> Iterator[str]:
         ("audit", "Audit checks"),
     ):
         yield from _listed(title, found.cases.get(kind, ()))
+    yield from _listed("Builders of those tables", [*map(str, found.builders)])
     yield from _listed("Steps of recipes that judge it", found.steps)
     if found.named:
         yield f"{found.named} more cases name it and judge another requirement"
@@ -159,6 +160,8 @@ def _of_item(found: ItemExplained) -> Iterator[str]:
     item = found.item
     yield f"{item.id}  ({item.judged.question}, asked of the {item.judged.asked})"
     yield f"  {item.title}"
+    if found.builder:
+        yield f"Built by: {found.builder}"
     if found.expects:
         yield f"Expects: {found.expects}"
     for revision, name in found.judges.items():

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.explain.builders import builder_of
 from conformance.explain.defects import Defect, load_defects
+from conformance.explain.sources import SourceLine
 from conformance.golden.cases import Contested, Expected, ExpectedError, Spec
 from conformance.items.items import Item
 from conformance.judging.messages import describe_expected
@@ -25,6 +27,7 @@ class ItemExplained:
         steps: the row that each step of a recipe judges in the latest of its revisions.
         defects: what is planted in its table, or asked for.
         expects: what has to be answered; empty for what is no golden case.
+        builder: who builds its table; ``None`` where an engine or a tool does.
 
     """
 
@@ -35,6 +38,7 @@ class ItemExplained:
     steps: tuple[str, ...]
     defects: tuple[Defect, ...]
     expects: str = ""
+    builder: SourceLine | None = None
 
     def as_document(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -48,6 +52,7 @@ class ItemExplained:
             "asked": item.judged.asked,
             "features": sorted(item.features),
             "expects": self.expects,
+            "builder": str(self.builder) if self.builder else None,
             "judges": dict(self.judges),
             "steps": list(self.steps),
             "touches": list(item.requirements),
@@ -89,6 +94,7 @@ def explain_item(item: Item, registry: Registry, spec: Spec | None) -> ItemExpla
         steps,
         tuple(_defects(item.id)),
         _expected(spec) if spec else "",
+        builder_of(item.id),
     )
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, Final
 
 from conformance.base.home import PROJECT
+from conformance.explain.builders import builder_of
 from conformance.explain.defects import Defect, load_defects
 from conformance.explain.sources import SourceLine, named_in
 from conformance.golden.corpus import default_corpus_path
@@ -36,6 +37,7 @@ class RowExplained:
         binds_in: the selections of ``--tck-revision`` under which it binds.
         code: where the reference implementation obeys it.
         cases: kind to what judges it: golden questions, recipes, mutations, audit checks.
+        builders: who builds the tables of those questions and recipes.
         steps: recipe and number of each step that judges it.
         named: how many cases name it and judge another row.
         proofs: wrong implementations and faults that a case caught by its name.
@@ -50,6 +52,7 @@ class RowExplained:
     binds_in: tuple[str, ...]
     code: tuple[SourceLine, ...]
     cases: Mapping[str, tuple[str, ...]]
+    builders: tuple[SourceLine, ...]
     steps: tuple[str, ...]
     named: int
     proofs: tuple[Proof, ...]
@@ -89,6 +92,7 @@ class RowExplained:
             "noticed_by": list(row.notice),
             "code": [asdict(each) for each in self.code],
             "cases": {kind: list(found) for kind, found in self.cases.items()},
+            "builders": [asdict(each) for each in self.builders],
             "steps": list(self.steps),
             "named_by_other_cases": self.named,
             "proofs": [{"kind": p.kind, "id": p.id, "case": p.case} for p in self.proofs],
@@ -123,6 +127,7 @@ def explain_row(
         tuple(each for each in SELECTIONS if row.holds_in(each)),
         named_in("reference_impl").get(row.id, ()),
         {str(kind): found for kind, found in coverage.cited.get(row.id, {}).items()},
+        tuple(dict.fromkeys(place for case in sorted(judged) if (place := builder_of(case)))),
         tuple(_steps(row.id, items)),
         sum(row.id in each.requirements and each.case not in judged for each in citations),
         proofs_of(row.id),

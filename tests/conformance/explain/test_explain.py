@@ -41,6 +41,17 @@ def test_a_requirement_shows_its_clause_its_code_and_its_cases(
         assert "DVDESC-020" in line
 
 
+@pytest.mark.parametrize("name", ["DVDESC-020", "PART-003", "REC-017"])
+def test_a_requirement_leads_to_who_builds_its_tables(
+    name: str, explained: Callable[..., Any]
+) -> None:
+    for place in explained(name)["builders"]:
+        lines = (PROJECT / place["path"]).read_text().splitlines()[place["line"] - 1 :]
+        start = next(line for line in lines if line.startswith("def "))
+        assert start.startswith(f"def {place['within']}(")
+    assert explained(name)["builders"]
+
+
 def test_a_must_without_a_proof_says_why(
     explained: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -70,6 +81,7 @@ def test_a_case_says_what_it_judges_and_why(explained: Callable[..., Any]) -> No
     assert found["judges"] == {"2021": "SCH-001", "2025": "SCH-001", "upstream": "SCH-001"}
     assert found["expects"] == "a refusal (invalid_table) no later than load"
     assert found["requirements"]["SCH-001"]["level"] == "MUST"
+    assert found["builder"].startswith("generators/golden/chapters/tables/metadata.py:")
     assert [each["name"] for each in found["defects"]] == ["schema-not-json"]
 
 
