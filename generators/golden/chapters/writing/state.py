@@ -17,6 +17,7 @@ from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.deletion_vectors import z85_encode
 from generators.materialise.log.files import read_commit, write_commit
+from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Struct, field, struct
 from generators.oracle.operations import CheckpointKind
 
@@ -178,6 +179,28 @@ for _name, _title, _struct, _json, _ids in (
     ),
 ):
     STRUCTS.define(f"write-{_name}", _title, _ids, partial(_statistics, _struct, _json))
+
+
+@STRUCTS.case(
+    "write-lists-of-lower-versions",
+    "Feature lists are null in a checkpoint of lower versions",
+    "CKSCH-011",
+    features=("columnMapping",),
+)
+def _lower_lists(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), {"delta.columnMapping.mode": "name"}, protocol=Protocol(2, 5))
+    recipe.append(pairs(1)).given().append(pairs(2)).checkpoint().append(pairs(3)).publish(case)
+
+
+@STRUCTS.case(
+    "write-empty-lists",
+    "Feature lists without features are in a checkpoint, and are empty",
+    "CKSCH-008",
+    since="2025",
+)
+def _empty_lists(case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, protocol=Protocol(3, 7, (), ())).append(pairs(1)).given()
+    recipe.append(pairs(2)).checkpoint().append(pairs(3)).publish(case)
 
 
 @STRUCTS.case(
