@@ -48,6 +48,9 @@ _TEMPORARY_NAMES: Final = ("TMPDIR", "TEMP", "TMP")
 
 _LAUNCH: Final = str(Path(__file__).with_name("launch.py"))
 _SHOWN_STDERR: Final = 8 * 1024
+_WITHOUT_TRACES: Final = {"RUST_BACKTRACE": "0", "RUST_LIB_BACKTRACE": "0"}
+"""Engines in Rust put a stack trace into their messages where the environment of a run says so."""
+
 _SHOWN_ERROR: Final = 2000
 """Characters of what an adapter says of its own failure."""
 
@@ -84,7 +87,12 @@ class _Process:
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
-            env={**os.environ, **dict.fromkeys(_TEMPORARY_NAMES, str(temporary)), MARK: mark},
+            env={
+                **os.environ,
+                **dict.fromkeys(_TEMPORARY_NAMES, str(temporary)),
+                **_WITHOUT_TRACES,
+                MARK: mark,
+            },
         )
         assert self._popen.stdin is not None
         os.set_blocking(self._popen.stdin.fileno(), False)

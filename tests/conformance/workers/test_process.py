@@ -160,6 +160,19 @@ def test_standard_error_is_kept_for_people(tmp_path: Path) -> None:
     assert caught.value.details.strip() == "the reason"
 
 
+def test_an_engine_of_rust_traces_nothing_into_its_messages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUST_BACKTRACE", "full")
+    script = tmp_path / "program.py"
+    script.write_text(
+        "import os, sys\nsys.exit(os.environ['RUST_BACKTRACE'] + os.environ['RUST_LIB_BACKTRACE'])"
+    )
+    with pytest.raises(AdapterError) as caught:
+        ProcessAdapter([sys.executable, str(script)]).describe()
+    assert caught.value.details.strip() == "00"
+
+
 @pytest.mark.parametrize(
     "command",
     [
