@@ -214,8 +214,10 @@ class Run:
 
     def _lapse(self, state: State, layout: Layout) -> None:
         """Note which tombstones may be gone where their retention becomes longer."""
-        former = retention(self._noted.properties) if self._noted else 0
-        if self._noted is None or former >= retention(layout.properties):
+        if self._noted is None:
+            return
+        former = retention(self._noted.properties)
+        if former >= retention(layout.properties):
             return
         removed = state.removed.wholes("deletionTimestamp")
         if len(removed):

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from reference_impl.errors import DataFileTooLarge, LimitExceeded
 from reference_impl.limits import budget, exceeded
 from reference_impl.parquet.dictionaries import (
+    INDICES,
     decode_indices,
     holds_indices,
     is_whole,
@@ -56,7 +57,7 @@ _FAITHFUL: Final = (0, 1)
 _SHARED: Final = 7
 """DELTA_BYTE_ARRAY: strings that share prefixes."""
 
-_REPEATING: Final = (2, _SHARED, 8)
+_REPEATING: Final = (*INDICES, _SHARED)
 """Encodings that repeat a string in few bits: dictionaries and delta byte array."""
 
 _COUNTED: Final = (6, _SHARED)

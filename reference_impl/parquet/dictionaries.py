@@ -20,7 +20,7 @@ from reference_impl.parquet.pages import Page
 _MOST: Final = 1 << 22
 """Bytes of a dictionary at most: it is copied for each batch."""
 
-_INDICES: Final = (2, 8)
+INDICES: Final = (2, 8)
 """Encodings of pages that hold indices into a dictionary."""
 
 _KINDS: Final = (pa.string(), pa.binary())
@@ -39,7 +39,7 @@ def holds_indices(pages: Sequence[Page]) -> bool:
         bool(pages)
         and pages[0].dictionary
         and pages[0].size <= _MOST
-        and all(not page.dictionary and page.encoding in _INDICES for page in pages[1:])
+        and all(not page.dictionary and page.encoding in INDICES for page in pages[1:])
     )
 
 

@@ -27,6 +27,7 @@ from conformance.audit.columnar.rows import (
     FLAGS,
     NAME_END,
     NULL,
+    ONLY_IN_COMMITS,
     REMOVE,
     REQUIRED,
     RICH,
@@ -68,9 +69,6 @@ _KINDS: Final[Mapping[str, tuple[int, Mapping[str, frozenset[type]], frozenset[s
 }
 """Kind, fields with the types of their values, and fields that have to be there, by action."""
 
-_NOT_IN_CHECKPOINTS: Final[Mapping[str, frozenset[str]]] = {"remove": frozenset({"stats", "tags"})}
-"""Fields that only commits have."""
-
 _AT_ONCE: Final = 100
 """Lines that are judged together at most: so few that Python's collector has no work with them."""
 
@@ -90,7 +88,7 @@ class JsonRows:
 
     def __init__(self, read: Callable[[int, bytes], Any], *, checkpoint: bool = False) -> None:
         """Take what makes a line of a place and its text again, and whether they summarise."""
-        self._absent = _NOT_IN_CHECKPOINTS if checkpoint else {}
+        self._absent = ONLY_IN_COMMITS if checkpoint else {}
         self.texts: list[bytes] = []
         self._read = read
         self._at: list[int] = []

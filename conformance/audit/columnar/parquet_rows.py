@@ -20,6 +20,7 @@ from conformance.audit.columnar.rows import (
     FLAGS,
     NAME_END,
     NULL,
+    ONLY_IN_COMMITS,
     REMOVE,
     REQUIRED,
     RICH,
@@ -33,7 +34,7 @@ from conformance.audit.columnar.rows import (
 from conformance.audit.grammar.uris import UNESCAPED, lenient_path
 
 _ACTIONS: Final = (("add", ADD), ("remove", REMOVE))
-_ABSENT: Final = {"add": ("deletionVector",), "remove": ("deletionVector", "stats", "tags")}
+_ABSENT: Final = {name: ("deletionVector", *only) for name, only in ONLY_IN_COMMITS.items()}
 _COUNTS: Final = ("size", "baseRowId", "defaultRowCommitVersion")
 _PARSED: Final = ("partitionValues_parsed", "stats_parsed")
 _MARKS: Final = f"[{NAME_END}{VALUE_END}{NULL}]"

@@ -58,6 +58,9 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Fields that an action has to have."""
 
+ONLY_IN_COMMITS: Final[Mapping[str, tuple[str, ...]]] = {"add": (), "remove": ("stats", "tags")}
+"""Fields that a plain action of a checkpoint has not."""
+
 FLAGS: Final = ("odd", "rich", "bare", "unescaped", "change", "based")
 """Truth values of rows."""
 

@@ -168,12 +168,13 @@ def _gone(storage: Storage, path: str, descriptor: Mapping[str, Any]) -> VectorF
     text = descriptor["pathOrInlineDv"]
     if descriptor["storageType"] == "u" and _SPELLED.search(text):
         return VectorFault("DVDESC-002", f"{text!r} ends with no UUID in Z85")
-    if descriptor["storageType"] == "p" and text != path and _exists(storage, text):
+    if descriptor["storageType"] == "p" and text != path and is_there(storage, text):
         return VectorFault("DVDESC-006", f"{text!r} is a path that is not escaped as a URI is")
     return VectorFault("DVD-003", "the file of the vector does not exist", path)
 
 
-def _exists(storage: Storage, path: str) -> bool:
+def is_there(storage: Storage, path: str) -> bool:
+    """Return whether a decoded path leads to a file that may be looked at."""
     try:
         storage.head(path)
     except (DeltaError, OSError, ValueError):

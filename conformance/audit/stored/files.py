@@ -26,7 +26,12 @@ from conformance.audit.findings import (
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.roaring import Rows, VectorFault
 from conformance.audit.grammar.uris import is_absolute, lenient_path
-from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, load_vector, vector_path
+from conformance.audit.grammar.vectors import (
+    VECTOR_REQUIREMENTS,
+    is_there,
+    load_vector,
+    vector_path,
+)
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.screens import removes_of_live_files
@@ -45,7 +50,7 @@ from conformance.audit.stored.statistics import (
 from conformance.audit.stored.types import type_mismatches
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.parsed import same_value
-from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
+from reference_impl.errors import LimitExceeded, PlaceRefused
 from reference_impl.limits import budget, out_of_memory
 from reference_impl.parquet.bounds import open_parquet
 from reference_impl.storage import Storage
@@ -147,9 +152,7 @@ def removed_files(view: ChangeView) -> Findings:
         body = step.before.adds.get(key) if key else None
         if key is None or body is None:
             continue
-        try:
-            view.storage.head(key[0])
-        except (DeltaError, OSError, ValueError):
+        if not is_there(view.storage, key[0]):
             continue  # vacuum may have taken it, and its vector
         vector, broken = _vector(version, body, key[0])
         if any(fault.requirement == "DVD-003" for fault in broken):
@@ -217,7 +220,6 @@ def _file(
         return
     try:
         with view.storage.open_input(path) as source:
-            # Nanoseconds, the default for int96, do not reach far.
             file = open_parquet(source)
             yield from _contents(_LiveFile(path, body, source, file, vector, view, whole))
     except MemoryError as error:  # Arrow's is one as well
@@ -231,19 +233,12 @@ def _file(
 
 def _misspelled(view: _Version, body: Body, path: str) -> Findings:
     """Report a path that would name a file if it were escaped once more, or once less."""
-    if body["path"] != path and _is_there(view, body["path"]):
+    if body["path"] != path and is_there(view.storage, body["path"]):
         message = f"{body['path']} is the name of the file as it is, without escapes"
         yield finding("ADD-004", path, message, "write % as %25")
-    elif (once_more := lenient_path(path)) != path and _is_there(view, once_more):
+    elif (once_more := lenient_path(path)) != path and is_there(view.storage, once_more):
         message = f"{body['path']} is the name of the file, escaped twice"
         yield finding("ADD-004", path, message, "escape each character once")
-
-
-def _is_there(view: _Version, path: str) -> bool:
-    try:
-        return view.storage.head(path).size >= 0
-    except (OSError, ValueError, PlaceRefused):
-        return False
 
 
 def _is_parquet(view: _Version, path: str) -> bool:

@@ -18,6 +18,7 @@ from generators.materialise.builder import START
 from generators.materialise.histories import can_write, write_history
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Field, Struct, type_of
+from generators.oracle.filters import column, node
 from generators.oracle.literals import encode
 from generators.oracle.model import Row
 from generators.oracle.operations import (
@@ -51,6 +52,12 @@ from generators.steps import recipe_step
 
 PAIR: Final = Struct((Field("id", type_of("long")), Field("name", type_of("string"))))
 """The columns of tables whose recipes are about something else."""
+
+
+SAME_ID: Final = node("=", column("target", "id"), column("source", "id"))
+"""Where a merge finds its rows."""
+
+UPSERT: Final = (MergeClause("matched", "update"), MergeClause("not_matched", "insert"))
 
 
 def unasked(requirement: str) -> Sequence[tuple[str, str, Refusal | None]]:

@@ -34,7 +34,6 @@ _PAIR = struct(field("id", "long"), field("name", "string"))
 _VECTORS = {"delta.enableDeletionVectors": "true"}
 _WRITERS = ("appendOnly", "changeDataFeed", "domainMetadata")
 
-
 _CHECKPOINTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 CKPT-005"
 _COMPACTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 COMP-011 COMP-012"
 _SHAPES: Final[dict[str, tuple[str, Summarise]]] = {

@@ -22,9 +22,20 @@ from generators.golden.cases.table import (
     feature_protocol,
     remove,
 )
-from generators.golden.chapters.files.changes import FEED, ask_changes, change_file, each_row
-from generators.golden.chapters.files.deletion_vectors import numbered, store, with_vector
-from generators.golden.chapters.tables.column_mapping import mapped_table
+from generators.golden.chapters.files.changes import (
+    FEED,
+    ask_changes,
+    change_file,
+    each_row,
+    feed_table,
+)
+from generators.golden.chapters.files.deletion_vectors import (
+    numbered,
+    store,
+    vector_table,
+    with_vector,
+)
+from generators.golden.chapters.tables.column_mapping import mapped_table, unmapped
 from generators.golden.chapters.tables.row_tracking import Tracked
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log.files import LOG_DIRECTORY
@@ -45,8 +56,6 @@ CHANGES: Final = Chapter("change-data-files", since="2025", features=("deletionV
 
 Rows: TypeAlias = list[dict[str, Any]]
 
-_PAIR: Final = struct(field("id", "long"), field("name", "string"))
-
 
 def _fields(of: Field) -> list[Field]:
     """Return the fields of a struct column."""
@@ -61,13 +70,7 @@ def _fields(of: Field) -> list[Field]:
     "REM-002 ADD-003 REC-006",
 )
 def _respelled_vector(case: CaseWriter) -> None:
-    table = GoldenTable(
-        case.delta,
-        _PAIR,
-        seed=case.info.id,
-        protocol=feature_protocol(["deletionVectors"]),
-        properties={"delta.enableDeletionVectors": "true"},
-    )
+    table = vector_table(case)
     files = [table.file(numbered(4, 10 * n), path=f"é {n}%.parquet") for n in range(2)]
     first, second = store(table, [1], [1, 3])
     table.create(*(add(file, deletionVector=first) for file in files))
@@ -150,8 +153,7 @@ def _by_mode(case: CaseWriter, mode: str, protocol: dict[str, Any]) -> None:
     table = mapped_table(case, _TWINS, mode=mode, protocol=protocol)
     table.create()
     if mode == "none":
-        plain = struct(*(Field(each.name, each.type) for each in table.schema))
-        written = plain
+        written = unmapped(table.schema)
     else:
         written = _crossed(table.schema, PHYSICAL_NAME_KEY if mode == "id" else ID_KEY)
     rows = [{"id": n, "a": f"a{n}", "b": f"b{n}"} for n in range(2)]
@@ -205,9 +207,8 @@ def _nested_missing(case: CaseWriter) -> None:
 def _unlisted(case: CaseWriter) -> None:
     table = mapped_table(case, _TWINS, protocol=feature_protocol(["deletionVectors"]))
     table.create()
-    plain = struct(*(Field(each.name, each.type) for each in table.schema))
     rows = [{"id": n, "a": f"a{n}", "b": f"b{n}"} for n in range(2)]
-    file = table.file(rows, written_as=plain)
+    file = table.file(rows, written_as=unmapped(table.schema))
     table.commit(add(table.register(DataFile(file.body, tuple(rows), table.schema))))
     describe(case, table)
     answers = [
@@ -246,10 +247,8 @@ def _tracked_groups(case: CaseWriter) -> None:
 
 
 def _feed_with_vectors(case: CaseWriter) -> GoldenTable:
-    return GoldenTable(
-        case.delta,
-        _PAIR,
-        seed=case.info.id,
+    return feed_table(
+        case,
         protocol=feature_protocol(["deletionVectors"], ["changeDataFeed"]),
         properties={**FEED, "delta.enableDeletionVectors": "true"},
     )

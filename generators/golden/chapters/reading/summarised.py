@@ -43,7 +43,7 @@ DOMAINS: Final = Chapter("domain-metadata", since="2025")
 FEATURES: Final = Chapter("table-features", since="2025")
 
 _PAIR: Final = struct(field("id", "long"), field("name", "string"))
-_AFTER: Final = {name: SUMMARIES[name] for name in ("classic", "v2-json-sidecars", "compaction")}
+_AFTER: Final = ("classic", "v2-json-sidecars", "compaction")
 """Forms of summaries that a case is asked after."""
 
 
@@ -77,7 +77,7 @@ _TYPES: Final[dict[str, tuple[Any, Any]]] = {
 }
 
 
-def _empty_texts(case: CaseWriter, form: str, summarise: Summarise | None) -> None:
+def _empty_texts(case: CaseWriter, form: str) -> None:
     columns = struct(field("id", "long"), *(field(f"p_{n}", of) for n, (of, _) in _TYPES.items()))
     names = tuple(f"p_{name}" for name in _TYPES)
     if form == "mapped":
@@ -97,8 +97,8 @@ def _empty_texts(case: CaseWriter, form: str, summarise: Summarise | None) -> No
         [{"id": 2}], partition={f"p_{name}": value for name, (_, value) in _TYPES.items()}
     )
     table.commit(add(empty), add(full))
-    if summarise is not None:
-        summarise(table, 1)
+    if form in _AFTER:
+        SUMMARIES[form](table, 1)
     table.commit(add(table.file([{"id": 3}], partitionValues=dict.fromkeys(physical, ""))))
     publish(case, table, files=False)
     for name in ("p_long", "p_boolean", "p_date"):
@@ -106,12 +106,12 @@ def _empty_texts(case: CaseWriter, form: str, summarise: Summarise | None) -> No
         filtered(case, table, f"filter-{name[2:]}", probe, "The empty text counts as null")
 
 
-for _form, _summarise in {"commits": None, "mapped": None, **_AFTER}.items():
+for _form in ("commits", "mapped", *_AFTER):
     VALUES.define(
         f"empty-string-of-every-type-{_form}",
         "An empty text is null for every type that has no empty value",
         "PART-002",
-        partial(_empty_texts, form=_form, summarise=_summarise),
+        partial(_empty_texts, form=_form),
         **({"features": ("columnMapping",)} if _form == "mapped" else _summary_features(_form)),
     )
 
@@ -128,18 +128,18 @@ def _lower(case: CaseWriter, name: str, spelled: str) -> None:
     place.write_text(text.replace(spelled, spelled.lower()), "utf-8")
 
 
-def _respelled(case: CaseWriter, form: str, summarise: Summarise | None) -> None:
+def _respelled(case: CaseWriter, form: str) -> None:
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id, protocol=_protocol(form))
     paths = ("é a.parquet", "ü+%.parquet", "plain.parquet")
     files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
     table.create(*map(add, files))
     table.commit(add(table.file([{"id": 9, "name": "more"}])))
-    if form != "compaction" and summarise is not None:
-        summarise(table, 1)
+    if form in {"classic", "v2-json-sidecars"}:
+        SUMMARIES[form](table, 1)
     table.commit(remove(files[0]), remove(files[1]), operation="DELETE")
     written = [f"{2:020}.json"]
-    if form == "compaction" and summarise is not None:
-        summarise(table, 2)
+    if form == "compaction":
+        SUMMARIES[form](table, 2)
         written += [f"{1:020}.{2:020}.compacted.json"]
     for name in written:
         for file in files[:2]:
@@ -148,12 +148,12 @@ def _respelled(case: CaseWriter, form: str, summarise: Summarise | None) -> None
     publish(case, table)
 
 
-for _form, _summarise in {"commits": None, **_AFTER}.items():
+for _form in ("commits", *_AFTER):
     ACTIONS.define(
         f"removed-in-lower-case-{_form}",
         "A remove may write the letters of escapes in another case",
         "REM-002 ADD-003 REC-006",
-        partial(_respelled, form=_form, summarise=_summarise),
+        partial(_respelled, form=_form),
         **_summary_features(_form),
     )
 
@@ -161,12 +161,12 @@ for _form, _summarise in {"commits": None, **_AFTER}.items():
 # Reader version 3 goes by the list, wherever the protocol is read from.
 
 
-def _unknown_feature(case: CaseWriter, summarise: Summarise) -> None:
+def _unknown_feature(case: CaseWriter, form: str) -> None:
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     table.protocol = feature_protocol(["somethingNobodyKnows", "v2Checkpoint"])
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
-    summarise(table, 1)
+    SUMMARIES[form](table, 1)
     drop_commits(table.root, 1)
     table.commit(add(table.file([{"id": 2, "name": "b"}])))
     describe(case, table)
@@ -179,7 +179,7 @@ for _form in ("classic", "v2-json-sidecars"):
         f"unknown-reader-feature-in-{_form}",
         "An unknown reader feature that a checkpoint lists is refused",
         "RVER-002 TF-001",
-        partial(_unknown_feature, summarise=SUMMARIES[_form]),
+        partial(_unknown_feature, form=_form),
         features=("v2Checkpoint",),
     )
 
@@ -187,7 +187,7 @@ for _form in ("classic", "v2-json-sidecars"):
 # What a summary says is gone may come again, and what follows it is in order.
 
 
-def _set_again(case: CaseWriter, form: str, summarise: Summarise) -> None:
+def _set_again(case: CaseWriter, form: str) -> None:
     table = GoldenTable(
         case.delta, _PAIR, seed=case.info.id, protocol=_protocol(form, "domainMetadata")
     )
@@ -195,10 +195,10 @@ def _set_again(case: CaseWriter, form: str, summarise: Summarise) -> None:
     table.commit(add(table.file([{"id": 1, "name": "a"}])), domain("app.late", "0", removed=True))
     table.commit(domain("app.again", '{"x":1,"y":2}', removed=True))
     if form != "compaction":
-        summarise(table, 2)
+        SUMMARIES[form](table, 2)
     table.commit(domain("app.again", '{"z":3}'), domain("app.late", "[]"))
     if form == "compaction":
-        summarise(table, 3)
+        SUMMARIES[form](table, 3)
     table.commit(add(table.file([{"id": 2, "name": "b"}])))
     case.judged = {
         "domain-app-again": "REC-017",
@@ -213,22 +213,22 @@ def _set_again(case: CaseWriter, form: str, summarise: Summarise) -> None:
     domain_spec(case, "app.kept", '{"k":1}')
 
 
-for _form, _summarise in _AFTER.items():
+for _form in _AFTER:
     DOMAINS.define(
         f"set-again-after-{_form}",
         "A domain that is gone and set again is there as set last",
         "REC-017 REC-014 REC-016 DOM-012",
-        partial(_set_again, form=_form, summarise=_summarise),
+        partial(_set_again, form=_form),
         features=("v2Checkpoint",) if _form == "v2-json-sidecars" else (),
     )
 
 
-def _in_order(case: CaseWriter, form: str, summarise: Summarise) -> None:
+def _in_order(case: CaseWriter, form: str) -> None:
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id, protocol=_protocol(form))
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(4)]
     table.create(add(files[0]))
     table.commit(add(files[1]))
-    summarise(table, 1)
+    SUMMARIES[form](table, 1)
     table.commit(remove(files[0]), add(files[2]), operation="WRITE")
     table.commit(add(files[0]), remove(files[2]), operation="RESTORE")
     table.commit(add(files[3]), remove(files[1]), operation="WRITE")
@@ -237,24 +237,24 @@ def _in_order(case: CaseWriter, form: str, summarise: Summarise) -> None:
     publish(case, table)
 
 
-for _form, _summarise in _AFTER.items():
+for _form in _AFTER:
     ORDER.define(
         f"in-order-after-{_form}",
         "Commits after a summary are replayed in ascending order",
         "REC-001 REC-018 REC-006",
-        partial(_in_order, form=_form, summarise=_summarise),
+        partial(_in_order, form=_form),
         **_summary_features(_form),
     )
 
 
-def _flagged(case: CaseWriter, form: str, summarise: Summarise) -> None:
+def _flagged(case: CaseWriter, form: str) -> None:
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id, protocol=_protocol(form))
     old = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
     table.create(*map(add, old))
     merged = table.file([*old[0].rows, *old[1].rows], dataChange=False)
     gone = [remove(file, dataChange=False) for file in old[:2]]
     table.commit(add(merged), *gone, operation="OPTIMIZE")
-    summarise(table, 1)
+    SUMMARIES[form](table, 1)
     if form != "compaction":
         drop_commits(table.root, 1)
     table.commit(add(table.file([{"id": 9, "name": "n9"}])))
@@ -262,12 +262,12 @@ def _flagged(case: CaseWriter, form: str, summarise: Summarise) -> None:
     publish(case, table, versions=[1, 2])
 
 
-for _form, _summarise in _AFTER.items():
+for _form in _AFTER:
     CHECKPOINTS.define(
         f"rearranged-files-in-{_form}",
         "Files that bring no data are live and dead all the same",
         "CKC-027 REC-018",
-        partial(_flagged, form=_form, summarise=_summarise),
+        partial(_flagged, form=_form),
         **_summary_features(_form),
     )
 

@@ -70,6 +70,11 @@ def mapped_table(  # noqa: PLR0913  what a mapped table is made of
     )
 
 
+def unmapped(schema: Struct) -> Struct:
+    """Return a schema without the ids and physical names of its top-level columns."""
+    return struct(*(Field(each.name, each.type) for each in schema))
+
+
 def renamed(schema: Struct, names: Mapping[str, str]) -> Struct:
     """Return a schema with other display names; ids and physical names stay."""
     return Struct(tuple(replace(each, name=names.get(each.name, each.name)) for each in schema))
@@ -407,7 +412,7 @@ def _missing_id(case: CaseWriter) -> None:
 )
 def _annotations(case: CaseWriter) -> None:
     table = mapped_table(case, mode="none")
-    plain = struct(*(Field(each.name, each.type) for each in table.schema))
+    plain = unmapped(table.schema)
     file = table.file(_rows(0), written_as=plain)
     table.create(add(table.register(DataFile(file.body, file.rows, table.schema))))
     publish(case, table)
@@ -431,7 +436,7 @@ def _other_order(case: CaseWriter) -> None:
 )
 def _plain_protocol(case: CaseWriter) -> None:
     table = mapped_table(case, protocol=legacy_protocol(1, 2))
-    plain = struct(*(Field(each.name, each.type) for each in table.schema))
+    plain = unmapped(table.schema)
     file = table.file(_rows(0), written_as=plain)
     table.create(add(table.register(DataFile(file.body, file.rows, table.schema))))
     publish(case, table)

@@ -8,11 +8,10 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.recipes import PAIR, Recipe, pairs
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import array, field, struct
-from generators.oracle.filters import column, node
-from generators.oracle.operations import MergeClause, SetComment
+from generators.oracle.operations import SetComment
 
 SCHEMA: Final = Chapter("schema-serialization-format")
 METADATA: Final = Chapter("change-metadata")
@@ -437,9 +436,7 @@ def _domains_kept_when_rearranged(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, features=("domainMetadata", "vacuumProtocolCheck"))
     recipe.append(pairs(1, 2)).append(pairs(3))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').set_domain("theirs", "{}").given()
-    on = node("=", column("target", "id"), column("source", "id"))
-    clauses = (MergeClause("matched", "update"), MergeClause("not_matched", "insert"))
-    recipe.merge([{"id": 3, "name": "merged"}, *pairs(4)], on, *clauses)
+    recipe.merge([{"id": 3, "name": "merged"}, *pairs(4)], SAME_ID, *UPSERT)
     recipe.overwrite(pairs(5), compare("id", ">", 3, "long")).keep("optimize")
     recipe.keep("drop_feature", feature="vacuumProtocolCheck").append(pairs(6)).publish(case)
 

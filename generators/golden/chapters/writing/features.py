@@ -9,12 +9,11 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in, is_null
-from generators.golden.cases.recipes import PAIR, Recipe, pairs
+from generators.golden.cases.recipes import PAIR, UPSERT, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 from generators.oracle.filters import column, node
 from generators.oracle.model import Row
-from generators.oracle.operations import MergeClause
 
 VECTORS: Final = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
 FEED: Final = Chapter("change-data-files", since="2025")
@@ -369,7 +368,6 @@ GENERATED.define(
 
 
 _STRICT: Final = struct(field("id", "long", nullable=False), field("name", "string"))
-_UPSERT: Final = (MergeClause("matched", "update"), MergeClause("not_matched", "insert"))
 
 
 def _refused_by(
@@ -384,7 +382,7 @@ def _refused_by(
             recipe.update(changed)
         case "merge":
             on = node("=", column("target", key), column("source", key))
-            recipe.merge([row], on, *_UPSERT)
+            recipe.merge([row], on, *UPSERT)
         case _:
             recipe.overwrite([row])
     recipe.publish(case, refusal=Refusal("constraint", "commit", broken))

@@ -9,12 +9,11 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
-from generators.golden.cases.recipes import PAIR, Computed, Recipe, pairs
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Computed, Recipe, pairs
 from generators.golden.chapters.files.types import utc
 from generators.oracle.delta_schema import DataType, Struct, array, field, map_of, struct
 from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
-from generators.oracle.operations import MergeClause
 
 CLUSTERED: Final = Chapter("clustered-table", since="2025")
 FIRST: Final = Chapter("iceberg-compatibility-v1", since="2025", features=("columnMapping",))
@@ -102,10 +101,6 @@ def _restored_clusters(case: CaseWriter) -> None:
     recipe.restore(1).append(pairs(4)).publish(case)
 
 
-_ON: Final = node("=", column("target", "id"), column("source", "id"))
-_UPSERT: Final = (MergeClause("matched", "update"), MergeClause("not_matched", "insert"))
-
-
 @CLUSTERED.case(
     "write-merge",
     "A merge and an overwrite write statistics of clustering columns",
@@ -113,7 +108,7 @@ _UPSERT: Final = (MergeClause("matched", "update"), MergeClause("not_matched", "
 )
 def _merged_clusters(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, clustering_columns=("name",)).append(pairs(1, 5, 3))
-    recipe.merge(pairs(5, 9), _ON, *_UPSERT)
+    recipe.merge(pairs(5, 9), SAME_ID, *UPSERT)
     recipe.overwrite(pairs(7), compare("id", ">", 5, "long")).append(pairs(8)).publish(case)
 
 
@@ -170,7 +165,7 @@ def _merged(version: int, case: CaseWriter) -> None:
     features = ("columnMapping", f"icebergCompatV{version}")
     recipe = Recipe(_EVENTS, ("part",), properties, features)
     recipe.append([_event(number) for number in range(1, 7)])
-    recipe.merge([_event(number) for number in (2, 8)], _ON, *_UPSERT)
+    recipe.merge([_event(number) for number in (2, 8)], SAME_ID, *UPSERT)
     recipe.overwrite([_event(9)], compare("part", "=", "b", "string"))
     recipe.append([_event(10)]).publish(case)
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in, is_null
-from generators.golden.cases.recipes import PAIR, Computed, Recipe, pairs
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Computed, Recipe, pairs
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.deletion_vectors import decode_uuid_name, vector_file_name
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
@@ -40,10 +40,8 @@ _LONG_AGO: Final = 1_500_000_000_000
 _AHEAD: Final = 4_102_444_800_000
 """2100-01-01, in ms since the epoch: nothing of then expires."""
 
-_ON: Final = node("=", column("target", "id"), column("source", "id"))
 _SUM: Final = node("+", column("target", "n"), column("source", "n"))
 _TWICE: Final = node("*", column("source", "n"), literal("integer", 2))
-_UPSERT: Final = (MergeClause("matched", "update"), MergeClause("not_matched", "insert"))
 
 
 def _triples(*numbers: int) -> list[dict[str, Any]]:
@@ -90,7 +88,7 @@ def _changes(properties: Mapping[str, str], features: tuple[str, ...], case: Cas
     null: dict[str, Any] = {"id": None, "n": 1, "name": "null"}
     recipe.merge(
         [*_triples(2, 3, 8, 20), null],
-        _ON,
+        SAME_ID,
         MergeClause("matched", "delete", node("is_null", column("source", "n"))),
         MergeClause("matched", "update", None, {"n": _SUM}),
         MergeClause("not_matched", "insert", None, {"id": column("source", "id"), "n": _TWICE}),
@@ -210,7 +208,7 @@ def _merge_partitions(case: CaseWriter) -> None:
         {"id": 2, "part": None},
         {"id": 9, "part": "b"},
     ]
-    recipe.merge(moved, _ON, *_UPSERT).publish(case)
+    recipe.merge(moved, SAME_ID, *UPSERT).publish(case)
 
 
 @FILES.case(
@@ -222,7 +220,7 @@ def _merge_many(case: CaseWriter) -> None:
     recipe = Recipe(_TRIPLE).append(_triples(*range(1, 13))).append(_triples(20, 21))
     recipe.merge(
         [{"id": number, "n": number * 1000, "name": "new"} for number in (11, 2, 7, 5, 30, 4, 20)],
-        _ON,
+        SAME_ID,
         MergeClause("matched", "update", node("=", column("target", "id"), literal("long", 7))),
         MergeClause("matched", "update", None, {"n": column("source", "n")}),
         MergeClause("not_matched", "insert"),
@@ -239,7 +237,7 @@ def _merge_many(case: CaseWriter) -> None:
 def _merge_nothing(case: CaseWriter) -> None:
     recipe = Recipe(PAIR).append([*pairs(1, 2), {"id": None, "name": "null"}])
     source: list[dict[str, Any]] = [{"id": 7, "name": "x"}, {"id": None, "name": "y"}]
-    recipe.merge(source, _ON, MergeClause("matched", "delete")).publish(case)
+    recipe.merge(source, SAME_ID, MergeClause("matched", "delete")).publish(case)
 
 
 @APPEND_ONLY.case(
@@ -247,7 +245,7 @@ def _merge_nothing(case: CaseWriter) -> None:
 )
 def _merge_insert(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1, 2))
-    recipe.merge(pairs(2, 3), _ON, MergeClause("not_matched", "insert")).publish(case)
+    recipe.merge(pairs(2, 3), SAME_ID, MergeClause("not_matched", "insert")).publish(case)
 
 
 @APPEND_ONLY.case(
@@ -255,7 +253,7 @@ def _merge_insert(case: CaseWriter) -> None:
 )
 def _merge_append_only(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1, 2))
-    recipe.merge(pairs(2, 3), _ON, *_UPSERT)
+    recipe.merge(pairs(2, 3), SAME_ID, *UPSERT)
     recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
 
 
@@ -263,7 +261,7 @@ def _merge_append_only(case: CaseWriter) -> None:
 def _broken_merge(case: CaseWriter) -> None:
     properties = {"delta.constraints.positive": "id > 0"}
     recipe = Recipe(PAIR, (), properties, ("checkConstraints",)).append(pairs(1, 2))
-    recipe.merge(pairs(2, -3), _ON, *_UPSERT)
+    recipe.merge(pairs(2, -3), SAME_ID, *UPSERT)
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
 
 

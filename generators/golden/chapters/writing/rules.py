@@ -9,7 +9,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
-from generators.golden.cases.recipes import PAIR, Recipe, pairs, unasked
+from generators.golden.cases.recipes import PAIR, SAME_ID, Recipe, pairs, unasked
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 from generators.oracle.filters import column, node
@@ -147,18 +147,17 @@ def _merged_identity(case: CaseWriter) -> None:
 )
 def _merged_numbers(case: CaseWriter) -> None:
     recipe = Recipe(_numbered(3, 4), features=_LISTED).append_numbered("k", *_ids(1, 2, 3))
-    on = node("=", column("target", "id"), column("source", "id"))
     recipe.merge_numbered(
         "k",
         _ids(4, 5),
-        on,
+        SAME_ID,
         MergeClause("matched", "delete"),
         MergeClause("not_matched", "insert"),
         MergeClause("not_matched_by_source", "delete", _of_target(3)),
     )
     recipe.append_numbered("k", *_ids(6))
     recipe.overwrite_numbered("k", _ids(7, 8), compare("id", ">", 5, "long"))
-    recipe.merge_numbered("k", _ids(9), on, MergeClause("not_matched", "insert"))
+    recipe.merge_numbered("k", _ids(9), SAME_ID, MergeClause("not_matched", "insert"))
     recipe.overwrite_numbered("k", _ids(10)).append_numbered("k", *_ids(11)).publish(case)
 
 
@@ -373,9 +372,8 @@ def _merge_default(case: CaseWriter) -> None:
     plain, named = PAIR.fields
     schema = struct(plain, replace(named, metadata={"CURRENT_DEFAULT": "'none'"}))
     recipe = Recipe(schema, features=("allowColumnDefaults",)).append(pairs(1, 2))
-    same = node("=", column("target", "id"), column("source", "id"))
     insert = MergeClause("not_matched", "insert")
-    recipe.merge([{"id": 5}], same, insert, stored=[{"id": 5, "name": "none"}])
+    recipe.merge([{"id": 5}], SAME_ID, insert, stored=[{"id": 5, "name": "none"}])
     recipe.publish(case)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,8 @@ import pyarrow as pa
 from breaches.edits import (
     CHANGES,
     COMMIT,
+    Action,
+    Lines,
     doubling,
     dropping,
     each,
@@ -62,6 +65,12 @@ def _in_two_commits(ask: Ask) -> Ask:
 
 _OWN = {"domain": "delta.myEngine.stats", "configuration": "{}", "removed": False}
 _GONE = {"domain": "theirs", "configuration": "", "removed": True}
+
+
+def _adding_domain(body: Action, when: Callable[[Lines], bool]) -> Any:
+    """Write a domain into the commits of which something holds."""
+    domain = {"domainMetadata": body}
+    return leaving(lines(lambda found: [*found, domain] if when(found) else found, COMMIT))
 
 
 def _partition(change: Any) -> Any:
@@ -359,15 +368,11 @@ ROWS = (
         "drops-domains-when-altering",
         "DOM-014",
         "actions",
-        leaving(
-            lines(
-                lambda found: (
-                    [*found, {"domainMetadata": _GONE}]
-                    if any("metaData" in a for a in found) and not any("add" in a for a in found)
-                    else found
-                ),
-                COMMIT,
-            )
+        _adding_domain(
+            _GONE,
+            lambda found: (
+                any("metaData" in a for a in found) and not any("add" in a for a in found)
+            ),
         ),
         "domain-metadata/write-kept-when-altered*",
     ),
@@ -480,30 +485,14 @@ ROWS = (
         "keeps-a-domain-of-its-own",
         "DOM-007",
         "actions",
-        leaving(
-            lines(
-                lambda found: (
-                    [*found, {"domainMetadata": _OWN}] if any("add" in a for a in found) else found
-                ),
-                COMMIT,
-            )
-        ),
+        _adding_domain(_OWN, lambda found: any("add" in a for a in found)),
         "domain-metadata/write-kept-when-rearranged*",
     ),
     writer(
         "drops-domains-when-rearranging",
         "DOM-014",
         "actions",
-        leaving(
-            lines(
-                lambda found: (
-                    [*found, {"domainMetadata": _GONE}]
-                    if {"add", "remove"} <= {key for a in found for key in a}
-                    else found
-                ),
-                COMMIT,
-            )
-        ),
+        _adding_domain(_GONE, lambda found: {"add", "remove"} <= {key for a in found for key in a}),
         "domain-metadata/write-kept-when-rearranged*",
     ),
     writer(
