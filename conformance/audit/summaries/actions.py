@@ -13,6 +13,7 @@ from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import mapping_in
 from conformance.audit.read.state import Body, State
 from conformance.audit.summaries.parsed import (
+    is_stated,
     misnamed,
     wrong_partition_values,
     wrong_statistics,
@@ -112,7 +113,7 @@ def _parsed(
     by_name = list(misnamed(have, layout))
     yield from by_name
     parsed, values = have.get("stats_parsed"), have.get("partitionValues_parsed")
-    if isinstance(parsed, Mapping) and stats is not None and not by_name:
+    if isinstance(parsed, Mapping) and is_stated(parsed) and stats is not None and not by_name:
         for message in wrong_statistics(stats, parsed, layout):
             yield fallback, message
     texts = want.get("partitionValues")

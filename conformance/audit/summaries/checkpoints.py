@@ -28,6 +28,7 @@ from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.screens import no_plain_row
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences, file_differences, known
+from conformance.audit.summaries.parsed import is_stated
 from reference_impl.errors import DeltaError
 
 _AT_ONCE: Final = 4096
@@ -50,7 +51,7 @@ class FilesWithoutStatistics:
             self._keys |= {
                 file_key(line.body)
                 for line in earlier.all.of("add", shown=lacking | earlier.all.rows.odd)
-                if not line.body.get("stats") and not line.body.get("stats_parsed")
+                if not line.body.get("stats") and not is_stated(line.body.get("stats_parsed"))
             }
             earlier.forget()
         return self._keys
@@ -329,7 +330,11 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
                 "CKC-015",
                 "partitionValues_parsed",
             ),
-            (struct and counted and have.get("stats_parsed") is None, "CKC-021", "stats_parsed"),
+            (
+                struct and counted and not is_stated(have.get("stats_parsed")),
+                "CKC-021",
+                "stats_parsed",
+            ),
             (text and counted and have.get("stats") in (None, "", "{}"), "CKC-018", "stats"),
         )
         for broken, requirement, field in rules:

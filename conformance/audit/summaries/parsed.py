@@ -62,6 +62,11 @@ def same_value(text: Any, typed: Any, declared: str) -> bool:
         return True
 
 
+def is_stated(parsed: Any) -> bool:
+    """Return whether ``stats_parsed`` says anything, as a struct of nulls does not."""
+    return any(True for _ in leaves(parsed))
+
+
 def wrong_statistics(
     stats: Mapping[str, Any], parsed: Mapping[str, Any], layout: Layout
 ) -> Iterator[str]:

@@ -482,3 +482,24 @@ def test_a_broken_part_names_its_whole(lake: Any) -> None:
     _checksum(lake, numFiles=9)
     found = {each.requirement for each in audit(str(lake.root), revision="2025")}
     assert found == {"CRC-008", "CRC-037"}
+
+
+def _lost(lake: Any, *, before: bool) -> None:
+    """Ask for typed statistics, where an earlier checkpoint may have left out all of a file."""
+    none = {"checkpoint__writeStatsAsJson": "false"}
+    protocol = lake.protocol(reader=1, writer=3)
+    add = lake.file("a.parquet")
+    lake.commit(protocol, lake.metadata(**none), add)
+    left_out = {key: value for key, value in add["add"].items() if key != "stats"}
+    if before:
+        lake.checkpoint([protocol, lake.metadata(**none), {"add": left_out}])
+    typed = lake.metadata(**none, checkpoint__writeStatsAsStruct="true")
+    lake.commit(typed)
+    lake.checkpoint([protocol, typed, {"add": left_out | {"stats_parsed": {"numRecords": None}}}])
+
+
+@pytest.mark.parametrize(("before", "expected"), [(True, set[str]()), (False, {"CKC-021"})])
+def test_statistics_that_a_checkpoint_left_out_are_lost_since(
+    fires: Any, expected: set[str], *, before: bool
+) -> None:
+    fires(lambda lake: _lost(lake, before=before), expected)
