@@ -22,6 +22,9 @@ HEAVY = frozenset(
 )
 """Suites that take long, or need an engine, a server or Java; `tox run -e` has each."""
 
+HANG_SECONDS = 300
+"""Processor time of a test whose input makes all but the right algorithm take hours."""
+
 
 if threading.current_thread() is threading.main_thread():
     # A shell has its background jobs ignore the first, and nohup the second; so would the
@@ -46,6 +49,20 @@ def _leaves_the_process_as_it_was() -> Iterator[None]:
     yield
     after, (time.sleep, os.fsync) = (time.sleep, os.fsync), (sleep, fsync)
     assert after == (sleep, _no_fsync), "time.sleep or os.fsync is another one after the test"
+
+
+@pytest.fixture
+def ends() -> Iterator[None]:
+    """Fail a test that hangs: its input is so large that only time of its length ends at all."""
+
+    def hangs(_signal: int, _frame: object) -> None:
+        pytest.fail(f"after {HANG_SECONDS} s of processor time there is no end")
+
+    before = signal.signal(signal.SIGVTALRM, hangs)
+    signal.setitimer(signal.ITIMER_VIRTUAL, HANG_SECONDS)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
 
 
 LEAVE = """

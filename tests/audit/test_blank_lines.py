@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import time
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +51,10 @@ def _name(version: int) -> str:
 
 
 @pytest.mark.parametrize("ask", [read_table, audit])
-def test_millions_of_blank_lines_cost_next_to_nothing(tmp_path: Path, ask: Any) -> None:
+def test_millions_of_blank_lines_take_no_memory_each(tmp_path: Path, ask: Any) -> None:
     root = _table(tmp_path, "\n" * 20_000_000)
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    began = time.process_time()
     ask(root)
-    assert time.process_time() - began < 2
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held < 200_000
 
 

@@ -76,6 +76,21 @@ def test_no_test_imports_a_conftest() -> None:
     assert [name for name in tests if "conftest" in _imports(name)] == []
 
 
+_CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time"}
+# Tests that read a clock, and why.
+MAY_READ_CLOCKS = {
+    "tests/conformance/run/test_lifetime.py": "waits for another process, until that hangs",
+}
+
+
+@pytest.mark.parametrize("name", [n for n in PYTHON if n.split("/")[-1].startswith("test_")])
+def test_no_test_is_timed_by_a_clock(name: str) -> None:
+    """A busy machine is no fault; a test counts calls, or takes what would not end at all."""
+    tree = ast.parse((ROOT / name).read_text())
+    read = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)} & _CLOCKS
+    assert bool(read) == (name in MAY_READ_CLOCKS), f"{name} reads {sorted(read) or 'no clock'}"
+
+
 @pytest.mark.parametrize("name", SOURCES)
 def test_imports_point_one_way(name: str) -> None:
     package = name.split("/", maxsplit=1)[0]

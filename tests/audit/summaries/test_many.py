@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -160,14 +159,13 @@ def test_checkpoints_without_statistics_are_read_again_once(
     [
         ("interval " + "1 days " * 60 + "!", 7),
         ("interval " + "1 s " * 60 + "!", 7),
-        ("1 " * 10_000, 7),
+        ("1 " * 1_000_000, 7),
         ("interval 1 week 2 days", 9),
         ("INTERVAL 24 Hours", 1),
         ("3 dayss", 7),
         ("interval 3", 7),
     ],
 )
+@pytest.mark.usefixtures("ends")
 def test_an_interval_is_read_in_time_of_its_length(text: str, days: int) -> None:
-    start = time.process_time()
     assert retention({"delta.deletedFileRetentionDuration": text}) == days * 86_400_000
-    assert time.process_time() - start < 2
