@@ -14,7 +14,8 @@ from typing import Literal, Protocol, TypeAlias
 from conformance.base.outcomes import Verdict
 from conformance.golden.cases import Case, ExpectedError, Spec
 from conformance.golden.corpus import Corpus
-from conformance.judging.judge import Judge, named_instead
+from conformance.judging.judge import Judge
+from conformance.judging.verdicts import named_instead
 from conformance.requirements.judged import (
     Judged,
     binds,

@@ -6,45 +6,27 @@ from the spec, the claims and the answer, and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
 
-import pyarrow as pa
-
-from conformance.adapter import Adapter, Answer, Claims, Ok, Refused, Request
+from conformance.adapter import Adapter, Answer, Claims, Request
 from conformance.base.faults import AdapterError
 from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import ALTERED, Hazard, Outcome, Verdict
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.judging.answers import plain_answer
-from conformance.judging.claims import lacking, unclaimed_features
-from conformance.judging.compare import Difference, compare_rows
-from conformance.judging.messages import (
-    LONGEST,
-    alike,
-    count_rows,
-    describe_expected,
-    describe_refusal,
-    stable,
-)
+from conformance.judging.claims import lacking
+from conformance.judging.messages import alike, stable
 from conformance.judging.recipes.judge import replay_recipe
 from conformance.judging.recipes.replay import AdapterFaultError
 from conformance.judging.tables import TableStore
+from conformance.judging.verdicts import verdict_on
 from conformance.judging.witness import Witness
 from conformance.questions import QUESTIONS
 from conformance.requirements.levels import ROWS_WRITTEN
 from generators.placeholders import expand
-
-_HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
-    "unsupported": Hazard.SILENT_WRONG_DATA,
-    "not_found": Hazard.SILENT_WRONG_DATA,
-    "constraint": Hazard.CORRUPTING_WRITE,
-    "conflict": Hazard.CORRUPTING_WRITE,
-}
-_ROOT_CAUSES: Final = frozenset({Hazard.WRONG_REFUSAL})
 
 
 @dataclass(slots=True)
@@ -143,7 +125,7 @@ class Judge:
         if fault is not None or answer is None:
             return _error(fault, table)
         try:
-            verdict = self._decide(case, _placed(case, spec, table), answer)
+            verdict = verdict_on(case, _placed(case, spec, table), answer, self.claims)
         except AdapterError as error:
             return _error(error, table)
         return _without_place(verdict, table)
@@ -176,19 +158,6 @@ class Judge:
         except BaseException as error:  # noqa: BLE001  whatever an adapter raises is its fault
             return None, error
 
-    def _decide(self, case: Case, spec: Spec, answer: Answer) -> Verdict:
-        unclaimed = unclaimed_features(case, self.claims)
-        match spec.expectation:
-            case Contested() as contested:
-                return _decide_contested(spec, contested, answer, unclaimed)
-            case Expected() as expected:
-                verdict = _decide_answer(spec, expected, answer, unclaimed)
-                if verdict.outcome is Outcome.FAIL and isinstance(answer, Ok):
-                    return replace(verdict, astray=_is_astray(case, spec, expected, answer.payload))
-                return verdict
-            case ExpectedError() as error:
-                return _decide_refusal(spec, error, answer, unclaimed)
-
 
 def _placed(case: Case, spec: Spec, table: Path) -> Spec:
     """Return a spec whose answer says where the table lies, in a case that leaves that open."""
@@ -208,195 +177,6 @@ def _placed(case: Case, spec: Spec, table: Path) -> Spec:
             return replace(spec, expectation=place(answer))
 
 
-def _decide_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: list[str]) -> Verdict:
-    names = ", ".join(unclaimed)
-    match answer:
-        case Refused():
-            wanted = describe_expected(spec.type, expected)
-            return _wrongly_refused("a valid table", wanted, answer, unclaimed)
-        case Ok(payload):
-            found = _difference(spec, expected, payload)
-            if found is None:
-                note = f"answered right without claiming {names}" if unclaimed else ""
-                return Verdict(Outcome.PASS, note)
-            return _wrong(spec, expected, found, unclaimed, _advised(spec, expected, payload))
-
-
-def _is_astray(case: Case, spec: Spec, expected: Expected, payload: Any) -> bool:
-    """Return whether a read without a filter gives rows that the table never had.
-
-    Those of a version by its number are counted, as a column may be filled in other ways than one
-    should; those of a time are the rows of some version, where the case has them all.
-    """
-    given = spec.parameters
-    if spec.type != "read" or "filter" in given or not isinstance(payload, pa.Table):
-        return False
-    if "timestamp" not in given:
-        return bool(payload.num_rows != expected.rows().num_rows)
-    versions = {
-        each.parameters["version"]: each.expectation
-        for each in case.specs
-        if each.type == "read" and each.parameters.keys() == {"version"}
-    }
-    whole = sorted(versions) == list(range(len(list(case.table.glob("_delta_log/*.json")))))
-    return whole and not any(
-        isinstance(answer, Expected) and compare_rows(answer.rows(), payload) is None
-        for answer in versions.values()
-    )
-
-
-_NEWEST: Final[Mapping[str, str]] = {"protocol": "REC-012", "metadata": "REC-013"}
-"""Part of a snapshot to the row that says which action it is of."""
-
-_OF_CHANGES: Final[Mapping[str, str]] = {
-    "_commit_timestamp": "CDC-015",
-    "_commit_version": "CDC-014",
-}
-"""Columns that a change reader should add, to the SHOULD that says so."""
-
-
-def named_instead(spec: Spec) -> tuple[str, ...]:
-    """Return the rows that a verdict on a spec may name in place of the judged one."""
-    if spec.type == "changes":
-        return tuple(_OF_CHANGES.values())
-    parts = _NEWEST.values()
-    if spec.type == "snapshot" and (spec.requirement is None or spec.requirement in parts):
-        return tuple(name for name in parts if name in spec.requirements)
-    return ()
-
-
-def _unsupported(unclaimed: list[str], message: str) -> Verdict:
-    words = f"refused, not claiming {', '.join(unclaimed)}: {message}"
-    return Verdict(Outcome.UNSUPPORTED, words, unclaimed=tuple(unclaimed))
-
-
-def _wrongly_refused(what: str, wanted: str, answer: Refused, unclaimed: list[str]) -> Verdict:
-    """Judge a refusal where an answer is due: wrong, unless the table needs what is unclaimed."""
-    if unclaimed:
-        return _unsupported(unclaimed, answer.message)
-    return Verdict(
-        Outcome.FAIL,
-        f"refused {what}: {answer.message}",
-        Hazard.WRONG_REFUSAL,
-        wanted,
-        describe_refusal(answer.kind, answer.stage, answer.message),
-    )
-
-
-def _advised(spec: Spec, expected: Expected, payload: Any) -> str | None:
-    """Name the column that a change reader should add, where an answer is right in all else."""
-    if spec.type != "changes" or not isinstance(payload, pa.Table):
-        return None
-    wanted = expected.rows()
-    for name, requirement in _OF_CHANGES.items():
-        wanted, payload = (
-            each.drop_columns([n for n in each.column_names if n == name])
-            for each in (wanted, payload)
-        )
-        if compare_rows(wanted, payload) is None:
-            return requirement
-    return None
-
-
-def _wrong(
-    spec: Spec, expected: Expected, found: Difference, unclaimed: list[str], advised: str | None
-) -> Verdict:
-    hazard = spec.hazard or QUESTIONS[spec.type].endangers
-    wanted = describe_expected(spec.type, expected)
-    requirement = advised
-    if unclaimed:
-        # Answering at all was the mistake, and the worst one.
-        hazard = Hazard.SILENT_WRONG_DATA
-        wanted = f"a refusal, since {', '.join(unclaimed)} is not claimed; or {wanted}"
-        requirement = "TF-001"
-    elif spec.type == "snapshot":
-        # A spec that names a row of its own, as one of what metadata holds, is judged by that.
-        newest = _NEWEST.get(found.summary.partition(".")[0].partition(" ")[0])
-        requirement = newest if newest in named_instead(spec) else None
-    return Verdict(
-        Outcome.FAIL,
-        found.summary,
-        hazard,
-        wanted,
-        found.summary,
-        requirement,
-        details=found.details,
-    )
-
-
-def _decide_refusal(
-    spec: Spec, error: ExpectedError, answer: Answer, unclaimed: list[str]
-) -> Verdict:
-    wanted = f"a refusal ({error.kind}) no later than {error.stage}"
-    match answer:
-        case Ok(payload):
-            return Verdict(
-                Outcome.FAIL,
-                f"answered where a refusal ({error.kind}) is due",
-                spec.hazard or _HAZARD_OF_KIND.get(error.kind, Hazard.ACCEPTED_INVALID_TABLE),
-                wanted,
-                f"an answer: {_brief(payload)}",
-            )
-        case Refused("unsupported", _, message) if unclaimed and error.kind != "unsupported":
-            return _unsupported(unclaimed, message)
-        case Refused(_, _, message):
-            # No clause names kinds of refusal.
-            return Verdict(Outcome.PASS, f"refused: {message}")
-
-
-def _difference(spec: Spec, expected: Expected, payload: Any) -> Difference | None:
-    """Hold an answer against the expected one, and a snapshot against the version asked for."""
-    found = QUESTIONS[spec.type].compare(expected, payload)
-    asked = spec.parameters.get("version")
-    if found is None and spec.type == "snapshot" and asked is not None:
-        given = payload.get("version")
-        if given is not None and (given != asked or isinstance(given, bool)):
-            return Difference("document", f"version is {given!r}, expected {asked}")
-    return found
-
-
-def _decide_contested(
-    spec: Spec, contested: Contested, answer: Answer, unclaimed: list[str]
-) -> Verdict:
-    """Name the reading of the text that an answer follows; one that follows none fails."""
-    if unclaimed and isinstance(answer, Refused) and answer.kind == "unsupported":
-        return _unsupported(unclaimed, answer.message)
-    found: Difference | None = None
-    for accepted in contested.accepted:
-        match accepted.answer, answer:
-            case ExpectedError(), Refused():
-                # Whether to refuse is contested; no reading says in which words.
-                seen = True
-            case Expected() as expected, Ok(payload):
-                difference = _difference(spec, expected, payload)
-                seen, found = difference is None, found or difference
-            case _:
-                seen = False
-        if seen:
-            return Verdict(Outcome.OPEN, f"contested: {accepted.name}", seen=accepted.name)
-    if contested.open:
-        what = f"refused: {answer.message}" if isinstance(answer, Refused) else "another answer"
-        return Verdict(Outcome.OPEN, f"contested: outside the list, {what}", seen="other")
-    wanted = f"one of {', '.join(accepted.name for accepted in contested.accepted)}"
-    match answer:
-        case Refused():
-            what = "what every reading of the text gives"
-            return _wrongly_refused(what, wanted, answer, unclaimed)
-        case Ok(payload):
-            summary = found.summary if found else "answered where every reading refuses"
-            readings = [a.answer for a in contested.accepted if isinstance(a.answer, Expected)]
-            advised = (_advised(spec, each, payload) for each in readings)
-            return Verdict(
-                Outcome.FAIL,
-                f"as no reading of the text has it: {summary}",
-                spec.hazard or QUESTIONS[spec.type].endangers,
-                wanted,
-                summary,
-                next(filter(None, advised), None),
-                details=found.details if found else (),
-            )
-
-
 def _error(fault: BaseException | None, table: Path) -> Verdict:
     reason = fault if isinstance(fault, AdapterError) else None
     message = str(reason) if reason else f"raised: {type(fault).__name__}: {fault}"
@@ -411,7 +191,7 @@ def _error(fault: BaseException | None, table: Path) -> Verdict:
 
 
 def _is_root_cause(verdict: Verdict) -> bool:
-    return verdict.outcome is Outcome.ERROR or verdict.hazard in _ROOT_CAUSES
+    return verdict.outcome is Outcome.ERROR or verdict.hazard is Hazard.WRONG_REFUSAL
 
 
 def _same_cause(root: Verdict, verdict: Verdict) -> bool:
@@ -430,8 +210,3 @@ def _without_place(verdict: Verdict, table: Path) -> Verdict:
         expected=stable(verdict.expected, table),
         actual=stable(verdict.actual, table),
     )
-
-
-def _brief(payload: Any) -> str:
-    rows = getattr(payload, "num_rows", None)
-    return count_rows(rows) if rows is not None else repr(payload)[:LONGEST]

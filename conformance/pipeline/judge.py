@@ -37,7 +37,7 @@ from conformance.report.share import share_of
 from conformance.requirements.registry import SELECTIONS
 from conformance.run.breaker import Breaker
 from conformance.run.merge import merge
-from conformance.run.run import Run, decide_status
+from conformance.run.run import Run, status_of_run
 from conformance.run.settings import Settings, settings_of
 from conformance.workers.resolve import resolve
 
@@ -75,13 +75,13 @@ def judge_unit(unit: dict[str, Any]) -> dict[str, Any]:
     breaker, reason = Breaker(), None
     records: list[dict[str, Any]] = []
     for item in items:
-        records.append(run.decide(item).record)
+        records.append(run.judge_item(item).record)
         reason = breaker.add(records[-1])
         if reason is not None:
             break
     missing = len(items) - len(records)
     partial = [reason, f"{missing} selected cases have no record"] if reason and missing else []
-    status = decide_status(records, run.stale_entries(), 0, (), run.settings.strict)
+    status = status_of_run(records, run.stale_entries(), 0, (), run.settings.strict)
     return {
         "header": {
             **run.header(),

@@ -30,7 +30,7 @@ from conformance.report.output import refuse_inputs, refuse_places
 from conformance.report.results import ResultsWriter
 from conformance.report.share import share_of
 from conformance.run.breaker import Breaker
-from conformance.run.run import Judgement, Run, decide_status
+from conformance.run.run import Judgement, Run, status_of_run
 from conformance.run.settings import SEED, read_settings
 from conformance.workers.lifetime import interrupt_on_termination
 
@@ -97,7 +97,7 @@ class _WorkerPlugin:
         """Judge an item, record the verdict with the test, and fail the test when it is red."""
 
         def judge(item: Item) -> None:
-            judgement = self.run.decide(item)
+            judgement = self.run.judge_item(item)
             request.node.user_properties.append((_PROPERTY, json.dumps(judgement.record)))
             _conclude(judgement)
 
@@ -307,7 +307,7 @@ class _MainPlugin(_WorkerPlugin):
         )
         whole = not self._partial
         self._shortfalls = self.run.shortfalls(records, whole=whole)
-        self._status = decide_status(
+        self._status = status_of_run(
             records,
             self._stale,
             len(self._unrecorded),

@@ -19,7 +19,7 @@ from conformance.base.terminal import printable, say
 from conformance.report.output import refuse_inputs
 from conformance.report.results import Results, ResultsError, read_results, write_results
 from conformance.report.share import share_of
-from conformance.run.run import decide_status
+from conformance.run.run import status_of_run
 
 _NAMED: Final = 100
 """Parts that are missing and named."""
@@ -104,7 +104,7 @@ def _status(
     records: Sequence[Mapping[str, Any]], parts: Sequence[Status], strict: str | None
 ) -> Status:
     """Return the status of the whole; what a part alone knows, as of its baseline, it reported."""
-    status = decide_status(records, (), 0, (), strict)
+    status = status_of_run(records, (), 0, (), strict)
     if status is not Status.OK:
         return status
     # A part may be empty, or claim nothing of what it was asked, and the whole does not.

@@ -182,7 +182,7 @@ class Run:
             "selected": len(self.selected),
         }
 
-    def decide(self, item: Item) -> Judgement:
+    def judge_item(self, item: Item) -> Judgement:
         """Judge one item and hold the verdict against the baseline; never raises."""
         with self.judge.limit.about(item.id):
             verdict = verdict_of(item, self.judge, self.registry)
@@ -313,7 +313,7 @@ def _disagreement(
     return f"{entry.place} expects another failure: {entry.message!r}; {verdict.message}"
 
 
-def decide_status(
+def status_of_run(
     records: Sequence[Mapping[str, Any]],
     stale_entries: Iterable[str],
     unrecorded: int,
