@@ -15,28 +15,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reference_impl.errors import DataFileTooLarge, LimitExceeded
 from reference_impl.limits import budget, exceeded
+from reference_impl.parquet.columns import (
+    PREFIX,
+    SHARED,
+    Group,
+    Leaf,
+    last_repeating_row,
+    leaves_of,
+    longest_repeated,
+    values_in,
+)
 from reference_impl.parquet.dictionaries import (
-    INDICES,
     decode_indices,
     holds_indices,
     is_whole,
     kept_as_indices,
 )
-from reference_impl.parquet.pages import (
-    Chunk,
-    Page,
-    read_footer,
-    read_page_headers,
-    reading,
-    refuse_large_footer,
-)
+from reference_impl.parquet.opening import open_parquet
+from reference_impl.parquet.pages import Chunk, Page, read_footer, read_page_headers, reading
+from reference_impl.parquet.small_batches import concatenated
 from reference_impl.parquet.strings import longest_string, max_batch_bytes, repeats_string
 
 _SMALL_BATCHES: Final = 1 << 26
@@ -48,110 +52,14 @@ _DECODED: Final = 1 << 24
 _PAGES_GROWTH: Final = 8
 """How many times their size in the file pages may take that are held at once."""
 
-_MAX_STRING: Final = 1 << 24
-"""Most bytes of a string in a footer."""
-
 _FAITHFUL: Final = (0, 1)
 """Codecs (none, Snappy) whose output is at most some twenty times their input."""
 
-_SHARED: Final = 7
-"""DELTA_BYTE_ARRAY: strings that share prefixes."""
-
-_REPEATING: Final = (*INDICES, _SHARED)
-"""Encodings that repeat a string in few bits: dictionaries and delta byte array."""
-
-_COUNTED: Final = (6, _SHARED)
+_COUNTED: Final = (6, SHARED)
 """Encodings whose lengths are all decoded at once."""
 
-_WIDTHS: Final = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8}
 _LEVELS: Final = 4
-_PREFIX: Final = 4
-
-
-_AT_ONCE: Final = 1 << 20
-"""Bytes of a local file that are read before another thread has begun to fetch them ahead."""
-
-
-def open_parquet(source: pa.NativeFile, **options: Any) -> pq.ParquetFile:
-    """Open a file whose footer is within the limits.
-
-    Args:
-        source: the file; it stays open when this fails.
-        options: of ``pq.ParquetFile``.
-
-    Raises:
-        DataFileTooLarge: the footer is beyond a limit.
-        pa.ArrowException: the footer is damaged.
-        OSError: the same, or the storage failed.
-
-    """
-    limits = budget().limits
-    # A store is asked once only; what it reads ahead holds most footers.
-    if options.get("metadata") is None and not isinstance(source, pa.PythonFile):
-        size = int(source.size())
-        length = int.from_bytes(source.read_at(8, max(size - 8, 0))[:4], "little")
-        if length <= size:  # another is damaged, and no footer is read
-            refuse_large_footer(length)
-    try:
-        return pq.ParquetFile(
-            source,
-            thrift_string_size_limit=_MAX_STRING,
-            thrift_container_size_limit=limits.footer_items,
-            pre_buffer=isinstance(source, pa.PythonFile) or int(source.size()) > _AT_ONCE,
-            coerce_int96_timestamp_unit="us",  # of the table's types; nanoseconds end in 2262
-            **options,
-        )
-    except OSError as error:
-        if "too deeply nested" in str(error):
-            made = exceeded("nesting", "Arrow reads at most 100 levels", error=DataFileTooLarge)
-            made.hint = "the limit is Arrow's own: no option raises it"
-            raise made from error
-        if "Exceeded size limit" not in str(error):
-            raise
-        found = "a list in the footer is longer"
-        raise exceeded("footer_items", found, error=DataFileTooLarge) from error
-
-
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    """A column of the file.
-
-    Attributes:
-        index: its number in the file.
-        path: its name there.
-        width: bytes of a value in memory, the characters of a string left out.
-        least: bytes that a value takes in the file at least, where it is spelled out.
-        strings: whether the values are strings.
-        repeated: whether it is in a list.
-
-    """
-
-    index: int
-    path: str
-    width: int
-    least: int
-    strings: bool
-    repeated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """A row group: its rows, and the headers of the pages that were read.
-
-    Attributes:
-        number: which it is in the file.
-        start: its first row, of the file.
-        rows: how many it has.
-        chunks: where its columns lie.
-        held: pages by column.
-
-    """
-
-    number: int
-    start: int
-    rows: int
-    chunks: Sequence[Chunk]
-    held: Mapping[_Leaf, Sequence[Page]]
+"""Bytes of the levels of a value in a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +105,10 @@ class Bounded:
         self._read = reading(source)
         self._size = int(source.size())
         self._columns = list(columns)
-        self._leaves = _leaves(file, columns)
+        self._leaves = leaves_of(file, columns)
         self._most = self._batch
         self._decompressed = self._listed = 0
-        self._groups: list[_Group] = []
+        self._groups: list[Group] = []
         metadata = file.metadata
         if metadata.num_rows > limit:
             raise self._too_large(f"{metadata.num_rows} rows")
@@ -212,7 +120,7 @@ class Bounded:
             if rows:
                 held = self._pages(rows, chunks)
                 self._check_page_sizes(held)
-                self._groups.append(_Group(number, start, rows, chunks, held))
+                self._groups.append(Group(number, start, rows, chunks, held))
             start += rows
         self._indexed = self._kept_as_indices()
         self._bound_batches()
@@ -248,7 +156,10 @@ class Bounded:
             raise self._too_large(f"{width} bytes in each row", "batch")
         most = min(most, self._most, self._batch // max(width, 1))
         with budget().account.reserve(self.most, "one file"):
-            yield from self._concatenated(self._decoded(0, most, use_threads=use_threads), most)
+            decoded = self._decoded(0, most, use_threads=use_threads)
+            if self._plain:
+                decoded = concatenated(decoded, rows=most // 8, size=self._small_bytes)
+            yield from decoded
 
     def _decoded(self, at: int, most: int, *, use_threads: bool) -> Iterator[pa.RecordBatch]:
         """Decode the rows from one on."""
@@ -290,42 +201,11 @@ class Bounded:
         group = self._groups[bisect_right(self._groups, row, key=lambda each: each.start) - 1]
         return {leaf.path: group.held[leaf][0].values for leaf in self._indexed}
 
-    def _concatenated(
-        self, batches: Iterator[pa.RecordBatch], most: int
-    ) -> Iterator[pa.RecordBatch]:
-        """Concatenate small batches."""
-        held = rows = 0
-        small: list[pa.RecordBatch] = []
-        for batch in batches:
-            # What is still a dictionary may grow when it is decoded to strings; an only batch has
-            # no other to be concatenated with.
-            only = batch.num_rows == self._file.metadata.num_rows
-            large = (
-                only
-                or batch.num_rows >= most // 8
-                or not self._plain
-                or 4 * batch.nbytes > self._small_bytes
-            )
-            if large and small:
-                yield _concat_small_batches(small)
-                small, held, rows = [], 0, 0
-            if large:
-                yield batch
-                continue
-            small.append(batch)
-            held += batch.nbytes
-            rows += batch.num_rows
-            if held > self._small_bytes or rows >= most // 8:
-                yield _concat_small_batches(small)
-                small, held, rows = [], 0, 0
-        if small:
-            yield _concat_small_batches(small)
-
     @cached_property
     def _plain(self) -> bool:
         return not any(_has_dictionary(field.type) for field in self._file.schema_arrow)
 
-    def _kept_as_indices(self) -> list[_Leaf]:
+    def _kept_as_indices(self) -> list[Leaf]:
         """Return the columns to read as indices: their strings may take more than the file.
 
         A column is read in one way in all of the file.
@@ -339,8 +219,8 @@ class Bounded:
             if leaf.path in able and all(holds_indices(group.held[leaf]) for group in self._groups)
         ]
 
-    def _may_be_long(self, group: _Group) -> bool:
-        strings = (_longest(pages) for leaf, pages in group.held.items() if leaf.strings)
+    def _may_be_long(self, group: Group) -> bool:
+        strings = (longest_repeated(pages) for leaf, pages in group.held.items() if leaf.strings)
         return group.rows * sum(strings) > min(self._batch, _DECODED)
 
     def _bound_batches(self) -> None:
@@ -350,10 +230,10 @@ class Bounded:
         for group in self._groups:
             self._bound_group(group)
 
-    def _bound_group(self, group: _Group) -> None:
+    def _bound_group(self, group: Group) -> None:
         rows, held = group.rows, group.held
         lengths = {
-            leaf: _longest(pages)
+            leaf: longest_repeated(pages)
             for leaf, pages in held.items()
             if leaf.strings and leaf not in self._indexed
         }
@@ -365,7 +245,7 @@ class Bounded:
             one = sum(lengths.values())
             self._longest = max(self._longest, one * min(max(self._batch // (one or 1), 1), rows))
         ends = {
-            leaf: rows if leaf.repeated else _last_dictionary_row(held[leaf])
+            leaf: rows if leaf.repeated else last_repeating_row(held[leaf])
             for leaf, length in lengths.items()
             if length
         }
@@ -376,12 +256,12 @@ class Bounded:
             self._risks.append(_Risk(group.start + at, group.start + until, many))
             at = until
         for leaf, length in lengths.items():
-            if leaf.repeated and length * sum(map(_values, held[leaf])) > self._batch:
+            if leaf.repeated and length * sum(map(values_in, held[leaf])) > self._batch:
                 self._limit_list_rows(group, leaf, length)
 
-    def _pages(self, rows: int, chunks: Sequence[Chunk]) -> dict[_Leaf, list[Page]]:
+    def _pages(self, rows: int, chunks: Sequence[Chunk]) -> dict[Leaf, list[Page]]:
         """Read the headers of pages, but for numbers that no codec lets grow much."""
-        held: dict[_Leaf, list[Page]] = {}
+        held: dict[Leaf, list[Page]] = {}
         for leaf in self._leaves:
             chunk = chunks[leaf.index]
             if not leaf.repeated and chunk.values != rows:
@@ -390,17 +270,17 @@ class Bounded:
                 held[leaf] = pages = read_page_headers(self._read, chunk, self._size)
                 if any(p.dictionary and p.values * leaf.least > p.size for p in pages):
                     raise ValueError("a dictionary has no room for the values that it counts")
-                if not leaf.repeated and sum(_values(page) for page in held[leaf]) != rows:
+                if not leaf.repeated and sum(values_in(page) for page in held[leaf]) != rows:
                     raise ValueError(f"the pages of {rows} rows hold more values, or fewer")
         return held
 
-    def _check_page_sizes(self, held: Mapping[_Leaf, Sequence[Page]]) -> None:
+    def _check_page_sizes(self, held: Mapping[Leaf, Sequence[Page]]) -> None:
         """Refuse pages that decompress to more than the limits, in all or at once."""
         at_once = copied = stored = 0
         for leaf, pages in held.items():
             self._decompressed += sum(page.size for page in pages)
             if leaf.repeated:
-                self._listed += (leaf.width + _LEVELS) * sum(map(_values, pages))
+                self._listed += (leaf.width + _LEVELS) * sum(map(values_in, pages))
             largest = max(pages, key=lambda page: page.size, default=None)
             for page in pages:
                 if page is largest or page.dictionary:
@@ -409,7 +289,7 @@ class Bounded:
                     at_once += page.size
                     stored += page.compressed
                 if page.encoding in _COUNTED and not page.dictionary:
-                    self._listed += 2 * _PREFIX * page.values
+                    self._listed += 2 * PREFIX * page.values
         if max(self._decompressed, self._listed) > self._limit:
             raise self._too_large(f"{max(self._decompressed, self._listed)} bytes")
         self._largest = max(self._largest, at_once + copied)
@@ -419,9 +299,9 @@ class Bounded:
     def _longest_string(self, chunk: Chunk, pages: Sequence[Page]) -> int:
         """Return the length of the longest string that may be repeated at little cost."""
         found = [longest_string(self._read, chunk, page) for page in pages if page.dictionary]
-        return max(_longest([page for page in pages if not page.dictionary]), *found, 0)
+        return max(longest_repeated([page for page in pages if not page.dictionary]), *found, 0)
 
-    def _limit_list_rows(self, group: _Group, leaf: _Leaf, length: int) -> None:
+    def _limit_list_rows(self, group: Group, leaf: Leaf, length: int) -> None:
         """Find out how many rows of lists of strings, of a length at most, fit into a batch.
 
         Raises:
@@ -462,52 +342,6 @@ def _rows_at(at: int, most: int, risks: deque[_Risk]) -> int:
     return min(most, first.rows)
 
 
-def _leaves(file: pq.ParquetFile, columns: Sequence[str]) -> list[_Leaf]:
-    wanted = set(columns)
-    found = []
-    for index in range(len(file.schema)):
-        column = file.schema.column(index)
-        path = column.path
-        if path in wanted or any(path[:at] in wanted for at, c in enumerate(path) if c == "."):
-            kind = column.physical_type
-            width = _WIDTHS.get(kind, column.length if kind == "FIXED_LEN_BYTE_ARRAY" else 8)
-            strings = kind == "BYTE_ARRAY"
-            least = _PREFIX if strings else 0 if kind == "BOOLEAN" else width
-            repeated = column.max_repetition_level > 0
-            found.append(_Leaf(index, path, width, least, strings, repeated))
-    return found
-
-
-def _values(page: Page) -> int:
-    return 0 if page.dictionary else page.values
-
-
-def _longest(pages: Sequence[Page]) -> int:
-    """Bound the length of a string that takes few bits in a page, in bytes."""
-    return max(
-        (
-            max(page.size - _PREFIX * page.values, 0) if page.dictionary else page.size
-            for page in pages
-            if page.dictionary or page.encoding == _SHARED
-        ),
-        default=0,
-    )
-
-
-def _last_dictionary_row(pages: Sequence[Page]) -> int:
-    """Return the number of values until the last page that may repeat long strings."""
-    at = until = 0
-    for page in pages:
-        at += _values(page)
-        if not page.dictionary and page.encoding in _REPEATING:
-            until = at
-    return until
-
-
 def _has_dictionary(kind: pa.DataType) -> bool:
     inner = [kind.field(index).type for index in range(kind.num_fields)]
     return pa.types.is_dictionary(kind) or any(map(_has_dictionary, inner))
-
-
-def _concat_small_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 from reference_impl.errors import DataFileNotFound, DataFileTooLarge, DeltaError, InvalidDataFile
 from reference_impl.limits import budget, exceeded, out_of_memory
 from reference_impl.model.column_mapping import Mode
-from reference_impl.parquet.bounds import Bounded, open_parquet
+from reference_impl.parquet.bounds import Bounded
+from reference_impl.parquet.opening import open_parquet
 from reference_impl.scan.conform import converter, find_columns, missing, refuse_nulls
 from reference_impl.storage import Storage, is_failure
 from reference_impl.types.model import STRING, Field, walk

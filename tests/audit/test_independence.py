@@ -22,7 +22,8 @@ SHARED = {
         "DEFAULT_LIMITS", "Limits", "budget", "exceeded", "out_of_memory", "within_limits",
     },
     "reference_impl.log.checkpoints.bounds": {"bounded", "refuse_bomb"},
-    "reference_impl.parquet.bounds": {"Bounded", "open_parquet"},
+    "reference_impl.parquet.bounds": {"Bounded"},
+    "reference_impl.parquet.opening": {"open_parquet"},
     "reference_impl.errors": {"DataFileTooLarge", "DeltaError", "LimitExceeded", "PlaceRefused"},
     # The hash of Spark, which nothing of reference_impl takes from there; checkpoints that Spark
     # wrote are held against it.

@@ -25,7 +25,7 @@ from reference_impl import untrusted
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded, out_of_memory
 from reference_impl.log.checkpoints.bounds import bounded, refuse_bomb
-from reference_impl.parquet.bounds import open_parquet
+from reference_impl.parquet.opening import open_parquet
 from reference_impl.storage import Storage
 
 ACTIONS: Final = (

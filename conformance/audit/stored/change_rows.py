@@ -30,7 +30,7 @@ from conformance.audit.stored.statistics import plain
 from conformance.audit.stored.types import type_name
 from conformance.audit.subjects import Step
 from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
-from reference_impl.parquet.bounds import open_parquet
+from reference_impl.parquet.opening import open_parquet
 from reference_impl.storage import Storage
 
 _FILES: Final = 50

@@ -21,7 +21,7 @@ from conformance.audit.stored.types import type_mismatches, type_name
 from conformance.audit.subjects import Step
 from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
 from reference_impl.limits import out_of_memory
-from reference_impl.parquet.bounds import open_parquet
+from reference_impl.parquet.opening import open_parquet
 from reference_impl.storage import Storage
 
 _NAME: Final = "_change_type"

@@ -52,7 +52,7 @@ from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.parsed import same_value
 from reference_impl.errors import LimitExceeded, PlaceRefused
 from reference_impl.limits import budget, out_of_memory
-from reference_impl.parquet.bounds import open_parquet
+from reference_impl.parquet.opening import open_parquet
 from reference_impl.storage import Storage
 
 

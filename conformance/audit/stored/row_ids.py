@@ -20,7 +20,7 @@ from conformance.audit.stored.changes import ChangeView
 from conformance.audit.stored.data_file import DataFile, read_columns
 from conformance.audit.subjects import VersionView
 from reference_impl.errors import DeltaError
-from reference_impl.parquet.bounds import open_parquet
+from reference_impl.parquet.opening import open_parquet
 
 _IDS: Final = "delta.rowTracking.materializedRowIdColumnName"
 _VERSIONS: Final = "delta.rowTracking.materializedRowCommitVersionColumnName"

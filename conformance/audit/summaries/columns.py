@@ -20,7 +20,7 @@ from conformance.audit.read.raw import ACTIONS
 from conformance.audit.stored.types import type_name
 from conformance.audit.summaries.checkpoints import CheckpointView
 from reference_impl.errors import DeltaError
-from reference_impl.parquet.bounds import open_parquet
+from reference_impl.parquet.opening import open_parquet
 from reference_impl.storage import Storage
 
 _PARQUET: Final = b"PAR1"

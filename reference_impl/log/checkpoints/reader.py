@@ -47,7 +47,7 @@ from reference_impl.model.actions import (
 from reference_impl.model.file_actions import FILE_ACTIONS
 from reference_impl.model.protocol import validate_protocol
 from reference_impl.model.wire import LogPlace
-from reference_impl.parquet.bounds import open_parquet
+from reference_impl.parquet.opening import open_parquet
 from reference_impl.storage import Storage, is_failure
 from reference_impl.storage.threads import MAX_THREADS
 
