@@ -45,7 +45,7 @@ TOLERATED = {
     "benchmarks": (0, 0),
     "conformance": (0, 0),
     "delta_tck_pytest.py": (0, 0),
-    "generators": (0, 0),
+    "generators": (30, 0),  # titles of cases, which the corpus repeats; each counts twice
     "reference_impl": (0, 1),  # a method of file objects
     "schemas": (0, 0),
     "tests": (0, 2),

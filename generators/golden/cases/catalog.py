@@ -39,27 +39,26 @@ class Chapter:
         self._definitions: dict[str, Definition] = {}
 
     def case(
-        self,
-        name: str,
-        title: str,
-        requirements: str,
-        *,
-        since: str | None = None,
-        **info: Any,
+        self, name: str, requirements: str, *, since: str | None = None, **info: Any
     ) -> Callable[[Builder], Builder]:
-        """Define the case that the decorated function builds.
+        """Define the case that the decorated function builds, and whose title is its docstring.
 
         Args:
             name: second half of the case id.
-            title: what holds, present tense.
             requirements: ids of the registry, separated by spaces.
             since: oldest protocol revision under which the case applies; the chapter's own
                 when ``None``.
             info: further fields of :class:`CaseInfo`.
 
+        Raises:
+            CaseError: the function has no docstring, or one of several lines.
+
         """
 
         def decorate(build: Builder) -> Builder:
+            title = (build.__doc__ or "").removesuffix(".")
+            if not title or "\n" in title:
+                raise CaseError(f"{self.slug}/{name}: its builder says in one line what holds")
             self.define(name, title, requirements, build, since=since, **info)
             return build
 

@@ -13,7 +13,7 @@ import pytest
 from generators.golden import cli
 from generators.golden.build import build_corpus, check_corpus, read_manifest, write_manifest
 from generators.golden.cases.canonical import differences, digest
-from generators.golden.cases.case import CaseError
+from generators.golden.cases.case import CaseError, CaseWriter
 from generators.golden.cases.catalog import Chapter, Definition
 from generators.golden.chapters import all_definitions
 
@@ -127,6 +127,19 @@ def test_a_chapter_refuses_a_name_twice() -> None:
     chapter.define("case", "A thing holds", "SNAP-001", lambda _: None)
     with pytest.raises(CaseError, match="twice"):
         chapter.define("case", "A thing holds", "SNAP-001", lambda _: None)
+
+
+def test_a_builder_says_in_one_line_what_holds() -> None:
+    chapter = Chapter("chapter")
+
+    @chapter.case("named", "SNAP-001")
+    def _named(case: CaseWriter) -> None:
+        """Show what holds."""
+
+    (named,) = chapter
+    assert (named.info.id, named.info.title) == ("chapter/named", "Show what holds")
+    with pytest.raises(CaseError, match="chapter/other"):
+        chapter.case("other", "SNAP-001")(lambda _: None)
 
 
 def test_the_command_builds_checks_and_refuses(

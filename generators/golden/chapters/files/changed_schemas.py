@@ -86,36 +86,24 @@ def _more(
     )
 
 
-@SCHEMAS.case(
-    "column-added-in-range",
-    "A range over an added column is contested",
-    "CDC-004 CDC-014",
-    since="2025",
-)
+@SCHEMAS.case("column-added-in-range", "CDC-004 CDC-014", since="2025")
 def _added(case: CaseWriter) -> None:
+    """A range over an added column is contested."""
     table = feed_table(case)
     _more(case, table, table.file(pairs(0)), {"id": 10, "name": "n10"})
 
 
-@SCHEMAS.case(
-    "column-added-beside-partitions",
-    "A range over a column added to a partitioned table is contested",
-    "CDC-004 CDC-014",
-    since="2025",
-)
+@SCHEMAS.case("column-added-beside-partitions", "CDC-004 CDC-014", since="2025")
 def _added_beside_partitions(case: CaseWriter) -> None:
+    """A range over a column added to a partitioned table is contested."""
     table = feed_table(case, partition_columns=("name",))
     old = table.file([{"id": 1}, {"id": 2}], partition={"name": None})
     _more(case, table, old, {"id": 10}, partition={"name": "n10"})
 
 
-@SCHEMAS.case(
-    "column-added-beside-nested",
-    "A range over a column that is added beside nested ones is contested",
-    "CDC-004 CDC-014",
-    since="2025",
-)
+@SCHEMAS.case("column-added-beside-nested", "CDC-004 CDC-014", since="2025")
 def _added_beside_nested(case: CaseWriter) -> None:
+    """A range over a column that is added beside nested ones is contested."""
     inner = struct(field("a", "long", nullable=False), field("b", "string"))
     schema = struct(
         field("id", "long", nullable=False),
@@ -134,14 +122,9 @@ def _added_beside_nested(case: CaseWriter) -> None:
     _more(case, table, old, {"id": 3, "s": one, "l": [], "m": None})
 
 
-@SCHEMAS.case(
-    "column-renamed-in-range",
-    "A range over a renamed column is contested",
-    "CDC-004",
-    since="2025",
-    features=("columnMapping",),
-)
+@SCHEMAS.case("column-renamed-in-range", "CDC-004", since="2025", features=("columnMapping",))
 def _renamed(case: CaseWriter) -> None:
+    """A range over a renamed column is contested."""
     schema, highest = assign_column_mapping(PAIR, case.info.id)
     properties = {
         **FEED,
@@ -182,34 +165,26 @@ def _mapped_partitions(case: CaseWriter, mode: str) -> None:
 
 @SCHEMAS.case(
     "partitioned-by-name",
-    "Change files of a table mapped by name find their partition values",
     "CM-030 CM-029 CDC-007 CDC-003",
     since="2025",
     features=("columnMapping",),
 )
 def _mapped_by_name(case: CaseWriter) -> None:
+    """Change files of a table mapped by name find their partition values."""
     _mapped_partitions(case, "name")
 
 
 @SCHEMAS.case(
-    "partitioned-by-id",
-    "Change files of a table mapped by id find their partition values",
-    "CM-026 CM-025 CDC-007 CDC-003",
-    since="2025",
-    features=("columnMapping",),
+    "partitioned-by-id", "CM-026 CM-025 CDC-007 CDC-003", since="2025", features=("columnMapping",)
 )
 def _mapped_by_id(case: CaseWriter) -> None:
+    """Change files of a table mapped by id find their partition values."""
     _mapped_partitions(case, "id")
 
 
-@SCHEMAS.case(
-    "column-widened-in-range",
-    "A range over a widened column is contested",
-    "CDC-004",
-    since="upstream",
-    features=("typeWidening",),
-)
+@SCHEMAS.case("column-widened-in-range", "CDC-004", since="upstream", features=("typeWidening",))
 def _widened(case: CaseWriter) -> None:
+    """A range over a widened column is contested."""
     schema = struct(field("id", "integer"), field("name", "string"))
     table = feed_table(
         case,

@@ -156,13 +156,9 @@ def change_file(
     return {"cdc": body}
 
 
-@ACTIONS.case(
-    "inferred",
-    "Without change files adds are inserts, removes deletes",
-    "CDC-004 CDFF-005 CDC-014 CDC-015 CDC-017",
-    since="2025",
-)
+@ACTIONS.case("inferred", "CDC-004 CDFF-005 CDC-014 CDC-015 CDC-017", since="2025")
 def _inferred(case: CaseWriter) -> None:
+    """Without change files adds are inserts, removes deletes."""
     table = feed_table(case)
     first, second = table.file(pairs(0)), table.file(pairs(10))
     table.create(add(first))
@@ -184,13 +180,9 @@ def _inferred(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-3-3", 3, 3, changes, "A range may be one version")
 
 
-@FILES.case(
-    "files-win",
-    "Change files alone tell the changes of their version",
-    "CDC-003 CDFF-006 CDFF-007 CDFF-008 CDFF-009",
-    since="2025",
-)
+@FILES.case("files-win", "CDC-003 CDFF-006 CDFF-007 CDFF-008 CDFF-009", since="2025")
 def _files_win(case: CaseWriter) -> None:
+    """Change files alone tell the changes of their version."""
     table = feed_table(case)
     first = table.file(pairs(0, 3))
     table.create(add(first))
@@ -213,13 +205,9 @@ def _files_win(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-1-1", 1, 1, changes, "An update has both its images")
 
 
-@FILES.case(
-    "every-kind",
-    "A change file has changes of every kind",
-    "CDC-003 CDFF-007 CDFF-008 CDFF-009",
-    since="2025",
-)
+@FILES.case("every-kind", "CDC-003 CDFF-007 CDFF-008 CDFF-009", since="2025")
 def _every_kind(case: CaseWriter) -> None:
+    """A change file has changes of every kind."""
     table = feed_table(case)
     first = table.file(pairs(0, 3))
     table.create(add(first))
@@ -239,13 +227,9 @@ def _every_kind(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-2-2", 2, 2, changes, "Inserts of a change file come once")
 
 
-@ACTIONS.case(
-    "partitioned",
-    "Change files have partition values of their own",
-    "CDC-006 CDC-007 CDFF-002",
-    since="2025",
-)
+@ACTIONS.case("partitioned", "CDC-006 CDC-007 CDFF-002", since="2025")
 def _partitioned(case: CaseWriter) -> None:
+    """Change files have partition values of their own."""
     schema = struct(field("id", "long"), field("p", "string"))
     table = feed_table(case, schema, partition_columns=["p"])
     first = table.file([{"id": 1}, {"id": 2}], partition={"p": "a b"})
@@ -265,13 +249,9 @@ def _partitioned(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-all", 0, None, changes, "Changes have their partition values")
 
 
-@ACTIONS.case(
-    "escaped-twice",
-    "Paths of change files are decoded once",
-    "CDC-006",
-    since="2025",
-)
+@ACTIONS.case("escaped-twice", "CDC-006", since="2025")
 def _escaped_twice(case: CaseWriter) -> None:
+    """Paths of change files are decoded once."""
     table = feed_table(case)
     first = table.file([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
     table.create(add(first))
@@ -284,13 +264,9 @@ def _escaped_twice(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-all", 0, None, changes, "Odd paths lead to change files")
 
 
-@ACTIONS.case(
-    "escaped-letters",
-    "Escapes in paths of change files are bytes of UTF-8",
-    "CDC-006",
-    since="2025",
-)
+@ACTIONS.case("escaped-letters", "CDC-006", since="2025")
 def _escaped_letters(case: CaseWriter) -> None:
+    """Escapes in paths of change files are bytes of UTF-8."""
     table = feed_table(case)
     first = table.file([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
     table.create(add(first))
@@ -303,13 +279,9 @@ def _escaped_letters(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-all", 0, None, changes, "Odd letters lead to change files")
 
 
-@ACTIONS.case(
-    "unknown-fields",
-    "Unknown fields of a cdc action are ignored",
-    "PROTO-009",
-    since="2025",
-)
+@ACTIONS.case("unknown-fields", "PROTO-009", since="2025")
 def _unknown_fields(case: CaseWriter) -> None:
+    """Unknown fields of a cdc action are ignored."""
     table = feed_table(case)
     first = table.file([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
     table.create(add(first))
@@ -324,13 +296,9 @@ def _unknown_fields(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-all", 0, None, changes, "Changes are those of the file")
 
 
-@ACTIONS.case(
-    "rearrangement",
-    "A commit that only rearranges has no changes",
-    "CDC-004 FA-017 FA-018",
-    since="2025",
-)
+@ACTIONS.case("rearrangement", "CDC-004 FA-017 FA-018", since="2025")
 def _rearranged(case: CaseWriter) -> None:
+    """A commit that only rearranges has no changes."""
     table = feed_table(case)
     parts = [table.file(pairs(10 * n, 1)) for n in range(3)]
     table.create(*(add(part) for part in parts))
@@ -408,13 +376,9 @@ for _name, _title, _deleted in (
     )
 
 
-@ACTIONS.case(
-    "remove-without-values",
-    "A remove that lacks partition values deletes rows that have them",
-    "CDC-004",
-    since="2025",
-)
+@ACTIONS.case("remove-without-values", "CDC-004", since="2025")
 def _remove_without_values(case: CaseWriter) -> None:
+    """A remove that lacks partition values deletes rows that have them."""
     schema = struct(field("id", "long"), field("p", "string"))
     table = feed_table(case, schema, partition_columns=["p"])
     first = table.file([{"id": 1}, {"id": 2}], partition={"p": "a b"})
@@ -436,14 +400,9 @@ def _remove_without_values(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-2-2", 2, 2, gone, title)
 
 
-@ACTIONS.case(
-    "remove-with-vector",
-    "Removing a file deletes the rows that its vector left",
-    "CDC-004 REM-014",
-    since="2025",
-    features=("deletionVectors",),
-)
+@ACTIONS.case("remove-with-vector", "CDC-004 REM-014", since="2025", features=("deletionVectors",))
 def _remove_with_vector(case: CaseWriter) -> None:
+    """Removing a file deletes the rows that its vector left."""
     protocol = feature_protocol(["deletionVectors"], ["changeDataFeed"])
     properties = {**FEED, "delta.enableDeletionVectors": "true"}
     table = feed_table(case, protocol=protocol, properties=properties)
@@ -458,13 +417,9 @@ def _remove_with_vector(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-all", 0, None, changes, "Deleted rows neither come nor go")
 
 
-@ACTIONS.case(
-    "change-type-column-hidden",
-    "A _change_type column in a data file is not read",
-    "CDC-018 CDC-019 CDC-002",
-    since="2025",
-)
+@ACTIONS.case("change-type-column-hidden", "CDC-018 CDC-019 CDC-002", since="2025")
 def _hidden(case: CaseWriter) -> None:
+    """A _change_type column in a data file is not read."""
     table = feed_table(case)
     layout = FileLayout(extra=(ExtraColumn("_change_type", pa.array(["insert", None])),))
     table.create(add(table.file(pairs(0), layout=layout)))
@@ -472,13 +427,9 @@ def _hidden(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case(
-    "actions-ignored-by-reads",
-    "cdc actions do not disturb an ordinary read",
-    "CDC-005 CDC-008 CDC-009 FA-014",
-    since="2025",
-)
+@ACTIONS.case("actions-ignored-by-reads", "CDC-005 CDC-008 CDC-009 FA-014", since="2025")
 def _ordinary(case: CaseWriter) -> None:
+    """cdc actions do not disturb an ordinary read."""
     table = feed_table(case)
     table.create(add(table.file(pairs(0))), change_file(table, pairs(50), ["insert", "insert"]))
     missing = {
@@ -530,13 +481,9 @@ _OFF = (
 )
 
 
-@ACTIONS.case(
-    "off-in-between",
-    "Versions from while the feed was off are contested",
-    "CDC-004 CDC-011",
-    since="2025",
-)
+@ACTIONS.case("off-in-between", "CDC-004 CDC-011", since="2025")
 def _off(case: CaseWriter) -> None:
+    """Versions from while the feed was off are contested."""
     table = feed_table(case)
     files = [table.file(pairs(10 * number)) for number in range(4)]
     table.create(add(files[0]))
@@ -564,13 +511,9 @@ def _off(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-0-0", 0, 0, changes, "A range before them is read")
 
 
-@ACTIONS.case(
-    "never-on",
-    "A table that never had the feed on is contested",
-    "CDC-004 CDC-013",
-    since="2025",
-)
+@ACTIONS.case("never-on", "CDC-004 CDC-013", since="2025")
 def _never(case: CaseWriter) -> None:
+    """A table that never had the feed on is contested."""
     table = feed_table(case, protocol=legacy_protocol(1, 2), properties={})
     first, second = table.file(pairs(0)), table.file(pairs(10))
     table.create(add(first))

@@ -42,12 +42,9 @@ _PATHS = (
 )  # fmt: skip
 
 
-@ACTIONS.case(
-    "paths-odd-characters",
-    "Paths are URIs that are decoded exactly once",
-    "ADD-003 ADD-004 REM-002",
-)
+@ACTIONS.case("paths-odd-characters", "ADD-003 ADD-004 REM-002")
 def _odd_paths(case: CaseWriter) -> None:
+    """Paths are URIs that are decoded exactly once."""
     table = _pair_table(case)
     table.create()
     files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(_PATHS)]
@@ -56,10 +53,9 @@ def _odd_paths(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case(
-    "paths-removed", "Paths of adds and removes are decoded alike, each once", "REM-002 ADD-003"
-)
+@ACTIONS.case("paths-removed", "REM-002 ADD-003")
 def _removed_paths(case: CaseWriter) -> None:
+    """Paths of adds and removes are decoded alike, each once."""
     table = _pair_table(case)
     table.create()
     # What the first two decode to is what the last two are spelled like.
@@ -71,12 +67,9 @@ def _removed_paths(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case(
-    "paths-removed-letters",
-    "Escapes of a path are bytes of UTF-8, in removes too",
-    "REM-002 ADD-003",
-)
+@ACTIONS.case("paths-removed-letters", "REM-002 ADD-003")
 def _removed_letters(case: CaseWriter) -> None:
+    """Escapes of a path are bytes of UTF-8, in removes too."""
     table = _pair_table(case)
     table.create()
     names = ("é.parquet", "Ã©.parquet", "日 本.parquet")
@@ -86,12 +79,9 @@ def _removed_letters(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case(
-    "paths-in-lower-case-escapes",
-    "The letters of an escape are of either case",
-    "ADD-003",
-)
+@ACTIONS.case("paths-in-lower-case-escapes", "ADD-003")
 def _lower_escapes(case: CaseWriter) -> None:
+    """The letters of an escape are of either case."""
     table = _pair_table(case)
     file = table.file([{"id": 1, "name": "a"}], path="é+%.parquet")
     table.create(add(file))
@@ -100,10 +90,9 @@ def _lower_escapes(case: CaseWriter) -> None:
     publish(case, table, files=False)
 
 
-@ACTIONS.case(
-    "paths-odd-checkpoint", "Odd paths mean the same in a checkpoint", "ADD-003 REM-002 CKPT-005"
-)
+@ACTIONS.case("paths-odd-checkpoint", "ADD-003 REM-002 CKPT-005")
 def _odd_paths_checkpoint(case: CaseWriter) -> None:
+    """Odd paths mean the same in a checkpoint."""
     table = _pair_table(case)
     table.create()
     files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(_PATHS)]
@@ -113,12 +102,9 @@ def _odd_paths_checkpoint(case: CaseWriter) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 1})
 
 
-@ACTIONS.case(
-    "paths-encoded-differently",
-    "Two encodings of one path may name one file or two",
-    "REM-002 ADD-003 REC-008",
-)
+@ACTIONS.case("paths-encoded-differently", "REM-002 ADD-003 REC-008")
 def _two_encodings(case: CaseWriter) -> None:
+    """Two encodings of one path may name one file or two."""
     table = _pair_table(case)
     table.create()
     kept = table.file([{"id": 1, "name": "kept"}], path="kept.parquet")
@@ -141,10 +127,9 @@ def _two_encodings(case: CaseWriter) -> None:
     )
 
 
-@ACTIONS.case(
-    "remove-absolute-elsewhere", "A remove of a file elsewhere cancels nothing", "ADD-002 REM-002"
-)
+@ACTIONS.case("remove-absolute-elsewhere", "ADD-002 REM-002")
 def _absolute_remove(case: CaseWriter) -> None:
+    """A remove of a file elsewhere cancels nothing."""
     table = _pair_table(case)
     table.create()
     file = table.file([{"id": 1, "name": "a"}], path="same-name.parquet")
@@ -153,12 +138,9 @@ def _absolute_remove(case: CaseWriter) -> None:
     publish(case, table, files=False)
 
 
-@FILES.case(
-    "misleading-directories",
-    "Partition values come from the log, not from names",
-    "DATA-002 DATA-003",
-)
+@FILES.case("misleading-directories", "DATA-002 DATA-003")
 def _misleading(case: CaseWriter) -> None:
+    """Partition values come from the log, not from names."""
     schema = struct(field("id", "long"), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     table.create()
@@ -173,10 +155,9 @@ def _misleading(case: CaseWriter) -> None:
     filtered(case, table, "filter-null", is_null("p"), "So does a test for null")
 
 
-@FILES.case(
-    "orphans-invisible", "Files that no commit names are no part of the table", "SNAP-003 DATA-001"
-)
+@FILES.case("orphans-invisible", "SNAP-003 DATA-001")
 def _orphans(case: CaseWriter) -> None:
+    """Files that no commit names are no part of the table."""
     schema = struct(field("id", "long"), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "x"})))
@@ -185,12 +166,9 @@ def _orphans(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@FILES.case(
-    "partition-column-in-file",
-    "A partition column stored in the file does not count",
-    "DATA-003 ADD-005",
-)
+@FILES.case("partition-column-in-file", "DATA-003 ADD-005")
 def _stored_partition(case: CaseWriter) -> None:
+    """A partition column stored in the file does not count."""
     schema = struct(field("id", "long"), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     table.create()
@@ -200,8 +178,9 @@ def _stored_partition(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@FILES.case("missing-columns", "Columns that a file lacks read as null", "WCON-003 WCON-004")
+@FILES.case("missing-columns", "WCON-003 WCON-004")
 def _missing(case: CaseWriter) -> None:
+    """Columns that a file lacks read as null."""
     schema = struct(
         field("id", "long"),
         field("a", "string"),
@@ -225,8 +204,9 @@ def _missing(case: CaseWriter) -> None:
     projected(case, table, "project-missing", ["a"], "A missing column is read alone")
 
 
-@FILES.case("no-columns-in-file", "A file of no known column still has its rows", "WCON-004")
+@FILES.case("no-columns-in-file", "WCON-004")
 def _no_columns(case: CaseWriter) -> None:
+    """A file of no known column still has its rows."""
     schema = struct(field("id", "long"), field("new", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create(
@@ -236,10 +216,9 @@ def _no_columns(case: CaseWriter) -> None:
     projected(case, table, "project-new", ["new"], "Reading only the new column gives all rows")
 
 
-@FILES.case(
-    "data-file-missing", "A live file that is not on disk fails the read", "SNAP-007 ADD-001"
-)
+@FILES.case("data-file-missing", "SNAP-007 ADD-001")
 def _file_missing(case: CaseWriter) -> None:
+    """A live file that is not on disk fails the read."""
     table = _pair_table(case)
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     lost = table.file([{"id": 2, "name": "b"}])
@@ -252,10 +231,9 @@ def _file_missing(case: CaseWriter) -> None:
     snapshot_spec(case, table, None)
 
 
-@FILES.case(
-    "data-file-truncated", "A data file that is cut short fails the read", "SNAP-007 ADD-006"
-)
+@FILES.case("data-file-truncated", "SNAP-007 ADD-006")
 def _file_truncated(case: CaseWriter) -> None:
+    """A data file that is cut short fails the read."""
     table = _pair_table(case)
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     cut = table.file([{"id": 2, "name": "b"}])
@@ -268,17 +246,17 @@ def _file_truncated(case: CaseWriter) -> None:
     case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
 
 
-@FILES.case("empty-data-file", "A data file without rows adds none", "STAT-001")
+@FILES.case("empty-data-file", "STAT-001")
 def _no_rows(case: CaseWriter) -> None:
+    """A data file without rows adds none."""
     table = _pair_table(case)
     table.create(add(table.file([])), add(table.file([{"id": 1, "name": "a"}])))
     publish(case, table)
 
 
-@ACTIONS.case(
-    "re-add-replaces", "A later add of a file replaces what is known of it", "FA-003 FA-020"
-)
+@ACTIONS.case("re-add-replaces", "FA-003 FA-020")
 def _re_add(case: CaseWriter) -> None:
+    """A later add of a file replaces what is known of it."""
     table = _pair_table(case)
     file = table.file([{"id": 1, "name": "a"}], statistics=False, tags={"round": "1"})
     table.create(add(file))
@@ -292,10 +270,9 @@ def _re_add(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case(
-    "re-add-with-less", "What a later add of a file leaves out is known no more", "FA-003 FA-020"
-)
+@ACTIONS.case("re-add-with-less", "FA-003 FA-020")
 def _re_add_with_less(case: CaseWriter) -> None:
+    """What a later add of a file leaves out is known no more."""
     table = _pair_table(case)
     file = table.file([{"id": 1, "name": "a"}], statistics=False)
     table.create(add(file, tags={"round": "1", "first": "yes"}, clusteringProvider="a"))
@@ -304,12 +281,9 @@ def _re_add_with_less(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case(
-    "re-add-after-checkpoint",
-    "What a checkpoint knows of a file is replaced by a later add",
-    "FA-003 FA-020",
-)
+@ACTIONS.case("re-add-after-checkpoint", "FA-003 FA-020")
 def _re_add_after_checkpoint(case: CaseWriter) -> None:
+    """What a checkpoint knows of a file is replaced by a later add."""
     table = _pair_table(case)
     file = table.file([{"id": 1, "name": "a"}], statistics=False)
     table.create(add(file, tags={"round": "1", "first": "yes"}))
@@ -318,10 +292,9 @@ def _re_add_after_checkpoint(case: CaseWriter) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 0})
 
 
-@ACTIONS.case(
-    "remove-then-add-again", "A removed file that is added again is live", "REC-018 FA-003"
-)
+@ACTIONS.case("remove-then-add-again", "REC-018 FA-003")
 def _add_again(case: CaseWriter) -> None:
+    """A removed file that is added again is live."""
     table = _pair_table(case)
     file = table.file([{"id": 1, "name": "a"}])
     other = table.file([{"id": 2, "name": "b"}])
@@ -333,10 +306,9 @@ def _add_again(case: CaseWriter) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 2})
 
 
-@ACTIONS.case(
-    "remove-bare", "A remove needs no more than path and dataChange", "REM-003 REM-006 REM-009"
-)
+@ACTIONS.case("remove-bare", "REM-003 REM-006 REM-009")
 def _bare_remove(case: CaseWriter) -> None:
+    """A remove needs no more than path and dataChange."""
     schema = struct(field("id", "long"), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     files = [table.file([{"id": n}], partition={"p": "x"}) for n in range(3)]
@@ -347,10 +319,9 @@ def _bare_remove(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case(
-    "remove-unknown-file", "A remove of a file never added changes nothing", "REC-011 FA-007"
-)
+@ACTIONS.case("remove-unknown-file", "REC-011 FA-007")
 def _remove_unknown(case: CaseWriter) -> None:
+    """A remove of a file never added changes nothing."""
     table = _pair_table(case)
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     ghost = {"path": "never-added.parquet", "deletionTimestamp": 1, "dataChange": True}
@@ -358,10 +329,9 @@ def _remove_unknown(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case(
-    "remove-other-case", "Paths that differ in case name different files", "REC-006 REM-002 FA-007"
-)
+@ACTIONS.case("remove-other-case", "REC-006 REM-002 FA-007")
 def _remove_other_case(case: CaseWriter) -> None:
+    """Paths that differ in case name different files."""
     table = _pair_table(case)
     file = table.file([{"id": 1, "name": "a"}])
     table.create(add(file))
@@ -371,12 +341,9 @@ def _remove_other_case(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case(
-    "null-optional-fields",
-    "Optional fields that are null count as absent",
-    "ADD-010 ADD-011 ADD-012 ADD-013",
-)
+@ACTIONS.case("null-optional-fields", "ADD-010 ADD-011 ADD-012 ADD-013")
 def _null_fields(case: CaseWriter) -> None:
+    """Optional fields that are null count as absent."""
     table = _pair_table(case)
     nothing = dict.fromkeys(
         ("stats", "tags", "deletionVector", "baseRowId", "defaultRowCommitVersion")
@@ -387,10 +354,9 @@ def _null_fields(case: CaseWriter) -> None:
     publish(case, table, files=False)
 
 
-@ACTIONS.case(
-    "data-change-false", "Files with dataChange false are read like others", "ADD-008 FA-017"
-)
+@ACTIONS.case("data-change-false", "ADD-008 FA-017")
 def _no_change(case: CaseWriter) -> None:
+    """Files with dataChange false are read like others."""
     table = _pair_table(case)
     parts = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
     table.create(*(add(part) for part in parts))
@@ -468,13 +434,9 @@ def _define_missing() -> None:
 _define_missing()
 
 
-@FILES.case(
-    "table-root-odd-name",
-    "A table below a root of odd characters reads",
-    "SNAP-006 ADD-003",
-    root="a b%20c+d\u00e9",
-)
+@FILES.case("table-root-odd-name", "SNAP-006 ADD-003", root="a b%20c+d\u00e9")
 def _odd_root(case: CaseWriter) -> None:
+    """A table below a root of odd characters reads."""
     schema = struct(field("id", "long"), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "x y"})))
@@ -484,23 +446,18 @@ def _odd_root(case: CaseWriter) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 1})
 
 
-@FILES.case(
-    "table-root-hash", "A table below a root with a hash sign reads", "SNAP-006", root="part#one"
-)
+@FILES.case("table-root-hash", "SNAP-006", root="part#one")
 def _hash_root(case: CaseWriter) -> None:
+    """A table below a root with a hash sign reads."""
     table = _pair_table(case)
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     table.commit(add(table.file([{"id": 2, "name": "b"}])))
     publish(case, table)
 
 
-@FILES.case(
-    "table-root-equals",
-    "A root that looks like a partition is no partition",
-    "SNAP-006 DATA-003",
-    root="p=fake",
-)
+@FILES.case("table-root-equals", "SNAP-006 DATA-003", root="p=fake")
 def _equals_root(case: CaseWriter) -> None:
+    """A root that looks like a partition is no partition."""
     schema = struct(field("id", "long"), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "real"}, path="one.parquet")))

@@ -71,12 +71,9 @@ def _probe(case: CaseWriter, table: GoldenTable) -> None:
 # Storage types.
 
 
-@VECTORS.case(
-    "inline",
-    "A vector inside the log deletes its rows",
-    "DVDESC-004 DVDESC-005 DVDESC-017 DVDESC-020",
-)
+@VECTORS.case("inline", "DVDESC-004 DVDESC-005 DVDESC-017 DVDESC-020")
 def _inline_case(case: CaseWriter) -> None:
+    """A vector inside the log deletes its rows."""
     table = vector_table(case)
     file = table.file(numbered(10))
     table.create(add(file), add(table.file(numbered(3, 100))))
@@ -86,12 +83,9 @@ def _inline_case(case: CaseWriter) -> None:
     _probe(case, table)
 
 
-@VECTORS.case(
-    "inline-without-padding",
-    "A vector inside the log may fill its last word",
-    "DVDESC-004 DVDESC-005 DVDESC-009",
-)
+@VECTORS.case("inline-without-padding", "DVDESC-004 DVDESC-005 DVDESC-009")
 def _inline_whole(case: CaseWriter) -> None:
+    """A vector inside the log may fill its last word."""
     table = vector_table(case)
     file = table.file(numbered(10))
     table.create(add(file))
@@ -102,13 +96,10 @@ def _inline_whole(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VECTORS.case(
-    "null-of-deleted-row",
-    "A null in a deleted row breaks no rule of its column",
-    "DVDESC-020 SCH-025",
-)
+@VECTORS.case("null-of-deleted-row", "DVDESC-020 SCH-025")
 def _null_deleted(case: CaseWriter) -> None:
     # Some writers take a column without nulls for an invariant.
+    """A null in a deleted row breaks no rule of its column."""
     table = vector_table(case, protocol=feature_protocol(["deletionVectors"], ["invariants"]))
     rows = [*numbered(3), {"id": 3, "name": None}, *numbered(2, 4)]
     file = table.file(rows)
@@ -121,12 +112,9 @@ def _null_deleted(case: CaseWriter) -> None:
     _probe(case, table)
 
 
-@VECTORS.case(
-    "relative",
-    "A vector in a file beside the data deletes its rows",
-    "DVDESC-002 DVDESC-016 DVDESC-020 DVFILE-001 DVFMT-010 DVSTO-002",
-)
+@VECTORS.case("relative", "DVDESC-002 DVDESC-016 DVDESC-020 DVFILE-001 DVFMT-010 DVSTO-002")
 def _relative(case: CaseWriter) -> None:
+    """A vector in a file beside the data deletes its rows."""
     table = vector_table(case)
     file = table.file(numbered(10))
     table.create(add(file))
@@ -136,12 +124,9 @@ def _relative(case: CaseWriter) -> None:
     _probe(case, table)
 
 
-@VECTORS.case(
-    "vectors-of-one-file",
-    "Two vectors in one file are two vectors",
-    "DVDESC-014 DVDESC-020 DVSTO-001 REC-010",
-)
+@VECTORS.case("vectors-of-one-file", "DVDESC-014 DVDESC-020 DVSTO-001 REC-010")
 def _of_one_file(case: CaseWriter) -> None:
+    """Two vectors in one file are two vectors."""
     table = vector_table(case)
     file = table.file(numbered(10))
     table.create(add(file))
@@ -152,12 +137,9 @@ def _of_one_file(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VECTORS.case(
-    "relative-with-prefix",
-    "A random prefix is part of the vector file's path",
-    "DVDESC-003 DVDESC-016 DVDESC-018",
-)
+@VECTORS.case("relative-with-prefix", "DVDESC-003 DVDESC-016 DVDESC-018")
 def _prefixed(case: CaseWriter) -> None:
+    """A random prefix is part of the vector file's path."""
     table = vector_table(case)
     file = table.file(numbered(10))
     table.create(add(file))
@@ -168,12 +150,9 @@ def _prefixed(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VECTORS.case(
-    "several-in-one-file",
-    "One file may hold the vectors of several data files",
-    "DVFILE-002 DVFILE-003 DVDESC-007 DVSTO-001",
-)
+@VECTORS.case("several-in-one-file", "DVFILE-002 DVFILE-003 DVDESC-007 DVSTO-001")
 def _several(case: CaseWriter) -> None:
+    """One file may hold the vectors of several data files."""
     schema = struct(field("id", "long"), field("p", "string"))
     table = vector_table(case, schema, partition_columns=["p"])
     files = [
@@ -190,13 +169,9 @@ def _several(case: CaseWriter) -> None:
     projected(case, table, "project-partition", ["p"], "Partition values repeat per live row")
 
 
-@VECTORS.case(
-    "table-root-odd-name",
-    "Vector files are found below an odd root",
-    "DVDESC-016 SNAP-006",
-    root="a b%20c",
-)
+@VECTORS.case("table-root-odd-name", "DVDESC-016 SNAP-006", root="a b%20c")
 def _odd_root(case: CaseWriter) -> None:
+    """Vector files are found below an odd root."""
     table = vector_table(case)
     file = table.file(numbered(4))
     table.create(add(file))
@@ -238,10 +213,9 @@ def _define_row_sets() -> None:
 _define_row_sets()
 
 
-@VECTORS.case(
-    "row-groups", "Row indexes count through all row groups of a file", "DVDESC-021 DVDESC-020"
-)
+@VECTORS.case("row-groups", "DVDESC-021 DVDESC-020")
 def _row_groups(case: CaseWriter) -> None:
+    """Row indexes count through all row groups of a file."""
     table = vector_table(case)
     layout = FileLayout(row_group_rows=7, page_bytes=64, dictionary=False)
     file = table.file(numbered(40), layout=layout)
@@ -256,12 +230,9 @@ def _row_groups(case: CaseWriter) -> None:
 # Life of a vector.
 
 
-@VECTORS.case(
-    "life-cycle",
-    "Vectors are set, grown, shrunk and taken off again",
-    "REC-009 REC-010 FA-013 DVDESC-013 DVDESC-014 DVD-018",
-)
+@VECTORS.case("life-cycle", "REC-009 REC-010 FA-013 DVDESC-013 DVDESC-014 DVD-018")
 def _life(case: CaseWriter) -> None:
+    """Vectors are set, grown, shrunk and taken off again."""
     table = vector_table(case)
     file = table.file(numbered(6))
     table.create(add(file))
@@ -274,12 +245,9 @@ def _life(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VECTORS.case(
-    "life-cycle-checkpoint",
-    "A checkpoint keeps each vector with its file",
-    "REC-009 CKC-004 CKC-005 ADD-012",
-)
+@VECTORS.case("life-cycle-checkpoint", "REC-009 CKC-004 CKC-005 ADD-012")
 def _life_checkpoint(case: CaseWriter) -> None:
+    """A checkpoint keeps each vector with its file."""
     table = vector_table(case)
     file, plain = table.file(numbered(6)), table.file(numbered(3, 50))
     table.create(add(file), add(plain))
@@ -293,12 +261,9 @@ def _life_checkpoint(case: CaseWriter) -> None:
     _probe(case, table)
 
 
-@VECTORS.case(
-    "remove-without-vector",
-    "A remove of the bare file leaves the one with a vector",
-    "REC-010 FA-002 REM-014",
-)
+@VECTORS.case("remove-without-vector", "REC-010 FA-002 REM-014")
 def _bare_remove(case: CaseWriter) -> None:
+    """A remove of the bare file leaves the one with a vector."""
     table = vector_table(case)
     file = table.file(numbered(6))
     vector = store(table, [2])[0]
@@ -308,8 +273,9 @@ def _bare_remove(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VECTORS.case("property-off", "Vectors count when the property is off or gone", "DV-004 DV-002")
+@VECTORS.case("property-off", "DV-004 DV-002")
 def _property_off(case: CaseWriter) -> None:
+    """Vectors count when the property is off or gone."""
     table = vector_table(case)
     file = table.file(numbered(6))
     table.create(add(file))
@@ -321,8 +287,9 @@ def _property_off(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VECTORS.case("null-descriptor", "A null vector in an action is no vector", "ADD-012 REM-013")
+@VECTORS.case("null-descriptor", "ADD-012 REM-013")
 def _null(case: CaseWriter) -> None:
+    """A null vector in an action is no vector."""
     table = vector_table(case)
     files = [table.file(numbered(2, n)) for n in (0, 10)]
     table.create(*(add(file, deletionVector=None) for file in files))
@@ -331,12 +298,9 @@ def _null(case: CaseWriter) -> None:
     publish(case, table, files=False)
 
 
-@VECTORS.case(
-    "null-and-absent",
-    "Null and absent vectors of adds and removes are one and the same",
-    "ADD-012 REM-013",
-)
+@VECTORS.case("null-and-absent", "ADD-012 REM-013")
 def _null_and_absent(case: CaseWriter) -> None:
+    """Null and absent vectors of adds and removes are one and the same."""
     table = vector_table(case)
     null, absent, kept = (table.file(numbered(2, n)) for n in (0, 10, 20))
     table.create(add(null, deletionVector=None), add(absent), add(kept))
@@ -346,12 +310,9 @@ def _null_and_absent(case: CaseWriter) -> None:
     publish(case, table, files=False)
 
 
-@VECTORS.case(
-    "taken-off-by-null",
-    "A null vector in a later add takes the former off",
-    "ADD-012 REM-013 DVDESC-020",
-)
+@VECTORS.case("taken-off-by-null", "ADD-012 REM-013 DVDESC-020")
 def _taken_off(case: CaseWriter) -> None:
+    """A null vector in a later add takes the former off."""
     table = vector_table(case)
     file = table.file(numbered(4))
     table.create(add(file))
@@ -365,11 +326,10 @@ def _taken_off(case: CaseWriter) -> None:
 
 
 @VECTORS.case(
-    "wide-bounds",
-    "Filters under wide bounds lose no row",
-    "STAT-002 STAT-005 STAT-006 STAT-009 STAT-010 STAT-011 STAT-013 DVD-022",
+    "wide-bounds", "STAT-002 STAT-005 STAT-006 STAT-009 STAT-010 STAT-011 STAT-013 DVD-022"
 )
 def _wide(case: CaseWriter) -> None:
+    """Filters under wide bounds lose no row."""
     schema = struct(field("id", "long"), field("v", "integer"))
     table = vector_table(case, schema)
     rows = [{"id": n, "v": None if n % 2 else n} for n in range(8)]
@@ -400,12 +360,9 @@ def _wide(case: CaseWriter) -> None:
         filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
 
 
-@VECTORS.case(
-    "wide-null-counts",
-    "As many nulls as rows are left do not mean that only nulls are left",
-    "DVD-022",
-)
+@VECTORS.case("wide-null-counts", "DVD-022")
 def _wide_nulls(case: CaseWriter) -> None:
+    """As many nulls as rows are left do not mean that only nulls are left."""
     schema = struct(field("id", "long"), field("v", "integer"))
     table = vector_table(case, schema)
     file = table.file([{"id": n, "v": None if n % 2 else n} for n in range(8)])
@@ -434,12 +391,9 @@ def _wide_nulls(case: CaseWriter) -> None:
         filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
 
 
-@VECTORS.case(
-    "restored-row-outside-bounds",
-    "Bounds that a vector tightened do not outlive it",
-    "STAT-012 STAT-013",
-)
+@VECTORS.case("restored-row-outside-bounds", "STAT-012 STAT-013")
 def _restored(case: CaseWriter) -> None:
+    """Bounds that a vector tightened do not outlive it."""
     schema = struct(field("x", "long"))
     table = vector_table(case, schema)
     file = table.file([{"x": 0}, {"x": 10}])
@@ -454,11 +408,11 @@ def _restored(case: CaseWriter) -> None:
 
 @VECTORS.case(
     "mapped-and-partitioned",
-    "Vectors work under column mapping and partitions",
     "DVDESC-020 CM-029 CM-030",
     features=("columnMapping", "deletionVectors"),
 )
 def _mapped(case: CaseWriter) -> None:
+    """Vectors work under column mapping and partitions."""
     plain = struct(field("id", "long"), field("p", "string"), field("name", "string"))
     schema, highest = assign_column_mapping(plain, case.info.id)
     properties = {
@@ -480,13 +434,9 @@ def _mapped(case: CaseWriter) -> None:
     _probe(case, table)
 
 
-@VECTORS.case(
-    "unlisted-feature",
-    "A vector under a protocol that knows none is invalid",
-    "DV-001",
-    features=(),
-)
+@VECTORS.case("unlisted-feature", "DV-001", features=())
 def _unlisted(case: CaseWriter) -> None:
+    """A vector under a protocol that knows none is invalid."""
     table = vector_table(case, protocol={"minReaderVersion": 1, "minWriterVersion": 2})
     file = table.file(numbered(4))
     table.create(add(file))
@@ -507,12 +457,9 @@ def _unlisted(case: CaseWriter) -> None:
     read_spec(case, table, 0)
 
 
-@VECTORS.case(
-    "live-with-two-vectors",
-    "One path live under two vectors is contradictory",
-    "REC-021 FA-012 FA-019",
-)
+@VECTORS.case("live-with-two-vectors", "REC-021 FA-012 FA-019")
 def _two_live(case: CaseWriter) -> None:
+    """One path live under two vectors is contradictory."""
     table = vector_table(case)
     file = table.file(numbered(4))
     first, second = store(table, [0], [1])

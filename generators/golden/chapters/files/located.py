@@ -89,10 +89,9 @@ def _define_spellings() -> None:
 _define_spellings()
 
 
-@ACTIONS.case(
-    "absolute-encoded", "An absolute URI is decoded like a relative one", "ADD-001 ADD-002"
-)
+@ACTIONS.case("absolute-encoded", "ADD-001 ADD-002")
 def _encoded(case: CaseWriter) -> None:
+    """An absolute URI is decoded like a relative one."""
     table = _table(case)
     names = ("with space.parquet", "p=100%25/plus+and#.parquet", "größe/é.parquet")
     files = [table.file(numbered(2, 10 * n), path=name) for n, name in enumerate(names)]
@@ -100,22 +99,17 @@ def _encoded(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case(
-    "absolute-root-encoded",
-    "A table root with odd characters is encoded in absolute paths",
-    "ADD-001 ADD-002",
-    root="a table, größer",
-)
+@ACTIONS.case("absolute-root-encoded", "ADD-001 ADD-002", root="a table, größer")
 def _root(case: CaseWriter) -> None:
+    """A table root with odd characters is encoded in absolute paths."""
     table = _table(case)
     table.create(add(_within(table, table.file(numbered(3)))), add(table.file(numbered(3, 10))))
     publish(case, table)
 
 
-@ACTIONS.case(
-    "absolute-outside", "A file may lie outside of the table, as in a shallow clone", "ADD-002"
-)
+@ACTIONS.case("absolute-outside", "ADD-002")
 def _outside(case: CaseWriter) -> None:
+    """A file may lie outside of the table, as in a shallow clone."""
     table = _table(case, schema=_PARTITIONED, partition_columns=["p"])
     lent = []
     for value, start in (("a b", 0), (None, 10)):
@@ -130,10 +124,9 @@ def _outside(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case(
-    "absolute-removed", "A remove in the same absolute spelling removes the file", "ADD-002 REM-002"
-)
+@ACTIONS.case("absolute-removed", "ADD-002 REM-002")
 def _removed(case: CaseWriter) -> None:
+    """A remove in the same absolute spelling removes the file."""
     table = _table(case)
     kept, gone = (_within(table, table.file(numbered(3, n))) for n in (0, 10))
     table.create(add(kept), add(gone))
@@ -141,12 +134,9 @@ def _removed(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case(
-    "absolute-removed-encoded",
-    "Absolute spellings that agree after decoding may be one path or two",
-    "REM-002 ADD-003",
-)
+@ACTIONS.case("absolute-removed-encoded", "REM-002 ADD-003")
 def _removed_encoded(case: CaseWriter) -> None:
+    """Absolute spellings that agree after decoding may be one path or two."""
     table = _table(case)
     kept, gone = (
         _within(table, table.file(numbered(3, n), path=f"f {n}.parquet")) for n in (0, 10)
@@ -175,12 +165,9 @@ def _respell(case: CaseWriter, version: int, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-@ACTIONS.case(
-    "absolute-removed-relative",
-    "An absolute and a relative spelling of one file are contested",
-    "REM-002",
-)
+@ACTIONS.case("absolute-removed-relative", "REM-002")
 def _removed_relative(case: CaseWriter) -> None:
+    """An absolute and a relative spelling of one file are contested."""
     table = _table(case)
     file = table.file(numbered(3))
     table.create(add(_within(table, file)), add(table.file(numbered(2, 10))))
@@ -191,12 +178,9 @@ def _removed_relative(case: CaseWriter) -> None:
     _contest(case, kept, unified, "The remove hits another path, or the file")
 
 
-@ACTIONS.case(
-    "absolute-added-twice",
-    "One file added in both spellings is contested",
-    "ADD-002 REM-002",
-)
+@ACTIONS.case("absolute-added-twice", "ADD-002 REM-002")
 def _added_twice(case: CaseWriter) -> None:
+    """One file added in both spellings is contested."""
     table = _table(case)
     file = table.file(numbered(3))
     table.create(add(file))
@@ -218,12 +202,9 @@ def _contest(
     case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
 
 
-@ACTIONS.case(
-    "write-vacuum-absolute",
-    "A vacuum keeps live files that the log names by absolute paths",
-    "ADD-002 FA-008",
-)
+@ACTIONS.case("write-vacuum-absolute", "ADD-002 FA-008")
 def _vacuum(case: CaseWriter) -> None:
+    """A vacuum keeps live files that the log names by absolute paths."""
     recipe = Recipe(_PAIR).append(numbered(3)).append(numbered(3, 10)).append(numbered(2, 20))
     recipe.append(numbered(2, 30)).given()
     recipe.keep("vacuum", version=False, kept=old_files(case)).append(numbered(2, 40))
@@ -294,12 +275,9 @@ def _define_vectors() -> None:
 _define_vectors()
 
 
-@VECTORS.case(
-    "absolute-clone",
-    "Files and vectors of another table are read, as in a shallow clone",
-    "ADD-002 DVDESC-006",
-)
+@VECTORS.case("absolute-clone", "ADD-002 DVDESC-006")
 def _clone(case: CaseWriter) -> None:
+    """Files and vectors of another table are read, as in a shallow clone."""
     table = vector_table(case)
     file = table.file(numbered(10), path="source/part-0.parquet")
     _moved_out(case, file.path)
@@ -311,12 +289,9 @@ def _clone(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VECTORS.case(
-    "write-vacuum-absolute",
-    "A vacuum keeps the vectors that the log names by absolute paths",
-    "DVDESC-015 DVD-003",
-)
+@VECTORS.case("write-vacuum-absolute", "DVDESC-015 DVD-003")
 def _vacuum_vectors(case: CaseWriter) -> None:
+    """A vacuum keeps the vectors that the log names by absolute paths."""
     properties = {"delta.enableDeletionVectors": "true"}
     recipe = Recipe(_PAIR, (), properties, ("deletionVectors",)).append(numbered(6))
     recipe.append(numbered(3, 10)).delete_by_vectors(is_in("id", [2, 4], "long")).given()
@@ -332,12 +307,9 @@ def _vacuum_vectors(case: CaseWriter) -> None:
 # Checkpoints.
 
 
-@CHECKPOINTS.case(
-    "absolute-paths",
-    "A checkpoint in JSON holds absolute paths as the commits do",
-    "ADD-002 REM-002",
-)
+@CHECKPOINTS.case("absolute-paths", "ADD-002 REM-002")
 def _checkpoint(case: CaseWriter) -> None:
+    """A checkpoint in JSON holds absolute paths as the commits do."""
     table = _table(case, protocol=feature_protocol(["v2Checkpoint"]))
     kept, gone, later = (_within(table, table.file(numbered(3, n))) for n in (0, 10, 20))
     table.create(add(kept), add(gone), add(later))

@@ -164,12 +164,9 @@ def _odd_table(case: CaseWriter) -> GoldenTable:
     return table
 
 
-@VALUES.case(
-    "string-odd-texts",
-    "Partition texts are taken as they stand in the log",
-    "PART-003 DATA-003 ADD-003",
-)
+@VALUES.case("string-odd-texts", "PART-003 DATA-003 ADD-003")
 def _odd(case: CaseWriter) -> None:
+    """Partition texts are taken as they stand in the log."""
     table = _odd_table(case)
     publish(case, table)
     for number, text in enumerate(_ODD_TEXTS):
@@ -179,10 +176,9 @@ def _odd(case: CaseWriter) -> None:
     filtered(case, table, "filter-in", several, "A list of odd texts finds each of them")
 
 
-@VALUES.case(
-    "string-odd-checkpoint", "Odd partition texts survive a checkpoint", "PART-003 CKPT-005 CKC-001"
-)
+@VALUES.case("string-odd-checkpoint", "PART-003 CKPT-005 CKC-001")
 def _odd_checkpoint(case: CaseWriter) -> None:
+    """Odd partition texts survive a checkpoint."""
     table = _odd_table(case)
     write_classic(case.delta, table.version, table.states[table.version])
     table.commit(add(table.file([{"id": 100}], partition={"p": "after"})))
@@ -192,10 +188,9 @@ def _odd_checkpoint(case: CaseWriter) -> None:
         filtered(case, table, f"filter-{slug}", kept, "An odd text is found by value")
 
 
-@VALUES.case(
-    "null-values", "A null partition value reads as null for every type", "ADD-005 PART-001"
-)
+@VALUES.case("null-values", "ADD-005 PART-001")
 def _nulls(case: CaseWriter) -> None:
+    """A null partition value reads as null for every type."""
     types = {"s": "string", "i": "integer", "d": "date", "t": "timestamp", "b": "boolean"}
     schema = struct(field("id", "long"), *(field(name, kind) for name, kind in types.items()))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=list(types))
@@ -228,12 +223,9 @@ _ODD_FORMS: Mapping[str, Filter] = {
 }
 
 
-@VALUES.case(
-    "filters-of-odd-forms",
-    "Partition columns are filtered as a full scan would, in any form",
-    "PART-001 PART-013",
-)
+@VALUES.case("filters-of-odd-forms", "PART-001 PART-013")
 def _odd_forms(case: CaseWriter) -> None:
+    """Partition columns are filtered as a full scan would, in any form."""
     schema = struct(
         field("id", "long"), field("flag", "boolean"), field("s", "string"), field("n", "integer")
     )
@@ -256,10 +248,9 @@ def _odd_forms(case: CaseWriter) -> None:
         filtered(case, table, f"filter-{slug}", kept, f"Rows are found by {kept.sql}")
 
 
-@VALUES.case(
-    "empty-string-typed", "An empty text is null for a type without empty value", "PART-002"
-)
+@VALUES.case("empty-string-typed", "PART-002")
 def _empty_typed(case: CaseWriter) -> None:
+    """An empty text is null for a type without empty value."""
     schema = struct(field("id", "long"), field("i", "integer"), field("d", "date"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["i", "d"])
     table.create()
@@ -272,10 +263,9 @@ def _empty_typed(case: CaseWriter) -> None:
     filtered(case, table, "filter-equal", compare("i", "=", 5, "integer"), "A value is found")
 
 
-@VALUES.case(
-    "empty-string-text", "An empty text of a string column is null by the text", "PART-002"
-)
+@VALUES.case("empty-string-text", "PART-002")
 def _empty_text(case: CaseWriter) -> None:
+    """An empty text of a string column is null by the text."""
     schema = struct(field("id", "long"), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     table.create()
@@ -305,12 +295,9 @@ _SPELLINGS = (
 )
 
 
-@VALUES.case(
-    "timestamp-spellings",
-    "Timestamps with a zone read as the instant they name",
-    "PART-008 PART-010",
-)
+@VALUES.case("timestamp-spellings", "PART-008 PART-010")
 def _timestamp_spellings(case: CaseWriter) -> None:
+    """Timestamps with a zone read as the instant they name."""
     schema = struct(field("id", "long"), field("t", "timestamp"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["t"])
     table.create()
@@ -323,12 +310,9 @@ def _timestamp_spellings(case: CaseWriter) -> None:
     filtered(case, table, "filter-equal", probe, "A filter finds the microsecond")
 
 
-@VALUES.case(
-    "timestamp-without-zone",
-    "A timestamp text without zone leaves its zone open",
-    "PART-006 PART-007 PART-009",
-)
+@VALUES.case("timestamp-without-zone", "PART-006 PART-007 PART-009")
 def _timestamp_zoneless(case: CaseWriter) -> None:
+    """A timestamp text without zone leaves its zone open."""
     schema = struct(field("id", "long"), field("t", "timestamp"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["t"])
     table.create()
@@ -357,8 +341,9 @@ _FLOATS = (
 )
 
 
-@VALUES.case("double-special-texts", "NaN, infinities and exponents read as numbers", "PART-004")
+@VALUES.case("double-special-texts", "PART-004")
 def _special_floats(case: CaseWriter) -> None:
+    """NaN, infinities and exponents read as numbers."""
     schema = struct(field("id", "long"), field("p", "double"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     table.create()
@@ -370,8 +355,9 @@ def _special_floats(case: CaseWriter) -> None:
     filtered(case, table, "filter-negative", least, "Only negative infinity is below")
 
 
-@VALUES.case("decimal-short-scale", "A decimal text of a shorter scale keeps its value", "PART-004")
+@VALUES.case("decimal-short-scale", "PART-004")
 def _decimal_scale(case: CaseWriter) -> None:
+    """A decimal text of a shorter scale keeps its value."""
     schema = struct(field("id", "long"), field("p", "decimal(10,2)"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     table.create()
@@ -383,8 +369,9 @@ def _decimal_scale(case: CaseWriter) -> None:
     publish(case, table, files=False)
 
 
-@VALUES.case("binary-escapes", "A binary partition value is a string of escaped bytes", "PART-014")
+@VALUES.case("binary-escapes", "PART-014")
 def _binary(case: CaseWriter) -> None:
+    """A binary partition value is a string of escaped bytes."""
     schema = struct(field("id", "long"), field("p", "binary"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     table.create()
@@ -396,8 +383,9 @@ def _binary(case: CaseWriter) -> None:
     filtered(case, table, "filter-equal", kept, "A binary partition value is found")
 
 
-@VALUES.case("binary-high-byte", "An escaped byte above 127 is one byte by the text", "PART-014")
+@VALUES.case("binary-high-byte", "PART-014")
 def _binary_high(case: CaseWriter) -> None:
+    """An escaped byte above 127 is one byte by the text."""
     schema = struct(field("id", "long"), field("p", "binary"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     table.create(add(table.file([{"id": 3}], path="b/3.parquet", partition={"p": b"\xff"})))
@@ -418,10 +406,9 @@ def _binary_high(case: CaseWriter) -> None:
     )
 
 
-@VALUES.case(
-    "column-order", "Partition columns keep their place in the schema", "META-009 DATA-002"
-)
+@VALUES.case("column-order", "META-009 DATA-002")
 def _column_order(case: CaseWriter) -> None:
+    """Partition columns keep their place in the schema."""
     schema = struct(
         field("p", "integer"),
         field("id", "long"),
@@ -442,10 +429,9 @@ def _column_order(case: CaseWriter) -> None:
     filtered(case, table, "filter-mixed", mixed, "So does one with a data column")
 
 
-@VALUES.case(
-    "odd-column-names", "Partition columns of odd names read their values", "PART-001 ADD-005"
-)
+@VALUES.case("odd-column-names", "PART-001 ADD-005")
 def _odd_columns(case: CaseWriter) -> None:
+    """Partition columns of odd names read their values."""
     names = ("x%20x", "with.dot", "\u00e9", "UPPER")
     schema = struct(field("id", "long"), *(field(name, "string") for name in names))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=names)
@@ -457,12 +443,9 @@ def _odd_columns(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VALUES.case(
-    "all-columns-but-one",
-    "Many partition columns of many types read together",
-    "PART-001 PART-004 PART-005 PART-013",
-)
+@VALUES.case("all-columns-but-one", "PART-001 PART-004 PART-005 PART-013")
 def _many(case: CaseWriter) -> None:
+    """Many partition columns of many types read together."""
     kinds: dict[str, tuple[str, Any]] = {
         "a": ("string", "x y"),
         "b": ("long", -5),

@@ -39,12 +39,9 @@ def _foreign(
     return table.register(DataFile(body, tuple(rows), table.schema))
 
 
-@SCHEMAS.case(
-    "nested-order-differs",
-    "Nested fields of a file are matched by name, not by place",
-    "SCH-022 SCH-023 PQ-017",
-)
+@SCHEMAS.case("nested-order-differs", "SCH-022 SCH-023 PQ-017")
 def _nested_order(case: CaseWriter) -> None:
+    """Nested fields of a file are matched by name, not by place."""
     schema = struct(
         field("id", "long"),
         field("s", struct(field("a", "integer"), field("b", "integer"), field("c", "string"))),
@@ -65,12 +62,9 @@ def _nested_order(case: CaseWriter) -> None:
     filtered(case, table, "filter-nested", kept, "A filter meets the right leaf")
 
 
-@SCHEMAS.case(
-    "nested-extra-and-missing",
-    "Nested fields may be extra in a file or missing from it",
-    "WCON-003 WCON-004 SCH-022",
-)
+@SCHEMAS.case("nested-extra-and-missing", "WCON-003 WCON-004 SCH-022")
 def _nested_extra(case: CaseWriter) -> None:
+    """Nested fields may be extra in a file or missing from it."""
     schema = struct(
         field("id", "long"),
         field("s", struct(field("a", "integer"), field("b", "string"))),
@@ -94,12 +88,10 @@ def _nested_extra(case: CaseWriter) -> None:
     filtered(case, table, "filter-struct", is_not_null("s"), "Its struct is not")
 
 
-@SCHEMAS.case(
-    "not-null-below-null",
-    "A field that is not null may be absent where its parent is null",
-    "SCH-025 PQ-017",
-)
+@SCHEMAS.case("not-null-below-null", "SCH-025 PQ-017")
 def _not_null_below_null(case: CaseWriter) -> None:
+    """A field that is not null may be absent where its parent is null."""
+
     def nested(*, nullable: bool) -> Struct:
         inner = struct(field("a", "integer", nullable=nullable), field("b", "string"))
         outer = struct(field("s", inner, nullable=nullable), field("n", "long"))
@@ -126,12 +118,9 @@ def _not_null_below_null(case: CaseWriter) -> None:
     filtered(case, table, "filter-null", is_null("o.s.a"), "It is null below a null parent")
 
 
-@SCHEMAS.case(
-    "column-added-later",
-    "An added column is null in older files, filters and all",
-    "WCON-003 WCON-004 META-002",
-)
+@SCHEMAS.case("column-added-later", "WCON-003 WCON-004 META-002")
 def _added(case: CaseWriter) -> None:
+    """An added column is null in older files, filters and all."""
     schema = struct(field("id", "long"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create(add(table.file([{"id": 1}, {"id": 2}])))
@@ -146,12 +135,9 @@ def _added(case: CaseWriter) -> None:
     projected(case, table, "project-new", ["c"], "The new column is read alone")
 
 
-@MAPPINGS.case(
-    "list-element-names",
-    "The inner names of lists in a file do not matter",
-    "PQ-015 PQ-001",
-)
+@MAPPINGS.case("list-element-names", "PQ-015 PQ-001")
 def _inner_names(case: CaseWriter) -> None:
+    """The inner names of lists in a file do not matter."""
     schema = struct(
         field("id", "long"),
         field("l", array("integer")),
@@ -185,12 +171,9 @@ def _inner_names(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPINGS.case(
-    "schema-of-a-library",
-    "Types of its own that a library keeps in a footer change nothing",
-    "PQ-012 PQ-015 PQ-016 PQ-017",
-)
+@MAPPINGS.case("schema-of-a-library", "PQ-012 PQ-015 PQ-016 PQ-017")
 def _own_types(case: CaseWriter) -> None:
+    """Types of its own that a library keeps in a footer change nothing."""
     schema = struct(
         field("id", "long"),
         field("s", "string"),
@@ -249,8 +232,9 @@ def _own_types(case: CaseWriter) -> None:
     projected(case, table, "project", ["l", "t"], "Nested columns are read alone")
 
 
-@MAPPINGS.case("list-two-levels", "Lists of two levels read like those of three", "PQ-015 PQ-001")
+@MAPPINGS.case("list-two-levels", "PQ-015 PQ-001")
 def _two_levels(case: CaseWriter) -> None:
+    """Lists of two levels read like those of three."""
     schema = struct(
         field("id", "long"),
         field("l", array("integer")),
@@ -278,12 +262,9 @@ def _two_levels(case: CaseWriter) -> None:
     projected(case, table, "project-list", ["s"], "A list of two levels is read alone")
 
 
-@MAPPINGS.case(
-    "timestamp-units",
-    "Timestamps of other units than microseconds are contested",
-    "PQ-008 SCH-014",
-)
+@MAPPINGS.case("timestamp-units", "PQ-008 SCH-014")
 def _units(case: CaseWriter) -> None:
+    """Timestamps of other units than microseconds are contested."""
     schema = struct(field("id", "long"), field("at", "timestamp"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -307,12 +288,9 @@ def _units(case: CaseWriter) -> None:
         case.contest("read", f"read-{unit}", answers, title=title, schema=schema, version=version)
 
 
-@PROPERTIES.case(
-    "data-page-versions",
-    "Files of data page versions 1 and 2 may be mixed",
-    "PROP-008",
-)
+@PROPERTIES.case("data-page-versions", "PROP-008")
 def _pages(case: CaseWriter) -> None:
+    """Files of data page versions 1 and 2 may be mixed."""
     schema = struct(field("id", "long"), field("s", "string"), field("l", array("integer")))
     table = GoldenTable(
         case.delta,
@@ -333,12 +311,9 @@ def _pages(case: CaseWriter) -> None:
     filtered(case, table, "filter", kept, "A filter reads both versions")
 
 
-@PROPERTIES.case(
-    "encodings",
-    "Encodings and footers of a file do not matter",
-    "PROP-005 PQ-001",
-)
+@PROPERTIES.case("encodings", "PROP-005 PQ-001")
 def _encodings(case: CaseWriter) -> None:
+    """Encodings and footers of a file do not matter."""
     schema = struct(field("id", "long"), field("s", "string"), field("d", "double"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -363,10 +338,9 @@ def _encodings(case: CaseWriter) -> None:
     filtered(case, table, "filter", kept, "A filter reads every encoding")
 
 
-@PROPERTIES.case(
-    "rare-encoding", "An encoding that few files have is read or refused", "PROP-005 PQ-001"
-)
+@PROPERTIES.case("rare-encoding", "PROP-005 PQ-001")
 def _rare_encoding(case: CaseWriter) -> None:
+    """An encoding that few files have is read or refused."""
     schema = struct(field("id", "long"), field("d", "double"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     rows: list[dict[str, Any]] = [{"id": n, "d": n / 8} for n in range(30)]
@@ -387,10 +361,9 @@ def _rare_encoding(case: CaseWriter) -> None:
     )
 
 
-@SCHEMAS.case(
-    "not-null-columns", "Columns that are not nullable read with their schema", "SCH-025 SCH-031"
-)
+@SCHEMAS.case("not-null-columns", "SCH-025 SCH-031")
 def _not_null(case: CaseWriter) -> None:
+    """Columns that are not nullable read with their schema."""
     schema = struct(
         field("id", "long", nullable=False),
         field("s", struct(field("a", "integer", nullable=False)), nullable=False),

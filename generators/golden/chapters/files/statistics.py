@@ -140,12 +140,9 @@ _OTHER_TYPES: Mapping[str, Filter] = {
 }
 
 
-@STATISTICS.case(
-    "literals-of-other-types",
-    "Filters compare numbers of different types as numbers",
-    "STAT-006 STAT-012",
-)
+@STATISTICS.case("literals-of-other-types", "STAT-006 STAT-012")
 def _literals(case: CaseWriter) -> None:
+    """Filters compare numbers of different types as numbers."""
     table = GoldenTable(case.delta, _KINDS, seed=case.info.id)
     table.create()
     for start, values in (
@@ -206,12 +203,9 @@ _ODD_FORMS: Mapping[str, Filter] = {
 }
 
 
-@STATISTICS.case(
-    "filters-of-odd-forms",
-    "A filter of any form answers as a full scan would",
-    "STAT-006 STAT-008 STAT-012",
-)
+@STATISTICS.case("filters-of-odd-forms", "STAT-006 STAT-008 STAT-012")
 def _odd_forms(case: CaseWriter) -> None:
+    """A filter of any form answers as a full scan would."""
     table = GoldenTable(case.delta, _FLAGS, seed=case.info.id)
     table.create()
     for start, flags in (
@@ -235,12 +229,9 @@ def _odd_forms(case: CaseWriter) -> None:
     _probes(case, table, _ODD_FORMS)
 
 
-@STATISTICS.case(
-    "filters-negated",
-    "A negated comparison keeps the files that it is true of",
-    "STAT-006 STAT-012",
-)
+@STATISTICS.case("filters-negated", "STAT-006 STAT-012")
 def _negated(case: CaseWriter) -> None:
+    """A negated comparison keeps the files that it is true of."""
     table = GoldenTable(case.delta, _NUMBERS, seed=case.info.id)
     table.create()
     for start, values in ((0, (4, 4)), (10, (5, 5)), (20, (6, 6)), (30, (4, 6)), (40, (5, None))):
@@ -311,10 +302,9 @@ def _define_shapes() -> None:
 _define_shapes()
 
 
-@STATISTICS.case(
-    "all-types", "Statistics of every type keep their rows", "STAT-006 STAT-007 STAT-012"
-)
+@STATISTICS.case("all-types", "STAT-006 STAT-007 STAT-012")
 def _all_types(case: CaseWriter) -> None:
+    """Statistics of every type keep their rows."""
     kinds: dict[str, tuple[str, list[Any]]] = {
         "b": ("byte", [-3, 0, 3]),
         "h": ("short", [-300, 0, 300]),
@@ -344,8 +334,9 @@ def _all_types(case: CaseWriter) -> None:
         _probes(case, table, probes)
 
 
-@STATISTICS.case("string-truncated", "Truncated string bounds lose no row", "STAT-015 STAT-006")
+@STATISTICS.case("string-truncated", "STAT-015 STAT-006")
 def _strings(case: CaseWriter) -> None:
+    """Truncated string bounds lose no row."""
     schema = struct(field("id", "long"), field("s", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -369,12 +360,9 @@ def _strings(case: CaseWriter) -> None:
     _probes(case, table, {"prefix": starts_with("s", "a" * 32)})
 
 
-@STATISTICS.case(
-    "string-cut-off",
-    "Whether a cut bound may lie below values is open",
-    "STAT-015 STAT-006",
-)
+@STATISTICS.case("string-cut-off", "STAT-015 STAT-006")
 def _cut_off(case: CaseWriter) -> None:
+    """Whether a cut bound may lie below values is open."""
     schema = struct(field("id", "long"), field("s", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -409,10 +397,9 @@ def _cut_off(case: CaseWriter) -> None:
         )
 
 
-@STATISTICS.case(
-    "timestamp-truncated", "Bounds cut to milliseconds lose no microsecond", "STAT-016 STAT-006"
-)
+@STATISTICS.case("timestamp-truncated", "STAT-016 STAT-006")
 def _timestamps(case: CaseWriter) -> None:
+    """Bounds cut to milliseconds lose no microsecond."""
     schema = struct(field("id", "long"), field("t", "timestamp"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -433,10 +420,9 @@ def _timestamps(case: CaseWriter) -> None:
     _probes(case, table, probes)
 
 
-@STATISTICS.case(
-    "nan-beside-finite-bounds", "NaN is found beside bounds that leave it out", "STAT-006 STAT-012"
-)
+@STATISTICS.case("nan-beside-finite-bounds", "STAT-006 STAT-012")
 def _nan(case: CaseWriter) -> None:
+    """NaN is found beside bounds that leave it out."""
     schema = struct(field("id", "long"), field("d", "double"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -470,12 +456,9 @@ def _nan(case: CaseWriter) -> None:
     _contest(case, "unequal", compare("d", "<>", 1.0, "double"), answers, schema)
 
 
-@STATISTICS.case(
-    "booleans-without-bounds",
-    "A boolean column needs no bounds to be filtered",
-    "STAT-007 CKSCH-005",
-)
+@STATISTICS.case("booleans-without-bounds", "STAT-007 CKSCH-005")
 def _booleans(case: CaseWriter) -> None:
+    """A boolean column needs no bounds to be filtered."""
     schema = struct(
         field("flag", "boolean"), field("at", "timestamp"), field("amount", "decimal(10,2)")
     )
@@ -493,10 +476,9 @@ def _booleans(case: CaseWriter) -> None:
     _probes(case, table, probes)
 
 
-@STATISTICS.case(
-    "nested-columns", "Statistics of nested fields keep their rows", "STAT-007 STAT-006"
-)
+@STATISTICS.case("nested-columns", "STAT-007 STAT-006")
 def _nested(case: CaseWriter) -> None:
+    """Statistics of nested fields keep their rows."""
     schema = struct(
         field("id", "long"), field("s", struct(field("a", "integer"), field("b", "string")))
     )
@@ -514,10 +496,9 @@ def _nested(case: CaseWriter) -> None:
     _probes(case, table, probes)
 
 
-@STATISTICS.case(
-    "structs-of-nulls", "A struct of nulls is not taken for a null", "STAT-007 STAT-006"
-)
+@STATISTICS.case("structs-of-nulls", "STAT-007 STAT-006")
 def _structs_of_nulls(case: CaseWriter) -> None:
+    """A struct of nulls is not taken for a null."""
     inner = struct(field("a", "integer"), field("b", "string"))
     table = GoldenTable(
         case.delta, struct(field("id", "long"), field("s", inner)), seed=case.info.id
@@ -529,10 +510,9 @@ def _structs_of_nulls(case: CaseWriter) -> None:
     _probes(case, table, {"null": is_null("s"), "not-null": is_not_null("s")})
 
 
-@STATISTICS.case(
-    "partition-and-data", "Partition columns need no statistics", "STAT-006 PART-003 ADD-005"
-)
+@STATISTICS.case("partition-and-data", "STAT-006 PART-003 ADD-005")
 def _partitioned(case: CaseWriter) -> None:
+    """Partition columns need no statistics."""
     schema = struct(field("id", "long"), field("p", "integer", nullable=False))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     table.create()
@@ -549,8 +529,9 @@ def _partitioned(case: CaseWriter) -> None:
     _probes(case, table, probes)
 
 
-@STATISTICS.case("extended-year-bound", "A bound beyond year 9999 loses no row", "STAT-006")
+@STATISTICS.case("extended-year-bound", "STAT-006")
 def _extended(case: CaseWriter) -> None:
+    """A bound beyond year 9999 loses no row."""
     schema = struct(field("id", "long"), field("t", "timestamp"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -573,10 +554,9 @@ def _extended(case: CaseWriter) -> None:
     _probes(case, table, probes)
 
 
-@STATISTICS.case(
-    "decimal-beyond-double", "Decimal bounds are compared exactly", "STAT-012 STAT-006"
-)
+@STATISTICS.case("decimal-beyond-double", "STAT-012 STAT-006")
 def _decimals(case: CaseWriter) -> None:
+    """Decimal bounds are compared exactly."""
     schema = struct(field("id", "long"), field("m", "decimal(38,0)"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()

@@ -218,10 +218,9 @@ def _nested(
     return table
 
 
-@MAPPINGS.case(
-    "array-nesting", "Arrays keep nulls, emptiness and nesting", "SCH-029 SCH-030 SCH-031 PQ-015"
-)
+@MAPPINGS.case("array-nesting", "SCH-029 SCH-030 SCH-031 PQ-015")
 def _arrays(case: CaseWriter) -> None:
+    """Arrays keep nulls, emptiness and nesting."""
     schema = struct(
         field("id", "long"),
         field("numbers", array("integer")),
@@ -243,12 +242,9 @@ def _arrays(case: CaseWriter) -> None:
     projected(case, table, "project-points", ["points"], "An array of structs is read alone")
 
 
-@MAPPINGS.case(
-    "map-nesting",
-    "Maps keep null values, emptiness and nesting",
-    "SCH-032 SCH-033 SCH-034 SCH-035 PQ-016",
-)
+@MAPPINGS.case("map-nesting", "SCH-032 SCH-033 SCH-034 SCH-035 PQ-016")
 def _maps(case: CaseWriter) -> None:
+    """Maps keep null values, emptiness and nesting."""
     schema = struct(
         field("id", "long"),
         field("counts", map_of("string", "long")),
@@ -269,10 +265,9 @@ def _maps(case: CaseWriter) -> None:
     projected(case, table, "project-counts", ["counts"], "A map is read alone")
 
 
-@MAPPINGS.case(
-    "struct-nesting", "Structs keep null members and null themselves", "SCH-021 SCH-022 PQ-017"
-)
+@MAPPINGS.case("struct-nesting", "SCH-021 SCH-022 PQ-017")
 def _structs(case: CaseWriter) -> None:
+    """Structs keep null members and null themselves."""
     inner = struct(field("c", "string"), field("d", "decimal(5,2)"))
     schema = struct(
         field("id", "long"),
@@ -291,10 +286,9 @@ def _structs(case: CaseWriter) -> None:
     filtered(case, table, "filter-leaf-null", is_null("outer.a"), "A leaf of a null struct is null")
 
 
-@MAPPINGS.case(
-    "mixed-deep-nesting", "A column of all nested kinds reads whole", "PQ-015 PQ-016 PQ-017"
-)
+@MAPPINGS.case("mixed-deep-nesting", "PQ-015 PQ-016 PQ-017")
 def _deep(case: CaseWriter) -> None:
+    """A column of all nested kinds reads whole."""
     leaf = struct(field("tags", array("string")), field("when", "timestamp"))
     schema = struct(field("id", "long"), field("tree", array(map_of("string", array(leaf)))))
     when = utc(2024, 2, 29, 12, 0, 0, 1)
@@ -305,10 +299,9 @@ def _deep(case: CaseWriter) -> None:
     publish(case, _nested(case, schema, [rows]))
 
 
-@MAPPINGS.case(
-    "timestamp-int96", "Timestamps stored as INT96 read as microseconds", "PQ-008 PQ-001"
-)
+@MAPPINGS.case("timestamp-int96", "PQ-008 PQ-001")
 def _int96(case: CaseWriter) -> None:
+    """Timestamps stored as INT96 read as microseconds."""
     schema = struct(field("id", "long"), field("at", "timestamp"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -325,8 +318,9 @@ def _int96(case: CaseWriter) -> None:
     filtered(case, table, "filter-equal", same, "Both encodings hold the same instant")
 
 
-@MAPPINGS.case("timestamp-int96-far", "INT96 beyond nanosecond range reads right", "PQ-008 PQ-001")
+@MAPPINGS.case("timestamp-int96-far", "PQ-008 PQ-001")
 def _int96_far(case: CaseWriter) -> None:
+    """INT96 beyond nanosecond range reads right."""
     schema = struct(field("id", "long"), field("at", "timestamp"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -340,10 +334,9 @@ def _int96_far(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPINGS.case(
-    "decimal-encodings", "A decimal reads the same from every physical type", "PQ-012 PQ-001"
-)
+@MAPPINGS.case("decimal-encodings", "PQ-012 PQ-001")
 def _decimal_encodings(case: CaseWriter) -> None:
+    """A decimal reads the same from every physical type."""
     schema = struct(
         field("id", "long"), field("small", "decimal(7,3)"), field("large", "decimal(16,4)")
     )
@@ -364,10 +357,9 @@ def _decimal_encodings(case: CaseWriter) -> None:
 _CODECS = ("none", "snappy", "gzip", "lz4", "zstd")
 
 
-@MAPPINGS.case(
-    "codecs-mixed", "Files of one table may use different codecs", "PROP-005", since="upstream"
-)
+@MAPPINGS.case("codecs-mixed", "PROP-005", since="upstream")
 def _codecs(case: CaseWriter) -> None:
+    """Files of one table may use different codecs."""
     schema = struct(field("id", "long"), field("codec", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -378,10 +370,9 @@ def _codecs(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPINGS.case(
-    "row-groups-and-order", "Column order and row groups of a file do not matter", "PQ-001 DATA-001"
-)
+@MAPPINGS.case("row-groups-and-order", "PQ-001 DATA-001")
 def _physical_order(case: CaseWriter) -> None:
+    """Column order and row groups of a file do not matter."""
     schema = struct(field("id", "long"), field("name", "string"), field("score", "double"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -394,10 +385,9 @@ def _physical_order(case: CaseWriter) -> None:
     filtered(case, table, "filter-score", some, "A filter works across row groups")
 
 
-@MAPPINGS.case(
-    "extra-file-columns", "Columns of a file outside the schema are ignored", "WCON-005 CDC-019"
-)
+@MAPPINGS.case("extra-file-columns", "WCON-005 CDC-019")
 def _extra_columns(case: CaseWriter) -> None:
+    """Columns of a file outside the schema are ignored."""
     schema = struct(field("id", "long"), field("name", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -411,10 +401,9 @@ def _extra_columns(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@SCHEMAS.case(
-    "all-types-in-one", "A table of every type reads row by row", "SCH-001 SCH-038 PQ-001"
-)
+@SCHEMAS.case("all-types-in-one", "SCH-001 SCH-038 PQ-001")
 def _all_types(case: CaseWriter) -> None:
+    """A table of every type reads row by row."""
     schema = struct(
         field("s", "string"),
         field("l", "long"),
@@ -445,10 +434,9 @@ def _all_types(case: CaseWriter) -> None:
         projected(case, table, f"project-{name}", [name], f"Column {name} is read alone")
 
 
-@SCHEMAS.case(
-    "column-metadata-kept", "Unknown column metadata does not disturb a reader", "SCH-026 SCH-036"
-)
+@SCHEMAS.case("column-metadata-kept", "SCH-026 SCH-036")
 def _column_metadata(case: CaseWriter) -> None:
+    """Unknown column metadata does not disturb a reader."""
     metadata = {"comment": "the key", "custom": {"nested": [1, 2]}, "maxLength": 10}
     schema = struct(
         field("id", "long", metadata=metadata),
@@ -459,8 +447,9 @@ def _column_metadata(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@SCHEMAS.case("column-names-odd", "Column names of legal odd characters read back", "SCH-023")
+@SCHEMAS.case("column-names-odd", "SCH-023")
 def _odd_names(case: CaseWriter) -> None:
+    """Column names of legal odd characters read back."""
     names = ("UPPER", "with-dash", "with.dot", "\u00e9l\u00e8ve", "x%20x", "`tick`", "_c", "a/b")
     schema = struct(*(field(name, "integer") for name in names))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
@@ -468,10 +457,9 @@ def _odd_names(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@SCHEMAS.case(
-    "empty-table", "A table without files reads as no rows with its schema", "SNAP-004 WCON-002"
-)
+@SCHEMAS.case("empty-table", "SNAP-004 WCON-002")
 def _empty(case: CaseWriter) -> None:
+    """A table without files reads as no rows with its schema."""
     schema = struct(field("id", "long", nullable=False), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     table.create()

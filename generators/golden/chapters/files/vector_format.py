@@ -38,10 +38,9 @@ FORMAT = Chapter("deletion-vector-format", since="2025", features=("deletionVect
 _PAIR = struct(field("id", "long"), field("name", "string"))
 
 
-@FORMAT.case(
-    "containers", "Array, bitmap and run containers are all read", "DVFMT-007 DVFMT-002 DVFMT-003"
-)
+@FORMAT.case("containers", "DVFMT-007 DVFMT-002 DVFMT-003")
 def _containers(case: CaseWriter) -> None:
+    """Array, bitmap and run containers are all read."""
     schema = struct(field("id", "integer"))
     table = vector_table(case, schema)
     count = 70_000
@@ -67,12 +66,9 @@ def _containers(case: CaseWriter) -> None:
     read_spec(case, table, 2)
 
 
-@FORMAT.case(
-    "containers-in-turns",
-    "Containers of all kinds stand side by side in one vector",
-    "DVFMT-007 DVFMT-005 DVFMT-002",
-)
+@FORMAT.case("containers-in-turns", "DVFMT-007 DVFMT-005 DVFMT-002")
 def _containers_in_turns(case: CaseWriter) -> None:
+    """Containers of all kinds stand side by side in one vector."""
     schema = struct(field("id", "integer"), field("low", "integer"))
     table = vector_table(case, schema)
     each = 65_536
@@ -119,12 +115,9 @@ def _containers_in_turns(case: CaseWriter) -> None:
     case.read("edges", schema, kept, title=title, filter=is_in("id", ids, "integer"))
 
 
-@FORMAT.case(
-    "runs-of-few-containers",
-    "Bitmaps with runs are read whatever their number of containers",
-    "DVFMT-007 DVFMT-005 DVFMT-002",
-)
+@FORMAT.case("runs-of-few-containers", "DVFMT-007 DVFMT-005 DVFMT-002")
 def _runs(case: CaseWriter) -> None:
+    """Bitmaps with runs are read whatever their number of containers."""
     schema = struct(field("file", "integer"), field("id", "integer"))
     table = vector_table(case, schema)
     each, files, vectors = 65_536, [], []
@@ -143,12 +136,9 @@ def _runs(case: CaseWriter) -> None:
     read_spec(case, table, 1)
 
 
-@FORMAT.case(
-    "row-beyond-32-bits",
-    "A vector may name rows that need more than 32 bits",
-    "DVFMT-001 DVFMT-004 DVFMT-005 DVFMT-006",
-)
+@FORMAT.case("row-beyond-32-bits", "DVFMT-001 DVFMT-004 DVFMT-005 DVFMT-006")
 def _large(case: CaseWriter) -> None:
+    """A vector may name rows that need more than 32 bits."""
     table = vector_table(case)
     file = table.file(numbered(4))
     table.create(add(file))
@@ -168,10 +158,9 @@ def _large(case: CaseWriter) -> None:
     read_spec(case, table, 0)
 
 
-@FORMAT.case(
-    "native-layout", "The older native layout is read or refused", "DVDESC-019 DVFMT-008 DVFMT-009"
-)
+@FORMAT.case("native-layout", "DVDESC-019 DVFMT-008 DVFMT-009")
 def _native(case: CaseWriter) -> None:
+    """The older native layout is read or refused."""
     table = vector_table(case)
     file = table.file(numbered(6))
     table.create(add(file))
@@ -194,13 +183,9 @@ def _native(case: CaseWriter) -> None:
     )
 
 
-@FORMAT.case(
-    "absent-offset",
-    "A stored vector without offset starts its file",
-    "DVDESC-012 DVDESC-013",
-    since="upstream",
-)
+@FORMAT.case("absent-offset", "DVDESC-012 DVDESC-013", since="upstream")
 def _absent_offset(case: CaseWriter) -> None:
+    """A stored vector without offset starts its file."""
     table = vector_table(case)
     file = table.file(numbered(4))
     table.create(add(file))

@@ -154,12 +154,9 @@ def _without(case: CaseWriter, managed: _Managed, published: int) -> None:
     case.contest("read", "read-without-catalog", accepted, title=title, schema=_PLAIN)
 
 
-@CATALOG.case(
-    "without-catalog",
-    "A catalog-managed table is refused without its catalog",
-    "CAT-001 CAT-007 CAT-016",
-)
+@CATALOG.case("without-catalog", "CAT-001 CAT-007 CAT-016")
 def _catalog(case: CaseWriter) -> None:
+    """A catalog-managed table is refused without its catalog."""
     table = GoldenTable(
         case.delta,
         _PLAIN,
@@ -182,12 +179,9 @@ def _catalog(case: CaseWriter) -> None:
     )
 
 
-@CATALOG.case(
-    "stray-staged-commit",
-    "A staged commit is no version until it is ratified",
-    "CAT-002 CAT-004 CAT-005",
-)
+@CATALOG.case("stray-staged-commit", "CAT-002 CAT-004 CAT-005")
 def _staged(case: CaseWriter) -> None:
+    """A staged commit is no version until it is ratified."""
     table = GoldenTable(case.delta, _PLAIN, seed=case.info.id)
     table.create(add(table.file(_ROWS)))
     folder = table.root / LOG_DIRECTORY / "_staged_commits"
@@ -201,11 +195,11 @@ def _staged(case: CaseWriter) -> None:
 
 @CATALOG.case(
     "published-staged-inline",
-    "The example of the text: published, staged and inline commits",
     "CAT-002 CAT-003 CAT-004 CAT-005 CAT-006 CAT-007 CAT-008 CAT-010",
     features=_HONOURED,
 )
 def _example(case: CaseWriter) -> None:
+    """The example of the text: published, staged and inline commits."""
     managed = _Managed(case, 10)
     table = managed.table
     write_classic(case.delta, 2, table.states[2])
@@ -223,13 +217,9 @@ def _example(case: CaseWriter) -> None:
     _without(case, managed, 7)
 
 
-@CATALOG.case(
-    "catalog-before-published",
-    "A commit of the catalog goes before the published one",
-    "CAT-009",
-    features=_HONOURED,
-)
+@CATALOG.case("catalog-before-published", "CAT-009", features=_HONOURED)
 def _before_published(case: CaseWriter) -> None:
+    """A commit of the catalog goes before the published one."""
     managed = _Managed(case, 3)
     table = managed.table
     managed.keep_staged(1, published=True)
@@ -242,13 +232,9 @@ def _before_published(case: CaseWriter) -> None:
     _standing(case, managed, 0, 1, 2, latest=2)
 
 
-@CATALOG.case(
-    "published-beyond-latest",
-    "What is later than the latest ratified version is ignored",
-    "CAT-010",
-    features=_HONOURED,
-)
+@CATALOG.case("published-beyond-latest", "CAT-010", features=_HONOURED)
 def _beyond(case: CaseWriter) -> None:
+    """What is later than the latest ratified version is ignored."""
     managed = _Managed(case, 5)
     table = managed.table
     write_classic(case.delta, 4, table.states[4])
@@ -260,26 +246,18 @@ def _beyond(case: CaseWriter) -> None:
     _standing(case, managed, 0, 1, 2, latest=2)
 
 
-@CATALOG.case(
-    "all-published",
-    "A catalog that keeps no commit tells the latest version",
-    "CAT-001 CAT-006 CAT-008",
-    features=_HONOURED,
-)
+@CATALOG.case("all-published", "CAT-001 CAT-006 CAT-008", features=_HONOURED)
 def _all_published(case: CaseWriter) -> None:
+    """A catalog that keeps no commit tells the latest version."""
     managed = _Managed(case, 3)
     describe(case, managed.table)
     _standing(case, managed, 0, 1, 2, latest=2)
     _without(case, managed, 2)
 
 
-@CATALOG.case(
-    "removal-in-staged-commit",
-    "A staged commit removes what a published one added",
-    "CAT-003 CAT-007",
-    features=_HONOURED,
-)
+@CATALOG.case("removal-in-staged-commit", "CAT-003 CAT-007", features=_HONOURED)
 def _removal(case: CaseWriter) -> None:
+    """A staged commit removes what a published one added."""
     managed = _Managed(case, 1)
     first = managed.file()
     managed.commit(add(first))
@@ -290,26 +268,18 @@ def _removal(case: CaseWriter) -> None:
     _without(case, managed, 1)
 
 
-@CATALOG.case(
-    "enabled-later",
-    "Versions from before the catalog are read beside ratified ones",
-    "CAT-001 CAT-007",
-    features=_HONOURED,
-)
+@CATALOG.case("enabled-later", "CAT-001 CAT-007", features=_HONOURED)
 def _enabled_later(case: CaseWriter) -> None:
+    """Versions from before the catalog are read beside ratified ones."""
     managed = _Managed(case, 4, since=2)
     managed.keep_staged(3)
     describe(case, managed.table)
     _standing(case, managed, 0, 1, 2, 3, latest=3)
 
 
-@CATALOG.case(
-    "history-and-travel",
-    "In-commit timestamps tell the times of commits that have no file",
-    "CAT-008 CAT-015",
-    features=_HONOURED,
-)
+@CATALOG.case("history-and-travel", "CAT-008 CAT-015", features=_HONOURED)
 def _history(case: CaseWriter) -> None:
+    """In-commit timestamps tell the times of commits that have no file."""
     managed = _Managed(case, 4)
     table = managed.table
     # Published much later than committed, as publishing may be: the file's time misleads.
@@ -347,13 +317,9 @@ def _history(case: CaseWriter) -> None:
         )
 
 
-@CATALOG.case(
-    "changes",
-    "The change feed goes on through the commits of the catalog",
-    "CAT-003 CAT-009",
-    features=_HONOURED,
-)
+@CATALOG.case("changes", "CAT-003 CAT-009", features=_HONOURED)
 def _changes(case: CaseWriter) -> None:
+    """The change feed goes on through the commits of the catalog."""
     properties = {"delta.enableChangeDataFeed": "true"}
     managed = _Managed(case, 3, writers=["changeDataFeed"], properties=properties)
     table = managed.table
@@ -393,13 +359,9 @@ def _invalid(requirement: str) -> Refusal:
     return Refusal("invalid_table", "load", requirement)
 
 
-@CATALOG.case(
-    "gap",
-    "A gap between published and ratified commits is refused",
-    "CAT-008 CAT-014",
-    features=_HONOURED,
-)
+@CATALOG.case("gap", "CAT-008 CAT-014", features=_HONOURED)
 def _gap(case: CaseWriter) -> None:
+    """A gap between published and ratified commits is refused."""
     managed = _Managed(case, 4)
     managed.keep_staged(3)
     (case.delta / LOG_DIRECTORY / commit_name(2)).unlink()
@@ -407,26 +369,18 @@ def _gap(case: CaseWriter) -> None:
     _refuse(case, _invalid("SNAP-002"), managed.answer(), "Nobody has the commit of version 2")
 
 
-@CATALOG.case(
-    "latest-missing",
-    "A latest version that nobody has the commit of is refused",
-    "CAT-008 CAT-013",
-    features=_HONOURED,
-)
+@CATALOG.case("latest-missing", "CAT-008 CAT-013", features=_HONOURED)
 def _latest_missing(case: CaseWriter) -> None:
+    """A latest version that nobody has the commit of is refused."""
     managed = _Managed(case, 3)
     describe(case, managed.table)
     title = "Version 3 is ratified, and neither kept nor published"
     _refuse(case, _invalid("CAT-008"), managed.answer(3), title)
 
 
-@CATALOG.case(
-    "staged-file-missing",
-    "A ratified commit whose staged file is gone is refused",
-    "CAT-008 CAT-013",
-    features=_HONOURED,
-)
+@CATALOG.case("staged-file-missing", "CAT-008 CAT-013", features=_HONOURED)
 def _staged_missing(case: CaseWriter) -> None:
+    """A ratified commit whose staged file is gone is refused."""
     managed = _Managed(case, 3)
     managed.keep_staged(2)
     (case.delta / LOG_DIRECTORY / _STAGED / managed.kept[2]["staged"]).unlink()

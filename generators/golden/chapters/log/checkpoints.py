@@ -65,56 +65,43 @@ def _at(version: int) -> dict[str, int]:
     return {"lastCheckpointVersion": version}
 
 
-@CHECKPOINTS.case(
-    "without-hint",
-    "A checkpoint is used or not, the answer is the same",
-    "CKPT-009 CKPT-018 LAST-004",
-)
+@CHECKPOINTS.case("without-hint", "CKPT-009 CKPT-018 LAST-004")
 def _no_hint(case: CaseWriter) -> None:
+    """A checkpoint is used or not, the answer is the same."""
     table = grown(case, 7)
     _checkpoint(table, 4)
     publish(case, table, log_info=_at(4))
 
 
-@CHECKPOINTS.case(
-    "with-hint",
-    "A checkpoint with its hint gives every version",
-    "CKPT-003 CKPT-004 LAST-001 LAST-002",
-)
+@CHECKPOINTS.case("with-hint", "CKPT-003 CKPT-004 LAST-001 LAST-002")
 def _with_hint(case: CaseWriter) -> None:
+    """A checkpoint with its hint gives every version."""
     table = grown(case, 7)
     write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
     publish(case, table, log_info=_at(4))
 
 
-@CHECKPOINTS.case(
-    "at-every-version",
-    "With a checkpoint at every version all of them agree",
-    "CKPT-001 CKPT-004 CKPT-005",
-)
+@CHECKPOINTS.case("at-every-version", "CKPT-001 CKPT-004 CKPT-005")
 def _everywhere(case: CaseWriter) -> None:
+    """With a checkpoint at every version all of them agree."""
     table = grown(case, 5)
     for version in table.versions:
         _checkpoint(table, version)
     publish(case, table, log_info=_at(4))
 
 
-@CHECKPOINTS.case(
-    "newer-than-asked", "Time travel does not start from a newer checkpoint", "CKPT-004"
-)
+@CHECKPOINTS.case("newer-than-asked", "CKPT-004")
 def _newer(case: CaseWriter) -> None:
+    """Time travel does not start from a newer checkpoint."""
     table = grown(case, 6)
     write_last_checkpoint(table.root, write_classic(table.root, 5, table.states[5]))
     publish(case, table, versions=[0, 3, 4, 5], log_info=_at(5))
     files_spec(case, table, 3)
 
 
-@CHECKPOINTS.case(
-    "log-cut",
-    "A log cut below a checkpoint still gives what follows",
-    "CKPT-011 CKPT-003 CLEAN-005 CLEAN-007",
-)
+@CHECKPOINTS.case("log-cut", "CKPT-011 CKPT-003 CLEAN-005 CLEAN-007")
 def _cut(case: CaseWriter) -> None:
+    """A log cut below a checkpoint still gives what follows."""
     table = grown(case, 8)
     write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
     drop_commits(table.root, 4)
@@ -124,10 +111,9 @@ def _cut(case: CaseWriter) -> None:
     refuse_load(case, refusal, "So is version 0", slug="v0", version=0)
 
 
-@CHECKPOINTS.case(
-    "log-cut-without-hint", "The checkpoint of a cut log is found by listing", "CKPT-011 LAST-004"
-)
+@CHECKPOINTS.case("log-cut-without-hint", "CKPT-011 LAST-004")
 def _cut_no_hint(case: CaseWriter) -> None:
+    """The checkpoint of a cut log is found by listing."""
     table = grown(case, 8)
     _checkpoint(table, 2)
     _checkpoint(table, 5)
@@ -135,12 +121,9 @@ def _cut_no_hint(case: CaseWriter) -> None:
     publish(case, table, versions=[2, 3, 4, 5, 6, 7], log_info=_at(5))
 
 
-@CHECKPOINTS.case(
-    "gap-after-checkpoint",
-    "A gap after the checkpoint makes later versions invalid",
-    "SNAP-001 CKPT-003",
-)
+@CHECKPOINTS.case("gap-after-checkpoint", "SNAP-001 CKPT-003")
 def _gap(case: CaseWriter) -> None:
+    """A gap after the checkpoint makes later versions invalid."""
     table = grown(case, 7)
     _checkpoint(table, 3)
     describe(case, table, log_info=_at(3))
@@ -149,12 +132,9 @@ def _gap(case: CaseWriter) -> None:
     refuse_load(case, refusal, "The latest version cannot be told")
 
 
-@CHECKPOINTS.case(
-    "gap-below-checkpoint",
-    "A gap below the checkpoint does not matter after it",
-    "CKPT-003 CKPT-011",
-)
+@CHECKPOINTS.case("gap-below-checkpoint", "CKPT-003 CKPT-011")
 def _gap_below(case: CaseWriter) -> None:
+    """A gap below the checkpoint does not matter after it."""
     table = grown(case, 7)
     write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
     (table.root / LOG_DIRECTORY / commit_name(2)).unlink()
@@ -163,22 +143,21 @@ def _gap_below(case: CaseWriter) -> None:
 
 @CHECKPOINTS.case(
     "commit-at-checkpoint-missing",
-    "The commit of the checkpoint's version may be gone",
     "CKPT-003 CKPT-005",
     # The later text has cleanup keep this commit, so that such a log is no writer's any more.
     revisions=REVISIONS[:2],
 )
 def _commit_missing(case: CaseWriter) -> None:
+    """The commit of the checkpoint's version may be gone."""
     table = grown(case, 6)
     write_last_checkpoint(table.root, write_classic(table.root, 3, table.states[3]))
     drop_commits(table.root, 4)
     publish(case, table, versions=[3, 4, 5], log_info=_at(3))
 
 
-@CHECKPOINTS.case(
-    "multi-part", "The parts of a checkpoint read as one", "CKPT-021 CKPT-022 CKPT-023 CKPT-N-002"
-)
+@CHECKPOINTS.case("multi-part", "CKPT-021 CKPT-022 CKPT-023 CKPT-N-002")
 def _multi(case: CaseWriter) -> None:
+    """The parts of a checkpoint read as one."""
     table = grown(case, 10)
     written = write_multi_part(table.root, 6, table.states[6], 3)
     write_last_checkpoint(table.root, written)
@@ -186,8 +165,9 @@ def _multi(case: CaseWriter) -> None:
     publish(case, table, versions=[6, 7, 8, 9], log_info={**_at(6), "numCheckpointFiles": 3})
 
 
-@CHECKPOINTS.case("multi-part-incomplete", "A checkpoint that lacks a part is ignored", "CKPT-030")
+@CHECKPOINTS.case("multi-part-incomplete", "CKPT-030")
 def _incomplete(case: CaseWriter) -> None:
+    """A checkpoint that lacks a part is ignored."""
     table = grown(case, 8)
     _checkpoint(table, 2)
     write_multi_part(table.root, 5, table.states[5], 3)
@@ -195,12 +175,9 @@ def _incomplete(case: CaseWriter) -> None:
     publish(case, table, log_info=_at(2))
 
 
-@CHECKPOINTS.case(
-    "multi-part-incomplete-cut",
-    "Without older state an incomplete one is fatal",
-    "CKPT-030 SNAP-001",
-)
+@CHECKPOINTS.case("multi-part-incomplete-cut", "CKPT-030 SNAP-001")
 def _incomplete_cut(case: CaseWriter) -> None:
+    """Without older state an incomplete one is fatal."""
     table = grown(case, 8)
     write_multi_part(table.root, 5, table.states[5], 2)
     (table.root / LOG_DIRECTORY / part_name(5, 1, 2)).unlink()
@@ -210,10 +187,9 @@ def _incomplete_cut(case: CaseWriter) -> None:
     refuse_load(case, refusal, "Nothing whole is left to start from")
 
 
-@CHECKPOINTS.case(
-    "two-part-counts", "Two complete checkpoints of one version agree", "CKPT-029 CKPT-N-001"
-)
+@CHECKPOINTS.case("two-part-counts", "CKPT-029 CKPT-N-001")
 def _two_counts(case: CaseWriter) -> None:
+    """Two complete checkpoints of one version agree."""
     table = grown(case, 8)
     write_multi_part(table.root, 5, table.states[5], 2)
     write_multi_part(table.root, 5, table.states[5], 4)
@@ -222,12 +198,9 @@ def _two_counts(case: CaseWriter) -> None:
     publish(case, table, log_info={**_at(5), "numCheckpointFiles": 4})
 
 
-@CHECKPOINTS.case(
-    "parts-of-two-counts-mixed",
-    "Parts of different counts do not make a whole",
-    "CKPT-030 CKPT-021",
-)
+@CHECKPOINTS.case("parts-of-two-counts-mixed", "CKPT-030 CKPT-021")
 def _mixed_counts(case: CaseWriter) -> None:
+    """Parts of different counts do not make a whole."""
     table = grown(case, 8)
     write_multi_part(table.root, 5, table.states[5], 2)
     write_multi_part(table.root, 5, table.states[5], 3)
@@ -237,12 +210,9 @@ def _mixed_counts(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@CHECKPOINTS.case(
-    "foreign-names",
-    "Files of almost a checkpoint's name are ignored",
-    "CKPT-018 CKPT-019 CKPT-024 CKPT-025",
-)
+@CHECKPOINTS.case("foreign-names", "CKPT-018 CKPT-019 CKPT-024 CKPT-025")
 def _foreign(case: CaseWriter) -> None:
+    """Files of almost a checkpoint's name are ignored."""
     table = grown(case, 6)
     log = table.root / LOG_DIRECTORY
     _checkpoint(table, 3)
@@ -259,12 +229,9 @@ def _foreign(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@CHECKPOINTS.case(
-    "corrupt-with-full-log",
-    "A corrupt checkpoint beside a full log is contested",
-    "CKPT-009 CKPT-029",
-)
+@CHECKPOINTS.case("corrupt-with-full-log", "CKPT-009 CKPT-029")
 def _corrupt(case: CaseWriter) -> None:
+    """A corrupt checkpoint beside a full log is contested."""
     table = grown(case, 6)
     _checkpoint(table, 3)
     (table.root / LOG_DIRECTORY / classic_checkpoint_name(3)).write_bytes(b"PAR1 not really PAR1")
@@ -285,10 +252,9 @@ def _corrupt(case: CaseWriter) -> None:
     read_spec(case, table, 2)
 
 
-@CHECKPOINTS.case(
-    "corrupt-cut-log", "A corrupt checkpoint of a cut log is refused", "CKPT-005 CKPT-011"
-)
+@CHECKPOINTS.case("corrupt-cut-log", "CKPT-005 CKPT-011")
 def _corrupt_cut(case: CaseWriter) -> None:
+    """A corrupt checkpoint of a cut log is refused."""
     table = grown(case, 6)
     _checkpoint(table, 3)
     (table.root / LOG_DIRECTORY / classic_checkpoint_name(3)).write_bytes(b"PAR1 not really PAR1")
@@ -310,22 +276,21 @@ def _lacking(case: CaseWriter, kind: str, requirement: str) -> None:
     refuse_load(case, refusal, f"Without {kind} there is no snapshot")
 
 
-@CHECKPOINTS.case("without-protocol", "A checkpoint without protocol is refused", "CKC-002 REC-002")
+@CHECKPOINTS.case("without-protocol", "CKC-002 REC-002")
 def _no_protocol(case: CaseWriter) -> None:
+    """A checkpoint without protocol is refused."""
     _lacking(case, "protocol", "REC-002")
 
 
-@CHECKPOINTS.case("without-metadata", "A checkpoint without metaData is refused", "CKC-003 REC-003")
+@CHECKPOINTS.case("without-metadata", "CKC-003 REC-003")
 def _no_metadata(case: CaseWriter) -> None:
+    """A checkpoint without metaData is refused."""
     _lacking(case, "metaData", "REC-003")
 
 
-@CHECKPOINTS.case(
-    "partition-filters",
-    "Filters on partitions hold across a checkpoint",
-    "CKPT-005 CKC-004 PART-003",
-)
+@CHECKPOINTS.case("partition-filters", "CKPT-005 CKC-004 PART-003")
 def _partition_filters(case: CaseWriter) -> None:
+    """Filters on partitions hold across a checkpoint."""
     schema = struct(field("id", "long"), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     table.create()
@@ -388,66 +353,56 @@ def _styled(case: CaseWriter, **style: Any) -> None:
         filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
 
 
-@SCHEMA.case(
-    "statistics-json", "A checkpoint with JSON statistics answers filters", "CKC-018 CKC-019"
-)
+@SCHEMA.case("statistics-json", "CKC-018 CKC-019")
 def _json_stats(case: CaseWriter) -> None:
+    """A checkpoint with JSON statistics answers filters."""
     _styled(case)
 
 
-@SCHEMA.case(
-    "statistics-struct",
-    "A checkpoint with parsed statistics only answers filters",
-    "CKC-020 CKC-021 CKC-015 CKSCH-004",
-)
+@SCHEMA.case("statistics-struct", "CKC-020 CKC-021 CKC-015 CKSCH-004")
 def _struct_stats(case: CaseWriter) -> None:
+    """A checkpoint with parsed statistics only answers filters."""
     _styled(case, stats_json=False, stats_parsed=True)
 
 
-@SCHEMA.case(
-    "statistics-both",
-    "A checkpoint with both kinds of statistics answers filters",
-    "CKC-018 CKC-021 CKC-016",
-)
+@SCHEMA.case("statistics-both", "CKC-018 CKC-021 CKC-016")
 def _both_stats(case: CaseWriter) -> None:
+    """A checkpoint with both kinds of statistics answers filters."""
     _styled(case, stats_parsed=True)
 
 
-@SCHEMA.case(
-    "statistics-none", "A checkpoint without statistics answers filters", "CKC-020 CKC-023"
-)
+@SCHEMA.case("statistics-none", "CKC-020 CKC-023")
 def _no_stats(case: CaseWriter) -> None:
+    """A checkpoint without statistics answers filters."""
     _styled(case, stats_json=False)
 
 
-@SCHEMA.case("small-row-groups", "Row groups of a checkpoint do not matter", "CKC-001 CKC-010")
+@SCHEMA.case("small-row-groups", "CKC-001 CKC-010")
 def _row_groups(case: CaseWriter) -> None:
+    """Row groups of a checkpoint do not matter."""
     _styled(case, row_group_rows=1)
 
 
-@SCHEMA.case("absent-columns", "Action columns that a checkpoint lacks count as null", "CKC-011")
+@SCHEMA.case("absent-columns", "CKC-011")
 def _absent(case: CaseWriter) -> None:
+    """Action columns that a checkpoint lacks count as null."""
     table = grown(case, 6)
     _checkpoint(table, 3, omit=frozenset({"txn", "domainMetadata", "remove"}))
     drop_commits(table.root, 3)
     publish(case, table, versions=[3, 4, 5], log_info=_at(3))
 
 
-@SCHEMA.case(
-    "without-tombstones", "A checkpoint may leave expired tombstones out", "CKPT-008 CKC-005"
-)
+@SCHEMA.case("without-tombstones", "CKPT-008 CKC-005")
 def _no_tombstones(case: CaseWriter) -> None:
+    """A checkpoint may leave expired tombstones out."""
     table = grown(case, 8)
     _checkpoint(table, 6, tombstones=False)
     publish(case, table, log_info=_at(6))
 
 
-@SCHEMA.case(
-    "data-change-either-way",
-    "dataChange in a checkpoint does not affect a read",
-    "CKC-004 CKC-027 ADD-008",
-)
+@SCHEMA.case("data-change-either-way", "CKC-004 CKC-027 ADD-008")
 def _data_change(case: CaseWriter) -> None:
+    """dataChange in a checkpoint does not affect a read."""
     table = grown(case, 6)
     state = table.states[4]
     schema = checkpoint_schema(_PAIR, (), CheckpointStyle())
@@ -461,12 +416,9 @@ def _data_change(case: CaseWriter) -> None:
     publish(case, table, versions=[4, 5], log_info=_at(4))
 
 
-@SCHEMA.case(
-    "data-change-of-removes",
-    "A file that is removed without a change of data is gone",
-    "CKC-027 ADD-008 REM-004",
-)
+@SCHEMA.case("data-change-of-removes", "CKC-027 ADD-008 REM-004")
 def _data_change_of_removes(case: CaseWriter) -> None:
+    """A file that is removed without a change of data is gone."""
     table = grown(case, 3)
     old = [file for file, _ in table.live(2)]
     rows = table.rows(2)
@@ -479,10 +431,9 @@ def _data_change_of_removes(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@SCHEMA.case(
-    "unknown-columns", "Columns that a checkpoint adds are ignored", "PROTO-008 PROTO-009 CKC-010"
-)
+@SCHEMA.case("unknown-columns", "PROTO-008 PROTO-009 CKC-010")
 def _unknown(case: CaseWriter) -> None:
+    """Columns that a checkpoint adds are ignored."""
     table = grown(case, 6)
     state = table.states[4]
     schema = checkpoint_schema(_PAIR, (), CheckpointStyle())
@@ -495,12 +446,9 @@ def _unknown(case: CaseWriter) -> None:
     publish(case, table, versions=[4, 5], log_info=_at(4))
 
 
-@SCHEMA.case(
-    "schema-of-a-library",
-    "Types that a library keeps in a checkpoint's footer change nothing",
-    "CKC-010 CKPT-005",
-)
+@SCHEMA.case("schema-of-a-library", "CKC-010 CKPT-005")
 def _own_types(case: CaseWriter) -> None:
+    """Types that a library keeps in a checkpoint's footer change nothing."""
     table = grown(case, 6)
     state = table.states[4]
     plain = checkpoint_schema(_PAIR, (), CheckpointStyle())
@@ -522,10 +470,9 @@ def _own_types(case: CaseWriter) -> None:
     publish(case, table, versions=[4, 5], log_info=_at(4))
 
 
-@SCHEMA.case(
-    "required-leaves", "Required leaves below null groups read as null groups", "CKC-010 ADD-012"
-)
+@SCHEMA.case("required-leaves", "CKC-010 ADD-012")
 def _required(case: CaseWriter) -> None:
+    """Required leaves below null groups read as null groups."""
     table = grown(case, 6)
     state = table.states[4]
     loose = checkpoint_schema(_PAIR, (), CheckpointStyle())
@@ -555,12 +502,9 @@ def _required(case: CaseWriter) -> None:
     publish(case, table, versions=[4, 5], log_info=_at(4))
 
 
-@SCHEMA.case(
-    "not-null-partition-parsed",
-    "Parsed values of a not-null partition column read",
-    "CKC-016 CKC-015",
-)
+@SCHEMA.case("not-null-partition-parsed", "CKC-016 CKC-015")
 def _not_null_partition(case: CaseWriter) -> None:
+    """Parsed values of a not-null partition column read."""
     schema = struct(field("id", "long"), field("p", "integer", nullable=False))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     first = table.file([{"id": 1}], partition={"p": 1})
@@ -572,12 +516,9 @@ def _not_null_partition(case: CaseWriter) -> None:
     publish(case, table, versions=[1, 2], log_info=_at(1))
 
 
-@SCHEMA.case(
-    "columns-without-bounds",
-    "Types without bounds do not disturb parsed statistics",
-    "CKSCH-005 CKC-021",
-)
+@SCHEMA.case("columns-without-bounds", "CKSCH-005 CKC-021")
 def _no_bounds(case: CaseWriter) -> None:
+    """Types without bounds do not disturb parsed statistics."""
     schema = struct(
         field("flag", "boolean"),
         field("raw", "binary"),

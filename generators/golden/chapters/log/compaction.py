@@ -33,38 +33,26 @@ def _compact(table: GoldenTable, start: int, end: int) -> None:
     write_compaction(table.root, start, end, commits)
 
 
-@COMPACTION.case(
-    "one-range",
-    "A compaction stands in for the commits of its range",
-    "COMP-001 COMP-002 COMP-004 COMP-005 COMP-011 COMP-012",
-    since="2025",
-)
+@COMPACTION.case("one-range", "COMP-001 COMP-002 COMP-004 COMP-005 COMP-011 COMP-012", since="2025")
 def _one_range(case: CaseWriter) -> None:
+    """A compaction stands in for the commits of its range."""
     table = grown(case, 8)
     _compact(table, 2, 5)
     publish(case, table)
 
 
-@COMPACTION.case(
-    "overlapping",
-    "Overlapping compactions give the same answer",
-    "COMP-010 COMP-011 COMP-012",
-    since="2025",
-)
+@COMPACTION.case("overlapping", "COMP-010 COMP-011 COMP-012", since="2025")
 def _overlapping(case: CaseWriter) -> None:
+    """Overlapping compactions give the same answer."""
     table = grown(case, 10)
     for start, end in ((0, 4), (2, 6), (5, 9)):
         _compact(table, start, end)
     publish(case, table, versions=[3, 4, 5, 6, 8, 9])
 
 
-@COMPACTION.case(
-    "with-checkpoint",
-    "A compaction after or across a checkpoint agrees",
-    "COMP-011 COMP-012 CKPT-003",
-    since="2025",
-)
+@COMPACTION.case("with-checkpoint", "COMP-011 COMP-012 CKPT-003", since="2025")
 def _with_checkpoint(case: CaseWriter) -> None:
+    """A compaction after or across a checkpoint agrees."""
     table = grown(case, 9)
     write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
     _compact(table, 2, 6)
@@ -73,13 +61,10 @@ def _with_checkpoint(case: CaseWriter) -> None:
 
 
 @COMPACTION.case(
-    "every-action",
-    "A compaction stands in for every kind of action of its range",
-    "COMP-004 COMP-011 COMP-012 DV-003",
-    since="2025",
-    features=("deletionVectors",),
+    "every-action", "COMP-004 COMP-011 COMP-012 DV-003", since="2025", features=("deletionVectors",)
 )
 def _every_action(case: CaseWriter) -> None:
+    """A compaction stands in for every kind of action of its range."""
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata"])
     properties = {"delta.enableDeletionVectors": "true"}
     table = GoldenTable(
@@ -114,12 +99,12 @@ def _every_action(case: CaseWriter) -> None:
 
 @COMPACTION.case(
     "vector-changed-inside",
-    "A compaction tells of one file under each vector that it had",
     "COMP-006 COMP-011 COMP-012 REC-018 DV-003",
     since="2025",
     features=("deletionVectors",),
 )
 def _vector_changed_inside(case: CaseWriter) -> None:
+    """A compaction tells of one file under each vector that it had."""
     table = vector_table(case)
     file, other = (table.file([{"id": n + s, "name": "x"} for n in range(4)]) for s in (0, 10))
     table.create(add(file), add(other))
@@ -134,13 +119,10 @@ def _vector_changed_inside(case: CaseWriter) -> None:
 
 
 @COMPACTION.case(
-    "in-a-long-log",
-    "What follows a compaction counts commit by commit, in their order",
-    "COMP-011 COMP-012 REC-018 DV-003",
-    since="2025",
-    features=("deletionVectors",),
+    "in-a-long-log", "COMP-011 COMP-012 REC-018 DV-003", since="2025", features=("deletionVectors",)
 )
 def _in_a_long_log(case: CaseWriter) -> None:
+    """What follows a compaction counts commit by commit, in their order."""
     table = vector_table(case)
     marked, back, brief, late, last = (
         table.file([{"id": 10 * part + n, "name": f"n{n}"} for n in range(4)]) for part in range(5)
@@ -170,13 +152,9 @@ def _in_a_long_log(case: CaseWriter) -> None:
     )
 
 
-@COMPACTION.case(
-    "remove-without-timestamp",
-    "A bare remove stays in a compaction",
-    "COMP-007 REM-003",
-    since="2025",
-)
+@COMPACTION.case("remove-without-timestamp", "COMP-007 REM-003", since="2025")
 def _bare_remove(case: CaseWriter) -> None:
+    """A bare remove stays in a compaction."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     files = [table.file([{"id": n, "name": "x"}]) for n in range(3)]
     table.create(*(add(file) for file in files))
@@ -186,13 +164,9 @@ def _bare_remove(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@COMPACTION.case(
-    "added-and-removed-inside",
-    "A file born and removed in the range is gone",
-    "COMP-006 COMP-008 COMP-009",
-    since="2025",
-)
+@COMPACTION.case("added-and-removed-inside", "COMP-006 COMP-008 COMP-009", since="2025")
 def _inside(case: CaseWriter) -> None:
+    """A file born and removed in the range is gone."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     table.create(add(table.file([{"id": 1, "name": "stays"}])), txn("app", 1))
     brief = table.file([{"id": 2, "name": "brief"}])
@@ -210,13 +184,9 @@ def _inside(case: CaseWriter) -> None:
     )
 
 
-@COMPACTION.case(
-    "domain-removed-inside",
-    "A domain removed in the range stays removed",
-    "COMP-004 REC-015",
-    since="2025",
-)
+@COMPACTION.case("domain-removed-inside", "COMP-004 REC-015", since="2025")
 def _domain_removed(case: CaseWriter) -> None:
+    """A domain removed in the range stays removed."""
     protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["domainMetadata"]}
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id, protocol=protocol)
     table.create(domain("app.d", "1"), add(table.file([{"id": 1, "name": "a"}])))
@@ -234,13 +204,9 @@ def _domain_removed(case: CaseWriter) -> None:
     )
 
 
-@COMPACTION.case(
-    "empty-file",
-    "A compaction of zero bytes is passed over, taken or refused",
-    "COMP-011",
-    since="2025",
-)
+@COMPACTION.case("empty-file", "COMP-011", since="2025")
 def _empty_compaction(case: CaseWriter) -> None:
+    """A compaction of zero bytes is passed over, taken or refused."""
     table = grown(case, 6)
     (table.root / LOG_DIRECTORY / compaction_name(1, 4)).write_bytes(b"")
     describe(case, table)
@@ -260,13 +226,9 @@ def _empty_compaction(case: CaseWriter) -> None:
     )
 
 
-@COMPACTION.case(
-    "start-equals-end",
-    "A compaction of one version is passed over, taken or refused",
-    "COMP-013 COMP-011",
-    since="upstream",
-)
+@COMPACTION.case("start-equals-end", "COMP-013 COMP-011", since="upstream")
 def _single(case: CaseWriter) -> None:
+    """A compaction of one version is passed over, taken or refused."""
     table = grown(case, 6)
     stray = {"id": 99, "name": "stray"}
     path = table.root / LOG_DIRECTORY / compaction_name(3, 3)

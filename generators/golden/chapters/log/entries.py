@@ -38,12 +38,9 @@ def _commit(case: CaseWriter, version: int) -> Path:
     return _log(case) / commit_name(version)
 
 
-@TABLE.case(
-    "linear-history",
-    "Every version of a linear history can be read",
-    "SNAP-001 SNAP-002 LOG-005 REC-001",
-)
+@TABLE.case("linear-history", "SNAP-001 SNAP-002 LOG-005 REC-001")
 def _linear(case: CaseWriter) -> None:
+    """Every version of a linear history can be read."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     table.create()
     files = []
@@ -56,12 +53,9 @@ def _linear(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@TABLE.case(
-    "schema-of-its-version",
-    "A version is read with the schema and properties that it has",
-    "SNAP-002 META-002",
-)
+@TABLE.case("schema-of-its-version", "SNAP-002 META-002")
 def _own_schema(case: CaseWriter) -> None:
+    """A version is read with the schema and properties that it has."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     table.schema = table.schema.with_fields(field("extra", "double"))
@@ -72,10 +66,9 @@ def _own_schema(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@TABLE.case(
-    "long-history", "A log of more than ten commits replays in order", "SNAP-001 LOG-002 REC-001"
-)
+@TABLE.case("long-history", "SNAP-001 LOG-002 REC-001")
 def _long(case: CaseWriter) -> None:
+    """A log of more than ten commits replays in order."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     table.create()
     live = []
@@ -88,8 +81,9 @@ def _long(case: CaseWriter) -> None:
     publish(case, table, versions=[0, 9, 10, 11, 24])
 
 
-@TABLE.case("version-unknown", "A version that does not exist is refused", "SNAP-001 SNAP-002")
+@TABLE.case("version-unknown", "SNAP-001 SNAP-002")
 def _unknown_version(case: CaseWriter) -> None:
+    """A version that does not exist is refused."""
     table = _appended(case, 3)
     publish(case, table)
     refusal = Refusal("not_found", "load", "SNAP-002", code="DELTA_VERSION_NOT_FOUND")
@@ -97,8 +91,9 @@ def _unknown_version(case: CaseWriter) -> None:
     refuse_load(case, refusal, "A far version is refused", slug="v1000000", version=1_000_000)
 
 
-@TABLE.case("gap-in-versions", "A missing commit makes the log invalid", "SNAP-001")
+@TABLE.case("gap-in-versions", "SNAP-001")
 def _gap(case: CaseWriter) -> None:
+    """A missing commit makes the log invalid."""
     table = _appended(case, 5)
     describe(case, table)
     _commit(case, 2).unlink()
@@ -107,10 +102,9 @@ def _gap(case: CaseWriter) -> None:
     refuse_load(case, refusal, "A version after the gap is refused", slug="v3", version=3)
 
 
-@TABLE.case(
-    "version-zero-missing", "A log without version 0 or checkpoint is invalid", "SNAP-001 META-001"
-)
+@TABLE.case("version-zero-missing", "SNAP-001 META-001")
 def _no_zero(case: CaseWriter) -> None:
+    """A log without version 0 or checkpoint is invalid."""
     table = _appended(case, 3)
     describe(case, table)
     _commit(case, 0).unlink()
@@ -118,12 +112,9 @@ def _no_zero(case: CaseWriter) -> None:
     refuse_load(case, refusal, "Nothing tells the state before version 1")
 
 
-@TABLE.case(
-    "log-prefix-missing",
-    "A log that starts late without checkpoint is invalid",
-    "SNAP-001 CKPT-011",
-)
+@TABLE.case("log-prefix-missing", "SNAP-001 CKPT-011")
 def _no_prefix(case: CaseWriter) -> None:
+    """A log that starts late without checkpoint is invalid."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     table.create()
     for number in range(1, 6):
@@ -137,8 +128,9 @@ def _no_prefix(case: CaseWriter) -> None:
     refuse_load(case, refusal, "Protocol and metadata alone do not make up for it")
 
 
-@TABLE.case("log-empty", "A log directory without commits is no table", "SNAP-004 META-001")
+@TABLE.case("log-empty", "SNAP-004 META-001")
 def _empty_log(case: CaseWriter) -> None:
+    """A log directory without commits is no table."""
     table = _appended(case, 1)
     describe(case, table)
     _commit(case, 0).unlink()
@@ -147,8 +139,9 @@ def _empty_log(case: CaseWriter) -> None:
     refuse_load(case, refusal, "There is nothing to read")
 
 
-@TABLE.case("no-log", "A directory of data files without a log is no table", "SNAP-003")
+@TABLE.case("no-log", "SNAP-003")
 def _no_log(case: CaseWriter) -> None:
+    """A directory of data files without a log is no table."""
     table = _appended(case, 1)
     describe(case, table)
     _commit(case, 0).unlink()
@@ -157,8 +150,9 @@ def _no_log(case: CaseWriter) -> None:
     refuse_load(case, refusal, "Data files alone are no table")
 
 
-@LOG.case("foreign-files", "Files of other names in the log are ignored", "LOG-001 LOG-002")
+@LOG.case("foreign-files", "LOG-001 LOG-002")
 def _foreign(case: CaseWriter) -> None:
+    """Files of other names in the log are ignored."""
     table = _appended(case, 3)
     log = _log(case)
     stray = json_text(add(table.file([{"id": 99, "name": "stray"}])))
@@ -182,10 +176,9 @@ def _foreign(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@LOG.case(
-    "staged-commits-ignored", "A staged commit of a plain table does not count", "LOG-001 LOG-002"
-)
+@LOG.case("staged-commits-ignored", "LOG-001 LOG-002")
 def _staged(case: CaseWriter) -> None:
+    """A staged commit of a plain table does not count."""
     table = _appended(case, 2)
     folder = _log(case) / "_staged_commits"
     folder.mkdir()
@@ -196,8 +189,9 @@ def _staged(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@LOG.case("line-layout", "Spaces, key order and escapes of a line do not matter", "LOG-004")
+@LOG.case("line-layout", "LOG-004")
 def _layout(case: CaseWriter) -> None:
+    """Spaces, key order and escapes of a line do not matter."""
     table = _appended(case, 2)
     file = table.file([{"id": 7, "name": "spaced"}])
     body = dict(reversed(list(file.body.items())))
@@ -208,16 +202,18 @@ def _layout(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@LOG.case("commit-without-info", "A commit without commitInfo is complete", "CINFO-001 LOG-005")
+@LOG.case("commit-without-info", "CINFO-001 LOG-005")
 def _no_info(case: CaseWriter) -> None:
+    """A commit without commitInfo is complete."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     table.create(add(table.file([{"id": 1, "name": "a"}])), with_info=False)
     table.commit(add(table.file([{"id": 2, "name": "b"}])), with_info=False)
     publish(case, table)
 
 
-@LOG.case("metadata-after-files", "The order of actions in a commit does not matter", "FA-015")
+@LOG.case("metadata-after-files", "FA-015")
 def _order(case: CaseWriter) -> None:
+    """The order of actions in a commit does not matter."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     file = table.file([{"id": 1, "name": "a"}])
     table.commit(add(file), txn("app", 1), table.metadata(), table.protocol_action())
@@ -226,16 +222,18 @@ def _order(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@LOG.case("commit-of-no-actions", "A commit that only informs changes nothing", "LOG-005 CINFO-003")
+@LOG.case("commit-of-no-actions", "LOG-005 CINFO-003")
 def _only_info(case: CaseWriter) -> None:
+    """A commit that only informs changes nothing."""
     table = _appended(case, 1)
     table.commit(operation="OPTIMIZE")
     table.commit(add(table.file([{"id": 5, "name": "later"}])))
     publish(case, table)
 
 
-@LOG.case("commit-zero-bytes", "A commit of zero bytes in mid-log is contested", "LOG-004 LOG-006")
+@LOG.case("commit-zero-bytes", "LOG-004 LOG-006")
 def _zero_bytes(case: CaseWriter) -> None:
+    """A commit of zero bytes in mid-log is contested."""
     table = _appended(case, 2)
     table.commit(with_info=False)
     table.commit(add(table.file([{"id": 5, "name": "later"}])))
@@ -256,8 +254,9 @@ def _zero_bytes(case: CaseWriter) -> None:
         )
 
 
-@LOG.case("version-zero-empty", "A version 0 of zero bytes is invalid", "META-001 LOG-004")
+@LOG.case("version-zero-empty", "META-001 LOG-004")
 def _zero_empty(case: CaseWriter) -> None:
+    """A version 0 of zero bytes is invalid."""
     table = _appended(case, 1)
     describe(case, table)
     _commit(case, 0).write_bytes(b"")
@@ -305,8 +304,9 @@ def _define_broken_lines() -> None:
 _define_broken_lines()
 
 
-@LOG.case("action-over-two-lines", "An action over two lines is refused or read", "LOG-004 LOG-006")
+@LOG.case("action-over-two-lines", "LOG-004 LOG-006")
 def _two_lines(case: CaseWriter) -> None:
+    """An action over two lines is refused or read."""
     table = _appended(case, 2)
     describe(case, table)
     row = {"id": 9, "name": "split"}
@@ -324,8 +324,9 @@ def _two_lines(case: CaseWriter) -> None:
     earlier_spec(case, table, 1)
 
 
-@LOG.case("commit-not-utf8", "A commit that is not UTF-8 is refused", "LOG-006 LOG-004")
+@LOG.case("commit-not-utf8", "LOG-006 LOG-004")
 def _not_utf8(case: CaseWriter) -> None:
+    """A commit that is not UTF-8 is refused."""
     table = _appended(case, 2)
     describe(case, table)
     path = _log(case) / commit_name(2)

@@ -32,25 +32,26 @@ def _at(version: int) -> dict[str, int]:
     return {"lastCheckpointVersion": version}
 
 
-@HINT.case("stale", "A reader goes beyond a stale hint", "LAST-003 CKPT-003")
+@HINT.case("stale", "LAST-003 CKPT-003")
 def _stale(case: CaseWriter) -> None:
+    """A reader goes beyond a stale hint."""
     table = grown(case, 8)
     write_last_checkpoint(table.root, write_classic(table.root, 2, table.states[2]))
     write_classic(table.root, 5, table.states[5])
     publish(case, table, log_info=_at(5))
 
 
-@HINT.case("with-checksum", "A hint with a right checksum is used", "LASTS-009 LASTS-010 SUM-001")
+@HINT.case("with-checksum", "LASTS-009 LASTS-010 SUM-001")
 def _summed(case: CaseWriter) -> None:
+    """A hint with a right checksum is used."""
     table = grown(case, 6)
     write_last_checkpoint(table.root, write_classic(table.root, 3, table.states[3]), checksum=True)
     publish(case, table, log_info=_at(3))
 
 
-@HINT.case(
-    "unknown-fields", "Unknown fields of a hint are ignored", "LASTS-001 LASTS-008 PROTO-009"
-)
+@HINT.case("unknown-fields", "LASTS-001 LASTS-008 PROTO-009")
 def _odd_fields(case: CaseWriter) -> None:
+    """Unknown fields of a hint are ignored."""
     table = grown(case, 6)
     document = last_checkpoint_document(
         write_classic(table.root, 3, table.states[3]), checksum=False
@@ -60,12 +61,9 @@ def _odd_fields(case: CaseWriter) -> None:
     publish(case, table, log_info=_at(3))
 
 
-@HINT.case(
-    "minimal",
-    "Version and size are enough of a hint",
-    "LASTS-002 LASTS-003 LASTS-004 LASTS-005 LASTS-006",
-)
+@HINT.case("minimal", "LASTS-002 LASTS-003 LASTS-004 LASTS-005 LASTS-006")
 def _minimal(case: CaseWriter) -> None:
+    """Version and size are enough of a hint."""
     table = grown(case, 6)
     written = write_classic(table.root, 3, table.states[3])
     _hint(table, {"version": 3, "size": written.actions})
@@ -73,8 +71,9 @@ def _minimal(case: CaseWriter) -> None:
     publish(case, table, versions=[3, 4, 5], log_info=_at(3))
 
 
-@HINT.case("multi-part", "A hint with parts leads to all of them", "LASTS-004 CKPT-021")
+@HINT.case("multi-part", "LASTS-004 CKPT-021")
 def _parts(case: CaseWriter) -> None:
+    """A hint with parts leads to all of them."""
     table = grown(case, 6)
     write_last_checkpoint(table.root, write_multi_part(table.root, 4, table.states[4], 2))
     drop_commits(table.root, 4)
@@ -171,12 +170,9 @@ def _define_bad_hints() -> None:
 _define_bad_hints()
 
 
-@HINT.case(
-    "names-missing-log-cut",
-    "A hint to a missing checkpoint of a cut log is fatal",
-    "LAST-003 SNAP-001",
-)
+@HINT.case("names-missing-log-cut", "LAST-003 SNAP-001")
 def _missing_cut(case: CaseWriter) -> None:
+    """A hint to a missing checkpoint of a cut log is fatal."""
     table = grown(case, 6)
     _missing_checkpoint(table)
     drop_commits(table.root, 5)
@@ -185,12 +181,9 @@ def _missing_cut(case: CaseWriter) -> None:
     refuse_load(case, refusal, "The state is lost")
 
 
-@HINT.case(
-    "schema-of-newer-checkpoint",
-    "A hint's schema serves its own checkpoint only",
-    "LASTS-007 CKPT-004",
-)
+@HINT.case("schema-of-newer-checkpoint", "LASTS-007 CKPT-004")
 def _other_schema(case: CaseWriter) -> None:
+    """A hint's schema serves its own checkpoint only."""
     table = grown(case, 8)
     write_classic(table.root, 2, table.states[2])
     written = write_classic(table.root, 6, table.states[6])

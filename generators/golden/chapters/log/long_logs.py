@@ -65,12 +65,12 @@ def _respell(table: GoldenTable, version: int) -> None:
 
 @LOG.case(
     "long-commit-of-odd-lines",
-    "Spaces, order and escapes do not matter in a long commit either",
     "LOG-004 PROTO-009 REC-018",
     features=("deletionVectors",),
     since="2025",
 )
 def _odd_lines(case: CaseWriter) -> None:
+    """Spaces, order and escapes do not matter in a long commit either."""
     table = GoldenTable(
         case.delta,
         _PAIR,
@@ -105,12 +105,9 @@ def _odd_lines(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@LOG.case(
-    "long-commit-without-keys",
-    "Maps without keys in every line of a long commit stay empty",
-    "LOG-004 REC-018 ADD-005",
-)
+@LOG.case("long-commit-without-keys", "LOG-004 REC-018 ADD-005")
 def _without_keys(case: CaseWriter) -> None:
+    """Maps without keys in every line of a long commit stay empty."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(_MANY)]
     table.create(*(add(file, tags={}) for file in files))
@@ -118,12 +115,9 @@ def _without_keys(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@CHECKPOINTS.case(
-    "many-rows",
-    "A checkpoint of many rows in many row groups is read to its end",
-    "CKPT-005 CKPT-003 CKC-001",
-)
+@CHECKPOINTS.case("many-rows", "CKPT-005 CKPT-003 CKC-001")
 def _many_rows(case: CaseWriter) -> None:
+    """A checkpoint of many rows in many row groups is read to its end."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(6)]
     table.create(*(add(file) for file in files[:4]), txn("early", 1))

@@ -34,12 +34,9 @@ def _table(case: CaseWriter, **options: Any) -> GoldenTable:
     return GoldenTable(case.delta, _PAIR, seed=case.info.id, **options)
 
 
-@RECONCILIATION.case(
-    "newest-wins",
-    "Of add and remove of one file the newest counts",
-    "REC-006 REC-007 REC-008 REC-018 REC-020 REC-001",
-)
+@RECONCILIATION.case("newest-wins", "REC-006 REC-007 REC-008 REC-018 REC-020 REC-001")
 def _newest(case: CaseWriter) -> None:
+    """Of add and remove of one file the newest counts."""
     table = _table(case)
     table.create()
     a, b = (table.file([{"id": n, "name": "x"}]) for n in (1, 2))
@@ -51,12 +48,9 @@ def _newest(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@RECONCILIATION.case(
-    "newest-wins-checkpoint",
-    "The newest action counts across a checkpoint",
-    "REC-018 CKPT-005 CKPT-007",
-)
+@RECONCILIATION.case("newest-wins-checkpoint", "REC-018 CKPT-005 CKPT-007")
 def _newest_checkpoint(case: CaseWriter) -> None:
+    """The newest action counts across a checkpoint."""
     table = _table(case)
     a, b, c = (table.file([{"id": n, "name": "x"}]) for n in (1, 2, 3))
     table.create(add(a), add(b), add(c))
@@ -66,12 +60,9 @@ def _newest_checkpoint(case: CaseWriter) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 1})
 
 
-@RECONCILIATION.case(
-    "metadata-replaced-whole",
-    "A later metaData replaces the earlier entirely",
-    "REC-003 REC-013 META-002",
-)
+@RECONCILIATION.case("metadata-replaced-whole", "REC-003 REC-013 META-002")
 def _metadata(case: CaseWriter) -> None:
+    """A later metaData replaces the earlier entirely."""
     table = _table(case, properties={"old": "1", "kept": "2"}, name="first")
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     table.properties = {"kept": "3"}
@@ -84,8 +75,9 @@ def _metadata(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@RECONCILIATION.case("protocol-newest-wins", "The newest protocol is in force", "REC-002 REC-012")
+@RECONCILIATION.case("protocol-newest-wins", "REC-002 REC-012")
 def _protocol(case: CaseWriter) -> None:
+    """The newest protocol is in force."""
     table = _table(case, protocol={"minReaderVersion": 1, "minWriterVersion": 1})
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     for writer in (2, 4):
@@ -95,13 +87,10 @@ def _protocol(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@RECONCILIATION.case(
-    "protocol-lists-less",
-    "The lists of the newest protocol stand alone, without those before",
-    "REC-002 REC-012",
-    since="2025",
-)
+@RECONCILIATION.case("protocol-lists-less", "REC-002 REC-012", since="2025")
 def _protocol_lists_less(case: CaseWriter) -> None:
+    """The lists of the newest protocol stand alone, without those before."""
+
     def protocol(*features: str) -> dict[str, Any]:
         lists = {"readerFeatures": [*features], "writerFeatures": ["appendOnly", *features]}
         return {"minReaderVersion": 3, "minWriterVersion": 7, **lists}
@@ -115,8 +104,9 @@ def _protocol_lists_less(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@RECONCILIATION.case("tombstones-invisible", "Tombstones never show in a read", "REC-011 SNAP-004")
+@RECONCILIATION.case("tombstones-invisible", "REC-011 SNAP-004")
 def _tombstones(case: CaseWriter) -> None:
+    """Tombstones never show in a read."""
     table = _table(case)
     files = [table.file([{"id": n, "name": "x"}]) for n in range(4)]
     table.create(*(add(file) for file in files))
@@ -126,12 +116,9 @@ def _tombstones(case: CaseWriter) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 1})
 
 
-@RECONCILIATION.case(
-    "removed-later",
-    "Files of one commit are removed by several, some commits later",
-    "REC-006 REC-008 REC-018",
-)
+@RECONCILIATION.case("removed-later", "REC-006 REC-008 REC-018")
 def _removed_later(case: CaseWriter) -> None:
+    """Files of one commit are removed by several, some commits later."""
     table = _table(case)
     files = [table.file([{"id": n, "name": "x"}]) for n in range(4)]
     table.create(*(add(file) for file in files))
@@ -156,12 +143,9 @@ def _uneven(number: int, file: DataFile) -> dict[str, Any]:
     return add(file, **changes)
 
 
-@RECONCILIATION.case(
-    "many-in-one-commit",
-    "Commits with many uneven file actions are read as those with few",
-    "REC-006 REC-018 REC-008",
-)
+@RECONCILIATION.case("many-in-one-commit", "REC-006 REC-018 REC-008")
 def _many(case: CaseWriter) -> None:
+    """Commits with many uneven file actions are read as those with few."""
     table = _table(case, partition_columns=("name",))
     names = ("a", None, "b c", "é")
     files = [
@@ -182,12 +166,9 @@ def _many(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@RECONCILIATION.case(
-    "long-lines-in-turns",
-    "Long lines of adds and removes that take turns are read as others",
-    "REC-006 REC-018 REC-008",
-)
+@RECONCILIATION.case("long-lines-in-turns", "REC-006 REC-018 REC-008")
 def _in_turns(case: CaseWriter) -> None:
+    """Long lines of adds and removes that take turns are read as others."""
     table = _table(case, protocol=feature_protocol([], ["domainMetadata"]))
     files = [table.file([{"id": number, "name": "x"}]) for number in range(16)]
     old, new = files[:8], files[8:]
@@ -312,13 +293,9 @@ def _define_contradictions() -> None:
 _define_contradictions()
 
 
-@RECONCILIATION.case(
-    "checkpoint-actions-in-commit",
-    "Checkpoint actions in a commit take no part in replay",
-    "REC-019 SCA-001 CKM-001",
-    since="2025",
-)
+@RECONCILIATION.case("checkpoint-actions-in-commit", "REC-019 SCA-001 CKM-001", since="2025")
 def _checkpoint_actions(case: CaseWriter) -> None:
+    """Checkpoint actions in a commit take no part in replay."""
     table = _table(case)
     table.create(add(table.file([{"id": 1, "name": "x"}])))
     sidecar = {"path": "nowhere.parquet", "sizeInBytes": 1, "modificationTime": 1}
@@ -352,12 +329,9 @@ def txn_spec(case: CaseWriter, app: str, expected: int | None, version: int | No
     )
 
 
-@TRANSACTIONS.case(
-    "latest-per-application",
-    "Each application has its own latest version",
-    "TXN-001 TXN-002 REC-004",
-)
+@TRANSACTIONS.case("latest-per-application", "TXN-001 TXN-002 REC-004")
 def _txn_latest(case: CaseWriter) -> None:
+    """Each application has its own latest version."""
     table = _table(case)
     table.create(txn("a", 1), txn("b", 10))
     table.commit(
@@ -371,10 +345,9 @@ def _txn_latest(case: CaseWriter) -> None:
     txn_spec(case, "b", 10, 1)
 
 
-@TRANSACTIONS.case(
-    "newest-entry-wins", "The newest entry wins even when it is lower", "TXN-005 REC-004"
-)
+@TRANSACTIONS.case("newest-entry-wins", "TXN-005 REC-004")
 def _txn_lower(case: CaseWriter) -> None:
+    """The newest entry wins even when it is lower."""
     table = _table(case)
     table.create(txn("app", 7))
     table.commit(txn("app", 3))
@@ -383,12 +356,9 @@ def _txn_lower(case: CaseWriter) -> None:
     txn_spec(case, "app", 7, 0)
 
 
-@TRANSACTIONS.case(
-    "names-alike",
-    "Applications whose ids differ by case or blanks are different ones",
-    "TXN-005 REC-004",
-)
+@TRANSACTIONS.case("names-alike", "TXN-005 REC-004")
 def _txn_alike(case: CaseWriter) -> None:
+    """Applications whose ids differ by case or blanks are different ones."""
     table = _table(case)
     table.create(txn("app", 7), txn("App", 1), txn("app ", 2))
     table.commit(txn("App", 9), txn("app", 3))
@@ -403,10 +373,9 @@ def _txn_alike(case: CaseWriter) -> None:
         )
 
 
-@TRANSACTIONS.case(
-    "kept-in-checkpoint", "A checkpoint carries the transactions", "TXN-005 CKC-006 CKPT-005"
-)
+@TRANSACTIONS.case("kept-in-checkpoint", "TXN-005 CKC-006 CKPT-005")
 def _txn_checkpoint(case: CaseWriter) -> None:
+    """A checkpoint carries the transactions."""
     table = _table(case)
     table.create(txn("early", 1), txn("both", 9))
     table.commit(txn("both", 4))
@@ -442,11 +411,11 @@ def domain_spec(
 
 @DOMAINS.case(
     "set-replace-remove",
-    "A domain has its newest configuration or none",
     "REC-005 REC-014 REC-015 REC-016 REC-017 DOM-001 DOM-002 DOM-003 DOM-012",
     since="2025",
 )
 def _domains(case: CaseWriter) -> None:
+    """A domain has its newest configuration or none."""
     table = _table(case, protocol=_DOMAIN_WRITER)
     table.create(domain("app.one", '{"k":1}'), domain("app.two", "plain text"))
     table.commit(domain("app.one", '{"k":2}'))
@@ -465,13 +434,9 @@ def _domains(case: CaseWriter) -> None:
     domain_spec(case, "never.set", None)
 
 
-@DOMAINS.case(
-    "unknown-domains-ignored",
-    "Domains that a reader does not know change no read",
-    "PROTO-010 DOM-010 DOM-011 DOM-012 DOM-013",
-    since="2025",
-)
+@DOMAINS.case("unknown-domains-ignored", "PROTO-010 DOM-010 DOM-011 DOM-012 DOM-013", since="2025")
 def _unknown_domains(case: CaseWriter) -> None:
+    """Domains that a reader does not know change no read."""
     table = _table(case, protocol=_DOMAIN_WRITER)
     table.create(domain("delta.somethingNew", '{"rows":"none"}'), domain("vendor.x", "[1,2"))
     table.commit(add(table.file([{"id": 1, "name": "a"}])))
@@ -481,13 +446,9 @@ def _unknown_domains(case: CaseWriter) -> None:
     domain_spec(case, "delta.somethingNew", '{"rows":"none"}')
 
 
-@DOMAINS.case(
-    "unknown-domains-removed",
-    "Domains that a reader does not know, and that are gone, change no read",
-    "PROTO-010 DOM-010",
-    since="2025",
-)
+@DOMAINS.case("unknown-domains-removed", "PROTO-010 DOM-010", since="2025")
 def _unknown_removed(case: CaseWriter) -> None:
+    """Domains that a reader does not know, and that are gone, change no read."""
     table = _table(case, protocol=_DOMAIN_WRITER)
     table.create(domain("delta.somethingNew", "{}"), domain("vendor.x", "1"))
     table.commit(domain("vendor.x", "1", removed=True), domain("vendor.never", "", removed=True))
@@ -497,8 +458,9 @@ def _unknown_removed(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@DOMAINS.case("unknown-fields", "Unknown fields of a domain are ignored", "PROTO-009", since="2025")
+@DOMAINS.case("unknown-fields", "PROTO-009", since="2025")
 def _unknown_domain_fields(case: CaseWriter) -> None:
+    """Unknown fields of a domain are ignored."""
     table = _table(case, protocol=_DOMAIN_WRITER)
     set_, gone = domain("app.one", "1"), domain("app.two", "2", removed=True)
     for action in (set_, gone):
@@ -511,13 +473,9 @@ def _unknown_domain_fields(case: CaseWriter) -> None:
     domain_spec(case, "app.two", None)
 
 
-@DOMAINS.case(
-    "kept-in-checkpoint",
-    "A checkpoint carries live domains only",
-    "DOM-014 CKC-007 CKC-008",
-    since="2025",
-)
+@DOMAINS.case("kept-in-checkpoint", "DOM-014 CKC-007 CKC-008", since="2025")
 def _domain_checkpoint(case: CaseWriter) -> None:
+    """A checkpoint carries live domains only."""
     table = _table(case, protocol=_DOMAIN_WRITER)
     table.create(domain("kept", "1"), domain("gone", "2"), domain("later", "3"))
     table.commit(domain("gone", "2", removed=True))

@@ -97,12 +97,9 @@ def _plain(case: CaseWriter, versions: int, **options: Any) -> GoldenTable:
     return table
 
 
-@PROVENANCE.case(
-    "file-times",
-    "Without in-commit timestamps file times date the commits",
-    "CINFO-001 CINFO-003 ICT-015",
-)
+@PROVENANCE.case("file-times", "CINFO-001 CINFO-003 ICT-015")
 def _file_times(case: CaseWriter) -> None:
+    """Without in-commit timestamps file times date the commits."""
     table = _plain(case, 4)
     pin_times(case, table)
     publish(case, table)
@@ -158,12 +155,9 @@ def _stamped(
 _ENABLED = {"delta.enableInCommitTimestamps": "true"}
 
 
-@TIMESTAMPS.case(
-    "file-times-contradict",
-    "In-commit timestamps count, file times do not",
-    "ICT-004 ICT-007 ICT-009 ICT-013",
-)
+@TIMESTAMPS.case("file-times-contradict", "ICT-004 ICT-007 ICT-009 ICT-013")
 def _contradict(case: CaseWriter) -> None:
+    """In-commit timestamps count, file times do not."""
     stamps: dict[int, int | None] = {v: EPOCH + 10 * MINUTE * v for v in range(4)}
     table = _stamped(case, stamps, properties=_ENABLED)
     for version in table.versions:
@@ -178,12 +172,9 @@ def _contradict(case: CaseWriter) -> None:
     _history(case, table, {v: EPOCH + 10 * MINUTE * v for v in table.versions})
 
 
-@TIMESTAMPS.case(
-    "enabled-in-mid-life",
-    "Before enablement file times count, after it the stamps",
-    "ICT-010 ICT-011 ICT-014 ICT-015 ICT-016 ICT-017",
-)
+@TIMESTAMPS.case("enabled-in-mid-life", "ICT-010 ICT-011 ICT-014 ICT-015 ICT-016 ICT-017")
 def _mid_life(case: CaseWriter) -> None:
+    """Before enablement file times count, after it the stamps."""
     enabled = EPOCH + 100 * MINUTE
     properties = {
         **_ENABLED,
@@ -205,10 +196,9 @@ def _mid_life(case: CaseWriter) -> None:
     _history(case, table, times)
 
 
-@TIMESTAMPS.case(
-    "small-values", "A timestamp of a few milliseconds is a timestamp", "ICT-007 ICT-013"
-)
+@TIMESTAMPS.case("small-values", "ICT-007 ICT-013")
 def _small(case: CaseWriter) -> None:
+    """A timestamp of a few milliseconds is a timestamp."""
     table = _stamped(case, {0: 1, 1: 2, 2: 2**31 + 5}, properties=_ENABLED)
     publish(case, table)
     _travel(case, table, "v0", 1, 0)
@@ -217,8 +207,9 @@ def _small(case: CaseWriter) -> None:
     _history(case, table, {0: 1, 1: 2, 2: 2**31 + 5})
 
 
-@TIMESTAMPS.case("property-off", "Stamps without the property do not count", "ICT-004 ICT-015")
+@TIMESTAMPS.case("property-off", "ICT-004 ICT-015")
 def _off(case: CaseWriter) -> None:
+    """Stamps without the property do not count."""
     stamps: dict[int, int | None] = {0: 5, 1: 6, 2: 7}
     table = _stamped(case, stamps, properties={"delta.enableInCommitTimestamps": "false"})
     pin_times(case, table)
@@ -228,8 +219,9 @@ def _off(case: CaseWriter) -> None:
     _history(case, table, {v: EPOCH + MINUTE * v for v in table.versions})
 
 
-@TIMESTAMPS.case("after-checkpoint", "Stamps are found behind a checkpoint", "ICT-013 REC-023")
+@TIMESTAMPS.case("after-checkpoint", "ICT-013 REC-023")
 def _after_checkpoint(case: CaseWriter) -> None:
+    """Stamps are found behind a checkpoint."""
     stamps: dict[int, int | None] = {v: EPOCH + 10 * MINUTE * v for v in range(6)}
     table = _stamped(case, stamps, properties=_ENABLED)
     write_classic(table.root, 3, table.states[3])
@@ -239,10 +231,9 @@ def _after_checkpoint(case: CaseWriter) -> None:
         _travel(case, table, f"v{version}", EPOCH + 10 * MINUTE * version, version)
 
 
-@TIMESTAMPS.case(
-    "plural-name", "The plural of the feature's name is read or refused", "ICT-002 ICT-003 TF-002"
-)
+@TIMESTAMPS.case("plural-name", "ICT-002 ICT-003 TF-002")
 def _plural(case: CaseWriter) -> None:
+    """The plural of the feature's name is read or refused."""
     protocol = {**_PROTOCOL, "writerFeatures": ["inCommitTimestamps"]}
     table = GoldenTable(
         case.delta, _PAIR, seed=case.info.id, protocol=protocol, properties=_ENABLED

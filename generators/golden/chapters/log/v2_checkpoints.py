@@ -147,16 +147,18 @@ def _define_shapes() -> None:
 _define_shapes()
 
 
-@V2.case("classic-v1-allowed", "A V1 checkpoint is allowed under the feature", "CKPT-027 CKPT-020")
+@V2.case("classic-v1-allowed", "CKPT-027 CKPT-020")
 def _v1(case: CaseWriter) -> None:
+    """A V1 checkpoint is allowed under the feature."""
     table = _table(case, 6)
     write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
     drop_commits(table.root, 4)
     publish(case, table, versions=[4, 5], log_info={"lastCheckpointVersion": 4})
 
 
-@V2.case("several-at-one-version", "Several V2 checkpoints of one version agree", "CKPT-029")
+@V2.case("several-at-one-version", "CKPT-029")
 def _several(case: CaseWriter) -> None:
+    """Several V2 checkpoints of one version agree."""
     table = _table(case, 7)
     for extension, sidecars in (("parquet", 0), ("json", 2), ("parquet", 2)):
         _write(table, 5, extension=extension, sidecars=sidecars)
@@ -165,8 +167,9 @@ def _several(case: CaseWriter) -> None:
     publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
 
 
-@V2.case("older-v2-newer-v1", "Checkpoints of both specs in one log are used", "CKPT-003 CKPT-004")
+@V2.case("older-v2-newer-v1", "CKPT-003 CKPT-004")
 def _both_specs(case: CaseWriter) -> None:
+    """Checkpoints of both specs in one log are used."""
     table = _table(case, 9)
     _write(table, 3, sidecars=2)
     write_classic(table.root, 6, table.states[6])
@@ -175,12 +178,10 @@ def _both_specs(case: CaseWriter) -> None:
 
 
 @V2.case(
-    "with-vectors",
-    "Sidecars carry deletion vectors and tombstones",
-    "CKPT-V2-003 CKC-004 CKC-005",
-    features=("deletionVectors", "v2Checkpoint"),
+    "with-vectors", "CKPT-V2-003 CKC-004 CKC-005", features=("deletionVectors", "v2Checkpoint")
 )
 def _vectors(case: CaseWriter) -> None:
+    """Sidecars carry deletion vectors and tombstones."""
     table = GoldenTable(
         case.delta,
         _PAIR,
@@ -204,10 +205,9 @@ def _vectors(case: CaseWriter) -> None:
     publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
 
 
-@SIDECARS.case(
-    "unreferenced-ignored", "A sidecar that nothing refers to does not count", "SIDE-005 CLEAN-011"
-)
+@SIDECARS.case("unreferenced-ignored", "SIDE-005 CLEAN-011")
 def _unreferenced(case: CaseWriter) -> None:
+    """A sidecar that nothing refers to does not count."""
     table = _table(case, 7)
     stray = table.states[5].copy()
     stray.apply([add(table.file([{"id": 77, "name": "stray"}]))])
@@ -226,8 +226,9 @@ def _unreferenced(case: CaseWriter) -> None:
     publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
 
 
-@SIDECARS.case("missing", "A sidecar that is not there fails the read of a cut log", "SIDE-005")
+@SIDECARS.case("missing", "SIDE-005")
 def _missing(case: CaseWriter) -> None:
+    """A sidecar that is not there fails the read of a cut log."""
     table = _table(case, 7)
     written = _write(table, 5, sidecars=2)
     drop_commits(table.root, 6)
@@ -237,10 +238,9 @@ def _missing(case: CaseWriter) -> None:
     case.refuse("read", "read-latest", refusal, title="The live files cannot be told")
 
 
-@SIDECARS.case(
-    "corrupt", "A sidecar that is no Parquet fails the read of a cut log", "SIDE-001 SIDE-005"
-)
+@SIDECARS.case("corrupt", "SIDE-001 SIDE-005")
 def _corrupt(case: CaseWriter) -> None:
+    """A sidecar that is no Parquet fails the read of a cut log."""
     table = _table(case, 7)
     written = _write(table, 5, sidecars=2)
     drop_commits(table.root, 6)
@@ -250,8 +250,9 @@ def _corrupt(case: CaseWriter) -> None:
     case.refuse("read", "read-latest", refusal, title="The live files cannot be told")
 
 
-@SIDECARS.case("name-encoded", "A sidecar's path is decoded like any path", "SCA-002 SCA-004")
+@SIDECARS.case("name-encoded", "SCA-002 SCA-004")
 def _encoded(case: CaseWriter) -> None:
+    """A sidecar's path is decoded like any path."""
     table = _table(case, 7)
     written = write_v2(
         table.root,
@@ -271,10 +272,9 @@ def _encoded(case: CaseWriter) -> None:
     publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
 
 
-@V2.case(
-    "uuid-name-malformed", "A name without a UUID is passed over, or taken", "CKPT-013 CKPT-014"
-)
+@V2.case("uuid-name-malformed", "CKPT-013 CKPT-014")
 def _malformed_name(case: CaseWriter) -> None:
+    """A name without a UUID is passed over, or taken."""
     table = _table(case, 6)
     written = _write(table, 5, extension="json")
     log = table.root / LOG_DIRECTORY
@@ -305,8 +305,9 @@ def _edited(case: CaseWriter, edit: Any) -> GoldenTable:
     return table
 
 
-@V2.case("split-file-actions", "File actions in both places are contested", "CKPT-V2-004")
+@V2.case("split-file-actions", "CKPT-V2-004")
 def _split(case: CaseWriter) -> None:
+    """File actions in both places are contested."""
     extra: list[Any] = []
 
     def edit(table: GoldenTable, lines: list[str]) -> list[str]:
@@ -330,12 +331,9 @@ def _split(case: CaseWriter) -> None:
     )
 
 
-@V2.case(
-    "without-checkpoint-metadata",
-    "A V2 checkpoint without checkpointMetadata",
-    "CKPT-V2-002 CKPT-015",
-)
+@V2.case("without-checkpoint-metadata", "CKPT-V2-002 CKPT-015")
 def _no_checkpoint_metadata(case: CaseWriter) -> None:
+    """A V2 checkpoint without checkpointMetadata."""
     table = _edited(
         case, lambda _, lines: [each for each in lines if "checkpointMetadata" not in each]
     )
@@ -353,8 +351,9 @@ def _no_checkpoint_metadata(case: CaseWriter) -> None:
     )
 
 
-@V2.case("tags-ignored", "Tags of checkpoint and sidecars do not matter", "CKM-004 CKM-009 SCA-007")
+@V2.case("tags-ignored", "CKM-004 CKM-009 SCA-007")
 def _tags(case: CaseWriter) -> None:
+    """Tags of checkpoint and sidecars do not matter."""
     tags = {"sidecarNumActions": "0", "numOfAddFiles": "many", "future": "x"}
 
     def edit(_: GoldenTable, lines: list[str]) -> list[str]:
@@ -364,13 +363,9 @@ def _tags(case: CaseWriter) -> None:
     publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
 
 
-@V2.case(
-    "v2-under-plain-protocol",
-    "A V2 checkpoint of a table that lacks the feature",
-    "CKPT-V2-001",
-    features=(),
-)
+@V2.case("v2-under-plain-protocol", "CKPT-V2-001", features=())
 def _unlisted(case: CaseWriter) -> None:
+    """A V2 checkpoint of a table that lacks the feature."""
     table = grown(case, 7)
     _write(table, 5, extension="json", sidecars=1)
     describe(case, table, log_info={"lastCheckpointVersion": 5})

@@ -47,19 +47,18 @@ def _agree(case: CaseWriter, *versions: int) -> None:
 
 @CHECKSUM.case(
     "present-and-right",
-    "Right checksums beside the commits change nothing",
     "CRC-002 CRC-003 CRC-004 CRC-007 CRC-008 CRC-009 CRC-010 CRC-015 CRC-016 CRC-023",
 )
 def _right(case: CaseWriter) -> None:
+    """Right checksums beside the commits change nothing."""
     table = _summed_table(case, 6)
     publish(case, table, log_info={"lastCrcVersion": 5})
     _agree(case, 0, 5)
 
 
-@CHECKSUM.case(
-    "histogram-opt", "The older name of the histogram is read as well", "CRC-017 CRC-022"
-)
+@CHECKSUM.case("histogram-opt", "CRC-017 CRC-022")
 def _histogram(case: CaseWriter) -> None:
+    """The older name of the histogram is read as well."""
     table = grown(case, 4)
     document = version_checksum_document(table.states[3])
     document["histogramOpt"] = document.pop("fileSizeHistogram")
@@ -67,13 +66,9 @@ def _histogram(case: CaseWriter) -> None:
     publish(case, table, log_info={"lastCrcVersion": 3})
 
 
-@CHECKSUM.case(
-    "in-commit-timestamp",
-    "A checksum repeats the in-commit timestamp of its version",
-    "CRC-011 CRC-014 CRC-002",
-    since="2025",
-)
+@CHECKSUM.case("in-commit-timestamp", "CRC-011 CRC-014 CRC-002", since="2025")
 def _in_commit(case: CaseWriter) -> None:
+    """A checksum repeats the in-commit timestamp of its version."""
     table = GoldenTable(
         case.delta,
         _PAIR,
@@ -180,33 +175,24 @@ def _define_bad_checksums() -> None:
 _define_bad_checksums()
 
 
-@CHECKSUM.case(
-    "older-than-checkpoint",
-    "A checksum older than the checkpoint changes nothing",
-    "CRC-042 CRC-002",
-    since="2025",
-)
+@CHECKSUM.case("older-than-checkpoint", "CRC-042 CRC-002", since="2025")
 def _older(case: CaseWriter) -> None:
+    """A checksum older than the checkpoint changes nothing."""
     table = grown(case, 7)
     write_version_checksum(table.root, 2, version_checksum_document(table.states[2]))
     write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
     publish(case, table, log_info={"lastCrcVersion": 2, "lastCheckpointVersion": 4})
 
 
-@CHECKSUM.case(
-    "none-at-all", "A table without any checksum can be read", "CRC-042 CRC-002", since="2025"
-)
+@CHECKSUM.case("none-at-all", "CRC-042 CRC-002", since="2025")
 def _none(case: CaseWriter) -> None:
+    """A table without any checksum can be read."""
     publish(case, grown(case, 3))
 
 
-@CHECKSUM.case(
-    "masks-no-corrupt-commit",
-    "A checksum does not hide a commit that is damaged",
-    "CRC-035 LOG-004",
-    since="2025",
-)
+@CHECKSUM.case("masks-no-corrupt-commit", "CRC-035 LOG-004", since="2025")
 def _masking(case: CaseWriter) -> None:
+    """A checksum does not hide a commit that is damaged."""
     table = _summed_table(case, 4)
     describe(case, table, log_info={"lastCrcVersion": 3})
     path = table.root / LOG_DIRECTORY / f"{3:020d}.json"
@@ -217,13 +203,9 @@ def _masking(case: CaseWriter) -> None:
     earlier_spec(case, table, 2)
 
 
-@CHECKSUM.case(
-    "does-not-replace-log",
-    "A checksum is no state to start a cut log from",
-    "CRC-002 SNAP-001",
-    since="2025",
-)
+@CHECKSUM.case("does-not-replace-log", "CRC-002 SNAP-001", since="2025")
 def _no_start(case: CaseWriter) -> None:
+    """A checksum is no state to start a cut log from."""
     table = _summed_table(case, 6)
     describe(case, table, log_info={"lastCrcVersion": 5})
     drop_commits(table.root, 3)

@@ -153,12 +153,9 @@ for _name, _of in _ENDS.items():
         )
 
 
-@BOUNDS.case(
-    "float-shortest-bounds",
-    "A bound of a float column is a float, however few digits spell it",
-    "STAT-012 STAT-006",
-)
+@BOUNDS.case("float-shortest-bounds", "STAT-012 STAT-006")
 def _shortest(case: CaseWriter) -> None:
+    """A bound of a float column is a float, however few digits spell it."""
     schema = struct(field("id", "long"), field("v", "float"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -193,10 +190,9 @@ _ORDERED: Final[Mapping[tuple[str, float], tuple[int, ...]]] = {
 """Which of the rows -0.0, 0.0 and 1.0 an operator keeps beside a signed zero, if -0 is below +0."""
 
 
-@BOUNDS.case(
-    "negative-zero", "Whether both zeros are one value to bounds is open", "STAT-012 STAT-006"
-)
+@BOUNDS.case("negative-zero", "STAT-012 STAT-006")
 def _zeros(case: CaseWriter) -> None:
+    """Whether both zeros are one value to bounds is open."""
     schema = struct(field("id", "long"), field("f", "float"), field("d", "double"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -223,12 +219,9 @@ def _zeros(case: CaseWriter) -> None:
             )
 
 
-@BOUNDS.case(
-    "one-value-per-file",
-    "A file of one value is skipped for no other question",
-    "STAT-012 STAT-006",
-)
+@BOUNDS.case("one-value-per-file", "STAT-012 STAT-006")
 def _constant(case: CaseWriter) -> None:
+    """A file of one value is skipped for no other question."""
     schema = struct(field("id", "long"), field("v", "integer"), field("s", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()

@@ -159,12 +159,9 @@ for _name, _summarise in _LOWERED_AFTER.items():
     )
 
 
-@ORDERED.case(
-    "actions-in-any-order",
-    "Adds before removes, and all else after them, mean the same",
-    "FA-015 FA-013",
-)
+@ORDERED.case("actions-in-any-order", "FA-015 FA-013")
 def _any_order(case: CaseWriter) -> None:
+    """Adds before removes, and all else after them, mean the same."""
     table = vector_table(case, protocol=feature_protocol(["deletionVectors"], ["domainMetadata"]))
     file = table.file(numbered(6))
     table.commit(

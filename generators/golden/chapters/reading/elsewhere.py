@@ -64,12 +64,9 @@ def _fields(of: Field) -> list[Field]:
     return [*of.type]
 
 
-@VECTORS.case(
-    "removed-in-lower-case",
-    "A remove with a vector may spell its escapes otherwise",
-    "REM-002 ADD-003 REC-006",
-)
+@VECTORS.case("removed-in-lower-case", "REM-002 ADD-003 REC-006")
 def _respelled_vector(case: CaseWriter) -> None:
+    """A remove with a vector may spell its escapes otherwise."""
     table = vector_table(case)
     files = [table.file(numbered(4, 10 * n), path=f"é {n}%.parquet") for n in range(2)]
     first, second = store(table, [1], [1, 3])
@@ -177,12 +174,9 @@ for _mode, _words in {
     )
 
 
-@MAPPING.case(
-    "id-mode-nested-id-missing",
-    "In mode id a nested column whose id is absent is null",
-    "CM-028",
-)
+@MAPPING.case("id-mode-nested-id-missing", "CM-028")
 def _nested_missing(case: CaseWriter) -> None:
+    """In mode id a nested column whose id is absent is null."""
     inner = struct(field("a", "integer"), field("b", "string"))
     table = mapped_table(case, struct(field("id", "long"), field("s", inner)), mode="id")
     number, nested = table.schema
@@ -198,13 +192,9 @@ def _nested_missing(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@FEATURES.case(
-    "mapping-unlisted",
-    "Column mapping that no list has is without effect, or refused",
-    "CM-006 CM-011",
-    features=("deletionVectors",),
-)
+@FEATURES.case("mapping-unlisted", "CM-006 CM-011", features=("deletionVectors",))
 def _unlisted(case: CaseWriter) -> None:
+    """Column mapping that no list has is without effect, or refused."""
     table = mapped_table(case, _TWINS, protocol=feature_protocol(["deletionVectors"]))
     table.create()
     rows = [{"id": n, "a": f"a{n}", "b": f"b{n}"} for n in range(2)]
@@ -226,13 +216,9 @@ def _unlisted(case: CaseWriter) -> None:
 # A vector counts rows of the file, whatever is asked.
 
 
-@VECTORS.case(
-    "row-groups-of-tracked-rows",
-    "Vectors and row ids count on from row group to row group",
-    "DVDESC-021 RT-024",
-    features=("deletionVectors",),
-)
+@VECTORS.case("row-groups-of-tracked-rows", "DVDESC-021 RT-024", features=("deletionVectors",))
 def _tracked_groups(case: CaseWriter) -> None:
+    """Vectors and row ids count on from row group to row group."""
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
     tracked = Tracked(case, protocol=protocol)
     table = tracked.table
@@ -254,12 +240,9 @@ def _feed_with_vectors(case: CaseWriter) -> GoldenTable:
     )
 
 
-@CHANGES.case(
-    "row-groups-of-deleted-rows",
-    "Changes count the rows of a vector on from row group to row group",
-    "DVDESC-021 CDC-004",
-)
+@CHANGES.case("row-groups-of-deleted-rows", "DVDESC-021 CDC-004")
 def _feed_groups(case: CaseWriter) -> None:
+    """Changes count the rows of a vector on from row group to row group."""
     table = _feed_with_vectors(case)
     file = table.file(numbered(30), layout=FileLayout(row_group_rows=8))
     gone = (3, 8, 17, 29)
@@ -274,12 +257,9 @@ def _feed_groups(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-1-1", 1, 1, changes, "Deleted rows never come")
 
 
-@CHANGES.case(
-    "updated-by-vector",
-    "Change files tell the changes of a commit with vectors as well",
-    "CDC-003 CDFF-008",
-)
+@CHANGES.case("updated-by-vector", "CDC-003 CDFF-008")
 def _updated_by_vector(case: CaseWriter) -> None:
+    """Change files tell the changes of a commit with vectors as well."""
     table = _feed_with_vectors(case)
     file = table.file(numbered(4))
     table.create(add(file))

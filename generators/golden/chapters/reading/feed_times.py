@@ -46,12 +46,9 @@ def _ask(case: CaseWriter, table: GoldenTable, changes: list[tuple[str, int, Any
     case.row_spec("changes", "changes-all", schema, rows, title=title, parameters={"start": 0})
 
 
-@ACTIONS.case(
-    "in-commit-times",
-    "The feed gives the in-commit timestamps, not the file times",
-    "CDC-015 CDC-016 ICT-004",
-)
+@ACTIONS.case("in-commit-times", "CDC-015 CDC-016 ICT-004")
 def _stamped(case: CaseWriter) -> None:
+    """The feed gives the in-commit timestamps, not the file times."""
     table = GoldenTable(
         case.delta,
         _PAIR,
@@ -76,12 +73,9 @@ def _stamped(case: CaseWriter) -> None:
     _ask(case, table, changes)
 
 
-@ACTIONS.case(
-    "in-commit-times-from-mid-life",
-    "The feed gives file times up to enablement and stamps from there",
-    "CDC-015 CDC-016 CDC-017 ICT-015",
-)
+@ACTIONS.case("in-commit-times-from-mid-life", "CDC-015 CDC-016 CDC-017 ICT-015")
 def _mid_life(case: CaseWriter) -> None:
+    """The feed gives file times up to enablement and stamps from there."""
     plain = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": _FEED}
     table = GoldenTable(
         case.delta, _PAIR, seed=case.info.id, protocol=plain, properties=_PROPERTIES

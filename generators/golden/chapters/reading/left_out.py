@@ -52,10 +52,9 @@ _PROBES: Final[Mapping[str, tuple[Filter, Sequence[str]]]] = {
 """What is asked for, and the columns that the answer has; none is in the filter."""
 
 
-@ROWS.case(
-    "filtered-by-columns-left-out", "A filter looks at columns that are not asked for", "SNAP-007"
-)
+@ROWS.case("filtered-by-columns-left-out", "SNAP-007")
 def _left_out(case: CaseWriter) -> None:
+    """A filter looks at columns that are not asked for."""
     table = GoldenTable(case.delta, _COLUMNS, seed=case.info.id, partition_columns=("p",))
     table.create()
     for start, p in ((0, "x"), (2, "y"), (4, None)):

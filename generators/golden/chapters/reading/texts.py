@@ -33,12 +33,9 @@ _DECOMPOSED = unicodedata.normalize("NFD", "é")
 _COMPOSED = unicodedata.normalize("NFC", "é")
 
 
-@PATHS.case(
-    "look-alike-paths",
-    "Paths that look alike are paths of their own",
-    "ADD-002 ADD-003 REM-002 REC-018",
-)
+@PATHS.case("look-alike-paths", "ADD-002 ADD-003 REM-002 REC-018")
 def _paths(case: CaseWriter) -> None:
+    """Paths that look alike are paths of their own."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     names = (
         f"composed-{_COMPOSED}.parquet",
@@ -58,12 +55,9 @@ def _paths(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@PATHS.case(
-    "remove-look-alikes",
-    "A removed path that looks like another one removes nothing of it",
-    "REM-002 REC-006 ADD-003",
-)
+@PATHS.case("remove-look-alikes", "REM-002 REC-006 ADD-003")
 def _removed(case: CaseWriter) -> None:
+    """A removed path that looks like another one removes nothing of it."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     # No removed file was ever there, so that file systems that fold names hold all that are.
     pairs = {
@@ -89,10 +83,9 @@ def _removed(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VALUES.case(
-    "look-alike-texts", "Texts that look alike are values of their own", "STAT-012 STAT-006"
-)
+@VALUES.case("look-alike-texts", "STAT-012 STAT-006")
 def _texts(case: CaseWriter) -> None:
+    """Texts that look alike are values of their own."""
     schema = struct(field("id", "long"), field("s", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create()
@@ -123,12 +116,9 @@ def _texts(case: CaseWriter) -> None:
         filtered(case, table, f"below-{number}", compare("s", "<", text, "string"), title)
 
 
-@PARTITIONS.case(
-    "look-alike-values",
-    "Partition values that look alike are values of their own",
-    "PART-003 PART-001",
-)
+@PARTITIONS.case("look-alike-values", "PART-003 PART-001")
 def _values(case: CaseWriter) -> None:
+    """Partition values that look alike are values of their own."""
     schema = struct(field("id", "long"), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     texts = (f"e {_COMPOSED}", f"e {_DECOMPOSED}", "a", "\uff41", "a\u200b", "1", "1.0", "01", "+1")
@@ -144,10 +134,9 @@ def _values(case: CaseWriter) -> None:
         filtered(case, table, f"equal-{number}", compare("p", "=", text, "string"), title)
 
 
-@TRANSACTIONS.case(
-    "beyond-double", "The version of an application is exact to 64 bits", "TXN-002 REC-004"
-)
+@TRANSACTIONS.case("beyond-double", "TXN-002 REC-004")
 def _beyond_double(case: CaseWriter) -> None:
+    """The version of an application is exact to 64 bits."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     versions = {"odd": 2**53 + 1, "most": 2**63 - 1, "other": 2**62 + 1}
     table.create(*(txn(app, version) for app, version in versions.items()))
@@ -160,12 +149,9 @@ def _beyond_double(case: CaseWriter) -> None:
     txn_spec(case, "other", versions["other"], 0)
 
 
-@WIDENING.case(
-    "float-to-double-inexact",
-    "A float that is widened keeps its value, not its text",
-    "TW-012",
-)
+@WIDENING.case("float-to-double-inexact", "TW-012")
 def _inexact(case: CaseWriter) -> None:
+    """A float that is widened keeps its value, not its text."""
     before = struct(field("id", "long"), field("v", "float"))
     table = GoldenTable(
         case.delta,

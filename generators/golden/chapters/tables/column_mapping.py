@@ -107,46 +107,33 @@ def _basic(case: CaseWriter, mode: str, protocol: Mapping[str, Any]) -> None:
     projected(case, table, "project-partition", ["p"], title, requirement=by_name)
 
 
-@MAPPING.case(
-    "name-mode",
-    "In mode name columns are found by physical name",
-    "CM-029 CM-030 CM-016 CM-017 CM-020 RVER-001 CKSCH-012 CKSCH-013",
-)
+@MAPPING.case("name-mode", "CM-029 CM-030 CM-016 CM-017 CM-020 RVER-001 CKSCH-012 CKSCH-013")
 def _name_mode(case: CaseWriter) -> None:
+    """In mode name columns are found by physical name."""
     _basic(case, "name", MAPPED_PROTOCOL)
 
 
-@MAPPING.case(
-    "id-mode",
-    "In mode id columns are found by field id",
-    "CM-025 CM-026 CM-015 RVER-001 CKSCH-012 CKSCH-013",
-)
+@MAPPING.case("id-mode", "CM-025 CM-026 CM-015 RVER-001 CKSCH-012 CKSCH-013")
 def _id_mode(case: CaseWriter) -> None:
+    """In mode id columns are found by field id."""
     _basic(case, "id", MAPPED_PROTOCOL)
 
 
-@MAPPING.case(
-    "name-mode-feature",
-    "Mode name works as a table feature",
-    "CM-006 CM-029 PROTO-012",
-    since="2025",
-)
+@MAPPING.case("name-mode-feature", "CM-006 CM-029 PROTO-012", since="2025")
 def _name_feature(case: CaseWriter) -> None:
+    """Mode name works as a table feature."""
     _basic(case, "name", _FEATURE_PROTOCOL)
 
 
-@MAPPING.case("id-mode-feature", "Mode id works as a table feature", "CM-006 CM-025", since="2025")
+@MAPPING.case("id-mode-feature", "CM-006 CM-025", since="2025")
 def _id_feature(case: CaseWriter) -> None:
+    """Mode id works as a table feature."""
     _basic(case, "id", _FEATURE_PROTOCOL)
 
 
-@MAPPING.case(
-    "two-seven",
-    "Reader version 2 with writer version 7 carries the mapping",
-    "CM-029 PROTO-011 PROTO-012 CM-006",
-    since="2025",
-)
+@MAPPING.case("two-seven", "CM-029 PROTO-011 PROTO-012 CM-006", since="2025")
 def _two_seven(case: CaseWriter) -> None:
+    """Reader version 2 with writer version 7 carries the mapping."""
     protocol = {"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": ["columnMapping"]}
     _basic(case, "name", protocol)
 
@@ -169,21 +156,15 @@ def _renames(case: CaseWriter, mode: str) -> None:
     filtered(case, table, "filter-swapped", swapped, "A name that moved means its new column")
 
 
-@MAPPING.case(
-    "renamed-name-mode",
-    "Renamed and swapped columns keep their data by name",
-    "CM-008 CM-014 CM-029 CM-030",
-)
+@MAPPING.case("renamed-name-mode", "CM-008 CM-014 CM-029 CM-030")
 def _renamed_name(case: CaseWriter) -> None:
+    """Renamed and swapped columns keep their data by name."""
     _renames(case, "name")
 
 
-@MAPPING.case(
-    "renamed-id-mode",
-    "Renamed and swapped columns keep their data by id",
-    "CM-008 CM-014 CM-025 CM-026",
-)
+@MAPPING.case("renamed-id-mode", "CM-008 CM-014 CM-025 CM-026")
 def _renamed_id(case: CaseWriter) -> None:
+    """Renamed and swapped columns keep their data by id."""
     _renames(case, "id")
 
 
@@ -204,21 +185,15 @@ def _re_added(case: CaseWriter, mode: str) -> None:
     filtered(case, table, "filter-null", is_null("c"), "The old data does not come back")
 
 
-@MAPPING.case(
-    "dropped-and-re-added-name",
-    "A re-added column does not get dropped data by name",
-    "CM-018 CM-019 CM-031 CM-008",
-)
+@MAPPING.case("dropped-and-re-added-name", "CM-018 CM-019 CM-031 CM-008")
 def _re_added_name(case: CaseWriter) -> None:
+    """A re-added column does not get dropped data by name."""
     _re_added(case, "name")
 
 
-@MAPPING.case(
-    "dropped-and-re-added-id",
-    "A re-added column does not get dropped data by id",
-    "CM-018 CM-019 CM-028 CM-008",
-)
+@MAPPING.case("dropped-and-re-added-id", "CM-018 CM-019 CM-028 CM-008")
 def _re_added_id(case: CaseWriter) -> None:
+    """A re-added column does not get dropped data by id."""
     _re_added(case, "id")
 
 
@@ -266,18 +241,21 @@ def _nested(case: CaseWriter, mode: str) -> None:
     filtered(case, table, "filter-deep", kept, "A renamed nested leaf is filtered")
 
 
-@MAPPING.case("nested-renamed-name", "Nested fields are found by physical name", "CM-001 CM-029")
+@MAPPING.case("nested-renamed-name", "CM-001 CM-029")
 def _nested_name(case: CaseWriter) -> None:
+    """Nested fields are found by physical name."""
     _nested(case, "name")
 
 
-@MAPPING.case("nested-renamed-id", "Nested fields are found by field id", "CM-002 CM-025")
+@MAPPING.case("nested-renamed-id", "CM-002 CM-025")
 def _nested_id(case: CaseWriter) -> None:
+    """Nested fields are found by field id."""
     _nested(case, "id")
 
 
-@MAPPING.case("name-mode-without-ids", "In mode name files need no field ids", "CM-032 CM-029")
+@MAPPING.case("name-mode-without-ids", "CM-032 CM-029")
 def _without_ids(case: CaseWriter) -> None:
+    """In mode name files need no field ids."""
     table = mapped_table(case)
     table.create(add(table.file(_rows(0), layout=FileLayout(field_ids=False))))
     publish(case, table)
@@ -289,8 +267,9 @@ def _with_ids(schema: Struct, ids: Mapping[str, int]) -> Struct:
     )
 
 
-@MAPPING.case("name-mode-wrong-ids", "In mode name the ids of a file play no part", "CM-032")
+@MAPPING.case("name-mode-wrong-ids", "CM-032")
 def _wrong_ids(case: CaseWriter) -> None:
+    """In mode name the ids of a file play no part."""
     table = mapped_table(case, struct(field("a", "string"), field("b", "string")))
     wrong = _with_ids(table.schema, {"a": 2, "b": 1})
     rows = [{"a": "in a", "b": "in b"}]
@@ -298,8 +277,9 @@ def _wrong_ids(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPING.case("id-mode-names-swapped", "In mode id the names in a file play no part", "CM-025")
+@MAPPING.case("id-mode-names-swapped", "CM-025")
 def _swapped_names(case: CaseWriter) -> None:
+    """In mode id the names in a file play no part."""
     table = mapped_table(case, struct(field("a", "string"), field("b", "string")), mode="id")
     a, b = table.schema
     crossed = struct(
@@ -349,26 +329,21 @@ def _crossed(case: CaseWriter, mode: str, key: str) -> None:
     publish(case, table)
 
 
-@MAPPING.case(
-    "id-mode-nested-names-swapped", "In mode id the names of nested fields play no part", "CM-025"
-)
+@MAPPING.case("id-mode-nested-names-swapped", "CM-025")
 def _swapped_inside(case: CaseWriter) -> None:
+    """In mode id the names of nested fields play no part."""
     _crossed(case, "id", PHYSICAL_NAME_KEY)
 
 
-@MAPPING.case(
-    "name-mode-nested-wrong-ids", "In mode name the ids of nested fields play no part", "CM-032"
-)
+@MAPPING.case("name-mode-nested-wrong-ids", "CM-032")
 def _wrong_ids_inside(case: CaseWriter) -> None:
+    """In mode name the ids of nested fields play no part."""
     _crossed(case, "name", ID_KEY)
 
 
-@MAPPING.case(
-    "id-mode-missing-id-name-taken",
-    "In mode id a column whose id is absent is null, whatever has its name",
-    "CM-028",
-)
+@MAPPING.case("id-mode-missing-id-name-taken", "CM-028")
 def _name_taken(case: CaseWriter) -> None:
+    """In mode id a column whose id is absent is null, whatever has its name."""
     table = mapped_table(case, struct(field("id", "long"), field("name", "string")), mode="id")
     number, name = table.schema
     before = struct(number, replace(name, metadata={**name.metadata, ID_KEY: 3}))
@@ -379,10 +354,9 @@ def _name_taken(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPING.case(
-    "id-mode-without-ids", "In mode id a file without ids gives nulls or is refused", "CM-027"
-)
+@MAPPING.case("id-mode-without-ids", "CM-027")
 def _id_without(case: CaseWriter) -> None:
+    """In mode id a file without ids gives nulls or is refused."""
     table = mapped_table(case, mode="id")
     table.create(add(table.file(_rows(0), layout=FileLayout(field_ids=False))))
     describe(case, table)
@@ -399,18 +373,18 @@ def _id_without(case: CaseWriter) -> None:
     )
 
 
-@MAPPING.case("id-mode-missing-id", "In mode id a column whose id is absent is null", "CM-028")
+@MAPPING.case("id-mode-missing-id", "CM-028")
 def _missing_id(case: CaseWriter) -> None:
+    """In mode id a column whose id is absent is null."""
     table = mapped_table(case, mode="id")
     layout = FileLayout(omit=frozenset({"name"}))
     table.create(add(table.file(_rows(0), layout=layout)), add(table.file(_rows(10))))
     publish(case, table)
 
 
-@MAPPING.case(
-    "mode-none-with-annotations", "Left-over annotations mean nothing in mode none", "CM-024 CM-023"
-)
+@MAPPING.case("mode-none-with-annotations", "CM-024 CM-023")
 def _annotations(case: CaseWriter) -> None:
+    """Left-over annotations mean nothing in mode none."""
     table = mapped_table(case, mode="none")
     plain = unmapped(table.schema)
     file = table.file(_rows(0), written_as=plain)
@@ -418,8 +392,9 @@ def _annotations(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPING.case("mode-none-other-order", "In mode none a column is found by its name alone", "CM-024")
+@MAPPING.case("mode-none-other-order", "CM-024")
 def _other_order(case: CaseWriter) -> None:
+    """In mode none a column is found by its name alone."""
     properties = {"delta.columnMapping.mode": "none"}
     table = GoldenTable(
         case.delta, _PLAIN, seed=case.info.id, protocol=MAPPED_PROTOCOL, properties=properties
@@ -431,10 +406,9 @@ def _other_order(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPING.case(
-    "mode-on-plain-protocol", "A mapping mode under version 1 has no effect", "CM-006", features=()
-)
+@MAPPING.case("mode-on-plain-protocol", "CM-006", features=())
 def _plain_protocol(case: CaseWriter) -> None:
+    """A mapping mode under version 1 has no effect."""
     table = mapped_table(case, protocol=legacy_protocol(1, 2))
     plain = unmapped(table.schema)
     file = table.file(_rows(0), written_as=plain)
@@ -442,10 +416,9 @@ def _plain_protocol(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPING.case(
-    "unknown-mode", "An unknown mapping mode is refused, or the columns are mapped", "CM-005 CM-023"
-)
+@MAPPING.case("unknown-mode", "CM-005 CM-023")
 def _unknown_mode(case: CaseWriter) -> None:
+    """An unknown mapping mode is refused, or the columns are mapped."""
     table = mapped_table(case, mode="foo")
     table.create(add(table.file(_rows(0))))
     describe(case, table)
@@ -458,8 +431,9 @@ def _unknown_mode(case: CaseWriter) -> None:
     case.contest("read", "read-latest", answers, title=title, schema=table.schema)
 
 
-@MAPPING.case("physical-name-missing", "A mapped column without physical name is refused", "CM-001")
+@MAPPING.case("physical-name-missing", "CM-001")
 def _no_physical(case: CaseWriter) -> None:
+    """A mapped column without physical name is refused."""
     table = mapped_table(case)
     table.create(add(table.file(_rows(0))))
     describe(case, table)
@@ -471,8 +445,9 @@ def _no_physical(case: CaseWriter) -> None:
     earlier_spec(case, table, 0)
 
 
-@MAPPING.case("physical-name-twice", "Two columns of one physical name are contradictory", "CM-003")
+@MAPPING.case("physical-name-twice", "CM-003")
 def _twice(case: CaseWriter) -> None:
+    """Two columns of one physical name are contradictory."""
     table = mapped_table(case)
     table.create(add(table.file(_rows(0))))
     describe(case, table)
@@ -491,8 +466,9 @@ def _twice(case: CaseWriter) -> None:
     earlier_spec(case, table, 0)
 
 
-@MAPPING.case("odd-names", "With mapping a name may have any character", "CM-009")
+@MAPPING.case("odd-names", "CM-009")
 def _odd_names(case: CaseWriter) -> None:
+    """With mapping a name may have any character."""
     names = ("a b", "c,d;e", "{f}(g)", "h=i", "tab\there", "\u65e5\u672c", "dot.ted", "`x`")
     table = mapped_table(case, struct(*(field(name, "integer") for name in names)))
     table.create(add(table.file([{name: n for n, name in enumerate(names)}, {}])))
@@ -500,12 +476,9 @@ def _odd_names(case: CaseWriter) -> None:
     projected(case, table, "project-odd", ["a b", "h=i"], "Odd names can be projected")
 
 
-@MAPPING.case(
-    "upgraded-table",
-    "Files from before the mapping keep their names",
-    "CM-010 CM-014 CM-024 CM-029",
-)
+@MAPPING.case("upgraded-table", "CM-010 CM-014 CM-024 CM-029")
 def _upgraded(case: CaseWriter) -> None:
+    """Files from before the mapping keep their names."""
     table = GoldenTable(case.delta, _PLAIN, seed=case.info.id)
     table.create(add(table.file(_rows(0))))
     table.protocol = dict(MAPPED_PROTOCOL)
@@ -526,12 +499,9 @@ def _upgraded(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPING.case(
-    "upgraded-and-re-added",
-    "A re-added column gets nothing of files from before the mapping",
-    "CM-018 CM-019 CM-031 CM-008",
-)
+@MAPPING.case("upgraded-and-re-added", "CM-018 CM-019 CM-031 CM-008")
 def _upgraded_and_re_added(case: CaseWriter) -> None:
+    """A re-added column gets nothing of files from before the mapping."""
     columns = struct(field("id", "long"), field("c", "string"), field("d", "long"))
     table = GoldenTable(case.delta, columns, seed=case.info.id)
     table.create(add(table.file([{"id": 1, "c": "old", "d": 5}, {"id": 2, "c": None, "d": 6}])))
@@ -555,13 +525,9 @@ def _upgraded_and_re_added(case: CaseWriter) -> None:
     projected(case, table, "project-c", ["c"], "Nor where its column alone is read")
 
 
-@MAPPING.case(
-    "feature-for-writers-only",
-    "The feature listed for writers alone is contested",
-    "TF-018 CM-006",
-    since="2025",
-)
+@MAPPING.case("feature-for-writers-only", "TF-018 CM-006", since="2025")
 def _writers_only(case: CaseWriter) -> None:
+    """The feature listed for writers alone is contested."""
     protocol = {**_FEATURE_PROTOCOL, "readerFeatures": []}
     table = mapped_table(case, protocol=protocol)
     table.create(add(table.file(_rows(0))))

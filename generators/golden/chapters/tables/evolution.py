@@ -143,10 +143,9 @@ def _define_widenings() -> None:
 _define_widenings()
 
 
-@WIDENING.case(
-    "nested-types", "Elements, keys and values are widened as well", "TW-006 TW-008 TW-012"
-)
+@WIDENING.case("nested-types", "TW-006 TW-008 TW-012")
 def _nested(case: CaseWriter) -> None:
+    """Elements, keys and values are widened as well."""
     before = struct(
         field("l", array("integer")),
         field("m", map_of("short", "float")),
@@ -169,8 +168,9 @@ def _nested(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@WIDENING.case("partition-column", "Partition values read as the widened type", "TW-012 PART-004")
+@WIDENING.case("partition-column", "TW-012 PART-004")
 def _partition(case: CaseWriter) -> None:
+    """Partition values read as the widened type."""
     before = struct(field("id", "long"), field("p", "integer"))
     table = _widening_table(case, before, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": 5})))
@@ -183,12 +183,9 @@ def _partition(case: CaseWriter) -> None:
     filtered(case, table, "filter", above, "A filter spans values of both types")
 
 
-@WIDENING.case(
-    "checkpoint-statistics",
-    "Parsed statistics of the new type prune old files right",
-    "TW-012 CKC-021",
-)
+@WIDENING.case("checkpoint-statistics", "TW-012 CKC-021")
 def _statistics(case: CaseWriter) -> None:
+    """Parsed statistics of the new type prune old files right."""
     before = struct(field("id", "long"), field("v", "integer"))
     table = _widening_table(case, before)
     table.create(add(table.file([{"id": 1, "v": 7}])))
@@ -203,8 +200,9 @@ def _statistics(case: CaseWriter) -> None:
         filtered(case, table, f"filter-{slug}", probe, "A filter spans files of both types")
 
 
-@WIDENING.case("twice", "A column may be widened more than once", "TW-007 TW-009 TW-012")
+@WIDENING.case("twice", "TW-007 TW-009 TW-012")
 def _twice(case: CaseWriter) -> None:
+    """A column may be widened more than once."""
     table = _widening_table(case, struct(field("v", "byte")))
     table.create(add(table.file([{"v": 1}])))
     changes: list[dict[str, Any]] = []
@@ -217,10 +215,9 @@ def _twice(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@WIDENING.case(
-    "unsupported-change", "A recorded change that no list allows is refused", "TW-003 TW-013"
-)
+@WIDENING.case("unsupported-change", "TW-003 TW-013")
 def _unsupported(case: CaseWriter) -> None:
+    """A recorded change that no list allows is refused."""
     table = _widening_table(case, struct(field("id", "long"), field("v", "string")))
     table.create(add(table.file([{"id": 1, "v": "x"}])))
     describe(case, table)
@@ -236,10 +233,9 @@ def _unsupported(case: CaseWriter) -> None:
 # Timestamps without zone.
 
 
-@ZONELESS.case(
-    "beside-timestamp", "The two timestamp types stay apart", "NTZ-001 SCH-017 SCH-018 SCH-019"
-)
+@ZONELESS.case("beside-timestamp", "NTZ-001 SCH-017 SCH-018 SCH-019")
 def _beside(case: CaseWriter) -> None:
+    """The two timestamp types stay apart."""
     schema = struct(field("z", "timestamp"), field("n", "timestamp_ntz"))
     protocol = feature_protocol(["timestampNtz"])
     table = GoldenTable(case.delta, schema, seed=case.info.id, protocol=protocol)
@@ -254,8 +250,9 @@ def _beside(case: CaseWriter) -> None:
         filtered(case, table, f"filter-{name}", probe, "A filter finds the microsecond")
 
 
-@ZONELESS.case("nested", "The type may be nested", "NTZ-001 PQ-009")
+@ZONELESS.case("nested", "NTZ-001 PQ-009")
 def _nested_ntz(case: CaseWriter) -> None:
+    """The type may be nested."""
     schema = struct(
         field("l", array("timestamp_ntz")),
         field("s", struct(field("t", "timestamp_ntz"))),
@@ -268,10 +265,9 @@ def _nested_ntz(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ZONELESS.case(
-    "without-feature", "The type without its feature is refused or read", "NTZ-002", features=()
-)
+@ZONELESS.case("without-feature", "NTZ-002", features=())
 def _unlisted(case: CaseWriter) -> None:
+    """The type without its feature is refused or read."""
     schema = struct(field("id", "long"), field("n", "timestamp_ntz"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create(add(table.file([{"id": 1, "n": local(2024, 1, 1)}])))
@@ -289,13 +285,9 @@ def _unlisted(case: CaseWriter) -> None:
     )
 
 
-@ZONELESS.case(
-    "old-feature-name",
-    "The feature's old name is unknown or understood",
-    "NTZ-002 FEAT-003",
-    features=(),
-)
+@ZONELESS.case("old-feature-name", "NTZ-002 FEAT-003", features=())
 def _old_name(case: CaseWriter) -> None:
+    """The feature's old name is unknown or understood."""
     schema = struct(field("id", "long"), field("n", "timestamp_ntz"))
     protocol = feature_protocol(["timestampWithoutTimezone"])
     table = GoldenTable(case.delta, schema, seed=case.info.id, protocol=protocol)
@@ -317,10 +309,9 @@ def _old_name(case: CaseWriter) -> None:
 # Void.
 
 
-@VOID.case(
-    "top-level-column", "A void column reads as nulls or is left out", "SCH-020 VOID-002 PQ-018"
-)
+@VOID.case("top-level-column", "SCH-020 VOID-002 PQ-018")
 def _void(case: CaseWriter) -> None:
+    """A void column reads as nulls or is left out."""
     schema = struct(field("id", "long"), field("v", "void"), field("name", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id)
     table.create(add(table.file([{"id": 1, "name": "a"}, {"id": 2, "name": None}])))
@@ -349,10 +340,9 @@ def _void(case: CaseWriter) -> None:
     )
 
 
-@VOID.case(
-    "later-typed", "A void column may become a real one", "VOID-007 META-002", since="upstream"
-)
+@VOID.case("later-typed", "VOID-007 META-002", since="upstream")
 def _void_typed(case: CaseWriter) -> None:
+    """A void column may become a real one."""
     table = GoldenTable(
         case.delta, struct(field("id", "long"), field("v", "void")), seed=case.info.id
     )
@@ -364,10 +354,9 @@ def _void_typed(case: CaseWriter) -> None:
     case.read("read-latest", table.schema, rows, title="Old rows have null in the column")
 
 
-@WIDENING.case(
-    "without-feature", "Widened files without the feature are contested", "TW-001", features=()
-)
+@WIDENING.case("without-feature", "TW-001", features=())
 def _widening_unlisted(case: CaseWriter) -> None:
+    """Widened files without the feature are contested."""
     table = GoldenTable(case.delta, struct(field("v", "integer")), seed=case.info.id)
     table.create(add(table.file([{"v": 7}])))
     table.schema = struct(field("v", "long"))

@@ -141,8 +141,9 @@ def _define_bad_metadata() -> None:
 _define_bad_metadata()
 
 
-@METADATA.case("missing-in-version-0", "A table without metaData is invalid", "META-001 REC-003")
+@METADATA.case("missing-in-version-0", "META-001 REC-003")
 def _no_metadata(case: CaseWriter) -> None:
+    """A table without metaData is invalid."""
     table = _table(case)
     file = table.file(_ROWS)
     table.create(add(file))
@@ -152,8 +153,9 @@ def _no_metadata(case: CaseWriter) -> None:
     refuse_load(case, refusal, "There is no schema")
 
 
-@METADATA.case("protocol-missing", "A table without protocol is invalid", "REC-002 SNAP-004")
+@METADATA.case("protocol-missing", "REC-002 SNAP-004")
 def _no_protocol(case: CaseWriter) -> None:
+    """A table without protocol is invalid."""
     table = _table(case)
     file = table.file(_ROWS)
     table.create(add(file))
@@ -163,10 +165,9 @@ def _no_protocol(case: CaseWriter) -> None:
     refuse_load(case, refusal, "There is no protocol")
 
 
-@METADATA.case(
-    "other-provider", "Data files of an unknown format are refused or read", "META-015 META-012"
-)
+@METADATA.case("other-provider", "META-015 META-012")
 def _provider(case: CaseWriter) -> None:
+    """Data files of an unknown format are refused or read."""
     table = _table(case)
     table.create(add(table.file(_ROWS)))
     describe(case, table)
@@ -181,12 +182,9 @@ def _provider(case: CaseWriter) -> None:
     earlier_spec(case, table, 0)
 
 
-@METADATA.case(
-    "optional-fields-absent",
-    "Name, description and created time may be absent",
-    "META-005 META-006 META-010",
-)
+@METADATA.case("optional-fields-absent", "META-005 META-006 META-010")
 def _optional(case: CaseWriter) -> None:
+    """Name, description and created time may be absent."""
     table = _table(case)
     table.commit(
         table.protocol_action(),
@@ -197,8 +195,9 @@ def _optional(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@METADATA.case("unknown-properties", "Unknown table properties do not disturb a reader", "META-011")
+@METADATA.case("unknown-properties", "META-011")
 def _properties(case: CaseWriter) -> None:
+    """Unknown table properties do not disturb a reader."""
     properties = {
         "delta.futureProperty": "on",
         "appendOnly": "true",
@@ -211,12 +210,9 @@ def _properties(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@METADATA.case(
-    "missing-field-in-new-schema",
-    "A dropped column without mapping leaves the rest",
-    "META-002 WCON-005",
-)
+@METADATA.case("missing-field-in-new-schema", "META-002 WCON-005")
 def _replace_schema(case: CaseWriter) -> None:
+    """A dropped column without mapping leaves the rest."""
     table = _table(case)
     file = table.file(_ROWS)
     table.create(add(file))
@@ -226,10 +222,9 @@ def _replace_schema(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@METADATA.case(
-    "partitioning-replaced", "A replaced table has its new partitioning", "META-002 REC-013"
-)
+@METADATA.case("partitioning-replaced", "META-002 REC-013")
 def _replace_partitioning(case: CaseWriter) -> None:
+    """A replaced table has its new partitioning."""
     schema = struct(field("id", "long"), field("p", "string"))
     table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
     old = table.file([{"id": 1}], partition={"p": "abc"})

@@ -70,13 +70,9 @@ _WRITER_FEATURES = (
 )  # fmt: skip
 
 
-@FEATURES.case(
-    "writer-features-ignored",
-    "Writer-only features do not stop a reader",
-    "TF-002 TF-019",
-    since="2025",
-)
+@FEATURES.case("writer-features-ignored", "TF-002 TF-019", since="2025")
 def _writer_features(case: CaseWriter) -> None:
+    """Writer-only features do not stop a reader."""
     listed = ["appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "invariants"]
     protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed}
     _readable(case, protocol)
@@ -103,58 +99,38 @@ def _define_writer_features() -> None:
 _define_writer_features()
 
 
-@FEATURES.case(
-    "unknown-writer-feature",
-    "An unknown writer feature does not stop a reader",
-    "TF-002",
-    since="2025",
-)
+@FEATURES.case("unknown-writer-feature", "TF-002", since="2025")
 def _unknown_writer(case: CaseWriter) -> None:
+    """An unknown writer feature does not stop a reader."""
     listed = ["appendOnly", "somethingNobodyKnows"]
     _readable(case, {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed})
 
 
-@FEATURES.case(
-    "unknown-writer-feature-3-7",
-    "An unknown writer feature on versions 3 and 7 is ignored",
-    "TF-002 PROTO-003",
-    since="2025",
-)
+@FEATURES.case("unknown-writer-feature-3-7", "TF-002 PROTO-003", since="2025")
 def _unknown_writer_three(case: CaseWriter) -> None:
+    """An unknown writer feature on versions 3 and 7 is ignored."""
     _readable(case, feature_protocol(writers=["appendOnly", "somethingNobodyKnows"]))
 
 
 @FEATURES.case(
-    "reader-version-2-writer-7",
-    "Reader version 2 may go with writer version 7",
-    "PROTO-011 TF-007",
-    since="2025",
-    features=("columnMapping",),
+    "reader-version-2-writer-7", "PROTO-011 TF-007", since="2025", features=("columnMapping",)
 )
 def _two_seven(case: CaseWriter) -> None:
+    """Reader version 2 may go with writer version 7."""
     _readable(
         case, {"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": ["appendOnly"]}
     )
 
 
-@FEATURES.case(
-    "vacuum-protocol-check",
-    "A reader has to accept vacuumProtocolCheck by name only",
-    "VPC-003",
-    since="2025",
-    features=("vacuumProtocolCheck",),
-)
+@FEATURES.case("vacuum-protocol-check", "VPC-003", since="2025", features=("vacuumProtocolCheck",))
 def _vacuum_check(case: CaseWriter) -> None:
+    """A reader has to accept vacuumProtocolCheck by name only."""
     _readable(case, feature_protocol(["vacuumProtocolCheck"]))
 
 
-@FEATURES.case(
-    "empty-feature-lists",
-    "Versions 3 and 7 without any feature read normally",
-    "PROTO-003 PROTO-004 TF-011 RVER-002",
-    since="2025",
-)
+@FEATURES.case("empty-feature-lists", "PROTO-003 PROTO-004 TF-011 RVER-002", since="2025")
 def _empty_lists(case: CaseWriter) -> None:
+    """Versions 3 and 7 without any feature read normally."""
     _readable(case, feature_protocol())
 
 
@@ -334,12 +310,9 @@ def _define_refused() -> None:
 _define_refused()
 
 
-@FEATURES.case(
-    "feature-lists-on-legacy",
-    "Empty feature lists on legacy versions are contested",
-    "PROTO-003 PROTO-004",
-)
+@FEATURES.case("feature-lists-on-legacy", "PROTO-003 PROTO-004")
 def _lists_on_legacy(case: CaseWriter) -> None:
+    """Empty feature lists on legacy versions are contested."""
     table = _table(case)
     table.create(add(table.file(_ROWS)))
     describe(case, table)
@@ -360,8 +333,9 @@ def _lists_on_legacy(case: CaseWriter) -> None:
     )
 
 
-@EVOLUTION.case("unknown-actions", "Unknown actions are ignored", "PROTO-008")
+@EVOLUTION.case("unknown-actions", "PROTO-008")
 def _unknown_actions(case: CaseWriter) -> None:
+    """Unknown actions are ignored."""
     table = _table(case)
     table.create(
         {"futureAction": {"path": "x", "deep": {"list": [1, None]}}},
@@ -372,8 +346,9 @@ def _unknown_actions(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@EVOLUTION.case("unknown-fields", "Unknown fields of known actions are ignored", "PROTO-009")
+@EVOLUTION.case("unknown-fields", "PROTO-009")
 def _unknown_fields(case: CaseWriter) -> None:
+    """Unknown fields of known actions are ignored."""
     table = _table(case)
     file, other = table.file(_ROWS), table.file([{"id": 3, "name": "c"}])
     odd: dict[str, Any] = {"futureField": {"a": [1, {"b": None}]}, "zzz": 1}
@@ -397,8 +372,9 @@ def _unknown_fields(case: CaseWriter) -> None:
     )
 
 
-@EVOLUTION.case("unknown-fields-of-format", "Unknown fields of a format are ignored", "PROTO-009")
+@EVOLUTION.case("unknown-fields-of-format", "PROTO-009")
 def _unknown_of_format(case: CaseWriter) -> None:
+    """Unknown fields of a format are ignored."""
     table = _table(case)
     odd = {"provider": "parquet", "options": {}, "futureField": {"a": [1, None]}}
     table.commit({"protocol": table.protocol}, table.metadata(format=odd), add(table.file(_ROWS)))
@@ -406,12 +382,9 @@ def _unknown_of_format(case: CaseWriter) -> None:
     case.read("read-latest", _PAIR, table.rows(), title="The rows are those put in")
 
 
-@EVOLUTION.case(
-    "unknown-fields-checkpoint",
-    "Fields unknown to a checkpoint's reader are ignored",
-    "PROTO-009 CKC-011",
-)
+@EVOLUTION.case("unknown-fields-checkpoint", "PROTO-009 CKC-011")
 def _unknown_checkpoint(case: CaseWriter) -> None:
+    """Fields unknown to a checkpoint's reader are ignored."""
     table = _table(case)
     table.create(add(table.file(_ROWS, tags={"INSERTION_TIME": "1", "new": "x"})))
     table.commit(add(table.file([{"id": 3, "name": "c"}])))
@@ -420,8 +393,9 @@ def _unknown_checkpoint(case: CaseWriter) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 1})
 
 
-@EVOLUTION.case("commit-info-any-shape", "commitInfo may hold anything", "CINFO-002 CINFO-003")
+@EVOLUTION.case("commit-info-any-shape", "CINFO-002 CINFO-003")
 def _commit_info(case: CaseWriter) -> None:
+    """commitInfo may hold anything."""
     table = _table(case)
     table.create(add(table.file(_ROWS)), info={"operationParameters": {"deep": [{"x": None}]}})
     table.commit('{"commitInfo":{}}', add(table.file([{"id": 3, "name": "c"}])), with_info=False)

@@ -125,10 +125,9 @@ def _numbered(start: int, count: int) -> list[dict[str, Any]]:
     return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
 
 
-@TRACKING.case(
-    "default-ids", "Without materialised ids a row's id is its position", "RT-024 RT-026 RT-005"
-)
+@TRACKING.case("default-ids", "RT-024 RT-026 RT-005")
 def _default(case: CaseWriter) -> None:
+    """Without materialised ids a row's id is its position."""
     tracked = Tracked(case)
     table = tracked.table
     table.create(add(tracked.file(_numbered(0, 3))), tracked.mark())
@@ -138,12 +137,9 @@ def _default(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
-@TRACKING.case(
-    "recommitted",
-    "A file that is committed again keeps its ids and version",
-    "RT-026 RT-024 RT-030",
-)
+@TRACKING.case("recommitted", "RT-026 RT-024 RT-030")
 def _recommitted(case: CaseWriter) -> None:
+    """A file that is committed again keeps its ids and version."""
     tracked = Tracked(case)
     table = tracked.table
     file = tracked.file(_numbered(0, 3))
@@ -154,8 +150,9 @@ def _recommitted(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
-@TRACKING.case("last-ids", "Row ids reach to the end of 64 bits", "RT-026 RT-024 RT-005")
+@TRACKING.case("last-ids", "RT-026 RT-024 RT-005")
 def _last(case: CaseWriter) -> None:
+    """Row ids reach to the end of 64 bits."""
     tracked = Tracked(case)
     tracked.next_id = 2**63 - 3
     table = tracked.table
@@ -165,12 +162,9 @@ def _last(case: CaseWriter) -> None:
     tracked.ask(case, [0])
 
 
-@TRACKING.case(
-    "materialised-ids",
-    "Materialised ids and versions come before default ones",
-    "RT-015 RT-016 RT-017 RT-021 RT-022 RT-023 RT-025 RT-033 RT-043",
-)
+@TRACKING.case("materialised-ids", "RT-015 RT-016 RT-017 RT-021 RT-022 RT-023 RT-025 RT-033 RT-043")
 def _materialised(case: CaseWriter) -> None:
+    """Materialised ids and versions come before default ones."""
     tracked = Tracked(case)
     table = tracked.table
     first = tracked.file(_numbered(0, 4))
@@ -185,12 +179,9 @@ def _materialised(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
-@TRACKING.case(
-    "row-groups",
-    "Default ids count through all row groups of a file",
-    "RT-024 RT-023 RT-026",
-)
+@TRACKING.case("row-groups", "RT-024 RT-023 RT-026")
 def _row_groups(case: CaseWriter) -> None:
+    """Default ids count through all row groups of a file."""
     tracked = Tracked(case)
     table = tracked.table
     first = tracked.file(_numbered(0, 17), row_group_rows=5)
@@ -203,12 +194,9 @@ def _row_groups(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1, 2])
 
 
-@TRACKING.case(
-    "one-column-materialised",
-    "A materialised column that would be null may be absent",
-    "RT-022 RT-023 RT-026",
-)
+@TRACKING.case("one-column-materialised", "RT-022 RT-023 RT-026")
 def _one_column(case: CaseWriter) -> None:
+    """A materialised column that would be null may be absent."""
     tracked = Tracked(case)
     table = tracked.table
     first = tracked.file(_numbered(0, 2))
@@ -219,13 +207,9 @@ def _one_column(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
-@TRACKING.case(
-    "ids-under-vectors",
-    "A deleted row keeps its place in the numbering",
-    "RT-024 DVDESC-021 RT-030",
-    features=("deletionVectors",),
-)
+@TRACKING.case("ids-under-vectors", "RT-024 DVDESC-021 RT-030", features=("deletionVectors",))
 def _vectors(case: CaseWriter) -> None:
+    """A deleted row keeps its place in the numbering."""
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
     properties = {**_PROPERTIES, "delta.enableDeletionVectors": "true"}
     tracked = Tracked(case, protocol=protocol, properties=properties)
@@ -239,13 +223,9 @@ def _vectors(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
-@TRACKING.case(
-    "ids-under-mapping",
-    "Ids work under column mapping",
-    "RT-023 RT-024 RT-044",
-    features=("columnMapping",),
-)
+@TRACKING.case("ids-under-mapping", "RT-023 RT-024 RT-044", features=("columnMapping",))
 def _mapped(case: CaseWriter) -> None:
+    """Ids work under column mapping."""
     protocol = feature_protocol(["columnMapping"], ["domainMetadata", "rowTracking"])
     schema, highest = assign_column_mapping(_PAIR, case.info.id)
     mapping = {
@@ -263,10 +243,9 @@ def _mapped(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
-@TRACKING.case(
-    "ids-in-checkpoint", "A checkpoint keeps base ids and default versions", "RT-031 CKSCH-003"
-)
+@TRACKING.case("ids-in-checkpoint", "RT-031 CKSCH-003")
 def _checkpoint(case: CaseWriter) -> None:
+    """A checkpoint keeps base ids and default versions."""
     tracked = Tracked(case)
     table = tracked.table
     first = tracked.file(_numbered(0, 3))
@@ -279,10 +258,9 @@ def _checkpoint(case: CaseWriter) -> None:
     tracked.ask(case, [1, 2])
 
 
-@TRACKING.case(
-    "ids-in-compaction", "A log compaction keeps base ids and default versions", "RT-031 COMP-012"
-)
+@TRACKING.case("ids-in-compaction", "RT-031 COMP-012")
 def _compaction(case: CaseWriter) -> None:
+    """A log compaction keeps base ids and default versions."""
     tracked = Tracked(case)
     table = tracked.table
     first = tracked.file(_numbered(0, 3))
@@ -299,10 +277,9 @@ def _compaction(case: CaseWriter) -> None:
     tracked.ask(case, [2, 3])
 
 
-@TRACKING.case(
-    "supported-not-enabled", "A table that only supports tracking reads normally", "RT-001 RT-003"
-)
+@TRACKING.case("supported-not-enabled", "RT-001 RT-003")
 def _supported(case: CaseWriter) -> None:
+    """A table that only supports tracking reads normally."""
     tracked = Tracked(case, properties={}, protocol=legacy_protocol(1, 2))
     table = tracked.table
     # What was there before rows could be tracked has no ids.
@@ -313,10 +290,9 @@ def _supported(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@TRACKING.case(
-    "high-water-mark-spellings", "Both spellings of the high water mark read", "RT-034 RT-035"
-)
+@TRACKING.case("high-water-mark-spellings", "RT-034 RT-035")
 def _spellings(case: CaseWriter) -> None:
+    """Both spellings of the high water mark read."""
     tracked = Tracked(case)
     table = tracked.table
     table.create(
@@ -326,10 +302,9 @@ def _spellings(case: CaseWriter) -> None:
     tracked.ask(case, [0])
 
 
-@TRACKING.case(
-    "not-tracked", "Ids of a table without tracking are refused or null", "RT-003 RT-005"
-)
+@TRACKING.case("not-tracked", "RT-003 RT-005")
 def _untracked(case: CaseWriter) -> None:
+    """Ids of a table without tracking are refused or null."""
     table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
     table.create(add(table.file(_numbered(0, 2))))
     publish(case, table)

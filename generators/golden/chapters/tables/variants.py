@@ -72,10 +72,9 @@ def _variant_file(table: GoldenTable, start: int, order: Sequence[str]) -> DataF
     return _register_variants(table, start, pa.array(values, members), values)
 
 
-@VARIANT.case(
-    "unshredded", "An unshredded variant keeps its values", "VAR-001 VAR-002 VAR-004 VAR-005"
-)
+@VARIANT.case("unshredded", "VAR-001 VAR-002 VAR-004 VAR-005")
 def _unshredded(case: CaseWriter) -> None:
+    """An unshredded variant keeps its values."""
     table = _variant_table(case)
     table.create(add(_variant_file(table, 0, ("value", "metadata"))))
     case.judged["read-latest"] = "VAR-005"
@@ -83,18 +82,18 @@ def _unshredded(case: CaseWriter) -> None:
     projected(case, table, "project-id", ["id"], "The other columns are read alone")
 
 
-@VARIANT.case("member-order", "The members of a variant come in either order", "VAR-003 VAR-004")
+@VARIANT.case("member-order", "VAR-003 VAR-004")
 def _member_order(case: CaseWriter) -> None:
+    """The members of a variant come in either order."""
     table = _variant_table(case)
     table.create(add(_variant_file(table, 0, ("value", "metadata"))))
     table.commit(add(_variant_file(table, 10, ("metadata", "value"))))
     publish(case, table)
 
 
-@VARIANT.case(
-    "without-feature", "A variant column without its feature is invalid", "VAR-001", features=()
-)
+@VARIANT.case("without-feature", "VAR-001", features=())
 def _variant_unlisted(case: CaseWriter) -> None:
+    """A variant column without its feature is invalid."""
     table = GoldenTable(case.delta, _VARIANT, seed=case.info.id)
     table.create(add(_variant_file(table, 0, ("value", "metadata"))))
     describe(case, table)
@@ -105,8 +104,9 @@ def _variant_unlisted(case: CaseWriter) -> None:
     case.contest("read", "read-latest", [refused, read], title=title, schema=_VARIANT)
 
 
-@VARIANT.case("partition-column", "A variant is no partition column", "VAR-006")
+@VARIANT.case("partition-column", "VAR-006")
 def _variant_partition(case: CaseWriter) -> None:
+    """A variant is no partition column."""
     table = _variant_table(case)
     table.create()
     describe(case, table)
@@ -142,12 +142,9 @@ def _whole(metadata: bytes, value: bytes) -> dict[str, bytes]:
     return {"metadata": metadata, "value": value}
 
 
-@SHREDDING.case(
-    "typed-and-untyped",
-    "Shredded and unshredded values read alike",
-    "SHRED-003 SHRED-004 SHRED-006",
-)
+@SHREDDING.case("typed-and-untyped", "SHRED-003 SHRED-004 SHRED-006")
 def _shredded(case: CaseWriter) -> None:
+    """Shredded and unshredded values read alike."""
     table = _shredded_table(case)
     # Per row: the untyped rest, the typed value, and the encoding of the whole.
     parts = ((None, 7, b"\x0c\x07"), (b"\x09hi", None, b"\x09hi"), (None, -1, b"\x0c\xff"))
@@ -248,10 +245,9 @@ def _values_of(of: pa.DataType, values: Sequence[Any]) -> pa.Array[Any]:
     return pa.array(values, of)
 
 
-@SHREDDING.case(
-    "every-type", "A shredded value of every type is the variant that it was", "SHRED-006 SHRED-003"
-)
+@SHREDDING.case("every-type", "SHRED-006 SHRED-003")
 def _every_type(case: CaseWriter) -> None:
+    """A shredded value of every type is the variant that it was."""
     schema = struct(field("id", "long"), *(field(name, "variant") for name in _TYPED))
     table = _shredded_table(case, schema)
     count = max(len(values) for _, values in _TYPED.values())
@@ -312,10 +308,9 @@ _LEFT = (
 )
 
 
-@SHREDDING.case(
-    "objects", "An object is its shredded fields and what is left of it", "SHRED-006 SHRED-003"
-)
+@SHREDDING.case("objects", "SHRED-006 SHRED-003")
 def _shredded_objects(case: CaseWriter) -> None:
+    """An object is its shredded fields and what is left of it."""
     table = _shredded_table(case)
     ab = {"a": _SMALL, "b": _WORD}
     deep = {"n": _whole_object({"ä": _WORD})}
@@ -358,10 +353,9 @@ def _whole_long(text: bytes) -> bytes:
 _MANY = 300
 
 
-@SHREDDING.case(
-    "many-fields", "An object of more than 255 fields is put together", "SHRED-006 SHRED-003"
-)
+@SHREDDING.case("many-fields", "SHRED-006 SHRED-003")
 def _many_fields(case: CaseWriter) -> None:
+    """An object of more than 255 fields is put together."""
     table = _shredded_table(case)
     names = [f"f{number:03}" for number in range(_MANY)]
     dictionary = encoded.dictionary(names, 3)
@@ -385,8 +379,9 @@ def _many_fields(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@SHREDDING.case("arrays", "An array is its elements, each typed or not", "SHRED-006 SHRED-003")
+@SHREDDING.case("arrays", "SHRED-006 SHRED-003")
 def _shredded_arrays(case: CaseWriter) -> None:
+    """An array is its elements, each typed or not."""
     table = _shredded_table(case)
     pair = pa.struct([pa.field("a", _group(pa.int64()), nullable=False)])
     kind = _shredded_as(

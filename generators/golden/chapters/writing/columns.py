@@ -35,46 +35,48 @@ def _constraint(requirement: str) -> Refusal:
     return Refusal("constraint", "commit", requirement)
 
 
-@SCHEMA.case(
-    "write-add-column", "Rows of before have null in a column that is added", "SCH-037 SCH-025"
-)
+@SCHEMA.case("write-add-column", "SCH-037 SCH-025")
 def _add_column(case: CaseWriter) -> None:
+    """Rows of before have null in a column that is added."""
     recipe = Recipe(_TOLD).append(pairs(1, 2))
     recipe.add_column(field("n", "integer", metadata={"comment": "new"}))
     recipe.append([{"id": 3, "name": "x", "n": 3}]).append([{"id": 4, "name": "y", "n": None}])
     recipe.delete(compare("id", "=", 1, "long")).publish(case)
 
 
-@SCHEMA.case("write-reorder", "Columns in another order are the same columns", "SCH-037")
+@SCHEMA.case("write-reorder", "SCH-037")
 def _reorder(case: CaseWriter) -> None:
+    """Columns in another order are the same columns."""
     recipe = Recipe(_TOLD).append(pairs(1, 2)).reorder_columns("name", "id").append(pairs(3))
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
 
 
-@SCHEMA.case("write-comment", "A comment is set, and other metadata of columns stay", "SCH-037")
+@SCHEMA.case("write-comment", "SCH-037")
 def _comment(case: CaseWriter) -> None:
+    """A comment is set, and other metadata of columns stay."""
     recipe = Recipe(_TOLD).append(pairs(1)).do(SetComment("name", "of a customer"))
     recipe.append(pairs(2)).publish(case)
 
 
-@SCHEMA.case("write-add-taken-name", "A column whose name is taken is not added", "SCH-001")
+@SCHEMA.case("write-add-taken-name", "SCH-001")
 def _add_taken(case: CaseWriter) -> None:
+    """A column whose name is taken is not added."""
     recipe = Recipe(PAIR).append(pairs(1)).add_existing_column_refused(field("NAME", "string"))
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "SCH-001"))
 
 
-@SCHEMA.case("write-nullable", "A column that had no nulls may be let have some", "SCH-025")
+@SCHEMA.case("write-nullable", "SCH-025")
 def _nullable(case: CaseWriter) -> None:
+    """A column that had no nulls may be let have some."""
     strict = struct(field("id", "long", nullable=False), field("name", "string"))
     recipe = Recipe(strict).append(pairs(1))
     recipe.set_nullable("id", nullable=True)
     recipe.append([{"id": None, "name": "x"}]).publish(case)
 
 
-@SCHEMA.case(
-    "write-not-null-refused", "A column with nulls is not declared to have none", "SCH-025"
-)
+@SCHEMA.case("write-not-null-refused", "SCH-025")
 def _not_null_refused(case: CaseWriter) -> None:
+    """A column with nulls is not declared to have none."""
     recipe = Recipe(PAIR).append([{"id": None, "name": "x"}])
     recipe.set_nullable("id", nullable=False)
     recipe.publish(case, refusal=_constraint("SCH-025"))
@@ -86,24 +88,18 @@ _STRICT: Final = struct(
 )
 
 
-@SCHEMA.case(
-    "write-null-refused-later",
-    "A change of columns lets no null into a column that has none",
-    "SCH-025",
-)
+@SCHEMA.case("write-null-refused-later", "SCH-025")
 def _null_refused_later(case: CaseWriter) -> None:
+    """A change of columns lets no null into a column that has none."""
     recipe = Recipe(_STRICT).append(pairs(1)).add_column(field("n", "integer"))
     recipe.do(SetComment("name", "of a customer")).set_properties({"team": "a"})
     recipe.append([{"id": 2, "name": "x", "n": 3}]).append([{"id": None, "name": "y", "n": 4}])
     recipe.publish(case, refusal=_constraint("SCH-025"))
 
 
-@MAPPING.case(
-    "write-null-refused-renamed",
-    "Columns are renamed and dropped, and a null is refused as before",
-    "SCH-025",
-)
+@MAPPING.case("write-null-refused-renamed", "SCH-025")
 def _null_refused_renamed(case: CaseWriter) -> None:
+    """Columns are renamed and dropped, and a null is refused as before."""
     schema = struct(*_STRICT, field("gone", "long"))
     recipe = Recipe(schema, (), _MAPPED, ("columnMapping",))
     recipe.append([{"id": 1, "name": "a", "gone": 1}]).rename_column("name", "label")
@@ -118,41 +114,33 @@ _INNER: Final = struct(
 )
 
 
-@SCHEMA.case(
-    "write-add-column-beside-nested",
-    "What is said of columns within others stays when a column is added",
-    "SCH-037",
-)
+@SCHEMA.case("write-add-column-beside-nested", "SCH-037")
 def _beside_nested(case: CaseWriter) -> None:
+    """What is said of columns within others stays when a column is added."""
     row = {"id": 1, "s": {"a": 2}, "l": [{"b": "x"}]}
     recipe = Recipe(_INNER).append([row]).add_column(field("n", "integer"))
     recipe.append([{**row, "id": 2, "n": 3}]).publish(case)
 
 
-@SCHEMA.case(
-    "write-drop-not-null-commented",
-    "What is said of a column stays when it may have nulls from now on",
-    "SCH-037",
-)
+@SCHEMA.case("write-drop-not-null-commented", "SCH-037")
 def _drop_not_null_commented(case: CaseWriter) -> None:
+    """What is said of a column stays when it may have nulls from now on."""
     held = {"comment": "the key", "scale": 7}
     schema = struct(field("id", "long", nullable=False, metadata=held), *PAIR.fields[1:])
     recipe = Recipe(schema).append(pairs(1)).set_nullable("id", nullable=True)
     recipe.append([{"id": None, "name": "x"}]).publish(case)
 
 
-@METADATA.case("write-unset", "A property that is unset is gone, and others stay", "META-011")
+@METADATA.case("write-unset", "META-011")
 def _unset(case: CaseWriter) -> None:
+    """A property that is unset is gone, and others stay."""
     recipe = Recipe(PAIR, (), {"team": "a", "purpose": "b"}).append(pairs(1))
     recipe.unset_properties("team").append(pairs(2)).set_properties({"team": "c"}).publish(case)
 
 
-@MAPPING.case(
-    "write-columns",
-    "Mapped columns are renamed, dropped and added without rewriting",
-    "CM-013 CM-014 CM-018 CM-019 CM-022 SCH-037",
-)
+@MAPPING.case("write-columns", "CM-013 CM-014 CM-018 CM-019 CM-022 SCH-037")
 def _columns(case: CaseWriter) -> None:
+    """Mapped columns are renamed, dropped and added without rewriting."""
     recipe = Recipe(_TOLD, (), _MAPPED, ("columnMapping",)).append(pairs(1, 2))
     recipe.rename_column("name", "label").append([{"id": 3, "label": "c"}]).drop_column("label")
     recipe.append([{"id": 4}]).add_column(field("label", "string"))
@@ -160,76 +148,59 @@ def _columns(case: CaseWriter) -> None:
     recipe.checkpoint().publish(case)
 
 
-@MAPPING.case(
-    "write-columns-kept",
-    "A change of columns leaves the properties of the table alone",
-    "META-011 SCH-037",
-)
+@MAPPING.case("write-columns-kept", "META-011 SCH-037")
 def _columns_kept(case: CaseWriter) -> None:
+    """A change of columns leaves the properties of the table alone."""
     properties = {**_MAPPED, "team": "a", "delta.dataSkippingNumIndexedCols": "2"}
     recipe = Recipe(_TOLD, (), properties, ("columnMapping",)).append(pairs(1, 2))
     recipe.add_column(field("extra", "long")).rename_column("name", "label")
     recipe.drop_column("extra").append([{"id": 3, "label": "c"}]).publish(case)
 
 
-@MAPPING.case(
-    "write-rename-partition",
-    "A partition column that is renamed keeps its values",
-    "CM-014 CM-016",
-)
+@MAPPING.case("write-rename-partition", "CM-014 CM-016")
 def _rename_partition(case: CaseWriter) -> None:
+    """A partition column that is renamed keeps its values."""
     schema = struct(field("id", "long"), field("part", "string"))
     recipe = Recipe(schema, ("part",), _MAPPED, ("columnMapping",))
     recipe.append([{"id": 1, "part": "a"}, {"id": 2, "part": None}]).rename_column("part", "p")
     recipe.append([{"id": 3, "p": "b"}]).delete(compare("p", "=", "a", "string")).publish(case)
 
 
-@MAPPING.case(
-    "write-turn-on",
-    "Mapping that is turned on later reads the files of before",
-    "CM-011 CM-012 CM-013 CM-014",
-)
+@MAPPING.case("write-turn-on", "CM-011 CM-012 CM-013 CM-014")
 def _turn_on(case: CaseWriter) -> None:
+    """Mapping that is turned on later reads the files of before."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
     recipe.set_properties(_MAPPED).append(pairs(3)).rename_column("name", "label")
     recipe.append([{"id": 4, "label": "x"}]).publish(case)
 
 
-@MAPPING.case(
-    "write-turn-on-added",
-    "A column that was added before mapping is turned on keeps its values",
-    "CM-012 CM-013 CM-014",
-)
+@MAPPING.case("write-turn-on-added", "CM-012 CM-013 CM-014")
 def _turn_on_added(case: CaseWriter) -> None:
+    """A column that was added before mapping is turned on keeps its values."""
     recipe = Recipe(PAIR).append(pairs(1)).add_column(field("later", "long"))
     recipe.append([{"id": 2, "name": "b", "later": 7}])
     recipe.keep("enable_feature", feature="columnMapping").set_properties(_MAPPED)
     recipe.append([{"id": 3, "name": "c", "later": 8}]).publish(case)
 
 
-@MAPPING.case(
-    "write-turn-on-legacy",
-    "Mapping is turned on at writer version 5 by its property",
-    "CM-010 WVER-004",
-)
+@MAPPING.case("write-turn-on-legacy", "CM-010 WVER-004")
 def _turn_on_legacy(case: CaseWriter) -> None:
+    """Mapping is turned on at writer version 5 by its property."""
     recipe = Recipe(PAIR, protocol=Protocol(2, 5)).append(pairs(1, 2)).given()
     recipe.set_properties(_MAPPED).append(pairs(3)).publish(case)
 
 
-@MAPPING.case("write-own-ids", "Nobody sets the highest column id", "CM-021")
+@MAPPING.case("write-own-ids", "CM-021")
 def _own_ids(case: CaseWriter) -> None:
+    """Nobody sets the highest column id."""
     recipe = Recipe(PAIR, (), _MAPPED, ("columnMapping",)).append(pairs(1))
     recipe.set_properties({"delta.columnMapping.maxColumnId": "77"})
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "CM-021"))
 
 
-@MAPPING.case(
-    "write-drop-all-data",
-    "Rows stay when the last data column is dropped and another comes",
-    "CM-013 SCH-037 DATA-004",
-)
+@MAPPING.case("write-drop-all-data", "CM-013 SCH-037 DATA-004")
 def _drop_all_data(case: CaseWriter) -> None:
+    """Rows stay when the last data column is dropped and another comes."""
     recipe = Recipe(PAIR, ("name",), _MAPPED, ("columnMapping",)).append(pairs(1, 2))
     recipe.drop_column("id").add_column(field("id", "string"))
     recipe.append([{"name": "x", "id": "again"}]).checkpoint().publish(case)
@@ -274,12 +245,9 @@ def _numbers(number: int) -> dict[str, Any]:
     return {"id": number, "b": number, "f": number / 4, "d": number}
 
 
-@WIDENING.case(
-    "write-widen",
-    "Values of before are read as the wider type, and those of now written",
-    "TW-009 TW-012 SCH-037",
-)
+@WIDENING.case("write-widen", "TW-009 TW-012 SCH-037")
 def _widen(case: CaseWriter) -> None:
+    """Values of before are read as the wider type, and those of now written."""
     recipe = Recipe(_NUMBERS, (), _WIDENING, ("typeWidening",))
     recipe.append([_numbers(1), _numbers(2)]).change_type("b", "short").append([_numbers(300)])
     recipe.change_type("b", "integer").change_type("f", "double")
@@ -288,21 +256,17 @@ def _widen(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 2, "long")).checkpoint().publish(case)
 
 
-@WIDENING.case(
-    "write-widen-commented", "What is said of a column stays when its type is widened", "SCH-037"
-)
+@WIDENING.case("write-widen-commented", "SCH-037")
 def _widen_commented(case: CaseWriter) -> None:
+    """What is said of a column stays when its type is widened."""
     schema = struct(field("id", "integer", metadata={"comment": "the key"}), *PAIR.fields[1:])
     recipe = Recipe(schema, (), _WIDENING, ("typeWidening",)).append(pairs(1))
     recipe.change_type("id", "long").append([{"id": 1 << 40, "name": "x"}]).publish(case)
 
 
-@WIDENING.case(
-    "write-nested-record",
-    "The record of a widened element survives changes of other columns",
-    "TW-008 TW-009",
-)
+@WIDENING.case("write-nested-record", "TW-008 TW-009")
 def _nested_record(case: CaseWriter) -> None:
+    """The record of a widened element survives changes of other columns."""
     record = {"fromType": "integer", "toType": "long", "fieldPath": "element"}
     widened = field("n", array("long"), metadata={"delta.typeChanges": [record]})
     recipe = Recipe(struct(*PAIR.fields, widened), (), _WIDENING, ("typeWidening",))
@@ -311,8 +275,9 @@ def _nested_record(case: CaseWriter) -> None:
     recipe.append([{"id": 2, "name": "n2", "n": [2], "later": "x"}]).publish(case)
 
 
-@WIDENING.case("write-not-enabled", "A type is not widened where widening is off", "TW-002")
+@WIDENING.case("write-not-enabled", "TW-002")
 def _not_enabled(case: CaseWriter) -> None:
+    """A type is not widened where widening is off."""
     recipe = Recipe(_NUMBERS).append([_numbers(1)]).change_type("b", "short")
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "TW-002"))
 
@@ -335,12 +300,9 @@ for _name, _column, _type in (
     )
 
 
-@WIDENING.case(
-    "write-drop-feature",
-    "Type widening that is dropped leaves no trace",
-    "TW-011",
-)
+@WIDENING.case("write-drop-feature", "TW-011")
 def _drop_widening(case: CaseWriter) -> None:
+    """Type widening that is dropped leaves no trace."""
     recipe = Recipe(_NUMBERS, (), _WIDENING, ("typeWidening",)).append([_numbers(1)])
     recipe.change_type("b", "integer").append([_numbers(500)])
     recipe.keep("drop_feature", feature="typeWidening").append([_numbers(600)]).publish(case)
@@ -351,42 +313,34 @@ _DEFAULT: Final = struct(
 )
 
 
-@DEFAULTS.case(
-    "write-default",
-    "A row without a value gets the default, and null stays null",
-    "DFT-005 DFT-006",
-)
+@DEFAULTS.case("write-default", "DFT-005 DFT-006")
 def _default(case: CaseWriter) -> None:
+    """A row without a value gets the default, and null stays null."""
     recipe = Recipe(_DEFAULT, features=("allowColumnDefaults",)).append(pairs(1))
     recipe.append([{"id": 2}, {"id": 3}], [{"id": n, "name": "none"} for n in (2, 3)])
     recipe.append([{"id": 4, "name": None}]).publish(case)
 
 
-@DEFAULTS.case(
-    "write-set-default",
-    "A default that is set, and unset, holds for rows to come",
-    "DFT-005 DFT-006",
-)
+@DEFAULTS.case("write-set-default", "DFT-005 DFT-006")
 def _set_default(case: CaseWriter) -> None:
+    """A default that is set, and unset, holds for rows to come."""
     recipe = Recipe(PAIR, features=("allowColumnDefaults",)).append([{"id": 1}])
     recipe.keep("set_default", column="name", expression="'later'")
     recipe.append([{"id": 2}], [{"id": 2, "name": "later"}])
     recipe.keep("set_default", column="name", expression=None).append([{"id": 3}]).publish(case)
 
 
-@DEFAULTS.case("write-add-with-default", "A column is not added together with a default", "DFT-008")
+@DEFAULTS.case("write-add-with-default", "DFT-008")
 def _add_with_default(case: CaseWriter) -> None:
+    """A column is not added together with a default."""
     recipe = Recipe(PAIR, features=("allowColumnDefaults",)).append(pairs(1))
     recipe.add_existing_column_refused(field("n", "integer", metadata={"CURRENT_DEFAULT": "1"}))
     recipe.publish(case, refusal=_constraint("DFT-008"))
 
 
-@GENERATED.case(
-    "write-generated",
-    "A value that is left out is generated, and follows an update",
-    "GEN-004 GEN-005",
-)
+@GENERATED.case("write-generated", "GEN-004 GEN-005")
 def _generated(case: CaseWriter) -> None:
+    """A value that is left out is generated, and follows an update."""
     doubled = {"delta.generationExpression": "x * 2"}
     schema = struct(field("x", "long"), field("y", "long", metadata=doubled))
     recipe = Recipe(schema, features=("generatedColumns",))
@@ -394,31 +348,26 @@ def _generated(case: CaseWriter) -> None:
     recipe.append([{"x": 5, "y": 10}]).publish(case)
 
 
-@DOMAINS.case(
-    "write-domains",
-    "Domains are set, changed and removed, and survive a checkpoint",
-    "DOM-014 CKC-007 CKC-008",
-)
+@DOMAINS.case("write-domains", "DOM-014 CKC-007 CKC-008")
 def _domains(case: CaseWriter) -> None:
+    """Domains are set, changed and removed, and survive a checkpoint."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).set_domain("mine", '{"a":1}')
     recipe.append(pairs(1)).set_domain("other", "text").set_domain("mine", '{"a":2}')
     recipe.set_domain("gone", "x").checkpoint().set_domain("gone", None).append(pairs(2))
     recipe.checkpoint().publish(case)
 
 
-@DOMAINS.case(
-    "write-unknown-kept", "Domains that a writer does not know are kept", "DOM-014 CKC-007"
-)
+@DOMAINS.case("write-unknown-kept", "DOM-014 CKC-007")
 def _domains_kept(case: CaseWriter) -> None:
+    """Domains that a writer does not know are kept."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":[1]}').set_domain("theirs", "").given()
     recipe.append(pairs(2)).checkpoint().append(pairs(3)).publish(case)
 
 
-@DOMAINS.case(
-    "write-kept-when-altered", "Domains are kept when the table is altered and changed", "DOM-014"
-)
+@DOMAINS.case("write-kept-when-altered", "DOM-014")
 def _domains_kept_when_altered(case: CaseWriter) -> None:
+    """Domains are kept when the table is altered and changed."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1, 2, 3))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":[1]}').set_domain("theirs", "{}").given()
     recipe.set_properties({"delta.logRetentionDuration": "interval 60 days"})
@@ -426,13 +375,9 @@ def _domains_kept_when_altered(case: CaseWriter) -> None:
     recipe.update({"more": "x"}, compare("id", "=", 2, "long")).publish(case)
 
 
-@DOMAINS.case(
-    "write-kept-when-rearranged",
-    "Domains are kept when rows are merged, replaced and rearranged",
-    "DOM-014 DOM-007",
-    features=("vacuumProtocolCheck",),
-)
+@DOMAINS.case("write-kept-when-rearranged", "DOM-014 DOM-007", features=("vacuumProtocolCheck",))
 def _domains_kept_when_rearranged(case: CaseWriter) -> None:
+    """Domains are kept when rows are merged, replaced and rearranged."""
     recipe = Recipe(PAIR, features=("domainMetadata", "vacuumProtocolCheck"))
     recipe.append(pairs(1, 2)).append(pairs(3))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').set_domain("theirs", "{}").given()
@@ -484,10 +429,9 @@ for _name, _title, _listed, _ids in (
     )
 
 
-@FEATURES.case(
-    "write-enable", "A feature that is enabled is supported beside what was", "TF-008 TF-015"
-)
+@FEATURES.case("write-enable", "TF-008 TF-015")
 def _enable(case: CaseWriter) -> None:
+    """A feature that is enabled is supported beside what was."""
     recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1))
     recipe.keep("enable_feature", feature="appendOnly").append(pairs(2))
     recipe.keep("enable_feature", feature="vacuumProtocolCheck").append(pairs(3)).publish(case)
@@ -533,8 +477,9 @@ for _name, _title, _protocol, _properties, _id, _ids in (
     VERSIONS.define(f"write-{_name}", _title, _ids, partial(_legacy, _protocol, _properties, _id))
 
 
-@VERSIONS.case("write-feed-4", "Writer version 4 records changes", "CDC-011 WVER-003", since="2025")
+@VERSIONS.case("write-feed-4", "CDC-011 WVER-003", since="2025")
 def _feed_4(case: CaseWriter) -> None:
+    """Writer version 4 records changes."""
     properties = {"delta.enableChangeDataFeed": "true"}
     recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 4)).append(pairs(1, 2, 3)).given()
     recipe.delete(compare("id", "=", 2, "long")).update(
@@ -543,12 +488,9 @@ def _feed_4(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
-@TRACKING.case(
-    "write-enable",
-    "Rows that are there get ids as row tracking is enabled",
-    "RT-045 RT-046 RT-013 RT-047 RT-048",
-)
+@TRACKING.case("write-enable", "RT-045 RT-046 RT-013 RT-047 RT-048")
 def _enable_tracking(case: CaseWriter) -> None:
+    """Rows that are there get ids as row tracking is enabled."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3))
     recipe.keep("enable_feature", feature="rowTracking")
     recipe.set_properties({"delta.enableRowTracking": "true"})

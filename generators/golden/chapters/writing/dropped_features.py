@@ -36,13 +36,9 @@ _READINGS: Final = (
 """What becomes of a feature that is dropped, by the readings of the text."""
 
 
-@FEATURES.case(
-    "write-drop-feature",
-    "A feature of which nothing is left is dropped, or kept",
-    "TF-016",
-    features=("vacuumProtocolCheck",),
-)
+@FEATURES.case("write-drop-feature", "TF-016", features=("vacuumProtocolCheck",))
 def _drop_feature(case: CaseWriter) -> None:
+    """A feature of which nothing is left is dropped, or kept."""
     recipe = Recipe(PAIR, features=("changeDataFeed", "vacuumProtocolCheck")).append(pairs(1))
     recipe.keep("drop_feature", feature="vacuumProtocolCheck")
     recipe.publish(case, contested=_READINGS)
@@ -64,13 +60,9 @@ def _drop_traces(
     recipe.publish(case, contested=_READINGS)
 
 
-@FEATURES.case(
-    "write-drop-columnmapping-renamed",
-    "A drop of column mapping keeps renamed columns, or is refused",
-    "TF-016",
-    features=("columnMapping",),
-)
+@FEATURES.case("write-drop-columnmapping-renamed", "TF-016", features=("columnMapping",))
 def _drop_mapping(case: CaseWriter) -> None:
+    """A drop of column mapping keeps renamed columns, or is refused."""
     recipe = Recipe(PAIR, (), _MAPPED, ("columnMapping",)).append(pairs(1, 2))
     recipe.rename_column("name", "label").append([{"id": 3, "label": "c"}])
     recipe.keep("drop_feature", feature="columnMapping")
@@ -102,12 +94,9 @@ FEATURES.define(
 )
 
 
-@FEATURES.case(
-    "write-drop-rowtracking-restored",
-    "Row ids from before a drop are given to no other row after a restore",
-    "TF-016 RT-037 RT-039",
-)
+@FEATURES.case("write-drop-rowtracking-restored", "TF-016 RT-037 RT-039")
 def _drop_restored(case: CaseWriter) -> None:
+    """Row ids from before a drop are given to no other row after a restore."""
     feature, properties, asked = _TRACKED
     recipe = Recipe(PAIR, (), properties, asked).append(pairs(1, 2, 3)).append(pairs(4, 5))
     recipe.keep("drop_feature", feature=feature).append(pairs(6))
@@ -130,50 +119,34 @@ def _with_vectors() -> Recipe:
     return recipe.append(pairs(7)).delete_by_vectors(compare("id", "=", 2, "long"))
 
 
-@FEATURES.case(
-    "write-drop-deletionvectors-live",
-    "A drop of deletionVectors leaves no file with a vector, or is refused",
-    "TF-016",
-    features=("deletionVectors",),
-)
+@FEATURES.case("write-drop-deletionvectors-live", "TF-016", features=("deletionVectors",))
 def _drop_live_vectors(case: CaseWriter) -> None:
+    """A drop of deletionVectors leaves no file with a vector, or is refused."""
     recipe = _with_vectors().given().keep("drop_feature", feature="deletionVectors")
     recipe.publish(case, contested=[*_READINGS, _in_the_way("a file has a vector")])
 
 
-@FEATURES.case(
-    "write-drop-columnmapping",
-    "A drop of column mapping leaves nothing of it, or is refused",
-    "TF-016",
-    features=("columnMapping",),
-)
+@FEATURES.case("write-drop-columnmapping", "TF-016", features=("columnMapping",))
 def _drop_later_mapping(case: CaseWriter) -> None:
+    """A drop of column mapping leaves nothing of it, or is refused."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
     recipe.set_properties(_MAPPED).append(pairs(3)).keep("drop_feature", feature="columnMapping")
     recipe.append(pairs(4)).delete(compare("id", "=", 2, "long"))
     recipe.publish(case, contested=_READINGS)
 
 
-@FEATURES.case(
-    "write-drop-columnmapping-dropped",
-    "After a drop of column mapping a dropped column stays away",
-    "TF-016",
-    features=("columnMapping",),
-)
+@FEATURES.case("write-drop-columnmapping-dropped", "TF-016", features=("columnMapping",))
 def _drop_mapping_of_dropped(case: CaseWriter) -> None:
+    """After a drop of column mapping a dropped column stays away."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
     recipe.set_properties(_MAPPED).drop_column("name")
     recipe.keep("drop_feature", feature="columnMapping")
     recipe.publish(case, contested=[*_READINGS, _in_the_way("files still have the column")])
 
 
-@FEATURES.case(
-    "write-drop-typewidening",
-    "A drop of typeWidening leaves no file of narrow values, or is refused",
-    "TF-016",
-    features=("typeWidening",),
-)
+@FEATURES.case("write-drop-typewidening", "TF-016", features=("typeWidening",))
 def _drop_widening(case: CaseWriter) -> None:
+    """A drop of typeWidening leaves no file of narrow values, or is refused."""
     schema = struct(field("id", "long"), field("v", "byte"))
     recipe = Recipe(schema, (), {"delta.enableTypeWidening": "true"}, ("typeWidening",))
     recipe.append([{"id": 1, "v": 1}]).change_type("v", "integer").append([{"id": 2, "v": 300}])
@@ -181,13 +154,9 @@ def _drop_widening(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 2, "long")).publish(case, contested=_READINGS)
 
 
-@FEATURES.case(
-    "write-drop-icebergcompatv2",
-    "A drop of icebergCompatV2 leaves nothing of it, or is refused",
-    "TF-016",
-    features=("columnMapping",),
-)
+@FEATURES.case("write-drop-icebergcompatv2", "TF-016", features=("columnMapping",))
 def _drop_iceberg(case: CaseWriter) -> None:
+    """A drop of icebergCompatV2 leaves nothing of it, or is refused."""
     schema = struct(field("id", "long"), field("l", array("long")))
     properties = {**_MAPPED, "delta.enableIcebergCompatV2": "true"}
     recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
@@ -195,82 +164,60 @@ def _drop_iceberg(case: CaseWriter) -> None:
     recipe.append([{"id": 2, "l": [2]}]).publish(case, contested=_READINGS)
 
 
-@FEATURES.case(
-    "write-drop-clustering",
-    "A drop of clustering leaves nothing of it, or is refused",
-    "TF-016",
-)
+@FEATURES.case("write-drop-clustering", "TF-016")
 def _drop_clustering(case: CaseWriter) -> None:
+    """A drop of clustering leaves nothing of it, or is refused."""
     recipe = Recipe(PAIR, clustering_columns=("id",)).append(pairs(1, 2)).append(pairs(3))
     recipe.keep("optimize", cluster=True).keep("drop_feature", feature="clustering")
     recipe.append(pairs(4)).delete(compare("id", "=", 2, "long"))
     recipe.publish(case, contested=_READINGS)
 
 
-@FEATURES.case(
-    "write-drop-domainmetadata-held",
-    "A drop of domainMetadata leaves no domain, or is refused",
-    "TF-016",
-)
+@FEATURES.case("write-drop-domainmetadata-held", "TF-016")
 def _drop_domains(case: CaseWriter) -> None:
+    """A drop of domainMetadata leaves no domain, or is refused."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1)).set_domain("mine", "{}")
     recipe.keep("drop_feature", feature="domainMetadata")
     recipe.publish(case, contested=[*_READINGS, _in_the_way("a user keeps a domain")])
 
 
-@FEATURES.case(
-    "write-drop-domainmetadata-gone",
-    "domainMetadata is dropped once every domain is removed, or kept",
-    "TF-016",
-)
+@FEATURES.case("write-drop-domainmetadata-gone", "TF-016")
 def _drop_removed_domains(case: CaseWriter) -> None:
+    """domainMetadata is dropped once every domain is removed, or kept."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1)).set_domain("mine", "{}")
     recipe.set_domain("mine", None).keep("drop_feature", feature="domainMetadata")
     recipe.append(pairs(2)).publish(case, contested=_READINGS)
 
 
-@FEATURES.case(
-    "write-drop-domainmetadata-needed",
-    "A feature that another one of the table needs is not dropped",
-    "TF-016 RT-007",
-)
+@FEATURES.case("write-drop-domainmetadata-needed", "TF-016 RT-007")
 def _drop_needed(case: CaseWriter) -> None:
+    """A feature that another one of the table needs is not dropped."""
     recipe = Recipe(PAIR, features=("rowTracking", "domainMetadata")).append(pairs(1))
     recipe.keep("drop_feature", feature="domainMetadata")
     kept = _READINGS[1]
     recipe.publish(case, contested=[kept, _in_the_way("row tracking needs the feature")])
 
 
-@FEATURES.case(
-    "write-drop-checkconstraints-held",
-    "A feature that a constraint of the table needs is not dropped",
-    "TF-016 CHK-001",
-)
+@FEATURES.case("write-drop-checkconstraints-held", "TF-016 CHK-001")
 def _drop_checks(case: CaseWriter) -> None:
+    """A feature that a constraint of the table needs is not dropped."""
     recipe = Recipe(PAIR, (), {"delta.constraints.positive": "id > 0"}, ("checkConstraints",))
     recipe.append(pairs(1)).keep("drop_feature", feature="checkConstraints")
     kept = _READINGS[1]
     recipe.publish(case, contested=[kept, _in_the_way("the table has a constraint")])
 
 
-@FEATURES.case(
-    "write-drop-v2checkpoint-policy",
-    "A drop of v2Checkpoint leaves none of its checkpoints, or is refused",
-    "TF-016",
-    features=("v2Checkpoint",),
-)
+@FEATURES.case("write-drop-v2checkpoint-policy", "TF-016", features=("v2Checkpoint",))
 def _drop_policy(case: CaseWriter) -> None:
+    """A drop of v2Checkpoint leaves none of its checkpoints, or is refused."""
     recipe = Recipe(PAIR, (), {"delta.checkpointPolicy": "v2"}, ("v2Checkpoint",))
     recipe.append(pairs(1, 2)).checkpoint().keep("drop_feature", feature="v2Checkpoint")
     recipe.publish(case, contested=[*_READINGS, _in_the_way("the table asks for V2 checkpoints")])
 
 
-@FEATURES.case(
-    "write-drop-implied",
-    "A drop from versions without lists keeps what they imply",
-    "TF-016 TF-012",
-)
+@FEATURES.case("write-drop-implied", "TF-016 TF-012")
 def _drop_implied(case: CaseWriter) -> None:
+    """A drop from versions without lists keeps what they imply."""
     properties = {"delta.constraints.positive": "id > 0"}
     recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 4)).append(pairs(1, 2)).given()
     recipe.keep("drop_feature", feature="changeDataFeed").append(pairs(3))

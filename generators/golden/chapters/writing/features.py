@@ -64,12 +64,9 @@ def _every_change(properties: Mapping[str, str], case: CaseWriter) -> None:
     recipe.checkpoint().append(_keyed(30)).delete(compare("id", "=", 8, "long")).publish(case)
 
 
-@VECTORS.case(
-    "write-not-enabled",
-    "No vector is written where they are supported and not enabled",
-    "DV-002",
-)
+@VECTORS.case("write-not-enabled", "DV-002")
 def _vectors_not_enabled(case: CaseWriter) -> None:
+    """No vector is written where they are supported and not enabled."""
     recipe = Recipe(PAIR, (), {}, ("deletionVectors",)).append(pairs(*range(6)))
     recipe.delete(is_in("id", [1, 3], "long")).update({"name": "x"}, compare("id", "=", 2, "long"))
     recipe.set_properties(_VECTORS).delete(compare("id", "=", 4, "long"))
@@ -78,12 +75,10 @@ def _vectors_not_enabled(case: CaseWriter) -> None:
 
 
 @VECTORS.case(
-    "write-not-null-after-delete",
-    "A column may have no nulls once the rows with nulls are deleted",
-    "DVDESC-020 SCH-025 DVD-017",
-    features=("deletionVectors",),
+    "write-not-null-after-delete", "DVDESC-020 SCH-025 DVD-017", features=("deletionVectors",)
 )
 def _not_null_after_delete(case: CaseWriter) -> None:
+    """A column may have no nulls once the rows with nulls are deleted."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",))
     recipe.append([{"id": n, "name": None if n == 2 else f"n{n}"} for n in range(4)])
     recipe.delete(compare("id", "=", 2, "long")).set_nullable("name", nullable=False)
@@ -91,12 +86,9 @@ def _not_null_after_delete(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 0, "long")).keep("optimize").checkpoint().publish(case)
 
 
-@FEED.case(
-    "write-feed-unlisted",
-    "At writer version 7 the property alone has no change files written",
-    "CDC-013",
-)
+@FEED.case("write-feed-unlisted", "CDC-013")
 def _feed_unlisted(case: CaseWriter) -> None:
+    """At writer version 7 the property alone has no change files written."""
     protocol = Protocol(1, 7, None, ("appendOnly",))
     recipe = Recipe(PAIR, (), _FEED, protocol=protocol).append(pairs(1, 2, 3)).given()
     recipe.update({"name": "x"}, compare("id", "=", 1, "long"))
@@ -180,12 +172,9 @@ _NESTED: Final = struct(
 )
 
 
-@MAPPING.case(
-    "write-odd-nested-names",
-    "Mapped columns have any name, nested ones too",
-    "CM-001 CM-009 CM-013 CM-018 CM-019",
-)
+@MAPPING.case("write-odd-nested-names", "CM-001 CM-009 CM-013 CM-018 CM-019")
 def _odd_nested(case: CaseWriter) -> None:
+    """Mapped columns have any name, nested ones too."""
     name = _NESTED.fields[1].name
     rows: list[dict[str, Any]] = [
         {"id": 1, name: {"x y": 7}, "l": [{"z": "a"}, None], "m": {"k": {"w": 1}}},
@@ -200,8 +189,9 @@ _BROKEN: Final = Refusal("constraint", "commit", "CHK-006")
 _POSITIVE: Final = {"delta.constraints.positive": "id > 0"}
 
 
-@CHECKS.case("write-fitting", "Rows that obey a constraint are written", "CHK-005 CHK-006")
+@CHECKS.case("write-fitting", "CHK-005 CHK-006")
 def _fitting(case: CaseWriter) -> None:
+    """Rows that obey a constraint are written."""
     recipe = (
         Recipe(PAIR, (), _POSITIVE, _listed("checkConstraints"))
         .append(pairs(1, 2))
@@ -227,35 +217,26 @@ for _name, _title, _rows in (
 _ADDED: Final[dict[str, Any]] = {"name": "positive", "expression": "id > 0"}
 
 
-@CHECKS.case(
-    "write-add",
-    "A constraint that every row obeys is added, held to, and dropped",
-    "CHK-007 CHK-009 CHK-005",
-)
+@CHECKS.case("write-add", "CHK-007 CHK-009 CHK-005")
 def _add_constraint(case: CaseWriter) -> None:
+    """A constraint that every row obeys is added, held to, and dropped."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_ADDED)
     recipe.append(pairs(3)).keep("drop_constraint", name="positive").append(pairs(-1))
     recipe.publish(case)
 
 
-@CHECKS.case(
-    "write-drop-one",
-    "A constraint holds on where another one is dropped",
-    "CHK-002 CHK-005 CHK-006",
-)
+@CHECKS.case("write-drop-one", "CHK-002 CHK-005 CHK-006")
 def _drop_one(case: CaseWriter) -> None:
+    """A constraint holds on where another one is dropped."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_ADDED)
     recipe.keep("add_constraint", name="small", expression="id < 100").append(pairs(3))
     recipe.keep("drop_constraint", name="positive").append(pairs(-1)).append(pairs(200))
     recipe.publish(case, refusal=_BROKEN)
 
 
-@CHECKS.case(
-    "write-add-then-break",
-    "A row that breaks a constraint that was added is refused",
-    "CHK-005 CHK-006",
-)
+@CHECKS.case("write-add-then-break", "CHK-005 CHK-006")
 def _add_then_break(case: CaseWriter) -> None:
+    """A row that breaks a constraint that was added is refused."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_ADDED)
     recipe.append(pairs(-3)).publish(case, refusal=_BROKEN)
 
@@ -282,8 +263,9 @@ for _name, _title, _rows, _id in (
     )
 
 
-@CHECKS.case("write-broken-update", "An update to a row that breaks is refused", "CHK-005 CHK-006")
+@CHECKS.case("write-broken-update", "CHK-005 CHK-006")
 def _broken_update(case: CaseWriter) -> None:
+    """An update to a row that breaks is refused."""
     recipe = (
         Recipe(PAIR, (), _POSITIVE, _listed("checkConstraints"))
         .append(pairs(1, 2))
@@ -292,10 +274,9 @@ def _broken_update(case: CaseWriter) -> None:
     recipe.publish(case, refusal=_BROKEN)
 
 
-@CHECKS.case(
-    "write-broken-overwrite", "An overwrite with a row that breaks is refused", "CHK-005 CHK-006"
-)
+@CHECKS.case("write-broken-overwrite", "CHK-005 CHK-006")
 def _broken_overwrite(case: CaseWriter) -> None:
+    """An overwrite with a row that breaks is refused."""
     recipe = (
         Recipe(PAIR, (), _POSITIVE, _listed("checkConstraints"))
         .append(pairs(1, 2))
@@ -311,8 +292,9 @@ def _ruled(key: str, value: str) -> Struct:
 _INVARIANT: Final = '{"expression":{"expression":"y > 3"}}'
 
 
-@INVARIANTS.case("write-fitting", "Rows that obey an invariant are written", "INV-005 INV-007")
+@INVARIANTS.case("write-fitting", "INV-005 INV-007")
 def _invariant_fitting(case: CaseWriter) -> None:
+    """Rows that obey an invariant are written."""
     recipe = Recipe(_ruled("delta.invariants", _INVARIANT), features=_listed("invariants"))
     recipe.append([{"x": 1, "y": 4}]).publish(case)
 
@@ -335,18 +317,16 @@ for _name, _title, _value, _ids in (
 _DOUBLED: Final = _ruled("delta.generationExpression", "x * 2")
 
 
-@GENERATED.case("write-fitting", "Values that the expression gives are written", "GEN-004 GEN-005")
+@GENERATED.case("write-fitting", "GEN-004 GEN-005")
 def _generated_fitting(case: CaseWriter) -> None:
+    """Values that the expression gives are written."""
     recipe = Recipe(_DOUBLED, features=_listed("generatedColumns"))
     recipe.append([{"x": 1, "y": 2}, {"x": None, "y": None}]).publish(case)
 
 
-@GENERATED.case(
-    "write-null-results",
-    "A null that the expression gives is written by every operation",
-    "GEN-005 GEN-004",
-)
+@GENERATED.case("write-null-results", "GEN-005 GEN-004")
 def _generated_nulls(case: CaseWriter) -> None:
+    """A null that the expression gives is written by every operation."""
     recipe = Recipe(_DOUBLED, features=_listed("generatedColumns"))
     recipe.append([{"x": 1, "y": 2}, {"x": None, "y": None}])
     recipe.overwrite([{"x": None, "y": None}, {"x": 3, "y": 6}])
@@ -442,16 +422,16 @@ for _operation, _phrase in (
         )
 
 
-@APPEND_ONLY.case(
-    "write-restore", "An append-only table refuses a restore to fewer rows", "APP-002"
-)
+@APPEND_ONLY.case("write-restore", "APP-002")
 def _restored(case: CaseWriter) -> None:
+    """An append-only table refuses a restore to fewer rows."""
     recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1)).append(pairs(2))
     recipe.restore(1).publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
 
 
-@APPEND_ONLY.case("write-replace", "An append-only table with rows is not replaced", "APP-002")
+@APPEND_ONLY.case("write-replace", "APP-002")
 def _replaced(case: CaseWriter) -> None:
+    """An append-only table with rows is not replaced."""
     recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1, 2))
     recipe.replace(struct(field("n", "long")), (), [{"n": 7}])
     recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
@@ -477,22 +457,16 @@ PROTOCOL.define(
 )
 
 
-@FEATURES.case(
-    "write-inactive-feature",
-    "A feature that is supported and not active restricts nothing",
-    "TF-021 APP-005",
-)
+@FEATURES.case("write-inactive-feature", "TF-021 APP-005")
 def _inactive(case: CaseWriter) -> None:
+    """A feature that is supported and not active restricts nothing."""
     recipe = Recipe(PAIR, features=("appendOnly", "changeDataFeed")).append(pairs(1, 2))
     recipe.delete(compare("id", "=", 1, "long")).update({"name": "x"}).publish(case)
 
 
-@STRUCTS.case(
-    "write-parsed-statistics",
-    "A checkpoint has statistics as structs where they are asked for",
-    "CKC-015 CKC-018 CKC-020 CKC-021",
-)
+@STRUCTS.case("write-parsed-statistics", "CKC-015 CKC-018 CKC-020 CKC-021")
 def _parsed(case: CaseWriter) -> None:
+    """A checkpoint has statistics as structs where they are asked for."""
     properties = {
         "delta.checkpoint.writeStatsAsStruct": "true",
         "delta.checkpoint.writeStatsAsJson": "false",

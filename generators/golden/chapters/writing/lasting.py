@@ -44,45 +44,32 @@ _VECTORS: Final = {"delta.enableDeletionVectors": "true"}
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}
 
 
-@TRACKING.case(
-    "write-restore-then-append",
-    "Row ids that a restore takes back are given to no other row",
-    "RT-039 RT-037 RT-036",
-)
+@TRACKING.case("write-restore-then-append", "RT-039 RT-037 RT-036")
 def _row_ids(case: CaseWriter) -> None:
+    """Row ids that a restore takes back are given to no other row."""
     recipe = Recipe(PAIR, (), _TRACKING, _TRACKED).append(pairs(1, 2)).append(pairs(3, 4, 5))
     recipe.restore(1).append(pairs(6)).restore(2).append(pairs(7, 8))
     recipe.keep("optimize").append(pairs(9)).publish(case)
 
 
-@TRACKING.case(
-    "write-suspended",
-    "Files have no row ids while row tracking is suspended",
-    "RT-008",
-    since="upstream",
-)
+@TRACKING.case("write-suspended", "RT-008", since="upstream")
 def _suspended(case: CaseWriter) -> None:
+    """Files have no row ids while row tracking is suspended."""
     recipe = Recipe(PAIR, (), {"delta.rowTrackingSuspended": "true"}, _TRACKED)
     recipe.append(pairs(1, 2)).append(pairs(3)).delete(compare("id", "=", 1, "long"))
     recipe.append(pairs(4)).keep("optimize").publish(case)
 
 
-@TRACKING.case(
-    "write-everything-gone",
-    "Row ids go on after the rows of the table are gone",
-    "RT-039 RT-037",
-)
+@TRACKING.case("write-everything-gone", "RT-039 RT-037")
 def _emptied(case: CaseWriter) -> None:
+    """Row ids go on after the rows of the table are gone."""
     recipe = Recipe(PAIR, (), _TRACKING, _TRACKED).append(pairs(1, 2, 3)).delete()
     recipe.checkpoint().append(pairs(4)).overwrite(pairs(5)).append(pairs(6)).publish(case)
 
 
-@MAPPING.case(
-    "write-restore-then-add",
-    "The id of a column that a restore takes back is given to no other",
-    "CM-022 CM-004",
-)
+@MAPPING.case("write-restore-then-add", "CM-022 CM-004")
 def _column_ids(case: CaseWriter) -> None:
+    """The id of a column that a restore takes back is given to no other."""
     recipe = Recipe(PAIR, (), _MAPPED, ("columnMapping",)).append(pairs(1))
     recipe.add_column(field("first", "string")).append([{**pairs(2)[0], "first": "x"}])
     recipe.restore(1).add_column(field("second", "string"))
@@ -117,11 +104,11 @@ for _slug, _start, _step in (("", 10, 10), ("-by-one", 1, 1), ("-down-by-one", -
 
 @COMPACTION.case(
     "write-compaction-of-everything",
-    "A log compaction keeps every kind of action of its range",
     "COMP-004 COMP-007 COMP-008 COMP-002",
     features=("deletionVectors",),
 )
 def _compacted(case: CaseWriter) -> None:
+    """A log compaction keeps every kind of action of its range."""
     features = ("deletionVectors", "domainMetadata")
     recipe = Recipe(PAIR, (), _VECTORS, features).append(pairs(*range(8))).append(pairs(20, 21))
     recipe.set_transaction("app", 9).set_domain("mine", "before").set_domain("gone", "x")
@@ -134,25 +121,19 @@ def _compacted(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 6, "long")).publish(case)
 
 
-@COMPACTION.case(
-    "write-compaction-of-features",
-    "A log compaction keeps the protocol that its range brings",
-    "COMP-004",
-    features=("vacuumProtocolCheck",),
-)
+@COMPACTION.case("write-compaction-of-features", "COMP-004", features=("vacuumProtocolCheck",))
 def _compacted_features(case: CaseWriter) -> None:
+    """A log compaction keeps the protocol that its range brings."""
     recipe = Recipe(PAIR, features=("appendOnly",)).append(pairs(1)).append(pairs(2))
     recipe.keep("enable_feature", feature="vacuumProtocolCheck").append(pairs(3))
     recipe.keep("compact_log", version=False, start=1, end=4).append(pairs(4)).publish(case)
 
 
 @COMPACTION.case(
-    "write-compaction-of-vectors",
-    "A log compaction keeps vectors, row ids and tombstones with theirs",
-    "COMP-004 COMP-006 COMP-007",
-    features=("deletionVectors",),
+    "write-compaction-of-vectors", "COMP-004 COMP-006 COMP-007", features=("deletionVectors",)
 )
 def _compacted_vectors(case: CaseWriter) -> None:
+    """A log compaction keeps vectors, row ids and tombstones with theirs."""
     properties = {**_VECTORS, **_TRACKING}
     recipe = Recipe(PAIR, (), properties, ("deletionVectors", *_TRACKED))
     recipe.append(pairs(*range(6))).append(pairs(20, 21, 22))
@@ -174,32 +155,25 @@ def _described(case: CaseWriter) -> None:
         write_commit(case.delta, int(path.stem), lines)
 
 
-@COMPACTION.case(
-    "write-compaction-given",
-    "A log compaction repeats what another writer said of files",
-    "COMP-004",
-)
+@COMPACTION.case("write-compaction-given", "COMP-004")
 def _compacted_given(case: CaseWriter) -> None:
+    """A log compaction repeats what another writer said of files."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).append(pairs(4)).given()
     recipe.keep("compact_log", version=False, start=1, end=3).append(pairs(5)).publish(case)
     _described(case)
 
 
-@CHECKPOINTS.case(
-    "write-checkpoint-named",
-    "A checkpoint repeats what another writer said of table and files",
-    "CKPT-005 CKC-003 CKC-004",
-)
+@CHECKPOINTS.case("write-checkpoint-named", "CKPT-005 CKC-003 CKC-004")
 def _checkpointed_given(case: CaseWriter) -> None:
+    """A checkpoint repeats what another writer said of table and files."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given()
     recipe.checkpoint().append(pairs(4)).checkpoint().publish(case)
     _described(case)
 
 
-@WIDENING.case(
-    "write-widen-twice", "Every change of a column's type stays on record", "TW-009 TW-012"
-)
+@WIDENING.case("write-widen-twice", "TW-009 TW-012")
 def _twice(case: CaseWriter) -> None:
+    """Every change of a column's type stays on record."""
     schema = struct(field("id", "long"), field("v", "byte"))
     recipe = Recipe(schema, (), {"delta.enableTypeWidening": "true"}, ("typeWidening",))
     recipe.append([{"id": 1, "v": 1}]).change_type("v", "short").append([{"id": 2, "v": 300}])
@@ -209,21 +183,17 @@ def _twice(case: CaseWriter) -> None:
     recipe.checkpoint().publish(case)
 
 
-@APPEND_ONLY.case(
-    "write-optimize", "An append-only table may be rearranged", "APP-002 APP-003 FA-017"
-)
+@APPEND_ONLY.case("write-optimize", "APP-002 APP-003 FA-017")
 def _rearranged(case: CaseWriter) -> None:
+    """An append-only table may be rearranged."""
     recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"})
     recipe.append(pairs(1, 2)).append(pairs(3)).append(pairs(4))
     recipe.keep("optimize").append(pairs(5)).publish(case)
 
 
-@FILES.case(
-    "write-vacuum-odd-names",
-    "A vacuum keeps live files in folders whose names are escaped",
-    "FA-008 ADD-003",
-)
+@FILES.case("write-vacuum-odd-names", "FA-008 ADD-003")
 def _vacuum(case: CaseWriter) -> None:
+    """A vacuum keeps live files in folders whose names are escaped."""
     schema = struct(field("id", "long"), field("part", "string"))
     parts = ("a b", "50%", "x/y", "é", "c:d", "q?r", "s#t", "u=v")
     rows = [{"id": number, "part": part} for number, part in enumerate(parts)]
@@ -232,12 +202,9 @@ def _vacuum(case: CaseWriter) -> None:
     recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
 
 
-@FILES.case(
-    "write-vacuum-long-retention",
-    "A vacuum keeps what the table promises to keep for longer",
-    "FA-008 SNAP-005",
-)
+@FILES.case("write-vacuum-long-retention", "FA-008 SNAP-005")
 def _retained(case: CaseWriter) -> None:
+    """A vacuum keeps what the table promises to keep for longer."""
     properties = {"delta.deletedFileRetentionDuration": "interval 100000 days"}
     recipe = Recipe(PAIR, (), properties).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.delete(is_in("id", [2, 4], "long")).given()
@@ -248,8 +215,9 @@ def _retained(case: CaseWriter) -> None:
     recipe.keep("vacuum", version=False, kept=kept).publish(case)
 
 
-@ZONELESS.case("write-data", "Timestamps without zone are written as they are", "NTZ-001 NTZ-002")
+@ZONELESS.case("write-data", "NTZ-001 NTZ-002")
 def _zoneless(case: CaseWriter) -> None:
+    """Timestamps without zone are written as they are."""
     schema = struct(field("id", "long"), field("t", "timestamp_ntz"))
     recipe = Recipe(schema, (), {}, ("timestampNtz",))
     values = (local(1, 1, 2), local(1969, 12, 31, 23, 59, 59, 999999), local(9999, 12, 30), None)
@@ -379,12 +347,9 @@ FILES.define(
 )
 
 
-@FILES.case(
-    "write-convert-nested",
-    "Files of nested columns, and of columns without values, become a table",
-    "ADD-004 STAT-012",
-)
+@FILES.case("write-convert-nested", "ADD-004 STAT-012")
 def _convert_nested(case: CaseWriter) -> None:
+    """Files of nested columns, and of columns without values, become a table."""
     schema = struct(
         field("id", "long"),
         field("s", struct(field("n", "integer"), field("t", "string"))),
@@ -406,12 +371,9 @@ def _convert_nested(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
 
 
-@CLUSTERED.case(
-    "write-replace-without-column",
-    "A table that is replaced is not clustered by a column that it lacks",
-    "CLUS-006",
-)
+@CLUSTERED.case("write-replace-without-column", "CLUS-006")
 def _replaced_clusters(case: CaseWriter) -> None:
+    """A table that is replaced is not clustered by a column that it lacks."""
     recipe = Recipe(PAIR, clustering_columns=("name",)).append(pairs(1, 2))
     other = struct(field("id", "long"), field("x", "double"))
     recipe.replace(other, [], [{"id": 7, "x": 0.5}]).append([{"id": 8, "x": None}]).publish(case)
@@ -419,11 +381,11 @@ def _replaced_clusters(case: CaseWriter) -> None:
 
 @CHECKSUMS.case(
     "write-each",
-    "Every version of a writer has a checksum of its own",
     "CRC-036 CRC-037 CRC-004 CRC-009 CRC-010 CRC-011 CRC-014 CRC-015 CRC-016",
     features=("deletionVectors",),
 )
 def _summed(case: CaseWriter) -> None:
+    """Every version of a writer has a checksum of its own."""
     properties = {**_VECTORS, "delta.enableInCommitTimestamps": "true"}
     features = ("deletionVectors", "domainMetadata", "inCommitTimestamp")
     recipe = Recipe(PAIR, (), properties, features).append(pairs(*range(6))).append(pairs(6, 7))
@@ -457,12 +419,12 @@ for _slug, _codec_name in (
 
 @CHECKPOINTS.case(
     "write-v2-json-vectors",
-    "A V2 checkpoint in JSON has the vectors of its files",
     "CKC-004 CKPT-V2-001 CKPT-V2-003 SIDE-002",
     since="2025",
     features=("v2Checkpoint", "deletionVectors"),
 )
 def _json_vectors(case: CaseWriter) -> None:
+    """A V2 checkpoint in JSON has the vectors of its files."""
     features = ("deletionVectors", "v2Checkpoint")
     recipe = Recipe(PAIR, (), _VECTORS, features).append(pairs(*range(8))).append(pairs(20, 21))
     recipe.delete(is_in("id", [1, 3, 20], "long")).checkpoint("v2-json").append(pairs(30))
@@ -472,12 +434,12 @@ def _json_vectors(case: CaseWriter) -> None:
 
 @CHECKPOINTS.case(
     "write-v2-json-structs",
-    "A V2 checkpoint in JSON has the files of a table with parsed columns",
     "CKC-004 CKPT-V2-001 CKPT-V2-003",
     since="2025",
     features=("v2Checkpoint",),
 )
 def _json_structs(case: CaseWriter) -> None:
+    """A V2 checkpoint in JSON has the files of a table with parsed columns."""
     properties = {"delta.checkpoint.writeStatsAsStruct": "true"}
     schema = struct(field("id", "long"), field("part", "string"))
     recipe = Recipe(schema, ("part",), properties, ("v2Checkpoint",))

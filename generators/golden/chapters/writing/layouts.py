@@ -62,12 +62,9 @@ CLUSTERED.define(
 )
 
 
-@CLUSTERED.case(
-    "write-cluster-later",
-    "Files that are there get statistics of a clustering column",
-    "CLUS-009 CLUS-010",
-)
+@CLUSTERED.case("write-cluster-later", "CLUS-009 CLUS-010")
 def _cluster_later(case: CaseWriter) -> None:
+    """Files that are there get statistics of a clustering column."""
     recipe = Recipe(PAIR, (), _NO_STATISTICS).append(pairs(1, 2)).append(pairs(3))
     recipe.keep("cluster_by", columns=["id"]).append(pairs(4))
     recipe.keep("cluster_by", columns=["name", "id"]).append(pairs(5))
@@ -75,12 +72,10 @@ def _cluster_later(case: CaseWriter) -> None:
 
 
 @CLUSTERED.case(
-    "write-cluster-vectors",
-    "Statistics that a file with a vector gets are no tight ones",
-    "CLUS-009 CLUS-010 STAT-005",
-    features=("deletionVectors",),
+    "write-cluster-vectors", "CLUS-009 CLUS-010 STAT-005", features=("deletionVectors",)
 )
 def _clustered_vectors(case: CaseWriter) -> None:
+    """Statistics that a file with a vector gets are no tight ones."""
     properties = {**_NO_STATISTICS, "delta.enableDeletionVectors": "true"}
     recipe = Recipe(PAIR, (), properties, ("deletionVectors",)).append(pairs(*range(9)))
     recipe.append([*pairs(20, 21), {"id": None, "name": "null"}])
@@ -89,31 +84,26 @@ def _clustered_vectors(case: CaseWriter) -> None:
     recipe.keep("optimize", cluster=True).publish(case, contested=_CLUSTERED)
 
 
-@CLUSTERED.case(
-    "write-restore-before-column",
-    "After a restore the clustering columns are columns of the table",
-    "CLUS-006 CLUS-009",
-)
+@CLUSTERED.case("write-restore-before-column", "CLUS-006 CLUS-009")
 def _restored_clusters(case: CaseWriter) -> None:
+    """After a restore the clustering columns are columns of the table."""
     recipe = Recipe(PAIR, clustering_columns=("id",)).append(pairs(1, 2))
     recipe.add_column(field("later", "string")).append([{"id": 3, "name": "c", "later": "x"}])
     recipe.keep("cluster_by", columns=["later"])
     recipe.restore(1).append(pairs(4)).publish(case)
 
 
-@CLUSTERED.case(
-    "write-merge",
-    "A merge and an overwrite write statistics of clustering columns",
-    "CLUS-006 CLUS-009",
-)
+@CLUSTERED.case("write-merge", "CLUS-006 CLUS-009")
 def _merged_clusters(case: CaseWriter) -> None:
+    """A merge and an overwrite write statistics of clustering columns."""
     recipe = Recipe(PAIR, clustering_columns=("name",)).append(pairs(1, 5, 3))
     recipe.merge(pairs(5, 9), SAME_ID, *UPSERT)
     recipe.overwrite(pairs(7), compare("id", ">", 5, "long")).append(pairs(8)).publish(case)
 
 
-@CLUSTERED.case("write-partitioned", "A partitioned table is not clustered", "CLUS-004")
+@CLUSTERED.case("write-partitioned", "CLUS-004")
 def _partitioned(case: CaseWriter) -> None:
+    """A partitioned table is not clustered."""
     recipe = Recipe(PAIR, ("name",)).append(pairs(1)).keep("cluster_by", columns=["id"])
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "CLUS-004"))
 
@@ -182,24 +172,18 @@ for _chapter, _version, _ids in (
     )
 
 
-@FIRST.case(
-    "write-enable-later",
-    "Files that are there have the partition values once it is enabled",
-    "ICE1-005 ICE1-007",
-)
+@FIRST.case("write-enable-later", "ICE1-005 ICE1-007")
 def _enable_later(case: CaseWriter) -> None:
+    """Files that are there have the partition values once it is enabled."""
     recipe = Recipe(_EVENTS, ("part",), _MAPPED, ("columnMapping",))
     recipe.append([_event(number) for number in range(1, 5)])
     recipe.keep("enable_feature", feature="icebergCompatV1")
     recipe.set_properties({"delta.enableIcebergCompatV1": "true"}).append([_event(7)]).publish(case)
 
 
-@SECOND.case(
-    "write-enable-later",
-    "Files that are there are read as before once it is enabled",
-    "ICE2-005 ICE2-015 ICE2-016",
-)
+@SECOND.case("write-enable-later", "ICE2-005 ICE2-015 ICE2-016")
 def _enable_second_later(case: CaseWriter) -> None:
+    """Files that are there are read as before once it is enabled."""
     properties = {**_MAPPED, "delta.enableDeletionVectors": "true"}
     recipe = Recipe(_EVENTS, ("part",), properties, ("columnMapping", "deletionVectors"))
     recipe.append([_event(number) for number in range(1, 7)])
@@ -267,13 +251,9 @@ for _chapter, _version, _name, _title, _schema, _more, _id in (
     )
 
 
-@SECOND.case(
-    "write-nested",
-    "Elements, keys and values have ids of their own",
-    "ICE2-006 ICE2-007 ICE2-008 ICE2-021 ICE2-022",
-    since="upstream",
-)
+@SECOND.case("write-nested", "ICE2-006 ICE2-007 ICE2-008 ICE2-021 ICE2-022", since="upstream")
 def _nested(case: CaseWriter) -> None:
+    """Elements, keys and values have ids of their own."""
     schema = struct(
         field("id", "long"),
         field("l", array(array("integer"))),
@@ -288,13 +268,9 @@ def _nested(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
-@SECOND.case(
-    "write-nested-ids",
-    "Ids inside of columns are those of no column and of no other part",
-    "ICE2-007 ICE2-006",
-    since="2025",
-)
+@SECOND.case("write-nested-ids", "ICE2-007 ICE2-006", since="2025")
 def _nested_ids(case: CaseWriter) -> None:
+    """Ids inside of columns are those of no column and of no other part."""
     schema = struct(field("id", "long"), field("l", array("integer")), field("n", "long"))
     properties = {**_MAPPED, "delta.enableIcebergCompatV2": "true"}
     recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
@@ -311,8 +287,9 @@ _VOID_COLUMN: Final = struct(
 )
 
 
-@VOID.case("write-void", "void columns are in no file, and take a type later on", "VOID-001")
+@VOID.case("write-void", "VOID-001")
 def _void(case: CaseWriter) -> None:
+    """void columns are in no file, and take a type later on."""
     rows: list[dict[str, Any]] = [
         {"id": 1, "v": None, "s": {"a": 1}},
         {"id": 2, "v": None, "s": None},
@@ -322,8 +299,9 @@ def _void(case: CaseWriter) -> None:
     recipe.append([{"id": 4, "v": "x", "s": None}]).publish(case)
 
 
-@VOID.case("write-void-within", "void fields of structs are in no file", "VOID-001")
+@VOID.case("write-void-within", "VOID-001")
 def _void_within(case: CaseWriter) -> None:
+    """void fields of structs are in no file."""
     deep = struct(field("v", "void"), field("b", "string"), field("w", "void"))
     outer = struct(field("v", "void"), field("a", "long"), field("deep", deep))
     schema = struct(
@@ -380,31 +358,24 @@ for _name, _title, _schema, _id in (
     VOID.define(f"write-{_name}", _title, _id, partial(_no_file, _schema, _id))
 
 
-@DATA.case(
-    "write-underscored-partition",
-    "No partition column makes a hidden folder",
-    "DATA-001",
-)
+@DATA.case("write-underscored-partition", "DATA-001")
 def _underscored_partition(case: CaseWriter) -> None:
+    """No partition column makes a hidden folder."""
     schema = struct(field("id", "long"), field("_part", "string"))
     recipe = Recipe(schema, ("_part",)).append([{"id": 1, "_part": "a"}, {"id": 2, "_part": None}])
     recipe.append([{"id": 3, "_part": "_a"}]).delete(compare("id", "=", 2, "long")).publish(case)
 
 
-@FILES.case(
-    "write-convert", "A folder of Parquet files becomes a table", "ADD-004 DATA-004 STAT-012"
-)
+@FILES.case("write-convert", "ADD-004 DATA-004 STAT-012")
 def _convert(case: CaseWriter) -> None:
+    """A folder of Parquet files becomes a table."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given()
     recipe.convert().append(pairs(4)).delete(compare("id", "=", 2, "long")).publish(case)
 
 
-@FILES.case(
-    "write-convert-partitions",
-    "The folders of partitions tell their values as files become a table",
-    "ADD-004 PART-003 DATA-004",
-)
+@FILES.case("write-convert-partitions", "ADD-004 PART-003 DATA-004")
 def _convert_partitions(case: CaseWriter) -> None:
+    """The folders of partitions tell their values as files become a table."""
     schema = struct(field("id", "long"), field("day", "date"), field("part", "string"))
     rows: list[dict[str, Any]] = [
         {"id": 1, "day": date(2024, 2, 29), "part": "a b"},
@@ -416,13 +387,9 @@ def _convert_partitions(case: CaseWriter) -> None:
     recipe.delete(compare("part", "=", "c", "string")).publish(case)
 
 
-@DESIGN.case(
-    "write-manifest",
-    "A manifest of a table with vectors is refused",
-    "DVD-010",
-    features=("deletionVectors",),
-)
+@DESIGN.case("write-manifest", "DVD-010", features=("deletionVectors",))
 def _manifest(case: CaseWriter) -> None:
+    """A manifest of a table with vectors is refused."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3))
     recipe.delete_by_vectors(compare("id", "=", 2, "long")).given()
     recipe.keep("generate_manifest", version=False)

@@ -52,24 +52,18 @@ def _plus(name: str, value: int, of: str = "integer") -> Computed:
     return Computed(node("+", column(name), literal(of, value)))
 
 
-@FILES.case(
-    "write-update-computed",
-    "An update computes from the row as it was",
-    "DATA-004 DATA-005 FA-021",
-)
+@FILES.case("write-update-computed", "DATA-004 DATA-005 FA-021")
 def _update_computed(case: CaseWriter) -> None:
+    """An update computes from the row as it was."""
     recipe = Recipe(_TRIPLE).append(_triples(1, 2, 3)).append(_triples(4, 5))
     recipe.update({"n": _plus("n", 1)}, compare("id", "<=", 4, "long"))
     recipe.update({"n": Computed(node("*", column("n"), column("n"))), "name": "squared"})
     recipe.update({"id": _plus("id", 100, "long"), "n": 7}, is_null("n")).publish(case)
 
 
-@FILES.case(
-    "write-update-computed-types",
-    "An update computes values of every numeric type",
-    "DATA-004 FA-021",
-)
+@FILES.case("write-update-computed-types", "DATA-004 FA-021")
 def _update_computed_types(case: CaseWriter) -> None:
+    """An update computes values of every numeric type."""
     kinds = ("byte", "short", "integer", "long", "float", "double")
     schema = struct(*(field(kind, kind) for kind in kinds))
     rows: list[dict[str, Any]] = [dict.fromkeys(kinds, number) for number in (1, 2, None)]
@@ -194,12 +188,9 @@ for _chapter, _name, _title, _properties, _asked, _ids, _read in (
     _chapter.define(_name, _title, _ids, partial(_changes, _properties, _asked), features=_read)
 
 
-@FILES.case(
-    "write-merge-partitions",
-    "A merge moves rows between partitions",
-    "DATA-004 FA-021 ADD-004",
-)
+@FILES.case("write-merge-partitions", "DATA-004 FA-021 ADD-004")
 def _merge_partitions(case: CaseWriter) -> None:
+    """A merge moves rows between partitions."""
     schema = struct(field("id", "long"), field("part", "string"))
     rows = [{"id": number, "part": "ab"[number % 2]} for number in range(4)]
     recipe = Recipe(schema, ("part",)).append(rows)
@@ -211,12 +202,9 @@ def _merge_partitions(case: CaseWriter) -> None:
     recipe.merge(moved, SAME_ID, *UPSERT).publish(case)
 
 
-@FILES.case(
-    "write-merge-many",
-    "A merge changes many rows of a file by several clauses",
-    "DATA-004 FA-021",
-)
+@FILES.case("write-merge-many", "DATA-004 FA-021")
 def _merge_many(case: CaseWriter) -> None:
+    """A merge changes many rows of a file by several clauses."""
     recipe = Recipe(_TRIPLE).append(_triples(*range(1, 13))).append(_triples(20, 21))
     recipe.merge(
         [{"id": number, "n": number * 1000, "name": "new"} for number in (11, 2, 7, 5, 30, 4, 20)],
@@ -229,60 +217,50 @@ def _merge_many(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 12, "long")).publish(case)
 
 
-@FILES.case(
-    "write-merge-nothing",
-    "A merge that matches nothing changes no rows",
-    "DATA-004 FA-021",
-)
+@FILES.case("write-merge-nothing", "DATA-004 FA-021")
 def _merge_nothing(case: CaseWriter) -> None:
+    """A merge that matches nothing changes no rows."""
     recipe = Recipe(PAIR).append([*pairs(1, 2), {"id": None, "name": "null"}])
     source: list[dict[str, Any]] = [{"id": 7, "name": "x"}, {"id": None, "name": "y"}]
     recipe.merge(source, SAME_ID, MergeClause("matched", "delete")).publish(case)
 
 
-@APPEND_ONLY.case(
-    "write-merge-insert", "A merge that only inserts goes into an append-only table", "APP-002"
-)
+@APPEND_ONLY.case("write-merge-insert", "APP-002")
 def _merge_insert(case: CaseWriter) -> None:
+    """A merge that only inserts goes into an append-only table."""
     recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1, 2))
     recipe.merge(pairs(2, 3), SAME_ID, MergeClause("not_matched", "insert")).publish(case)
 
 
-@APPEND_ONLY.case(
-    "write-merge", "An append-only table refuses a merge that changes rows", "APP-002 WVER-001"
-)
+@APPEND_ONLY.case("write-merge", "APP-002 WVER-001")
 def _merge_append_only(case: CaseWriter) -> None:
+    """An append-only table refuses a merge that changes rows."""
     recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1, 2))
     recipe.merge(pairs(2, 3), SAME_ID, *UPSERT)
     recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
 
 
-@CHECKS.case("write-broken-merge", "A merge to a row that breaks is refused", "CHK-005 CHK-006")
+@CHECKS.case("write-broken-merge", "CHK-005 CHK-006")
 def _broken_merge(case: CaseWriter) -> None:
+    """A merge to a row that breaks is refused."""
     properties = {"delta.constraints.positive": "id > 0"}
     recipe = Recipe(PAIR, (), properties, ("checkConstraints",)).append(pairs(1, 2))
     recipe.merge(pairs(2, -3), SAME_ID, *UPSERT)
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
 
 
-@CHECKS.case(
-    "write-broken-computed",
-    "An update that computes a row that breaks is refused",
-    "CHK-005 CHK-006",
-)
+@CHECKS.case("write-broken-computed", "CHK-005 CHK-006")
 def _broken_computed(case: CaseWriter) -> None:
+    """An update that computes a row that breaks is refused."""
     properties = {"delta.constraints.small": "n < 100"}
     recipe = Recipe(_TRIPLE, (), properties, ("checkConstraints",)).append(_triples(1, 2))
     recipe.update({"n": _plus("n", 85)})
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
 
 
-@FILES.case(
-    "write-optimize-partitions",
-    "An optimize moves rows within their partition",
-    "DATA-004 FA-017 FA-021 ADD-004",
-)
+@FILES.case("write-optimize-partitions", "DATA-004 FA-017 FA-021 ADD-004")
 def _optimize_partitions(case: CaseWriter) -> None:
+    """An optimize moves rows within their partition."""
     schema = struct(field("id", "long"), field("part", "string"))
     recipe = Recipe(schema, ("part",))
     for start in (0, 10, 20):
@@ -292,55 +270,42 @@ def _optimize_partitions(case: CaseWriter) -> None:
     recipe.keep("optimize").delete(compare("id", "=", 10, "long")).publish(case)
 
 
-@DESIGN.case(
-    "write-purge",
-    "A purge rewrites files with vectors into files without",
-    "DVD-005 DVD-006 FA-017",
-)
+@DESIGN.case("write-purge", "DVD-005 DVD-006 FA-017")
 def _purge(case: CaseWriter) -> None:
+    """A purge rewrites files with vectors into files without."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
     recipe.append(pairs(*range(10, 13))).delete(is_in("id", [1, 2, 11], "long"))
     recipe.keep("optimize", purge=True).delete(compare("id", "=", 3, "long"))
     recipe.keep("optimize", purge=True).publish(case)
 
 
-@FILES.case(
-    "write-restore", "A restore brings rows and properties of then back", "DATA-004 FA-021 META-011"
-)
+@FILES.case("write-restore", "DATA-004 FA-021 META-011")
 def _restore(case: CaseWriter) -> None:
+    """A restore brings rows and properties of then back."""
     recipe = Recipe(PAIR, (), {"team": "a"}).append(pairs(1, 2)).append(pairs(3))
     recipe.set_properties({"team": "b"}).delete(compare("id", "=", 2, "long"))
     recipe.restore(2).append(pairs(4)).restore(1).publish(case)
 
 
-@DESIGN.case(
-    "write-restore-before-vectors",
-    "A restore to before vectors keeps the protocol",
-    "DVD-013 DVD-014",
-)
+@DESIGN.case("write-restore-before-vectors", "DVD-013 DVD-014")
 def _restore_across(case: CaseWriter) -> None:
+    """A restore to before vectors keeps the protocol."""
     recipe = Recipe(PAIR).append(pairs(1, 2, 3)).keep("enable_feature", feature="deletionVectors")
     recipe.set_properties(_VECTORS).delete(compare("id", "=", 2, "long"))
     recipe.restore(1).append(pairs(4)).restore(4).publish(case)
 
 
-@DESIGN.case(
-    "write-restore-across-upgrade",
-    "A restore goes to before vectors and back again",
-    "DVD-013",
-)
+@DESIGN.case("write-restore-across-upgrade", "DVD-013")
 def _restore_back_again(case: CaseWriter) -> None:
+    """A restore goes to before vectors and back again."""
     recipe = Recipe(PAIR).append(pairs(1, 2, 3)).keep("enable_feature", feature="deletionVectors")
     recipe.set_properties(_VECTORS).delete(compare("id", "=", 2, "long")).append(pairs(4))
     recipe.restore(1).delete(compare("id", "=", 3, "long")).restore(5).publish(case)
 
 
-@TRACKING.case(
-    "write-restore",
-    "Rows that a restore brings back have their ids of then",
-    "RT-030 RT-047 RT-048",
-)
+@TRACKING.case("write-restore", "RT-030 RT-047 RT-048")
 def _restore_tracked(case: CaseWriter) -> None:
+    """Rows that a restore brings back have their ids of then."""
     recipe = Recipe(PAIR, (), _TRACKING, _TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.delete(is_in("id", [2, 4], "long")).update({"name": "x"}).restore(2)
     recipe.append(pairs(5)).publish(case)
@@ -379,29 +344,24 @@ def removed_files(builder: TableBuilder) -> list[str]:
     return sorted(map(unquote, ever - live))
 
 
-@FILES.case("write-vacuum", "A vacuum deletes what has expired, and nothing that is live", "FA-008")
+@FILES.case("write-vacuum", "FA-008")
 def _vacuum(case: CaseWriter) -> None:
+    """A vacuum deletes what has expired, and nothing that is live."""
     recipe = Recipe(PAIR).append(pairs(1, 2, 3)).append(pairs(4)).append(pairs(5))
     recipe.delete(is_in("id", [2, 4], "long")).given()
     recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
 
 
-@FILES.case(
-    "write-vacuum-fresh",
-    "A vacuum keeps the files of every version that is not old",
-    "FA-008",
-)
+@FILES.case("write-vacuum-fresh", "FA-008")
 def _vacuum_fresh(case: CaseWriter) -> None:
+    """A vacuum keeps the files of every version that is not old."""
     recipe = Recipe(PAIR).append(pairs(1, 2, 3)).delete(compare("id", "=", 2, "long"))
     recipe.overwrite(pairs(7)).keep("vacuum", version=False).publish(case)
 
 
-@DESIGN.case(
-    "write-vacuum",
-    "A vacuum keeps the data files and the vectors of live files",
-    "DVD-001 DVD-003 DVD-004",
-)
+@DESIGN.case("write-vacuum", "DVD-001 DVD-003 DVD-004")
 def _vacuum_vectors(case: CaseWriter) -> None:
+    """A vacuum keeps the data files and the vectors of live files."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3, 4))
     recipe.append(pairs(5)).delete_by_vectors(is_in("id", [2, 3], "long"))
     recipe.delete(compare("id", "=", 5, "long")).given()
@@ -414,24 +374,18 @@ def _removed_vectors(builder: TableBuilder) -> list[str]:
     return sorted(ever - _vector_files(builder, builder.version))
 
 
-@DESIGN.case(
-    "write-vacuum-old-vectors",
-    "A vacuum deletes the vector files that no version needs any more",
-    "DVD-002",
-)
+@DESIGN.case("write-vacuum-old-vectors", "DVD-002")
 def _vacuum_old_vectors(case: CaseWriter) -> None:
+    """A vacuum deletes the vector files that no version needs any more."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3, 4))
     recipe.delete_by_vectors(compare("id", "=", 2, "long"))
     recipe.delete_by_vectors(compare("id", "=", 3, "long")).given()
     recipe.keep("vacuum", version=False, kept=old_files(case), gone=_removed_vectors).publish(case)
 
 
-@VACUUM.case(
-    "write-unknown-feature",
-    "A vacuum of a table with an unknown writer feature is refused",
-    "VPC-002",
-)
+@VACUUM.case("write-unknown-feature", "VPC-002")
 def _vacuum_unknown(case: CaseWriter) -> None:
+    """A vacuum of a table with an unknown writer feature is refused."""
     listed = ("fromAnotherWorld", "vacuumProtocolCheck")
     protocol = Protocol(3, 7, ("vacuumProtocolCheck",), listed)
     recipe = Recipe(PAIR, protocol=protocol).append(pairs(1)).append(pairs(2))
@@ -440,12 +394,9 @@ def _vacuum_unknown(case: CaseWriter) -> None:
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "VPC-002"))
 
 
-@COMPACTION.case(
-    "write-compaction",
-    "A log compaction changes no version",
-    "COMP-002 COMP-004",
-)
+@COMPACTION.case("write-compaction", "COMP-002 COMP-004")
 def _compaction(case: CaseWriter) -> None:
+    """A log compaction changes no version."""
     recipe = Recipe(PAIR)
     for number in range(4):
         recipe.append(pairs(number, number + 10))
@@ -453,13 +404,9 @@ def _compaction(case: CaseWriter) -> None:
     recipe.keep("compact_log", version=False, start=1, end=4).append(pairs(50)).publish(case)
 
 
-@CLEANUP.case(
-    "write-cleanup",
-    "A cleanup keeps the commit of the checkpoint that it cuts at",
-    "CLEAN-012 CKPT-011",
-    since="upstream",
-)
+@CLEANUP.case("write-cleanup", "CLEAN-012 CKPT-011", since="upstream")
 def _cleanup(case: CaseWriter) -> None:
+    """A cleanup keeps the commit of the checkpoint that it cuts at."""
     recipe = Recipe(PAIR)
     for number in range(5):
         recipe.append(pairs(number))
@@ -472,12 +419,9 @@ def _cleanup(case: CaseWriter) -> None:
     recipe.keep("cleanup", version=False, kept=kept, gone=[]).publish(case)
 
 
-@CLEANUP.case(
-    "write-cleanup-nothing",
-    "A cleanup of a log without a checkpoint deletes nothing",
-    "CLEAN-013",
-)
+@CLEANUP.case("write-cleanup-nothing", "CLEAN-013")
 def _cleanup_nothing(case: CaseWriter) -> None:
+    """A cleanup of a log without a checkpoint deletes nothing."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given()
 
     def kept(builder: TableBuilder) -> list[str]:
@@ -487,13 +431,9 @@ def _cleanup_nothing(case: CaseWriter) -> None:
     recipe.keep("cleanup", version=False, kept=kept, gone=[]).append(pairs(10)).publish(case)
 
 
-@CLEANUP.case(
-    "write-cleanup-sidecars",
-    "A cleanup keeps the sidecars of the checkpoint that it cuts at",
-    "CLEAN-009",
-    features=("v2Checkpoint",),
-)
+@CLEANUP.case("write-cleanup-sidecars", "CLEAN-009", features=("v2Checkpoint",))
 def _cleanup_sidecars(case: CaseWriter) -> None:
+    """A cleanup keeps the sidecars of the checkpoint that it cuts at."""
     properties = {"delta.checkpointPolicy": "v2"}
     recipe = Recipe(PAIR, (), properties, ("v2Checkpoint",))
     for number in range(4):
@@ -513,13 +453,9 @@ def _cleanup_sidecars(case: CaseWriter) -> None:
     recipe.keep("cleanup", version=False, kept=kept, gone=[]).append(pairs(10)).publish(case)
 
 
-@CLEANUP.case(
-    "write-cleanup-two-checkpoints",
-    "A cleanup keeps the sidecars of every checkpoint that stays",
-    "CLEAN-009 CLEAN-012",
-    features=("v2Checkpoint",),
-)
+@CLEANUP.case("write-cleanup-two-checkpoints", "CLEAN-009 CLEAN-012", features=("v2Checkpoint",))
 def _cleanup_two(case: CaseWriter) -> None:
+    """A cleanup keeps the sidecars of every checkpoint that stays."""
     recipe = Recipe(PAIR, (), {"delta.checkpointPolicy": "v2"}, ("v2Checkpoint",))
     recipe.append(pairs(1)).append(pairs(2)).checkpoint("v2-parquet", 2).append(pairs(3))
     recipe.append(pairs(4)).checkpoint("v2-parquet", 2).append(pairs(5)).given()
@@ -536,12 +472,9 @@ def _cleanup_two(case: CaseWriter) -> None:
     recipe.keep("cleanup", version=False, kept=kept, gone=[]).append(pairs(6)).publish(case)
 
 
-@FEED.case(
-    "write-vacuum",
-    "A vacuum keeps versions that are not old, changes and all",
-    "FA-008",
-)
+@FEED.case("write-vacuum", "FA-008")
 def _vacuum_changes(case: CaseWriter) -> None:
+    """A vacuum keeps versions that are not old, changes and all."""
     recipe = Recipe(PAIR, (), {"delta.enableChangeDataFeed": "true"}).append(pairs(1, 2, 3))
     recipe.update({"name": "x"}, compare("id", "=", 2, "long"))
     recipe.delete(compare("id", "=", 3, "long"))

@@ -30,62 +30,53 @@ METADATA: Final = Chapter("change-metadata")
 _KEYED: Final = struct(field("id", "long"), field("part", "string"))
 
 
-@LOG.case(
-    "write-linear",
-    "Create and appends leave one new version each",
-    "LOG-003 WNEW-001 DATA-004 DATA-006 CRC-001 CRC-039",
-)
+@LOG.case("write-linear", "LOG-003 WNEW-001 DATA-004 DATA-006 CRC-001 CRC-039")
 def _linear(case: CaseWriter) -> None:
+    """Create and appends leave one new version each."""
     recipe = Recipe(PAIR)
     for number in range(4):
         recipe.append(pairs(number, number + 10))
     recipe.publish(case)
 
 
-@LOG.case(
-    "write-past-ten",
-    "Twelve appends are all there",
-    "LOG-003 WNEW-001 CKPT-005 CRC-001 CRC-037 CRC-039",
-)
+@LOG.case("write-past-ten", "LOG-003 WNEW-001 CKPT-005 CRC-001 CRC-037 CRC-039")
 def _past_ten(case: CaseWriter) -> None:
+    """Twelve appends are all there."""
     recipe = Recipe(PAIR)
     for number in range(12):
         recipe.append(pairs(number))
     recipe.publish(case)
 
 
-@LOG.case(
-    "write-create-with-rows", "A table is created with its first rows", "LOG-003 META-014 DATA-004"
-)
+@LOG.case("write-create-with-rows", "LOG-003 META-014 DATA-004")
 def _create_with_rows(case: CaseWriter) -> None:
+    """A table is created with its first rows."""
     Recipe(PAIR, rows=pairs(1, 2, 3)).publish(case)
 
 
-@LOG.case("write-empty-append", "Appending no rows changes no rows", "LOG-003 WNEW-001")
+@LOG.case("write-empty-append", "LOG-003 WNEW-001")
 def _empty_append(case: CaseWriter) -> None:
+    """Appending no rows changes no rows."""
     Recipe(PAIR).append(pairs(1)).append([]).append(pairs(2)).publish(case)
 
 
-@FILES.case(
-    "write-delete-some",
-    "A delete keeps the other rows of its files",
-    "DATA-004 DATA-005 FA-005 FA-021",
-)
+@FILES.case("write-delete-some", "DATA-004 DATA-005 FA-005 FA-021")
 def _delete_some(case: CaseWriter) -> None:
+    """A delete keeps the other rows of its files."""
     recipe = Recipe(PAIR).append(pairs(1, 2, 3)).append(pairs(4, 5, 6))
     recipe.delete(is_in("id", [2, 6], "long")).append(pairs(7)).publish(case)
 
 
-@FILES.case(
-    "write-delete-all", "A delete without a filter leaves no rows", "DATA-005 FA-005 FA-021"
-)
+@FILES.case("write-delete-all", "DATA-005 FA-005 FA-021")
 def _delete_all(case: CaseWriter) -> None:
+    """A delete without a filter leaves no rows."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).delete()
     recipe.append(pairs(9)).publish(case)
 
 
-@FILES.case("write-delete-unknown", "Rows for which a filter is null are kept", "DATA-005 FA-021")
+@FILES.case("write-delete-unknown", "DATA-005 FA-021")
 def _delete_unknown(case: CaseWriter) -> None:
+    """Rows for which a filter is null are kept."""
     rows: list[dict[str, Any]] = [
         {"id": None, "name": "x"},
         {"id": 1, "name": None},
@@ -95,8 +86,9 @@ def _delete_unknown(case: CaseWriter) -> None:
     recipe.delete(negate(is_null("name"))).publish(case)
 
 
-@FILES.case("write-delete-combined", "A delete follows AND, OR and NOT", "DATA-005 FA-021")
+@FILES.case("write-delete-combined", "DATA-005 FA-021")
 def _delete_combined(case: CaseWriter) -> None:
+    """A delete follows AND, OR and NOT."""
     low, high = compare("id", "<", 3, "long"), compare("id", ">=", 8, "long")
     named = compare("name", "=", "n4", "string")
     recipe = Recipe(PAIR).append(pairs(*range(5))).append(pairs(*range(5, 10)))
@@ -104,35 +96,33 @@ def _delete_combined(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
-@FILES.case("write-overwrite", "An overwrite leaves only the new rows", "DATA-004 DATA-005 FA-021")
+@FILES.case("write-overwrite", "DATA-004 DATA-005 FA-021")
 def _overwrite(case: CaseWriter) -> None:
+    """An overwrite leaves only the new rows."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).overwrite(pairs(3)).overwrite([])
     recipe.append(pairs(4)).publish(case)
 
 
-@FILES.case(
-    "write-overwrite-filter", "An overwrite by filter keeps the other rows", "DATA-005 FA-021"
-)
+@FILES.case("write-overwrite-filter", "DATA-005 FA-021")
 def _overwrite_filter(case: CaseWriter) -> None:
+    """An overwrite by filter keeps the other rows."""
     rows = [{"id": number, "part": "ab"[number % 2]} for number in range(6)]
     where = compare("part", "=", "a", "string")
     recipe = Recipe(_KEYED, ("part",)).append(rows)
     recipe.overwrite([{"id": 100, "part": "a"}], where).publish(case)
 
 
-@FILES.case(
-    "write-update", "An update changes the rows of its filter only", "DATA-004 DATA-005 FA-021"
-)
+@FILES.case("write-update", "DATA-004 DATA-005 FA-021")
 def _update(case: CaseWriter) -> None:
+    """An update changes the rows of its filter only."""
     recipe = Recipe(PAIR).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.update({"name": "changed"}, compare("id", "<=", 2, "long"))
     recipe.update({"name": None}, compare("id", "=", 4, "long")).publish(case)
 
 
-@FILES.case(
-    "write-update-partition", "An update moves rows between partitions", "DATA-004 FA-021 ADD-004"
-)
+@FILES.case("write-update-partition", "DATA-004 FA-021 ADD-004")
 def _update_partition(case: CaseWriter) -> None:
+    """An update moves rows between partitions."""
     rows = [{"id": number, "part": "ab"[number % 2]} for number in range(4)]
     recipe = Recipe(_KEYED, ("part",)).append(rows)
     recipe.update({"part": "c"}, compare("id", "=", 1, "long"))
@@ -170,12 +160,9 @@ for _name, _value in _ODD.items():
     )
 
 
-@FILES.case(
-    "write-odd-columns",
-    "Column names with special characters partition a table",
-    "ADD-004 DATA-002",
-)
+@FILES.case("write-odd-columns", "ADD-004 DATA-002")
 def _odd_columns(case: CaseWriter) -> None:
+    """Column names with special characters partition a table."""
     schema = struct(field("id", "long"), field("p\u00e9#:%20", "string"))
     name = schema.fields[1].name
     recipe = Recipe(schema, (name,)).append([{"id": 1, name: "x"}, {"id": 2, name: None}])
@@ -228,10 +215,9 @@ for _name, (_spelled, _values, _requirements) in _TYPES.items():
     )
 
 
-@VALUES.case(
-    "write-empty-string", "An empty string partition value becomes null", "PART-002 PART-001"
-)
+@VALUES.case("write-empty-string", "PART-002 PART-001")
 def _empty_string(case: CaseWriter) -> None:
+    """An empty string partition value becomes null."""
     rows: list[dict[str, Any]] = [
         {"id": 1, "part": ""},
         {"id": 2, "part": None},
@@ -240,10 +226,9 @@ def _empty_string(case: CaseWriter) -> None:
     Recipe(_KEYED, ("part",)).append(rows).publish(case)
 
 
-@VALUES.case(
-    "write-two-columns", "Two partition columns with nulls in each", "PART-001 PART-004 DATA-004"
-)
+@VALUES.case("write-two-columns", "PART-001 PART-004 DATA-004")
 def _two_columns(case: CaseWriter) -> None:
+    """Two partition columns with nulls in each."""
     schema = struct(field("id", "long"), field("a", "string"), field("b", "integer"))
     rows: list[dict[str, Any]] = [
         {"id": 4 * number + at, "a": a, "b": b}
@@ -289,10 +274,9 @@ def _every(number: int) -> dict[str, Any]:
     }
 
 
-@DATA.case(
-    "write-every-type", "Rows of every primitive type are written", "DATA-004 STAT-012 PQ-001"
-)
+@DATA.case("write-every-type", "DATA-004 STAT-012 PQ-001")
 def _every_type(case: CaseWriter) -> None:
+    """Rows of every primitive type are written."""
     empty: dict[str, Any] = dict.fromkeys(_EVERY.names) | {"id": 99}
     recipe = Recipe(_EVERY).append([_every(number) for number in range(5)]).append([empty])
     recipe.delete(compare("id", "=", 3, "long")).publish(case)
@@ -307,12 +291,9 @@ _NESTED: Final[Struct] = struct(
 )
 
 
-@DATA.case(
-    "write-nested",
-    "Nested rows with nulls at every level are written",
-    "DATA-004 PQ-015 PQ-016 PQ-017",
-)
+@DATA.case("write-nested", "DATA-004 PQ-015 PQ-016 PQ-017")
 def _nested(case: CaseWriter) -> None:
+    """Nested rows with nulls at every level are written."""
     rows: list[dict[str, Any]] = [
         {
             "id": 1,
@@ -331,10 +312,9 @@ def _nested(case: CaseWriter) -> None:
 _TEXTS: Final = ("a" * 40, "\u00e9" * 33, "\U0001f600" * 33, "\U0010ffff" * 33, "z" * 32, "")
 
 
-@STATISTICS.case(
-    "write-long-strings", "Bounds of long strings still bound them", "STAT-012 STAT-013"
-)
+@STATISTICS.case("write-long-strings", "STAT-012 STAT-013")
 def _long_strings(case: CaseWriter) -> None:
+    """Bounds of long strings still bound them."""
     recipe = Recipe(PAIR)
     for number, text in enumerate(_TEXTS):
         recipe.append([{"id": number, "name": text}, {"id": number, "name": None}])
@@ -344,18 +324,18 @@ def _long_strings(case: CaseWriter) -> None:
 _CUT: Final = ("ab" * 20, "\ud7ff" * 33, "a" * 31 + "\U0010ffff" * 5, "x" * 31 + "yz")
 
 
-@STATISTICS.case(
-    "write-cut-strings", "Bounds of strings that are cut hold whatever stands there", "STAT-012"
-)
+@STATISTICS.case("write-cut-strings", "STAT-012")
 def _cut_strings(case: CaseWriter) -> None:
+    """Bounds of strings that are cut hold whatever stands there."""
     recipe = Recipe(PAIR)
     for number, text in enumerate(_CUT):
         recipe.append([{"id": number, "name": text}, {"id": number, "name": text[:32]}])
     recipe.delete(compare("name", "=", _CUT[0], "string")).publish(case)
 
 
-@STATISTICS.case("write-odd-numbers", "NaN, infinities and zeros keep bounds sound", "STAT-012")
+@STATISTICS.case("write-odd-numbers", "STAT-012")
 def _odd_numbers(case: CaseWriter) -> None:
+    """NaN, infinities and zeros keep bounds sound."""
     schema = struct(field("id", "long"), field("f", "float"), field("d", "double"))
     values = (math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324, None)
     recipe = Recipe(schema)
@@ -365,8 +345,9 @@ def _odd_numbers(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
-@STATISTICS.case("write-instants", "Bounds of instants hold below the millisecond", "STAT-012")
+@STATISTICS.case("write-instants", "STAT-012")
 def _instants(case: CaseWriter) -> None:
+    """Bounds of instants hold below the millisecond."""
     schema = struct(field("id", "long"), field("t", "timestamp"))
     moments = (utc(1969, 12, 31, 23, 59, 59, 999999), utc(2024, 2, 29, 0, 0, 0, 1))
     recipe = Recipe(schema)
@@ -375,60 +356,54 @@ def _instants(case: CaseWriter) -> None:
     recipe.delete(compare("t", "=", moments[0], "timestamp")).publish(case)
 
 
-@STATISTICS.case("write-nulls", "Columns of nothing but nulls are counted", "STAT-008 STAT-012")
+@STATISTICS.case("write-nulls", "STAT-008 STAT-012")
 def _nulls(case: CaseWriter) -> None:
+    """Columns of nothing but nulls are counted."""
     rows = [{"id": number, "name": None} for number in range(3)]
     Recipe(PAIR).append(rows).delete(compare("id", "=", 1, "long")).publish(case)
 
 
 @CHECKPOINTS.case(
     "write-checkpoint",
-    "A checkpoint holds the state and no more",
     "CKPT-001 CKPT-005 CKPT-006 CKPT-007 CKPT-031 CKC-002 CKC-003 CKC-004 CKC-005 CKC-012",
 )
 def _checkpoint(case: CaseWriter) -> None:
+    """A checkpoint holds the state and no more."""
     recipe = Recipe(_KEYED, ("part",)).append([{"id": 1, "part": "a"}, {"id": 2, "part": None}])
     recipe.append([{"id": 3, "part": "b/c"}]).delete(compare("id", "=", 1, "long")).checkpoint()
     recipe.append([{"id": 4, "part": "a"}]).publish(case)
 
 
-@CHECKPOINTS.case(
-    "write-checkpoint-empty",
-    "A table without files is checkpointed",
-    "CKPT-001 CKPT-005 CKC-002 CKC-003",
-)
+@CHECKPOINTS.case("write-checkpoint-empty", "CKPT-001 CKPT-005 CKC-002 CKC-003")
 def _checkpoint_empty(case: CaseWriter) -> None:
+    """A table without files is checkpointed."""
     Recipe(PAIR).checkpoint().append(pairs(1)).publish(case)
 
 
-@CHECKPOINTS.case(
-    "write-checkpoint-nested",
-    "Statistics of every type survive a checkpoint",
-    "CKPT-005 CKC-004 CKC-018",
-)
+@CHECKPOINTS.case("write-checkpoint-nested", "CKPT-005 CKC-004 CKC-018")
 def _checkpoint_types(case: CaseWriter) -> None:
+    """Statistics of every type survive a checkpoint."""
     recipe = Recipe(_EVERY).append([_every(number) for number in range(3)]).checkpoint()
     recipe.delete(compare("id", "=", 1, "long")).checkpoint().publish(case)
 
 
-@TRANSACTIONS.case(
-    "write-progress", "Progress of applications survives a checkpoint", "TXN-004 CKC-006 REC-004"
-)
+@TRANSACTIONS.case("write-progress", "TXN-004 CKC-006 REC-004")
 def _progress(case: CaseWriter) -> None:
+    """Progress of applications survives a checkpoint."""
     recipe = Recipe(PAIR).set_transaction("app", 1).append(pairs(1)).set_transaction("other", 7)
     recipe.set_transaction("app", 2).checkpoint().append(pairs(2)).publish(case)
 
 
-@TRANSACTIONS.case("write-with-rows", "Progress is committed together with its rows", "TXN-004")
+@TRANSACTIONS.case("write-with-rows", "TXN-004")
 def _progress_with_rows(case: CaseWriter) -> None:
+    """Progress is committed together with its rows."""
     recipe = Recipe(PAIR).append_once(pairs(1), "app", 1).append(pairs(2))
     recipe.append_once(pairs(3), "other", 7).append_once(pairs(4), "app", 2).publish(case)
 
 
-@METADATA.case(
-    "write-properties", "Properties are set beside those that are set", "META-011 LOG-003"
-)
+@METADATA.case("write-properties", "META-011 LOG-003")
 def _properties(case: CaseWriter) -> None:
+    """Properties are set beside those that are set."""
     recipe = Recipe(PAIR, properties={"team": "a"}).append(pairs(1))
     recipe.set_properties({"purpose": "b"}).append(pairs(2)).publish(case)
 
@@ -436,34 +411,37 @@ def _properties(case: CaseWriter) -> None:
 _REFUSED: Final = Refusal("constraint", "commit", "APP-002")
 
 
-@APPEND_ONLY.case("write-append", "An append-only table takes appends", "APP-002 WVER-001")
+@APPEND_ONLY.case("write-append", "APP-002 WVER-001")
 def _append_only(case: CaseWriter) -> None:
+    """An append-only table takes appends."""
     recipe = Recipe(PAIR, properties={"delta.appendOnly": "true"})
     recipe.append(pairs(1)).append(pairs(2)).publish(case)
 
 
-@APPEND_ONLY.case("write-delete", "An append-only table refuses deletes", "APP-002 WVER-001")
+@APPEND_ONLY.case("write-delete", "APP-002 WVER-001")
 def _append_only_delete(case: CaseWriter) -> None:
+    """An append-only table refuses deletes."""
     recipe = Recipe(PAIR, properties={"delta.appendOnly": "true"}).append(pairs(1, 2))
     recipe.delete(compare("id", "=", 1, "long")).publish(case, refusal=_REFUSED)
 
 
-@APPEND_ONLY.case("write-overwrite", "An append-only table refuses overwrites", "APP-002 WVER-001")
+@APPEND_ONLY.case("write-overwrite", "APP-002 WVER-001")
 def _append_only_overwrite(case: CaseWriter) -> None:
+    """An append-only table refuses overwrites."""
     recipe = Recipe(PAIR, properties={"delta.appendOnly": "true"}).append(pairs(1))
     recipe.overwrite(pairs(2)).publish(case, refusal=_REFUSED)
 
 
-@APPEND_ONLY.case("write-update", "An append-only table refuses updates", "APP-002 WVER-001")
+@APPEND_ONLY.case("write-update", "APP-002 WVER-001")
 def _append_only_update(case: CaseWriter) -> None:
+    """An append-only table refuses updates."""
     recipe = Recipe(PAIR, properties={"delta.appendOnly": "true"}).append(pairs(1))
     recipe.update({"name": "x"}).publish(case, refusal=_REFUSED)
 
 
-@APPEND_ONLY.case(
-    "write-after-unlocking", "Deletes go on once appendOnly is false", "APP-004 APP-002"
-)
+@APPEND_ONLY.case("write-after-unlocking", "APP-004 APP-002")
 def _append_only_unlocked(case: CaseWriter) -> None:
+    """Deletes go on once appendOnly is false."""
     recipe = Recipe(PAIR, properties={"delta.appendOnly": "true"}).append(pairs(1, 2))
     recipe.set_properties({"delta.appendOnly": "false"})
     recipe.delete(compare("id", "=", 1, "long")).publish(case)
@@ -472,8 +450,9 @@ def _append_only_unlocked(case: CaseWriter) -> None:
 _STRICT: Final = struct(field("id", "long", nullable=False), field("name", "string"))
 
 
-@SCHEMA.case("write-not-null", "Rows without nulls go into a column that has none", "SCH-025")
+@SCHEMA.case("write-not-null", "SCH-025")
 def _not_null(case: CaseWriter) -> None:
+    """Rows without nulls go into a column that has none."""
     Recipe(_STRICT).append(pairs(1, 2)).publish(case)
 
 
@@ -488,12 +467,9 @@ _NONE: Final[dict[str, Any]] = {"id": 2, "s": {"a": 2, "b": None}, "l": None, "m
 """Null in place of what has none inside, but for the struct: no clause has a writer take that."""
 
 
-@SCHEMA.case(
-    "write-not-null-within",
-    "Rows without nulls go into structs, arrays and maps that have none",
-    "SCH-025 SCH-031 SCH-035",
-)
+@SCHEMA.case("write-not-null-within", "SCH-025 SCH-031 SCH-035")
 def _not_null_within(case: CaseWriter) -> None:
+    """Rows without nulls go into structs, arrays and maps that have none."""
     recipe = Recipe(_WITHIN).append([_FULL, _NONE, {**_FULL, "id": 3, "l": [], "m": {}}])
     recipe.append([{**_NONE, "id": 4}]).delete(compare("id", "=", 4, "long")).publish(case)
 
@@ -517,65 +493,55 @@ for _place, _nulls, _id in _NULLS:
     )
 
 
-@SCHEMA.case("write-null-refused", "A null in a column that has none is refused", "SCH-025")
+@SCHEMA.case("write-null-refused", "SCH-025")
 def _null_refused(case: CaseWriter) -> None:
+    """A null in a column that has none is refused."""
     refusal = Refusal("constraint", "commit", "SCH-025")
     recipe = Recipe(_STRICT).append(pairs(1)).append([{"id": None, "name": "x"}])
     recipe.publish(case, refusal=refusal)
 
 
-@LOG.case(
-    "write-append-given",
-    "An append goes on top of another writer's log",
-    "LOG-003 WNEW-001 DATA-004",
-)
+@LOG.case("write-append-given", "LOG-003 WNEW-001 DATA-004")
 def _append_given(case: CaseWriter) -> None:
+    """An append goes on top of another writer's log."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given()
     recipe.append(pairs(4)).append(pairs(5, 6)).publish(case)
 
 
-@LOG.case(
-    "write-append-checkpointed",
-    "An append goes on top of a checkpoint",
-    "LOG-003 WNEW-001 DATA-004",
-)
+@LOG.case("write-append-checkpointed", "LOG-003 WNEW-001 DATA-004")
 def _append_checkpointed(case: CaseWriter) -> None:
+    """An append goes on top of a checkpoint."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).delete(compare("id", "=", 1, "long")).checkpoint()
     recipe.given().append(pairs(4)).publish(case)
 
 
-@FILES.case(
-    "write-append-partitions",
-    "An append to a partitioned table says each value",
-    "ADD-004 DATA-004 PART-003",
-)
+@FILES.case("write-append-partitions", "ADD-004 DATA-004 PART-003")
 def _append_partitions(case: CaseWriter) -> None:
+    """An append to a partitioned table says each value."""
     recipe = Recipe(_KEYED, ("part",)).append([{"id": 1, "part": "a"}]).given()
     recipe.append([{"id": 2, "part": "b c"}, {"id": 3, "part": None}]).publish(case)
 
 
-@FILES.case(
-    "write-delete-given", "A delete goes on top of another writer's files", "DATA-005 FA-005 FA-021"
-)
+@FILES.case("write-delete-given", "DATA-005 FA-005 FA-021")
 def _delete_given(case: CaseWriter) -> None:
+    """A delete goes on top of another writer's files."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given()
     recipe.delete(is_in("id", [2, 3], "long")).publish(case)
 
 
-@DATA.case(
-    "write-append-types", "An append of every type fits another writer's files", "DATA-004 STAT-012"
-)
+@DATA.case("write-append-types", "DATA-004 STAT-012")
 def _append_types(case: CaseWriter) -> None:
+    """An append of every type fits another writer's files."""
     recipe = Recipe(_EVERY).append([_every(1)]).given()
     recipe.append([_every(2), _every(3)]).publish(case)
 
 
 @CHECKPOINTS.case(
     "write-checkpoint-given",
-    "Another writer's log is checkpointed",
     "CKPT-001 CKPT-005 CKPT-006 CKPT-007 CKC-002 CKC-003 CKC-004 CKC-005 CKC-012",
 )
 def _checkpoint_given(case: CaseWriter) -> None:
+    """Another writer's log is checkpointed."""
     recipe = Recipe(_KEYED, ("part",)).append([{"id": 1, "part": "a"}, {"id": 2, "part": None}])
     recipe.delete(compare("id", "=", 1, "long")).set_transaction("app", 3).given()
     recipe.checkpoint().publish(case)

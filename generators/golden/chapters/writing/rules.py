@@ -69,29 +69,24 @@ for _name, _title, _start, _step in (
     )
 
 
-@IDENTITY.case(
-    "write-given",
-    "Values go on from the mark that another writer left",
-    "IDN-012 IDN-013 IDN-014 IDN-016",
-)
+@IDENTITY.case("write-given", "IDN-012 IDN-013 IDN-014 IDN-016")
 def _going_on(case: CaseWriter) -> None:
+    """Values go on from the mark that another writer left."""
     recipe = Recipe(_numbered(10, -5, highWaterMark=0), features=_LISTED)
     recipe.append([{"k": 10, "id": 1}, {"k": 0, "id": 2}]).given()
     recipe.append_numbered("k", *_ids(3)).append_numbered("k", *_ids(4, 5)).publish(case)
 
 
-@IDENTITY.case("write-explicit", "Users give values where the column lets them", "IDN-010")
+@IDENTITY.case("write-explicit", "IDN-010")
 def _explicit(case: CaseWriter) -> None:
+    """Users give values where the column lets them."""
     recipe = Recipe(_numbered(1, 1, allowExplicitInsert=True), features=_LISTED)
     recipe.append([{"k": 1000, "id": 1}]).append([{"k": -7, "id": 2}]).publish(case)
 
 
-@IDENTITY.case(
-    "write-explicit-beyond-marks",
-    "The marks of identity columns go with values that users give",
-    "IDN-008 IDN-009 IDN-010",
-)
+@IDENTITY.case("write-explicit-beyond-marks", "IDN-008 IDN-009 IDN-010")
 def _beyond_marks(case: CaseWriter) -> None:
+    """The marks of identity columns go with values that users give."""
     up, down = (
         _numbered(start, step, allowExplicitInsert=True, highWaterMark=mark)["k"]
         for start, step, mark in ((1, 1, 3), (10, -5, 0))
@@ -103,30 +98,25 @@ def _beyond_marks(case: CaseWriter) -> None:
     recipe.append([{"k": -4, "d": 90, "id": 4}]).publish(case)
 
 
-@IDENTITY.case(
-    "write-explicit-refused", "Users give no values where the column does not let them", "IDN-011"
-)
+@IDENTITY.case("write-explicit-refused", "IDN-011")
 def _explicit_refused(case: CaseWriter) -> None:
+    """Users give no values where the column does not let them."""
     recipe = Recipe(_numbered(1, 1), features=_LISTED)
     recipe.append_numbered("k", *_ids(1)).append([{"k": 1000, "id": 2}])
     recipe.publish(case, refusal=_constraint("IDN-011"))
 
 
-@IDENTITY.case(
-    "write-add-column", "Identity values go on when a column is added", "IDN-012 IDN-014 SCH-037"
-)
+@IDENTITY.case("write-add-column", "IDN-012 IDN-014 SCH-037")
 def _beside_identity(case: CaseWriter) -> None:
+    """Identity values go on when a column is added."""
     recipe = Recipe(_numbered(10, 10), features=_LISTED).append_numbered("k", *_ids(1, 2))
     recipe.add_column(field("later", "string"))
     recipe.append_numbered("k", {"id": 3, "later": "x"}).publish(case)
 
 
-@IDENTITY.case(
-    "write-merge-same-values",
-    "A merge may give rows the identity values that they have",
-    "IDN-011 IDN-012",
-)
+@IDENTITY.case("write-merge-same-values", "IDN-011 IDN-012")
 def _merged_identity(case: CaseWriter) -> None:
+    """A merge may give rows the identity values that they have."""
     recipe = Recipe(_numbered(1, 1, highWaterMark=2), features=_LISTED)
     recipe.append([{"k": 1, "id": 1}, {"k": 2, "id": 2}]).given()
     on = node("=", column("target", "k"), column("source", "k"))
@@ -140,12 +130,9 @@ def _merged_identity(case: CaseWriter) -> None:
     )
 
 
-@IDENTITY.case(
-    "write-merge",
-    "Rows that a merge or an overwrite brings get values past the mark",
-    "IDN-012 IDN-013 IDN-014 IDN-016",
-)
+@IDENTITY.case("write-merge", "IDN-012 IDN-013 IDN-014 IDN-016")
 def _merged_numbers(case: CaseWriter) -> None:
+    """Rows that a merge or an overwrite brings get values past the mark."""
     recipe = Recipe(_numbered(3, 4), features=_LISTED).append_numbered("k", *_ids(1, 2, 3))
     recipe.merge_numbered(
         "k",
@@ -203,10 +190,9 @@ for _name, _start, _step in (("up", 2**63 - 2, 1), ("down", -(2**63) + 3, -2)):
     )
 
 
-@VERSIONS.case(
-    "write-identity-6", "Writer version 6 gives values to identity columns", "WVER-005 IDN-012"
-)
+@VERSIONS.case("write-identity-6", "WVER-005 IDN-012")
 def _identity_6(case: CaseWriter) -> None:
+    """Writer version 6 gives values to identity columns."""
     schema = _numbered(1, 2, highWaterMark=3)
     recipe = Recipe(schema, protocol=Protocol(1, 6)).append([{"k": 1, "id": 1}, {"k": 3, "id": 2}])
     recipe.given().append_numbered("k", *_ids(3)).publish(case)
@@ -246,13 +232,9 @@ for _version, _rows in ((5, "WVER-004 CM-013"), (6, "WVER-007 WVER-004 CM-013"))
     )
 
 
-@VERSIONS.case(
-    "write-append-only-7",
-    "At writer version 7 a property alone binds nobody",
-    "WVER-006 APP-002",
-    since="2025",
-)
+@VERSIONS.case("write-append-only-7", "WVER-006 APP-002", since="2025")
 def _unlisted(case: CaseWriter) -> None:
+    """At writer version 7 a property alone binds nobody."""
     properties = {"delta.appendOnly": "true"}
     protocol = Protocol(1, 7, None, ("domainMetadata",))
     recipe = Recipe(PAIR, (), properties, protocol=protocol).append(pairs(1, 2)).given()
@@ -267,24 +249,18 @@ def _unlisted(case: CaseWriter) -> None:
     )
 
 
-@CHECKS.case(
-    "write-add-7",
-    "At writer version 7 a constraint comes beside features that are listed",
-    "CHK-007 TF-015",
-)
+@CHECKS.case("write-add-7", "CHK-007 TF-015")
 def _add_7(case: CaseWriter) -> None:
+    """At writer version 7 a constraint comes beside features that are listed."""
     recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}, ("appendOnly",))
     recipe.append(pairs(1)).keep("enable_feature", feature="checkConstraints")
     recipe.keep("add_constraint", name="positive", expression="id > 0").append(pairs(2))
     recipe.append(pairs(-3)).publish(case, refusal=_constraint("CHK-006"))
 
 
-@CHECKS.case(
-    "write-unknown-function",
-    "Rows are refused where nobody can tell whether they obey a constraint",
-    "CHK-005 CHK-006",
-)
+@CHECKS.case("write-unknown-function", "CHK-005 CHK-006")
 def _unknown_function(case: CaseWriter) -> None:
+    """Rows are refused where nobody can tell whether they obey a constraint."""
     properties = {"delta.constraints.odd": "from_another_world(id) > 0"}
     recipe = Recipe(PAIR, (), properties, ("checkConstraints",)).append(pairs(1, 2)).given()
     recipe.append(pairs(3)).publish(case, refusal=Refusal("unsupported", "commit", "CHK-006"))
@@ -315,24 +291,25 @@ def _variants(*numbers: int) -> list[dict[str, Any]]:
 _VARIANT: Final = struct(field("id", "long"), field("v", "variant"))
 
 
-@VARIANT.case("write-variants", "Variants are written, and kept through rewrites", "VAR-003")
+@VARIANT.case("write-variants", "VAR-003")
 def _write_variants(case: CaseWriter) -> None:
+    """Variants are written, and kept through rewrites."""
     recipe = Recipe(_VARIANT, features=("variantType",)).append(_variants(*range(6)))
     recipe.append([{"id": 9, "v": None}]).delete(is_in("id", [1, 4], "long"))
     recipe.update({"id": 100}, compare("id", "=", 5, "long")).keep("optimize")
     recipe.checkpoint().append(_variants(8)).publish(case)
 
 
-@VARIANT.case(
-    "write-unasked", "A table with a variant column lists the feature, asked for or not", "VAR-001"
-)
+@VARIANT.case("write-unasked", "VAR-001")
 def _write_unasked(case: CaseWriter) -> None:
+    """A table with a variant column lists the feature, asked for or not."""
     recipe = Recipe(_VARIANT, rows=_variants(2, 3))
     recipe.publish(case, contested=unasked("VAR-001"))
 
 
-@VARIANT.case("write-variants-within", "Variants are written within an array", "VAR-003")
+@VARIANT.case("write-variants-within", "VAR-003")
 def _write_within(case: CaseWriter) -> None:
+    """Variants are written within an array."""
     schema = struct(field("id", "long"), field("l", array("variant")))
     values = [each["v"] for each in _variants(2, 5)]
     recipe = Recipe(schema, features=("variantType",))
@@ -340,10 +317,9 @@ def _write_within(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
 
 
-@VARIANT.case(
-    "write-variants-in-structs", "Variants are written within structs and maps", "VAR-003"
-)
+@VARIANT.case("write-variants-in-structs", "VAR-003")
 def _write_in_structs(case: CaseWriter) -> None:
+    """Variants are written within structs and maps."""
     pair = struct(field("v", "variant"), field("n", "long"))
     schema = struct(
         field("id", "long"),
@@ -363,12 +339,9 @@ def _write_in_structs(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
 
 
-@DEFAULTS.case(
-    "write-merge-with-default",
-    "A row that a merge inserts without a value gets the default",
-    "DFT-005",
-)
+@DEFAULTS.case("write-merge-with-default", "DFT-005")
 def _merge_default(case: CaseWriter) -> None:
+    """A row that a merge inserts without a value gets the default."""
     plain, named = PAIR.fields
     schema = struct(plain, replace(named, metadata={"CURRENT_DEFAULT": "'none'"}))
     recipe = Recipe(schema, features=("allowColumnDefaults",)).append(pairs(1, 2))
@@ -377,14 +350,9 @@ def _merge_default(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
-@DEFAULTS.case(
-    "write-variant-default",
-    "A variant that is left out is null, and has no other default",
-    "DFT-010",
-    since="upstream",
-    features=("variantType",),
-)
+@DEFAULTS.case("write-variant-default", "DFT-010", since="upstream", features=("variantType",))
 def _variant_default(case: CaseWriter) -> None:
+    """A variant that is left out is null, and has no other default."""
     recipe = Recipe(_VARIANT, features=("variantType", "allowColumnDefaults"))
     recipe.append(_variants(2)).append([{"id": 7}])
     recipe.keep("set_default", column="v", expression="parse_json('1')")
@@ -394,24 +362,16 @@ def _variant_default(case: CaseWriter) -> None:
 _SHREDDING: Final = ("variantType", "variantShredding")
 
 
-@SHREDDED.case(
-    "write-unshredded",
-    "Variants are not shredded where the table does not ask for it",
-    "SHRED-002 VAR-003",
-    features=_SHREDDING,
-)
+@SHREDDED.case("write-unshredded", "SHRED-002 VAR-003", features=_SHREDDING)
 def _unshredded(case: CaseWriter) -> None:
+    """Variants are not shredded where the table does not ask for it."""
     recipe = Recipe(_VARIANT, features=_SHREDDING).append(_variants(*range(6)))
     recipe.delete(compare("id", "=", 3, "long")).keep("optimize").publish(case)
 
 
-@FEATURES.case(
-    "write-upgrade",
-    "An upgrade lists what versions of before may have used",
-    "TF-012 TF-008 TF-015",
-    features=("deletionVectors",),
-)
+@FEATURES.case("write-upgrade", "TF-012 TF-008 TF-015", features=("deletionVectors",))
 def _upgrade(case: CaseWriter) -> None:
+    """An upgrade lists what versions of before may have used."""
     properties = {"delta.constraints.positive": "id > 0", "delta.enableChangeDataFeed": "true"}
     recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 4)).append(pairs(1, 2)).given()
     recipe.set_properties({"delta.enableChangeDataFeed": "false"})
@@ -424,43 +384,31 @@ _AHEAD: Final = 4_102_444_800_000
 """2100-01-01, in ms since the epoch: in the future of every test run."""
 
 
-@CLOCK.case(
-    "write-behind",
-    "A commit carries a later time than the one before under any clock",
-    "ICT-008 ICT-009",
-)
+@CLOCK.case("write-behind", "ICT-008 ICT-009")
 def _behind(case: CaseWriter) -> None:
+    """A commit carries a later time than the one before under any clock."""
     recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",), start=_AHEAD).append(pairs(1))
     recipe.given().append(pairs(2)).delete(compare("id", "=", 1, "long")).publish(case)
 
 
-@CLOCK.case(
-    "write-alter",
-    "Changes of columns and properties and a restore carry later times",
-    "ICT-005 ICT-006 ICT-007 ICT-009",
-)
+@CLOCK.case("write-alter", "ICT-005 ICT-006 ICT-007 ICT-009")
 def _altered(case: CaseWriter) -> None:
+    """Changes of columns and properties and a restore carry later times."""
     recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",)).append(pairs(1))
     recipe.add_column(field("later", "string")).set_properties({"team": "tables"})
     recipe.append([{"id": 2, "name": "n2", "later": "x"}]).restore(1).append(pairs(3)).publish(case)
 
 
-@CLOCK.case(
-    "write-enable",
-    "A table tells since when its commits carry their time",
-    "ICT-005 ICT-010 ICT-011 ICT-012",
-)
+@CLOCK.case("write-enable", "ICT-005 ICT-010 ICT-011 ICT-012")
 def _enable(case: CaseWriter) -> None:
+    """A table tells since when its commits carry their time."""
     recipe = Recipe(PAIR).append(pairs(1)).keep("enable_feature", feature="inCommitTimestamp")
     recipe.set_properties(_TIMED).append(pairs(2)).append(pairs(3)).publish(case)
 
 
-@CLOCK.case(
-    "write-enable-behind",
-    "The first time of a commit is above that of the file before it",
-    "ICT-010 ICT-011 ICT-012",
-)
+@CLOCK.case("write-enable-behind", "ICT-010 ICT-011 ICT-012")
 def _enable_behind(case: CaseWriter) -> None:
+    """The first time of a commit is above that of the file before it."""
     recipe = Recipe(PAIR, features=("inCommitTimestamp",)).append(pairs(1)).given()
     for version in (0, 1):
         case.file_time(f"_delta_log/{version:020d}.json", _AHEAD + version)
@@ -470,33 +418,24 @@ def _enable_behind(case: CaseWriter) -> None:
 _TRACKED: Final = ("rowTracking", "domainMetadata")
 
 
-@TRACKING.case(
-    "write-supported",
-    "Files have no hidden columns where row tracking is supported alone",
-    "RT-002 RT-004 RT-028 RT-039",
-)
+@TRACKING.case("write-supported", "RT-002 RT-004 RT-028 RT-039")
 def _supported(case: CaseWriter) -> None:
+    """Files have no hidden columns where row tracking is supported alone."""
     recipe = Recipe(PAIR, features=_TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.update({"name": "x"}, compare("id", "<=", 2, "long"))
     recipe.delete(compare("id", "=", 3, "long")).keep("optimize").append(pairs(5)).publish(case)
 
 
-@TRACKING.case(
-    "write-created",
-    "A table that tracks rows from the start names its hidden columns",
-    "RT-042",
-)
+@TRACKING.case("write-created", "RT-042")
 def _created(case: CaseWriter) -> None:
+    """A table that tracks rows from the start names its hidden columns."""
     enabled = {"delta.enableRowTracking": "true"}
     Recipe(PAIR, (), enabled, _TRACKED).set_transaction("app", 1).publish(case)
 
 
-@TRACKING.case(
-    "write-disabled",
-    "Files have no hidden columns once row tracking is off again",
-    "RT-002 RT-004 RT-028 RT-039",
-)
+@TRACKING.case("write-disabled", "RT-002 RT-004 RT-028 RT-039")
 def _disabled(case: CaseWriter) -> None:
+    """Files have no hidden columns once row tracking is off again."""
     enabled = {"delta.enableRowTracking": "true"}
     recipe = Recipe(PAIR, (), enabled, _TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.update({"name": "x"}, compare("id", "=", 1, "long"))
@@ -527,12 +466,9 @@ for _slug, _column in (("row-ids", "_row_id"), ("versions", "_version")):
     )
 
 
-@MAPPING.case(
-    "write-name-again",
-    "A column of a name that was dropped is another column",
-    "CM-014 CM-019 CM-020 CM-022",
-)
+@MAPPING.case("write-name-again", "CM-014 CM-019 CM-020 CM-022")
 def _name_again(case: CaseWriter) -> None:
+    """A column of a name that was dropped is another column."""
     mapped = {"delta.columnMapping.mode": "name"}
     recipe = Recipe(PAIR, (), mapped, ("columnMapping",)).append(pairs(1, 2))
     recipe.add_column(field("x", "long")).append([{"id": 3, "name": "c", "x": 5}])

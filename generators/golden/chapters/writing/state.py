@@ -81,23 +81,23 @@ for _name, (_kind, _sidecars, _title) in _KINDS.items():
 
 @CHECKPOINTS.case(
     "write-v2-policy",
-    "A table asks for V2 checkpoints, and a checkpoint keeps every action",
     "CKPT-005 CKPT-V2-001 CKC-002 CKC-003 CKC-004 CKC-005 CKC-006 CKC-007 CKC-009 CKSCH-009",
     features=("v2Checkpoint",),
 )
 def _policy(case: CaseWriter) -> None:
+    """A table asks for V2 checkpoints, and a checkpoint keeps every action."""
     recipe = _everything(Recipe(_KEYED, ("part",), {"delta.checkpointPolicy": "v2"}, _V2))
     recipe.set_domain("mine", '{"a":1}').checkpoint().append(_keyed(5)).checkpoint().publish(case)
 
 
 @CHECKPOINTS.case(
     "write-everything",
-    "A checkpoint keeps vectors, row ids, domains and transactions",
     "CKPT-005 CKC-002 CKC-004 CKC-005 CKC-006 CKC-007 CKC-014 CKC-024 CKC-025 RT-031 "
     "CKPT-V1-001 CKPT-V1-002 CKSCH-008 CKSCH-009",
     features=("deletionVectors",),
 )
 def _all_actions(case: CaseWriter) -> None:
+    """A checkpoint keeps vectors, row ids, domains and transactions."""
     features = ("deletionVectors", "rowTracking", "domainMetadata", "changeDataFeed")
     properties = {
         **_VECTORS,
@@ -181,35 +181,27 @@ for _name, _title, _struct, _json, _ids in (
     STRUCTS.define(f"write-{_name}", _title, _ids, partial(_statistics, _struct, _json))
 
 
-@STRUCTS.case(
-    "write-lists-of-lower-versions",
-    "Feature lists are null in a checkpoint of lower versions",
-    "CKSCH-011",
-    features=("columnMapping",),
-)
+@STRUCTS.case("write-lists-of-lower-versions", "CKSCH-011", features=("columnMapping",))
 def _lower_lists(case: CaseWriter) -> None:
+    """Feature lists are null in a checkpoint of lower versions."""
     recipe = Recipe(PAIR, (), {"delta.columnMapping.mode": "name"}, protocol=Protocol(2, 5))
     recipe.append(pairs(1)).given().append(pairs(2)).checkpoint().append(pairs(3)).publish(case)
 
 
-@STRUCTS.case(
-    "write-empty-lists",
-    "Feature lists without features are in a checkpoint, and are empty",
-    "CKSCH-008",
-    since="2025",
-)
+@STRUCTS.case("write-empty-lists", "CKSCH-008", since="2025")
 def _empty_lists(case: CaseWriter) -> None:
+    """Feature lists without features are in a checkpoint, and are empty."""
     recipe = Recipe(PAIR, protocol=Protocol(3, 7, (), ())).append(pairs(1)).given()
     recipe.append(pairs(2)).checkpoint().append(pairs(3)).publish(case)
 
 
 @STRUCTS.case(
     "write-mapped-statistics",
-    "Parsed values have physical names and the types of columns",
     "CKSCH-012 CKSCH-013 CKC-015 CKC-016 CKC-021",
     features=("columnMapping",),
 )
 def _mapped_statistics(case: CaseWriter) -> None:
+    """Parsed values have physical names and the types of columns."""
     properties = {
         "delta.checkpoint.writeStatsAsStruct": "true",
         "delta.columnMapping.mode": "name",
@@ -224,24 +216,18 @@ def _mapped_statistics(case: CaseWriter) -> None:
     recipe.append([{"key": 9, "s": {"a": 9}, "part": 9}]).checkpoint().publish(case)
 
 
-@COMPACTION.case(
-    "write-compaction-removes",
-    "A log compaction keeps tombstones, progress and domains",
-    "COMP-002 COMP-004 COMP-006 COMP-007 COMP-008",
-)
+@COMPACTION.case("write-compaction-removes", "COMP-002 COMP-004 COMP-006 COMP-007 COMP-008")
 def _compaction(case: CaseWriter) -> None:
+    """A log compaction keeps tombstones, progress and domains."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1, 2)).append(pairs(3))
     recipe.delete(is_in("id", [1, 3], "long")).set_transaction("app", 1).set_transaction("app", 2)
     recipe.set_domain("mine", "a").set_domain("mine", "b")
     recipe.keep("compact_log", version=False, start=2, end=7).append(pairs(9)).publish(case)
 
 
-@COMPACTION.case(
-    "write-compaction-domain-removed",
-    "A log compaction keeps the removal of a domain of before its range",
-    "COMP-004 COMP-002",
-)
+@COMPACTION.case("write-compaction-domain-removed", "COMP-004 COMP-002")
 def _compacted_removal(case: CaseWriter) -> None:
+    """A log compaction keeps the removal of a domain of before its range."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).set_domain("mine", "a").append(pairs(1))
     recipe.set_domain("mine", None).append(pairs(2))
     recipe.keep("compact_log", version=False, start=2, end=4).append(pairs(9)).publish(case)
@@ -259,23 +245,17 @@ def _aged(case: CaseWriter) -> Callable[[TableBuilder], list[str]]:
     return live
 
 
-@FILES.case(
-    "write-vacuum-retained",
-    "A vacuum keeps an old file that went a moment ago",
-    "FA-008",
-)
+@FILES.case("write-vacuum-retained", "FA-008")
 def _retained(case: CaseWriter) -> None:
+    """A vacuum keeps an old file that went a moment ago."""
     recipe = Recipe(PAIR).append(pairs(1, 2, 3)).append(pairs(4)).given()
     recipe.delete(is_in("id", [2, 4], "long"))
     recipe.keep("vacuum", version=False, kept=_aged(case)).append(pairs(5)).publish(case)
 
 
-@VECTORS.case(
-    "write-restore-vectors",
-    "A restore brings the vectors of then back",
-    "DVD-013 DVD-014 DVD-017",
-)
+@VECTORS.case("write-restore-vectors", "DVD-013 DVD-014 DVD-017")
 def _restore(case: CaseWriter) -> None:
+    """A restore brings the vectors of then back."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
     recipe.delete(compare("id", "=", 1, "long")).delete(is_in("id", [2, 4], "long"))
     recipe.restore(2).delete(compare("id", "=", 3, "long")).restore(3).publish(case)
@@ -298,12 +278,9 @@ def _in_one_file(root: Path, version: int) -> None:
     write_commit(root, version, lines)
 
 
-@VECTORS.case(
-    "write-restore-one-vector-file",
-    "A restore distinguishes two vectors of one file by their offsets",
-    "DVD-013 DVDESC-014",
-)
+@VECTORS.case("write-restore-one-vector-file", "DVD-013 DVDESC-014")
 def _restore_by_offset(case: CaseWriter) -> None:
+    """A restore distinguishes two vectors of one file by their offsets."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
     recipe.delete_by_vectors(compare("id", "=", 1, "long"))
     recipe.delete_by_vectors(is_in("id", [2, 4], "long")).given()
@@ -311,23 +288,17 @@ def _restore_by_offset(case: CaseWriter) -> None:
     _in_one_file(case.delta, 3)
 
 
-@VECTORS.case(
-    "write-restore-inline",
-    "A restore brings a vector inside the log back",
-    "DVD-013 DVD-014 DVDESC-017",
-)
+@VECTORS.case("write-restore-inline", "DVD-013 DVD-014 DVDESC-017")
 def _restore_inline(case: CaseWriter) -> None:
+    """A restore brings a vector inside the log back."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
     recipe.delete_by_vectors(compare("id", "=", 1, "long"), "inline").append(pairs(7)).given()
     recipe.delete(is_in("id", [0, 4], "long")).restore(2).append(pairs(8)).publish(case)
 
 
-@VECTORS.case(
-    "write-restore-uncounted",
-    "A file restored with its vector tells its rows",
-    "DVDESC-022 DVD-013 DVD-017",
-)
+@VECTORS.case("write-restore-uncounted", "DVDESC-022 DVD-013 DVD-017")
 def _restore_uncounted(case: CaseWriter) -> None:
+    """A file restored with its vector tells its rows."""
     properties = {**_VECTORS, "delta.checkpoint.writeStatsAsJson": "false"}
     recipe = Recipe(PAIR, (), properties, ("deletionVectors",)).append(pairs(*range(6)))
     recipe.delete(is_in("id", [2, 4], "long")).checkpoint().delete(is_in("id", [0, 5], "long"))
@@ -343,12 +314,9 @@ _DATED: Final = struct(
 )
 
 
-@VECTORS.case(
-    "write-restore-parsed",
-    "A file restored from a checkpoint keeps its bounds of times",
-    "DVDESC-022 DVD-013 DVD-017 STAT-013",
-)
+@VECTORS.case("write-restore-parsed", "DVDESC-022 DVD-013 DVD-017 STAT-013")
 def _restore_parsed(case: CaseWriter) -> None:
+    """A file restored from a checkpoint keeps its bounds of times."""
     properties = {
         **_VECTORS,
         "delta.checkpoint.writeStatsAsJson": "false",
@@ -388,12 +356,9 @@ def _by_another(case: CaseWriter) -> Callable[[TableBuilder], bool]:
     return clustered
 
 
-@CLUSTERED.case(
-    "write-append",
-    "Rows that are appended have statistics of the clustering columns",
-    "CLUS-006 CLUS-009",
-)
+@CLUSTERED.case("write-append", "CLUS-006 CLUS-009")
 def _append_clustered(case: CaseWriter) -> None:
+    """Rows that are appended have statistics of the clustering columns."""
     properties = {"delta.dataSkippingNumIndexedCols": "1"}
     recipe = Recipe(PAIR, (), properties, clustering_columns=("name",)).append(pairs(1, 2))
     recipe.append([{"id": 3, "name": None}])
@@ -410,12 +375,9 @@ def _append_clustered(case: CaseWriter) -> None:
     )
 
 
-@CLUSTERED.case(
-    "write-cluster-run",
-    "A run clusters what nobody has, tells who did, and leaves others alone",
-    "CLUS-009 CLUS-011 CLUS-012",
-)
+@CLUSTERED.case("write-cluster-run", "CLUS-009 CLUS-011 CLUS-012")
 def _cluster_run(case: CaseWriter) -> None:
+    """A run clusters what nobody has, tells who did, and leaves others alone."""
     recipe = Recipe(PAIR, (), {}, ("clustering", "domainMetadata"))
     recipe.set_domain("delta.clustering", _CLUSTERING).append(pairs(7, 3, 5))
     recipe.append(pairs(9, 1)).append(pairs(8, 2)).given()
@@ -474,12 +436,9 @@ for _chapter, _version, _id in ((FIRST, 1, "ICE1-012"), (SECOND, 2, "ICE2-020"))
     )
 
 
-@METADATA.case(
-    "write-replace",
-    "A table that is replaced has new columns and rows, and its properties",
-    "META-011 DATA-004 FA-021",
-)
+@METADATA.case("write-replace", "META-011 DATA-004 FA-021")
 def _replace(case: CaseWriter) -> None:
+    """A table that is replaced has new columns and rows, and its properties."""
     recipe = Recipe(_KEYED, ("part",), {"custom.team": "a"}).append(_keyed(1, 2, 3))
     recipe.replace(PAIR, [], pairs(7, 8)).append(pairs(9)).checkpoint()
     recipe.replace(struct(field("part", "string"), field("x", "double")), ["part"], [])
@@ -495,12 +454,10 @@ def _widened(schema: Struct, column: str, spelled: str, case: CaseWriter) -> Non
 
 
 @WIDENING.case(
-    "write-iceberg-allowed",
-    "Changes of types that Iceberg knows are carried out",
-    "TW-003 ICE2-023",
-    features=("typeWidening", "columnMapping"),
+    "write-iceberg-allowed", "TW-003 ICE2-023", features=("typeWidening", "columnMapping")
 )
 def _widened_for_iceberg(case: CaseWriter) -> None:
+    """Changes of types that Iceberg knows are carried out."""
     properties, features = _compatible(2, **{"delta.enableTypeWidening": "true"})
     schema = struct(
         field("id", "long"), field("n", "integer"), field("f", "float"), field("d", "decimal(9,2)")

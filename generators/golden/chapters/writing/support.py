@@ -147,12 +147,9 @@ def _writers(*names: str) -> dict[str, Any]:
     return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": sorted(names)}
 
 
-@DEFAULTS.case(
-    "defaults-do-not-affect-reads",
-    "A column default never shows in a read",
-    "DFT-001 DFT-002 DFT-004",
-)
+@DEFAULTS.case("defaults-do-not-affect-reads", "DFT-001 DFT-002 DFT-004")
 def _defaults(case: CaseWriter) -> None:
+    """A column default never shows in a read."""
     table = GoldenTable(
         case.delta, _PLAIN, seed=case.info.id, protocol=_writers("allowColumnDefaults")
     )
@@ -167,17 +164,15 @@ def _defaults(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@CLUSTERED.case(
-    "by-name-parts", "A clustered table reads like any other", "CLUS-001 CLUS-006 CLUS-007 CLUS-011"
-)
+@CLUSTERED.case("by-name-parts", "CLUS-001 CLUS-006 CLUS-007 CLUS-011")
 def _clustered(case: CaseWriter) -> None:
+    """A clustered table reads like any other."""
     _clustering(case, '{"clusteringColumns":[["c"],["name"]]}')
 
 
-@CLUSTERED.case(
-    "flat-columns", "The flat spelling of clustering columns reads as well", "CLUS-007 CLUS-006"
-)
+@CLUSTERED.case("flat-columns", "CLUS-007 CLUS-006")
 def _clustered_flat(case: CaseWriter) -> None:
+    """The flat spelling of clustering columns reads as well."""
     _clustering(case, '{"clusteringColumns":["c"]}')
 
 
@@ -232,26 +227,21 @@ def _iceberg(case: CaseWriter, name: str) -> None:
     publish(case, table)
 
 
-@ICEBERG_V1.case(
-    "active",
-    "A table with Iceberg compatibility V1 reads normally",
-    "ICE1-001 ICE1-003 ICE1-004 TF-002",
-)
+@ICEBERG_V1.case("active", "ICE1-001 ICE1-003 ICE1-004 TF-002")
 def _iceberg_v1(case: CaseWriter) -> None:
+    """A table with Iceberg compatibility V1 reads normally."""
     _iceberg(case, "icebergCompatV1")
 
 
-@ICEBERG_V2.case(
-    "active",
-    "A table with Iceberg compatibility V2 reads normally",
-    "ICE2-001 ICE2-003 ICE2-004 TF-002",
-)
+@ICEBERG_V2.case("active", "ICE2-001 ICE2-003 ICE2-004 TF-002")
 def _iceberg_v2(case: CaseWriter) -> None:
+    """A table with Iceberg compatibility V2 reads normally."""
     _iceberg(case, "icebergCompatV2")
 
 
-@VACUUM.case("several-versions", "Every version of a table with the check reads", "VPC-001 VPC-003")
+@VACUUM.case("several-versions", "VPC-001 VPC-003")
 def _vacuum(case: CaseWriter) -> None:
+    """Every version of a table with the check reads."""
     protocol = feature_protocol(["vacuumProtocolCheck"])
     table = GoldenTable(case.delta, _PLAIN, seed=case.info.id)
     table.create(add(table.file(_ROWS)))
