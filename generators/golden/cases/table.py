@@ -16,6 +16,7 @@ from decimal import Decimal as DecimalValue
 from pathlib import Path
 from typing import Any, Final
 
+from generators.golden.cases.case import CaseWriter
 from generators.materialise.data.arrow_rows import Row, pairs_of
 from generators.materialise.data.data_files import FileLayout, write_data_file
 from generators.materialise.data.partition_values import (
@@ -149,6 +150,18 @@ class GoldenTable:
         self._files: dict[str, DataFile] = {}
         self._deleted: dict[str, frozenset[int]] = {}
         self._counter = 0
+
+    @classmethod
+    def of(cls, case: CaseWriter, schema: Struct, **options: Any) -> GoldenTable:
+        """Start the table of a case, whose id is the seed; ``options`` are those of the class."""
+        return cls(case.delta, schema, seed=case.info.id, **options)
+
+    @classmethod
+    def created(cls, case: CaseWriter, schema: Struct, **options: Any) -> GoldenTable:
+        """Start the table of a case, and commit protocol and metadata as version 0."""
+        table = cls.of(case, schema, **options)
+        table.create()
+        return table
 
     @property
     def version(self) -> int:

@@ -42,7 +42,7 @@ _Change = tuple[str, int, Mapping[str, Any]]
 def feed_table(case: CaseWriter, schema: Struct = PAIR, **options: Any) -> GoldenTable:
     """Start a table with the change feed on."""
     options = {"protocol": legacy_protocol(1, 4), "properties": FEED, **options}
-    return GoldenTable(case.delta, schema, seed=case.info.id, **options)
+    return GoldenTable.of(case, schema, **options)
 
 
 def pairs(start: int, count: int = 2) -> list[dict[str, Any]]:

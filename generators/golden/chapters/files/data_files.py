@@ -30,10 +30,6 @@ ACTIONS = Chapter("add-file-and-remove-file")
 _PAIR = struct(field("id", "long"), field("name", "string"))
 
 
-def _pair_table(case: CaseWriter) -> GoldenTable:
-    return GoldenTable(case.delta, _PAIR, seed=case.info.id)
-
-
 _PATHS = (
     "plain.parquet", "with space.parquet", "percent%41.parquet", "double%2520.parquet",
     "plus+plus.parquet", "hash#tag.parquet", "\u00e9t\u00e9.parquet", "a=b&c.parquet",
@@ -45,8 +41,7 @@ _PATHS = (
 @ACTIONS.case("paths-odd-characters", "ADD-003 ADD-004 REM-002")
 def _odd_paths(case: CaseWriter) -> None:
     """Paths are URIs that are decoded exactly once."""
-    table = _pair_table(case)
-    table.create()
+    table = GoldenTable.created(case, _PAIR)
     files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(_PATHS)]
     table.commit(*(add(file) for file in files))
     table.commit(*(remove(file) for file in files[::2]))
@@ -56,8 +51,7 @@ def _odd_paths(case: CaseWriter) -> None:
 @ACTIONS.case("paths-removed", "REM-002 ADD-003")
 def _removed_paths(case: CaseWriter) -> None:
     """Paths of adds and removes are decoded alike, each once."""
-    table = _pair_table(case)
-    table.create()
+    table = GoldenTable.created(case, _PAIR)
     # What the first two decode to is what the last two are spelled like.
     paths = ("a b.parquet", "c%20d.parquet", "a%20b.parquet", "c d.parquet")
     files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
@@ -70,8 +64,7 @@ def _removed_paths(case: CaseWriter) -> None:
 @ACTIONS.case("paths-removed-letters", "REM-002 ADD-003")
 def _removed_letters(case: CaseWriter) -> None:
     """Escapes of a path are bytes of UTF-8, in removes too."""
-    table = _pair_table(case)
-    table.create()
+    table = GoldenTable.created(case, _PAIR)
     names = ("é.parquet", "Ã©.parquet", "日 本.parquet")
     files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(names)]
     table.commit(*(add(file) for file in files))
@@ -82,7 +75,7 @@ def _removed_letters(case: CaseWriter) -> None:
 @ACTIONS.case("paths-in-lower-case-escapes", "ADD-003")
 def _lower_escapes(case: CaseWriter) -> None:
     """The letters of an escape are of either case."""
-    table = _pair_table(case)
+    table = GoldenTable.of(case, _PAIR)
     file = table.file([{"id": 1, "name": "a"}], path="é+%.parquet")
     table.create(add(file))
     commit = case.delta / LOG_DIRECTORY / commit_name(0)
@@ -93,8 +86,7 @@ def _lower_escapes(case: CaseWriter) -> None:
 @ACTIONS.case("paths-odd-checkpoint", "ADD-003 REM-002 CKPT-005")
 def _odd_paths_checkpoint(case: CaseWriter) -> None:
     """Odd paths mean the same in a checkpoint."""
-    table = _pair_table(case)
-    table.create()
+    table = GoldenTable.created(case, _PAIR)
     files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(_PATHS)]
     table.commit(*(add(file) for file in files))
     write_classic(case.delta, 1, table.states[1])
@@ -105,8 +97,7 @@ def _odd_paths_checkpoint(case: CaseWriter) -> None:
 @ACTIONS.case("paths-encoded-differently", "REM-002 ADD-003 REC-008")
 def _two_encodings(case: CaseWriter) -> None:
     """Two encodings of one path may name one file or two."""
-    table = _pair_table(case)
-    table.create()
+    table = GoldenTable.created(case, _PAIR)
     kept = table.file([{"id": 1, "name": "kept"}], path="kept.parquet")
     gone = table.file([{"id": 2, "name": "gone"}], path="g(o)ne file.parquet")
     table.commit(add(kept), add(gone))
@@ -130,8 +121,7 @@ def _two_encodings(case: CaseWriter) -> None:
 @ACTIONS.case("remove-absolute-elsewhere", "ADD-002 REM-002")
 def _absolute_remove(case: CaseWriter) -> None:
     """A remove of a file elsewhere cancels nothing."""
-    table = _pair_table(case)
-    table.create()
+    table = GoldenTable.created(case, _PAIR)
     file = table.file([{"id": 1, "name": "a"}], path="same-name.parquet")
     table.commit(add(file))
     table.commit(remove(file, path="file:///elsewhere/same-name.parquet"))
@@ -142,8 +132,7 @@ def _absolute_remove(case: CaseWriter) -> None:
 def _misleading(case: CaseWriter) -> None:
     """Partition values come from the log, not from names."""
     schema = struct(field("id", "long"), field("p", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["p"])
     paths = {"a": "p=b/1.parquet", "b": "p=a/2.parquet", "c": "3.parquet", "d": "q=d/p=z/4.parquet"}
     for number, (value, path) in enumerate(paths.items()):
         table.commit(add(table.file([{"id": number}], partition={"p": value}, path=path)))
@@ -159,7 +148,7 @@ def _misleading(case: CaseWriter) -> None:
 def _orphans(case: CaseWriter) -> None:
     """Files that no commit names are no part of the table."""
     schema = struct(field("id", "long"), field("p", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table = GoldenTable.of(case, schema, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "x"})))
     table.file([{"id": 2}], partition={"p": "x"})
     table.file([{"id": 3}], partition={"p": "y"}, path="orphan.parquet")
@@ -170,8 +159,7 @@ def _orphans(case: CaseWriter) -> None:
 def _stored_partition(case: CaseWriter) -> None:
     """A partition column stored in the file does not count."""
     schema = struct(field("id", "long"), field("p", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["p"])
     inside = FileLayout(partitions_inside=True)
     table.commit(add(table.file([{"id": 1}], partition={"p": "x"}, layout=inside)))
     table.commit(add(table.file([{"id": 2}], partition={"p": "y"})))
@@ -186,8 +174,7 @@ def _missing(case: CaseWriter) -> None:
         field("a", "string"),
         field("s", struct(field("x", "integer"), field("y", "integer"))),
     )
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     full: list[dict[str, Any]] = [
         {"id": 1, "a": "x", "s": {"x": 1, "y": 2}},
         {"id": 2, "a": None, "s": {"x": 3, "y": 4}},
@@ -208,7 +195,7 @@ def _missing(case: CaseWriter) -> None:
 def _no_columns(case: CaseWriter) -> None:
     """A file of no known column still has its rows."""
     schema = struct(field("id", "long"), field("new", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table = GoldenTable.of(case, schema)
     table.create(
         add(table.file([{"id": 1}, {"id": 2}], layout=FileLayout(omit=frozenset({"new"}))))
     )
@@ -219,7 +206,7 @@ def _no_columns(case: CaseWriter) -> None:
 @FILES.case("data-file-missing", "SNAP-007 ADD-001")
 def _file_missing(case: CaseWriter) -> None:
     """A live file that is not on disk fails the read."""
-    table = _pair_table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     lost = table.file([{"id": 2, "name": "b"}])
     table.commit(add(lost))
@@ -234,7 +221,7 @@ def _file_missing(case: CaseWriter) -> None:
 @FILES.case("data-file-truncated", "SNAP-007 ADD-006")
 def _file_truncated(case: CaseWriter) -> None:
     """A data file that is cut short fails the read."""
-    table = _pair_table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     cut = table.file([{"id": 2, "name": "b"}])
     table.commit(add(cut))
@@ -249,7 +236,7 @@ def _file_truncated(case: CaseWriter) -> None:
 @FILES.case("empty-data-file", "STAT-001")
 def _no_rows(case: CaseWriter) -> None:
     """A data file without rows adds none."""
-    table = _pair_table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file([])), add(table.file([{"id": 1, "name": "a"}])))
     publish(case, table)
 
@@ -257,7 +244,7 @@ def _no_rows(case: CaseWriter) -> None:
 @ACTIONS.case("re-add-replaces", "FA-003 FA-020")
 def _re_add(case: CaseWriter) -> None:
     """A later add of a file replaces what is known of it."""
-    table = _pair_table(case)
+    table = GoldenTable.of(case, _PAIR)
     file = table.file([{"id": 1, "name": "a"}], statistics=False, tags={"round": "1"})
     table.create(add(file))
     again = add(
@@ -273,7 +260,7 @@ def _re_add(case: CaseWriter) -> None:
 @ACTIONS.case("re-add-with-less", "FA-003 FA-020")
 def _re_add_with_less(case: CaseWriter) -> None:
     """What a later add of a file leaves out is known no more."""
-    table = _pair_table(case)
+    table = GoldenTable.of(case, _PAIR)
     file = table.file([{"id": 1, "name": "a"}], statistics=False)
     table.create(add(file, tags={"round": "1", "first": "yes"}, clusteringProvider="a"))
     table.commit(add(file, tags={"round": "2"}, dataChange=False, clusteringProvider="a"))
@@ -284,7 +271,7 @@ def _re_add_with_less(case: CaseWriter) -> None:
 @ACTIONS.case("re-add-after-checkpoint", "FA-003 FA-020")
 def _re_add_after_checkpoint(case: CaseWriter) -> None:
     """What a checkpoint knows of a file is replaced by a later add."""
-    table = _pair_table(case)
+    table = GoldenTable.of(case, _PAIR)
     file = table.file([{"id": 1, "name": "a"}], statistics=False)
     table.create(add(file, tags={"round": "1", "first": "yes"}))
     write_classic(case.delta, 0, table.states[0])
@@ -295,7 +282,7 @@ def _re_add_after_checkpoint(case: CaseWriter) -> None:
 @ACTIONS.case("remove-then-add-again", "REC-018 FA-003")
 def _add_again(case: CaseWriter) -> None:
     """A removed file that is added again is live."""
-    table = _pair_table(case)
+    table = GoldenTable.of(case, _PAIR)
     file = table.file([{"id": 1, "name": "a"}])
     other = table.file([{"id": 2, "name": "b"}])
     table.create(add(file), add(other))
@@ -310,7 +297,7 @@ def _add_again(case: CaseWriter) -> None:
 def _bare_remove(case: CaseWriter) -> None:
     """A remove needs no more than path and dataChange."""
     schema = struct(field("id", "long"), field("p", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table = GoldenTable.of(case, schema, partition_columns=["p"])
     files = [table.file([{"id": n}], partition={"p": "x"}) for n in range(3)]
     table.create(*(add(file) for file in files))
     table.commit({"remove": {"path": files[0].path, "dataChange": True}})
@@ -322,7 +309,7 @@ def _bare_remove(case: CaseWriter) -> None:
 @ACTIONS.case("remove-unknown-file", "REC-011 FA-007")
 def _remove_unknown(case: CaseWriter) -> None:
     """A remove of a file never added changes nothing."""
-    table = _pair_table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     ghost = {"path": "never-added.parquet", "deletionTimestamp": 1, "dataChange": True}
     table.commit({"remove": ghost})
@@ -332,7 +319,7 @@ def _remove_unknown(case: CaseWriter) -> None:
 @ACTIONS.case("remove-other-case", "REC-006 REM-002 FA-007")
 def _remove_other_case(case: CaseWriter) -> None:
     """Paths that differ in case name different files."""
-    table = _pair_table(case)
+    table = GoldenTable.of(case, _PAIR)
     file = table.file([{"id": 1, "name": "a"}])
     table.create(add(file))
     # The other spelling is no file on disk: a checkout on any file system holds the table.
@@ -344,7 +331,7 @@ def _remove_other_case(case: CaseWriter) -> None:
 @ACTIONS.case("null-optional-fields", "ADD-010 ADD-011 ADD-012 ADD-013")
 def _null_fields(case: CaseWriter) -> None:
     """Optional fields that are null count as absent."""
-    table = _pair_table(case)
+    table = GoldenTable.of(case, _PAIR)
     nothing = dict.fromkeys(
         ("stats", "tags", "deletionVector", "baseRowId", "defaultRowCommitVersion")
     )
@@ -357,7 +344,7 @@ def _null_fields(case: CaseWriter) -> None:
 @ACTIONS.case("data-change-false", "ADD-008 FA-017")
 def _no_change(case: CaseWriter) -> None:
     """Files with dataChange false are read like others."""
-    table = _pair_table(case)
+    table = GoldenTable.of(case, _PAIR)
     parts = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
     table.create(*(add(part) for part in parts))
     whole = table.file([{"id": n, "name": f"n{n}"} for n in range(3)])
@@ -391,7 +378,7 @@ _MISSING = (
 
 
 def _field_missing(case: CaseWriter, missing: _Missing) -> None:
-    table = _pair_table(case)
+    table = GoldenTable.of(case, _PAIR)
     file = table.file([{"id": 1, "name": "a"}])
     table.create(add(file), add(table.file([{"id": 2, "name": "b"}])))
     whole = (add if missing.action == "add" else remove)(
@@ -438,7 +425,7 @@ _define_missing()
 def _odd_root(case: CaseWriter) -> None:
     """A table below a root of odd characters reads."""
     schema = struct(field("id", "long"), field("p", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table = GoldenTable.of(case, schema, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "x y"})))
     table.commit(add(table.file([{"id": 2}], partition={"p": "%20"})))
     write_classic(case.delta, 1, table.states[1])
@@ -449,7 +436,7 @@ def _odd_root(case: CaseWriter) -> None:
 @FILES.case("table-root-hash", "SNAP-006", root="part#one")
 def _hash_root(case: CaseWriter) -> None:
     """A table below a root with a hash sign reads."""
-    table = _pair_table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     table.commit(add(table.file([{"id": 2, "name": "b"}])))
     publish(case, table)
@@ -459,7 +446,7 @@ def _hash_root(case: CaseWriter) -> None:
 def _equals_root(case: CaseWriter) -> None:
     """A root that looks like a partition is no partition."""
     schema = struct(field("id", "long"), field("p", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table = GoldenTable.of(case, schema, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "real"}, path="one.parquet")))
     publish(case, table)
 

@@ -37,7 +37,7 @@ def numbered(count: int, start: int = 0) -> list[dict[str, Any]]:
 def vector_table(case: CaseWriter, schema: Struct = _PAIR, **options: Any) -> GoldenTable:
     """Return an empty table that supports and enables deletion vectors."""
     options = {"protocol": VECTOR_PROTOCOL, "properties": _PROPERTY, **options}
-    return GoldenTable(case.delta, schema, seed=case.info.id, **options)
+    return GoldenTable.of(case, schema, **options)
 
 
 def store(table: GoldenTable, *vectors: Sequence[int], prefix: str = "") -> list[dict[str, Any]]:

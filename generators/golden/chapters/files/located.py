@@ -42,7 +42,7 @@ _OUTSIDE: Final = f"file://{BESIDE_PLACEHOLDER}"
 
 
 def _table(case: CaseWriter, **options: Any) -> GoldenTable:
-    return GoldenTable(case.delta, options.pop("schema", _PAIR), seed=case.info.id, **options)
+    return GoldenTable.of(case, options.pop("schema", _PAIR), **options)
 
 
 def _spelt(table: GoldenTable, file: DataFile, path: str) -> DataFile:

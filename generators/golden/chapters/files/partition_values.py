@@ -106,10 +106,7 @@ _PARTITIONS = (
 def _partition_case(partition: _Partition, case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("p", partition.type), field("note", "string"))
     protocol = partition.protocol or {"minReaderVersion": 1, "minWriterVersion": 2}
-    table = GoldenTable(
-        case.delta, schema, seed=case.info.id, partition_columns=["p"], protocol=protocol
-    )
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["p"], protocol=protocol)
     adds = [
         add(table.file([{"id": n, "note": f"row {n}"}], partition={"p": value}))
         for n, value in enumerate(partition.values)
@@ -153,8 +150,7 @@ _ODD_TEXTS = (
 
 def _odd_table(case: CaseWriter) -> GoldenTable:
     schema = struct(field("id", "long"), field("p", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["p"])
     table.commit(
         *(
             add(table.file([{"id": number}], partition={"p": text}))
@@ -193,8 +189,7 @@ def _nulls(case: CaseWriter) -> None:
     """A null partition value reads as null for every type."""
     types = {"s": "string", "i": "integer", "d": "date", "t": "timestamp", "b": "boolean"}
     schema = struct(field("id", "long"), *(field(name, kind) for name, kind in types.items()))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=list(types))
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=list(types))
     table.commit(add(table.file([{"id": 1}])))
     full = {"s": "x", "i": 1, "d": date(2020, 1, 1), "t": utc(2020, 1, 1), "b": True}
     table.commit(add(table.file([{"id": 2}], partition=full)))
@@ -229,8 +224,7 @@ def _odd_forms(case: CaseWriter) -> None:
     schema = struct(
         field("id", "long"), field("flag", "boolean"), field("s", "string"), field("n", "integer")
     )
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["flag", "s", "n"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["flag", "s", "n"])
     for number, (flag, text, count) in enumerate(
         (
             (True, "ab", 1),
@@ -252,8 +246,7 @@ def _odd_forms(case: CaseWriter) -> None:
 def _empty_typed(case: CaseWriter) -> None:
     """An empty text is null for a type without empty value."""
     schema = struct(field("id", "long"), field("i", "integer"), field("d", "date"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["i", "d"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["i", "d"])
     empty = table.file([{"id": 1}], partitionValues={"i": "", "d": ""})
     table.commit(
         add(empty), add(table.file([{"id": 2}], partition={"i": 5, "d": date(2020, 1, 1)}))
@@ -267,8 +260,7 @@ def _empty_typed(case: CaseWriter) -> None:
 def _empty_text(case: CaseWriter) -> None:
     """An empty text of a string column is null by the text."""
     schema = struct(field("id", "long"), field("p", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["p"])
     empty = table.file([{"id": 1}], path="empty/part-0.parquet", partitionValues={"p": ""})
     table.commit(add(empty), add(table.file([{"id": 2}], partition={"p": "x"})))
     describe(case, table)
@@ -299,8 +291,7 @@ _SPELLINGS = (
 def _timestamp_spellings(case: CaseWriter) -> None:
     """Timestamps with a zone read as the instant they name."""
     schema = struct(field("id", "long"), field("t", "timestamp"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["t"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["t"])
     for number, (text, value) in enumerate(_SPELLINGS):
         if text.endswith("Z"):
             file = table.file([{"id": number}], partition={"t": value}, partitionValues={"t": text})
@@ -314,8 +305,7 @@ def _timestamp_spellings(case: CaseWriter) -> None:
 def _timestamp_zoneless(case: CaseWriter) -> None:
     """A timestamp text without zone leaves its zone open."""
     schema = struct(field("id", "long"), field("t", "timestamp"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["t"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["t"])
     for number, (text, value) in enumerate(_SPELLINGS):
         if not text.endswith("Z"):
             file = table.file([{"id": number}], partition={"t": value}, partitionValues={"t": text})
@@ -345,8 +335,7 @@ _FLOATS = (
 def _special_floats(case: CaseWriter) -> None:
     """NaN, infinities and exponents read as numbers."""
     schema = struct(field("id", "long"), field("p", "double"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["p"])
     for number, (text, value) in enumerate(_FLOATS):
         file = table.file([{"id": number}], partition={"p": value}, partitionValues={"p": text})
         table.commit(add(file))
@@ -359,8 +348,7 @@ def _special_floats(case: CaseWriter) -> None:
 def _decimal_scale(case: CaseWriter) -> None:
     """A decimal text of a shorter scale keeps its value."""
     schema = struct(field("id", "long"), field("p", "decimal(10,2)"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["p"])
     for number, (text, value) in enumerate((("1.5", "1.50"), ("2", "2.00"), ("-0.05", "-0.05"))):
         file = table.file(
             [{"id": number}], partition={"p": Decimal(value)}, partitionValues={"p": text}
@@ -373,8 +361,7 @@ def _decimal_scale(case: CaseWriter) -> None:
 def _binary(case: CaseWriter) -> None:
     """A binary partition value is a string of escaped bytes."""
     schema = struct(field("id", "long"), field("p", "binary"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["p"])
     plain = table.file([{"id": 1}], path="b/1.parquet", partition={"p": b"Hello"})
     low = table.file([{"id": 2}], path="b/2.parquet", partition={"p": b"\x01\x02"})
     table.commit(add(plain), add(low))
@@ -387,7 +374,7 @@ def _binary(case: CaseWriter) -> None:
 def _binary_high(case: CaseWriter) -> None:
     """An escaped byte above 127 is one byte by the text."""
     schema = struct(field("id", "long"), field("p", "binary"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table = GoldenTable.of(case, schema, partition_columns=["p"])
     table.create(add(table.file([{"id": 3}], path="b/3.parquet", partition={"p": b"\xff"})))
     describe(case, table)
     case.contest(
@@ -415,8 +402,7 @@ def _column_order(case: CaseWriter) -> None:
         field("q", "string"),
         field("name", "string"),
     )
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["q", "p"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["q", "p"])
     for p, q in ((1, "x"), (1, "y"), (2, "x")):
         rows = [{"id": 10 * p + n, "name": f"{q}{n}"} for n in range(2)]
         table.commit(add(table.file(rows, partition={"p": p, "q": q})))
@@ -434,8 +420,7 @@ def _odd_columns(case: CaseWriter) -> None:
     """Partition columns of odd names read their values."""
     names = ("x%20x", "with.dot", "\u00e9", "UPPER")
     schema = struct(field("id", "long"), *(field(name, "string") for name in names))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=names)
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=names)
     for number in range(2):
         values = {name: f"{name}-{number}" for name in names}
         path = f"files/{number}.parquet"
@@ -456,8 +441,7 @@ def _many(case: CaseWriter) -> None:
         "g": ("decimal(5,1)", Decimal("10.0")),
     }
     schema = struct(*(field(name, kind) for name, (kind, _) in kinds.items()), field("id", "long"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=list(kinds))
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=list(kinds))
     values = {name: value for name, (_, value) in kinds.items()}
     table.commit(add(table.file([{"id": 1}, {"id": 2}], partition=values, path="one.parquet")))
     table.commit(add(table.file([{"id": 3}], path="two.parquet")))
@@ -469,7 +453,7 @@ def _many(case: CaseWriter) -> None:
 
 def _malformed(kind: str, text: str, requirement: str, case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("p", kind))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table = GoldenTable.of(case, schema, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}]), partitionValues={"p": text}))
     describe(case, table)
     refusal = Refusal("invalid_table", "read", requirement)

@@ -52,8 +52,7 @@ def _nested_order(case: CaseWriter) -> None:
         field("s", struct(field("c", "string"), field("b", "integer"), field("a", "integer"))),
         field("id", "long"),
     )
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     for number, written in enumerate((schema, turned)):
         row = {"id": number, "s": {"a": 1, "b": 2, "c": "x"}, "l": [{"x": 3, "y": 4}]}
         table.commit(add(table.file([row], written_as=written, statistics=False)))
@@ -76,8 +75,7 @@ def _nested_extra(case: CaseWriter) -> None:
         field("m", map_of("string", struct(field("old", "string"), field("k", "integer")))),
     )
     missing = struct(field("id", "long"), field("s", struct(field("b", "string"))))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     first = {"front": 0.5, "a": 1, "b": "x"}
     rows = {"id": 1, "s": first, "m": {"key": {"old": "o", "k": 2}}}
     table.commit(add(table.file([rows], written_as=extra, statistics=False)))
@@ -102,7 +100,7 @@ def _not_null_below_null(case: CaseWriter) -> None:
             field("m", map_of("string", inner)),
         )
 
-    table = GoldenTable(case.delta, nested(nullable=False), seed=case.info.id)
+    table = GoldenTable.of(case, nested(nullable=False))
     one = {"a": 1, "b": None}
     rows: list[dict[str, Any]] = [
         {"id": 1, "o": None, "l": None, "m": None},
@@ -122,7 +120,7 @@ def _not_null_below_null(case: CaseWriter) -> None:
 def _added(case: CaseWriter) -> None:
     """An added column is null in older files, filters and all."""
     schema = struct(field("id", "long"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table = GoldenTable.of(case, schema)
     table.create(add(table.file([{"id": 1}, {"id": 2}])))
     table.schema = schema.with_fields(field("c", "string"), field("d", array("date")))
     table.commit(table.metadata(), operation="ADD COLUMNS")
@@ -143,8 +141,7 @@ def _inner_names(case: CaseWriter) -> None:
         field("l", array("integer")),
         field("d", array(array(struct(field("x", "string"))))),
     )
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     for number, compliant in enumerate((True, False)):
         rows: list[dict[str, Any]] = [
             {"id": 10 * number, "l": [1, None], "d": [[{"x": "a"}], []]},
@@ -195,8 +192,7 @@ def _own_types(case: CaseWriter) -> None:
             "m": pa.map_(pa.large_string(), pa.large_string()),
         }
     )
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     for start, types in ((0, None), (10, own)):
         rows: list[dict[str, Any]] = [
             {
@@ -245,8 +241,7 @@ def _two_levels(case: CaseWriter) -> None:
         field("l", array("integer", contains_null=False)),
         field("s", array("string", contains_null=False)),
     )
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     for start, old in ((0, False), (10, True)):
         rows: list[dict[str, Any]] = [
             {"id": start, "l": [1, 2, 3], "s": ["a", ""]},
@@ -266,8 +261,7 @@ def _two_levels(case: CaseWriter) -> None:
 def _units(case: CaseWriter) -> None:
     """Timestamps of other units than microseconds are contested."""
     schema = struct(field("id", "long"), field("at", "timestamp"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     whole: list[dict[str, Any]] = [
         {"id": 1, "at": utc(2024, 1, 1, 1, 2, 3, 123000)},
         {"id": 2, "at": None},
@@ -292,13 +286,7 @@ def _units(case: CaseWriter) -> None:
 def _pages(case: CaseWriter) -> None:
     """Files of data page versions 1 and 2 may be mixed."""
     schema = struct(field("id", "long"), field("s", "string"), field("l", array("integer")))
-    table = GoldenTable(
-        case.delta,
-        schema,
-        seed=case.info.id,
-        properties={"delta.parquet.format.version": "2.12.0"},
-    )
-    table.create()
+    table = GoldenTable.created(case, schema, properties={"delta.parquet.format.version": "2.12.0"})
     for number, version in enumerate(("1.0", "2.0")):
         rows: list[dict[str, Any]] = [
             {"id": 100 * number + n, "s": f"s{n % 3}" if n % 4 else None, "l": [n, None]}
@@ -315,8 +303,7 @@ def _pages(case: CaseWriter) -> None:
 def _encodings(case: CaseWriter) -> None:
     """Encodings and footers of a file do not matter."""
     schema = struct(field("id", "long"), field("s", "string"), field("d", "double"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     rows: list[dict[str, Any]] = [{"id": n, "s": f"prefix-{n}", "d": n / 8} for n in range(30)]
     data = arrow_table(schema, rows)
     encodings: tuple[dict[str, Any], ...] = (
@@ -342,7 +329,7 @@ def _encodings(case: CaseWriter) -> None:
 def _rare_encoding(case: CaseWriter) -> None:
     """An encoding that few files have is read or refused."""
     schema = struct(field("id", "long"), field("d", "double"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table = GoldenTable.of(case, schema)
     rows: list[dict[str, Any]] = [{"id": n, "d": n / 8} for n in range(30)]
     options = {"use_dictionary": False, "column_encoding": {"d": "BYTE_STREAM_SPLIT"}}
     table.create(add(_foreign(table, arrow_table(schema, rows), rows, **options)))
@@ -370,7 +357,7 @@ def _not_null(case: CaseWriter) -> None:
         field("l", array("string", contains_null=False), nullable=False),
         field("m", map_of("string", "long", value_contains_null=False)),
     )
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table = GoldenTable.of(case, schema)
     row = {"id": 1, "s": {"a": 1}, "l": ["x"], "m": {"k": 1}}
     table.create(add(table.file([row])))
     # Many writers leave every column of a file optional, whatever the table says.

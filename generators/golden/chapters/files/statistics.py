@@ -61,8 +61,7 @@ _INTEGER_PROBES: Mapping[str, Filter] = {
 
 
 def _integer_table(case: CaseWriter, statistics: Any) -> GoldenTable:
-    table = GoldenTable(case.delta, _NUMBERS, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, _NUMBERS)
     for start, values in ((0, (1, 2, 3)), (10, (4, 5, 6)), (20, (7, 8, 9)), (30, (None, 5, None))):
         rows = [{"id": start + n, "v": value} for n, value in enumerate(values)]
         table.commit(add(table.file(rows, statistics=statistics)))
@@ -143,8 +142,7 @@ _OTHER_TYPES: Mapping[str, Filter] = {
 @STATISTICS.case("literals-of-other-types", "STAT-006 STAT-012")
 def _literals(case: CaseWriter) -> None:
     """Filters compare numbers of different types as numbers."""
-    table = GoldenTable(case.delta, _KINDS, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, _KINDS)
     for start, values in (
         (0, (1, 2, 3)),
         (10, (4, 5, 6)),
@@ -206,8 +204,7 @@ _ODD_FORMS: Mapping[str, Filter] = {
 @STATISTICS.case("filters-of-odd-forms", "STAT-006 STAT-008 STAT-012")
 def _odd_forms(case: CaseWriter) -> None:
     """A filter of any form answers as a full scan would."""
-    table = GoldenTable(case.delta, _FLAGS, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, _FLAGS)
     for start, flags in (
         (0, (True, True)),
         (4, (False, False)),
@@ -232,8 +229,7 @@ def _odd_forms(case: CaseWriter) -> None:
 @STATISTICS.case("filters-negated", "STAT-006 STAT-012")
 def _negated(case: CaseWriter) -> None:
     """A negated comparison keeps the files that it is true of."""
-    table = GoldenTable(case.delta, _NUMBERS, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, _NUMBERS)
     for start, values in ((0, (4, 4)), (10, (5, 5)), (20, (6, 6)), (30, (4, 6)), (40, (5, None))):
         rows = [{"id": start + number, "v": value} for number, value in enumerate(values)]
         table.commit(add(table.file(rows)))
@@ -319,8 +315,7 @@ def _all_types(case: CaseWriter) -> None:
         "x": ("binary", [b"\x00", b"a", b"\xff"]),
     }
     schema = struct(*(field(name, kind) for name, (kind, _) in kinds.items()))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     for number in range(3):
         row = {name: values[number] for name, (_, values) in kinds.items()}
         table.commit(add(table.file([row])))
@@ -338,8 +333,7 @@ def _all_types(case: CaseWriter) -> None:
 def _strings(case: CaseWriter) -> None:
     """Truncated string bounds lose no row."""
     schema = struct(field("id", "long"), field("s", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     texts = (
         "a" * 40,
         "a" * 32 + "\u00e9" + "z" * 8,
@@ -364,8 +358,7 @@ def _strings(case: CaseWriter) -> None:
 def _cut_off(case: CaseWriter) -> None:
     """Whether a cut bound may lie below values is open."""
     schema = struct(field("id", "long"), field("s", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     texts = ("a" * 31 + "bcd", "a" * 40, "b" * 40)
     for number, text in enumerate(texts):
         # As the text has it: the first 32 characters, of the greatest value too.
@@ -401,8 +394,7 @@ def _cut_off(case: CaseWriter) -> None:
 def _timestamps(case: CaseWriter) -> None:
     """Bounds cut to milliseconds lose no microsecond."""
     schema = struct(field("id", "long"), field("t", "timestamp"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     fine = utc(2024, 1, 1, 0, 0, 0, 123456)
     early = datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
     table.commit(add(table.file([{"id": 1, "t": fine}])))
@@ -424,8 +416,7 @@ def _timestamps(case: CaseWriter) -> None:
 def _nan(case: CaseWriter) -> None:
     """NaN is found beside bounds that leave it out."""
     schema = struct(field("id", "long"), field("d", "double"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     table.commit(add(table.file([{"id": 1, "d": 1.0}, {"id": 2, "d": math.nan}])))
     table.commit(add(table.file([{"id": 3, "d": math.inf}, {"id": 4, "d": -math.inf}])))
     table.commit(add(table.file([{"id": 5, "d": 2.5}, {"id": 6, "d": None}])))
@@ -462,8 +453,7 @@ def _booleans(case: CaseWriter) -> None:
     schema = struct(
         field("flag", "boolean"), field("at", "timestamp"), field("amount", "decimal(10,2)")
     )
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     for flag in (True, False, None):
         row = {"flag": flag, "at": utc(2024, 1, 1), "amount": Decimal("1.00")}
         table.commit(add(table.file([row])))
@@ -482,8 +472,7 @@ def _nested(case: CaseWriter) -> None:
     schema = struct(
         field("id", "long"), field("s", struct(field("a", "integer"), field("b", "string")))
     )
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     for number, value in enumerate(({"a": 1, "b": "x"}, {"a": 2, "b": None}, None)):
         table.commit(add(table.file([{"id": number, "s": value}])))
     publish(case, table, versions=[])
@@ -500,10 +489,7 @@ def _nested(case: CaseWriter) -> None:
 def _structs_of_nulls(case: CaseWriter) -> None:
     """A struct of nulls is not taken for a null."""
     inner = struct(field("a", "integer"), field("b", "string"))
-    table = GoldenTable(
-        case.delta, struct(field("id", "long"), field("s", inner)), seed=case.info.id
-    )
-    table.create()
+    table = GoldenTable.created(case, struct(field("id", "long"), field("s", inner)))
     for number, value in enumerate(({"a": None, "b": None}, None, {"a": None, "b": "x"})):
         table.commit(add(table.file([{"id": number, "s": value}])))
     publish(case, table, versions=[])
@@ -514,8 +500,7 @@ def _structs_of_nulls(case: CaseWriter) -> None:
 def _partitioned(case: CaseWriter) -> None:
     """Partition columns need no statistics."""
     schema = struct(field("id", "long"), field("p", "integer", nullable=False))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["p"])
     for p in range(3):
         table.commit(add(table.file([{"id": 10 * p + n} for n in range(3)], partition={"p": p})))
     publish(case, table, versions=[])
@@ -533,8 +518,7 @@ def _partitioned(case: CaseWriter) -> None:
 def _extended(case: CaseWriter) -> None:
     """A bound beyond year 9999 loses no row."""
     schema = struct(field("id", "long"), field("t", "timestamp"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     odd = {
         "numRecords": 1,
         "minValues": {"t": "2024-01-01T00:00:00.000Z"},
@@ -558,8 +542,7 @@ def _extended(case: CaseWriter) -> None:
 def _decimals(case: CaseWriter) -> None:
     """Decimal bounds are compared exactly."""
     schema = struct(field("id", "long"), field("m", "decimal(38,0)"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     values = [Decimal(10**30), Decimal(10**30 + 1), Decimal(10**30 - 1)]
     for number, value in enumerate(values):
         table.commit(add(table.file([{"id": number, "m": value}])))

@@ -179,7 +179,7 @@ def _primitive_case(primitive: _Primitive, case: CaseWriter) -> None:
     ]
     null = {"id": len(rows), "value": None, "present": primitive.values[0]}
     protocol = primitive.protocol or {"minReaderVersion": 1, "minWriterVersion": 2}
-    table = GoldenTable(case.delta, schema, seed=case.info.id, protocol=protocol)
+    table = GoldenTable.of(case, schema, protocol=protocol)
     table.create(add(table.file(rows)))
     table.commit(add(table.file([null])))
     publish(case, table)
@@ -211,8 +211,7 @@ _define_primitives()
 def _nested(
     case: CaseWriter, schema: Struct, files: Sequence[Sequence[Mapping[str, Any]]]
 ) -> GoldenTable:
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     for rows in files:
         table.commit(add(table.file(rows)))
     return table
@@ -303,8 +302,7 @@ def _deep(case: CaseWriter) -> None:
 def _int96(case: CaseWriter) -> None:
     """Timestamps stored as INT96 read as microseconds."""
     schema = struct(field("id", "long"), field("at", "timestamp"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     old: list[dict[str, Any]] = [
         {"id": 1, "at": utc(1900, 1, 1)},
         {"id": 2, "at": utc(1969, 12, 31, 23, 59, 59, 999999)},
@@ -322,8 +320,7 @@ def _int96(case: CaseWriter) -> None:
 def _int96_far(case: CaseWriter) -> None:
     """INT96 beyond nanosecond range reads right."""
     schema = struct(field("id", "long"), field("at", "timestamp"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     far = [
         {"id": 1, "at": utc(1, 1, 1)},
         {"id": 2, "at": utc(1500, 6, 1)},
@@ -340,8 +337,7 @@ def _decimal_encodings(case: CaseWriter) -> None:
     schema = struct(
         field("id", "long"), field("small", "decimal(7,3)"), field("large", "decimal(16,4)")
     )
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     for start, short in ((0, True), (10, False)):
         rows: list[dict[str, Any]] = [
             {"id": start + 1, "small": Decimal("-1234.567"), "large": Decimal("123456789012.3456")},
@@ -361,8 +357,7 @@ _CODECS = ("none", "snappy", "gzip", "lz4", "zstd")
 def _codecs(case: CaseWriter) -> None:
     """Files of one table may use different codecs."""
     schema = struct(field("id", "long"), field("codec", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     for index, codec in enumerate(_CODECS):
         rows = [{"id": 10 * index + step, "codec": codec} for step in range(3)]
         layout = FileLayout(compression=codec)  # type: ignore[arg-type]
@@ -374,8 +369,7 @@ def _codecs(case: CaseWriter) -> None:
 def _physical_order(case: CaseWriter) -> None:
     """Column order and row groups of a file do not matter."""
     schema = struct(field("id", "long"), field("name", "string"), field("score", "double"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     rows = [{"id": n, "name": f"n{n}", "score": n / 4} for n in range(20)]
     turned = FileLayout(order=("score", "id", "name"), row_group_rows=3, dictionary=False)
     table.commit(add(table.file(rows, layout=turned)))
@@ -389,8 +383,7 @@ def _physical_order(case: CaseWriter) -> None:
 def _extra_columns(case: CaseWriter) -> None:
     """Columns of a file outside the schema are ignored."""
     schema = struct(field("id", "long"), field("name", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     rows: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
     extra = (
         ExtraColumn("_change_type", pa.array(["insert", "insert"])),
@@ -426,7 +419,7 @@ def _all_types(case: CaseWriter) -> None:
         "o": True, "x": b"\x01\x02", "y": date(2020, 1, 1), "t": utc(2020, 1, 1, 1, 1, 1, 1),
         "a": [1, 2], "p": {"k": 1}, "n": {"q": "v"},
     }  # fmt: skip
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table = GoldenTable.of(case, schema)
     table.create(add(table.file([row])))
     table.commit(add(table.file([{}])))
     publish(case, table)
@@ -442,7 +435,7 @@ def _column_metadata(case: CaseWriter) -> None:
         field("id", "long", metadata=metadata),
         field("code", "string", metadata={"__CHAR_VARCHAR_TYPE_STRING": "varchar(10)"}),
     )
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table = GoldenTable.of(case, schema)
     table.create(add(table.file([{"id": 1, "code": "abc"}, {"id": 2, "code": None}])))
     publish(case, table)
 
@@ -452,7 +445,7 @@ def _odd_names(case: CaseWriter) -> None:
     """Column names of legal odd characters read back."""
     names = ("UPPER", "with-dash", "with.dot", "\u00e9l\u00e8ve", "x%20x", "`tick`", "_c", "a/b")
     schema = struct(*(field(name, "integer") for name in names))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table = GoldenTable.of(case, schema)
     table.create(add(table.file([{name: n for n, name in enumerate(names)}, {}])))
     publish(case, table)
 
@@ -461,8 +454,7 @@ def _odd_names(case: CaseWriter) -> None:
 def _empty(case: CaseWriter) -> None:
     """A table without files reads as no rows with its schema."""
     schema = struct(field("id", "long", nullable=False), field("p", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["p"])
     publish(case, table)
     filtered(case, table, "filter", compare("id", ">", 0, "long"), "A filter keeps nothing")
     projected(case, table, "project-partition", ["p"], "The partition column is still there")

@@ -48,7 +48,7 @@ class _Managed:
         ``since`` is the first version that the catalog manages.
         """
         self.kept: dict[int, dict[str, Any]] = {}
-        self.table = GoldenTable(case.delta, _PLAIN, seed=case.info.id)
+        self.table = GoldenTable.of(case, _PLAIN)
         for version in range(versions):
             actions = [add(self.table.file(_ROWS) if version == 0 else self.file())]
             if version == since:
@@ -157,10 +157,9 @@ def _without(case: CaseWriter, managed: _Managed, published: int) -> None:
 @CATALOG.case("without-catalog", "CAT-001 CAT-007 CAT-016")
 def _catalog(case: CaseWriter) -> None:
     """A catalog-managed table is refused without its catalog."""
-    table = GoldenTable(
-        case.delta,
+    table = GoldenTable.of(
+        case,
         _PLAIN,
-        seed=case.info.id,
         protocol=feature_protocol(["catalogManaged"], ["inCommitTimestamp"]),
         properties={"delta.enableInCommitTimestamps": "true"},
     )
@@ -182,7 +181,7 @@ def _catalog(case: CaseWriter) -> None:
 @CATALOG.case("stray-staged-commit", "CAT-002 CAT-004 CAT-005")
 def _staged(case: CaseWriter) -> None:
     """A staged commit is no version until it is ratified."""
-    table = GoldenTable(case.delta, _PLAIN, seed=case.info.id)
+    table = GoldenTable.of(case, _PLAIN)
     table.create(add(table.file(_ROWS)))
     folder = table.root / LOG_DIRECTORY / "_staged_commits"
     folder.mkdir()

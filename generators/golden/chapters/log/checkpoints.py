@@ -45,8 +45,7 @@ _PAIR = struct(field("id", "long"), field("name", "string"))
 
 def grown(case: CaseWriter, commits: int, **options: Any) -> GoldenTable:
     """Return a table whose commits each add a row, every third also removes the oldest one."""
-    table = GoldenTable(case.delta, options.pop("schema", _PAIR), seed=case.info.id, **options)
-    table.create()
+    table = GoldenTable.created(case, options.pop("schema", _PAIR), **options)
     live = []
     for number in range(1, commits):
         live.append(table.file([{"id": number, "name": f"n{number}"}]))
@@ -292,8 +291,7 @@ def _no_metadata(case: CaseWriter) -> None:
 def _partition_filters(case: CaseWriter) -> None:
     """Filters on partitions hold across a checkpoint."""
     schema = struct(field("id", "long"), field("p", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
-    table.create()
+    table = GoldenTable.created(case, schema, partition_columns=["p"])
     for value in ("a", "b", "c", None):
         table.commit(*(add(table.file([{"id": n}], partition={"p": value})) for n in range(3)))
     _checkpoint(table, table.version, stats_parsed=True)
@@ -322,10 +320,9 @@ def _styled(case: CaseWriter, **style: Any) -> None:
         field("p", "integer"),
         field("deep", struct(field("x", "string"), field("y", "date"))),
     )
-    table = GoldenTable(
-        case.delta,
+    table = GoldenTable.of(
+        case,
         schema,
-        seed=case.info.id,
         partition_columns=["p"],
         properties={
             "delta.checkpoint.writeStatsAsJson": str(style.get("stats_json", True)).lower(),
@@ -506,7 +503,7 @@ def _required(case: CaseWriter) -> None:
 def _not_null_partition(case: CaseWriter) -> None:
     """Parsed values of a not-null partition column read."""
     schema = struct(field("id", "long"), field("p", "integer", nullable=False))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table = GoldenTable.of(case, schema, partition_columns=["p"])
     first = table.file([{"id": 1}], partition={"p": 1})
     table.create(add(first))
     table.commit(remove(first), add(table.file([{"id": 2}], partition={"p": 2})))
@@ -525,8 +522,7 @@ def _no_bounds(case: CaseWriter) -> None:
         field("list", array("integer")),
         field("map", map_of("string", "integer")),
     )
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     table.commit(add(table.file([{"flag": True, "raw": b"x", "list": [1], "map": {"k": 1}}, {}])))
     _checkpoint(table, 1, stats_parsed=True)
     table.commit(add(table.file([{"flag": False}])))

@@ -67,9 +67,7 @@ def _every_action(case: CaseWriter) -> None:
     """A compaction stands in for every kind of action of its range."""
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata"])
     properties = {"delta.enableDeletionVectors": "true"}
-    table = GoldenTable(
-        case.delta, _PAIR, seed=case.info.id, protocol=protocol, properties=properties
-    )
+    table = GoldenTable.of(case, _PAIR, protocol=protocol, properties=properties)
     file = table.file([{"id": n, "name": "x"} for n in range(4)])
     table.create(add(file))
     table.commit(remove(file), add(file, deletionVector=store(table, [1, 2])[0]))
@@ -155,7 +153,7 @@ def _in_a_long_log(case: CaseWriter) -> None:
 @COMPACTION.case("remove-without-timestamp", "COMP-007 REM-003", since="2025")
 def _bare_remove(case: CaseWriter) -> None:
     """A bare remove stays in a compaction."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table = GoldenTable.of(case, _PAIR)
     files = [table.file([{"id": n, "name": "x"}]) for n in range(3)]
     table.create(*(add(file) for file in files))
     table.commit({"remove": {"path": files[0].path, "dataChange": True}})
@@ -167,7 +165,7 @@ def _bare_remove(case: CaseWriter) -> None:
 @COMPACTION.case("added-and-removed-inside", "COMP-006 COMP-008 COMP-009", since="2025")
 def _inside(case: CaseWriter) -> None:
     """A file born and removed in the range is gone."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file([{"id": 1, "name": "stays"}])), txn("app", 1))
     brief = table.file([{"id": 2, "name": "brief"}])
     table.commit(add(brief), txn("app", 2))
@@ -188,7 +186,7 @@ def _inside(case: CaseWriter) -> None:
 def _domain_removed(case: CaseWriter) -> None:
     """A domain removed in the range stays removed."""
     protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["domainMetadata"]}
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id, protocol=protocol)
+    table = GoldenTable.of(case, _PAIR, protocol=protocol)
     table.create(domain("app.d", "1"), add(table.file([{"id": 1, "name": "a"}])))
     write_classic(table.root, 0, table.states[0])
     table.commit(domain("app.d", "1", removed=True))

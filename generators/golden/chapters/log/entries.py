@@ -20,7 +20,7 @@ _PAIR = struct(field("id", "long"), field("name", "string"))
 
 def _appended(case: CaseWriter, versions: int) -> GoldenTable:
     """Return a table of one row per version."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table = GoldenTable.of(case, _PAIR)
     for number in range(versions):
         action = add(table.file([{"id": number, "name": f"v{number}"}]))
         if number == 0:
@@ -41,8 +41,7 @@ def _commit(case: CaseWriter, version: int) -> Path:
 @TABLE.case("linear-history", "SNAP-001 SNAP-002 LOG-005 REC-001")
 def _linear(case: CaseWriter) -> None:
     """Every version of a linear history can be read."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, _PAIR)
     files = []
     for number in range(1, 6):
         files.append(table.file([{"id": number, "name": f"n{number}"}]))
@@ -56,7 +55,7 @@ def _linear(case: CaseWriter) -> None:
 @TABLE.case("schema-of-its-version", "SNAP-002 META-002")
 def _own_schema(case: CaseWriter) -> None:
     """A version is read with the schema and properties that it has."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     table.schema = table.schema.with_fields(field("extra", "double"))
     table.properties["later"] = "1"
@@ -69,8 +68,7 @@ def _own_schema(case: CaseWriter) -> None:
 @TABLE.case("long-history", "SNAP-001 LOG-002 REC-001")
 def _long(case: CaseWriter) -> None:
     """A log of more than ten commits replays in order."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, _PAIR)
     live = []
     for number in range(1, 25):
         live.append(table.file([{"id": number, "name": f"n{number}"}]))
@@ -115,8 +113,7 @@ def _no_zero(case: CaseWriter) -> None:
 @TABLE.case("log-prefix-missing", "SNAP-001 CKPT-011")
 def _no_prefix(case: CaseWriter) -> None:
     """A log that starts late without checkpoint is invalid."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, _PAIR)
     for number in range(1, 6):
         actions = [add(table.file([{"id": number, "name": "x"}]))]
         if number == 3:
@@ -205,7 +202,7 @@ def _layout(case: CaseWriter) -> None:
 @LOG.case("commit-without-info", "CINFO-001 LOG-005")
 def _no_info(case: CaseWriter) -> None:
     """A commit without commitInfo is complete."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file([{"id": 1, "name": "a"}])), with_info=False)
     table.commit(add(table.file([{"id": 2, "name": "b"}])), with_info=False)
     publish(case, table)
@@ -214,7 +211,7 @@ def _no_info(case: CaseWriter) -> None:
 @LOG.case("metadata-after-files", "FA-015")
 def _order(case: CaseWriter) -> None:
     """The order of actions in a commit does not matter."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table = GoldenTable.of(case, _PAIR)
     file = table.file([{"id": 1, "name": "a"}])
     table.commit(add(file), txn("app", 1), table.metadata(), table.protocol_action())
     other = table.file([{"id": 2, "name": "b"}])

@@ -71,10 +71,9 @@ def _respell(table: GoldenTable, version: int) -> None:
 )
 def _odd_lines(case: CaseWriter) -> None:
     """Spaces, order and escapes do not matter in a long commit either."""
-    table = GoldenTable(
-        case.delta,
+    table = GoldenTable.of(
+        case,
         _PAIR,
-        seed=case.info.id,
         partition_columns=("name",),
         protocol=feature_protocol(["deletionVectors"]),
         properties={"delta.enableDeletionVectors": "true"},
@@ -108,7 +107,7 @@ def _odd_lines(case: CaseWriter) -> None:
 @LOG.case("long-commit-without-keys", "LOG-004 REC-018 ADD-005")
 def _without_keys(case: CaseWriter) -> None:
     """Maps without keys in every line of a long commit stay empty."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table = GoldenTable.of(case, _PAIR)
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(_MANY)]
     table.create(*(add(file, tags={}) for file in files))
     table.commit(*(remove(file, tags={}) for file in files[::2]), operation="DELETE")
@@ -118,7 +117,7 @@ def _without_keys(case: CaseWriter) -> None:
 @CHECKPOINTS.case("many-rows", "CKPT-005 CKPT-003 CKC-001")
 def _many_rows(case: CaseWriter) -> None:
     """A checkpoint of many rows in many row groups is read to its end."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table = GoldenTable.of(case, _PAIR)
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(6)]
     table.create(*(add(file) for file in files[:4]), txn("early", 1))
     lost = [

@@ -30,15 +30,10 @@ DOMAINS = Chapter("domain-metadata")
 _PAIR = struct(field("id", "long"), field("name", "string"))
 
 
-def _table(case: CaseWriter, **options: Any) -> GoldenTable:
-    return GoldenTable(case.delta, _PAIR, seed=case.info.id, **options)
-
-
 @RECONCILIATION.case("newest-wins", "REC-006 REC-007 REC-008 REC-018 REC-020 REC-001")
 def _newest(case: CaseWriter) -> None:
     """Of add and remove of one file the newest counts."""
-    table = _table(case)
-    table.create()
+    table = GoldenTable.created(case, _PAIR)
     a, b = (table.file([{"id": n, "name": "x"}]) for n in (1, 2))
     table.commit(add(a), add(b))
     table.commit(remove(a))
@@ -51,7 +46,7 @@ def _newest(case: CaseWriter) -> None:
 @RECONCILIATION.case("newest-wins-checkpoint", "REC-018 CKPT-005 CKPT-007")
 def _newest_checkpoint(case: CaseWriter) -> None:
     """The newest action counts across a checkpoint."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     a, b, c = (table.file([{"id": n, "name": "x"}]) for n in (1, 2, 3))
     table.create(add(a), add(b), add(c))
     table.commit(remove(a))
@@ -63,7 +58,7 @@ def _newest_checkpoint(case: CaseWriter) -> None:
 @RECONCILIATION.case("metadata-replaced-whole", "REC-003 REC-013 META-002")
 def _metadata(case: CaseWriter) -> None:
     """A later metaData replaces the earlier entirely."""
-    table = _table(case, properties={"old": "1", "kept": "2"}, name="first")
+    table = GoldenTable.of(case, _PAIR, properties={"old": "1", "kept": "2"}, name="first")
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     table.properties = {"kept": "3"}
     table.name = None
@@ -78,7 +73,7 @@ def _metadata(case: CaseWriter) -> None:
 @RECONCILIATION.case("protocol-newest-wins", "REC-002 REC-012")
 def _protocol(case: CaseWriter) -> None:
     """The newest protocol is in force."""
-    table = _table(case, protocol={"minReaderVersion": 1, "minWriterVersion": 1})
+    table = GoldenTable.of(case, _PAIR, protocol={"minReaderVersion": 1, "minWriterVersion": 1})
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     for writer in (2, 4):
         table.protocol = {"minReaderVersion": 1, "minWriterVersion": writer}
@@ -95,7 +90,7 @@ def _protocol_lists_less(case: CaseWriter) -> None:
         lists = {"readerFeatures": [*features], "writerFeatures": ["appendOnly", *features]}
         return {"minReaderVersion": 3, "minWriterVersion": 7, **lists}
 
-    table = _table(case, protocol=protocol("deletionVectors", "timestampNtz"))
+    table = GoldenTable.of(case, _PAIR, protocol=protocol("deletionVectors", "timestampNtz"))
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     table.protocol = protocol("timestampNtz")
     table.commit(table.protocol_action(), operation="DROP FEATURE")
@@ -107,7 +102,7 @@ def _protocol_lists_less(case: CaseWriter) -> None:
 @RECONCILIATION.case("tombstones-invisible", "REC-011 SNAP-004")
 def _tombstones(case: CaseWriter) -> None:
     """Tombstones never show in a read."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     files = [table.file([{"id": n, "name": "x"}]) for n in range(4)]
     table.create(*(add(file) for file in files))
     table.commit(*(remove(file) for file in files), operation="DELETE")
@@ -119,7 +114,7 @@ def _tombstones(case: CaseWriter) -> None:
 @RECONCILIATION.case("removed-later", "REC-006 REC-008 REC-018")
 def _removed_later(case: CaseWriter) -> None:
     """Files of one commit are removed by several, some commits later."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     files = [table.file([{"id": n, "name": "x"}]) for n in range(4)]
     table.create(*(add(file) for file in files))
     for number in range(4, 9):
@@ -146,7 +141,7 @@ def _uneven(number: int, file: DataFile) -> dict[str, Any]:
 @RECONCILIATION.case("many-in-one-commit", "REC-006 REC-018 REC-008")
 def _many(case: CaseWriter) -> None:
     """Commits with many uneven file actions are read as those with few."""
-    table = _table(case, partition_columns=("name",))
+    table = GoldenTable.of(case, _PAIR, partition_columns=("name",))
     names = ("a", None, "b c", "é")
     files = [
         table.file([{"id": number}], partition={"name": names[number % 4]})
@@ -169,7 +164,7 @@ def _many(case: CaseWriter) -> None:
 @RECONCILIATION.case("long-lines-in-turns", "REC-006 REC-018 REC-008")
 def _in_turns(case: CaseWriter) -> None:
     """Long lines of adds and removes that take turns are read as others."""
-    table = _table(case, protocol=feature_protocol([], ["domainMetadata"]))
+    table = GoldenTable.of(case, _PAIR, protocol=feature_protocol([], ["domainMetadata"]))
     files = [table.file([{"id": number, "name": "x"}]) for number in range(16)]
     old, new = files[:8], files[8:]
     table.create(*(add(file) for file in old))
@@ -264,7 +259,7 @@ _CONTRADICTIONS = {
 
 
 def _contradiction(case: CaseWriter, wrong: _Contradiction) -> None:
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     file = table.file([{"id": 1, "name": "x"}])
     table.create(add(file))
     describe(case, table)
@@ -296,7 +291,7 @@ _define_contradictions()
 @RECONCILIATION.case("checkpoint-actions-in-commit", "REC-019 SCA-001 CKM-001", since="2025")
 def _checkpoint_actions(case: CaseWriter) -> None:
     """Checkpoint actions in a commit take no part in replay."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file([{"id": 1, "name": "x"}])))
     sidecar = {"path": "nowhere.parquet", "sizeInBytes": 1, "modificationTime": 1}
     table.commit(
@@ -332,7 +327,7 @@ def txn_spec(case: CaseWriter, app: str, expected: int | None, version: int | No
 @TRANSACTIONS.case("latest-per-application", "TXN-001 TXN-002 REC-004")
 def _txn_latest(case: CaseWriter) -> None:
     """Each application has its own latest version."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(txn("a", 1), txn("b", 10))
     table.commit(
         txn("a", 2, lastUpdated=1_700_000_000_000), add(table.file([{"id": 1, "name": "x"}]))
@@ -348,7 +343,7 @@ def _txn_latest(case: CaseWriter) -> None:
 @TRANSACTIONS.case("newest-entry-wins", "TXN-005 REC-004")
 def _txn_lower(case: CaseWriter) -> None:
     """The newest entry wins even when it is lower."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(txn("app", 7))
     table.commit(txn("app", 3))
     publish(case, table)
@@ -359,7 +354,7 @@ def _txn_lower(case: CaseWriter) -> None:
 @TRANSACTIONS.case("names-alike", "TXN-005 REC-004")
 def _txn_alike(case: CaseWriter) -> None:
     """Applications whose ids differ by case or blanks are different ones."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(txn("app", 7), txn("App", 1), txn("app ", 2))
     table.commit(txn("App", 9), txn("app", 3))
     publish(case, table)
@@ -376,7 +371,7 @@ def _txn_alike(case: CaseWriter) -> None:
 @TRANSACTIONS.case("kept-in-checkpoint", "TXN-005 CKC-006 CKPT-005")
 def _txn_checkpoint(case: CaseWriter) -> None:
     """A checkpoint carries the transactions."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(txn("early", 1), txn("both", 9))
     table.commit(txn("both", 4))
     write_classic(case.delta, 1, table.states[1])
@@ -416,7 +411,7 @@ def domain_spec(
 )
 def _domains(case: CaseWriter) -> None:
     """A domain has its newest configuration or none."""
-    table = _table(case, protocol=_DOMAIN_WRITER)
+    table = GoldenTable.of(case, _PAIR, protocol=_DOMAIN_WRITER)
     table.create(domain("app.one", '{"k":1}'), domain("app.two", "plain text"))
     table.commit(domain("app.one", '{"k":2}'))
     table.commit(domain("app.two", "plain text", removed=True))
@@ -437,7 +432,7 @@ def _domains(case: CaseWriter) -> None:
 @DOMAINS.case("unknown-domains-ignored", "PROTO-010 DOM-010 DOM-011 DOM-012 DOM-013", since="2025")
 def _unknown_domains(case: CaseWriter) -> None:
     """Domains that a reader does not know change no read."""
-    table = _table(case, protocol=_DOMAIN_WRITER)
+    table = GoldenTable.of(case, _PAIR, protocol=_DOMAIN_WRITER)
     table.create(domain("delta.somethingNew", '{"rows":"none"}'), domain("vendor.x", "[1,2"))
     table.commit(add(table.file([{"id": 1, "name": "a"}])))
     publish(case, table)
@@ -449,7 +444,7 @@ def _unknown_domains(case: CaseWriter) -> None:
 @DOMAINS.case("unknown-domains-removed", "PROTO-010 DOM-010", since="2025")
 def _unknown_removed(case: CaseWriter) -> None:
     """Domains that a reader does not know, and that are gone, change no read."""
-    table = _table(case, protocol=_DOMAIN_WRITER)
+    table = GoldenTable.of(case, _PAIR, protocol=_DOMAIN_WRITER)
     table.create(domain("delta.somethingNew", "{}"), domain("vendor.x", "1"))
     table.commit(domain("vendor.x", "1", removed=True), domain("vendor.never", "", removed=True))
     table.commit(
@@ -461,7 +456,7 @@ def _unknown_removed(case: CaseWriter) -> None:
 @DOMAINS.case("unknown-fields", "PROTO-009", since="2025")
 def _unknown_domain_fields(case: CaseWriter) -> None:
     """Unknown fields of a domain are ignored."""
-    table = _table(case, protocol=_DOMAIN_WRITER)
+    table = GoldenTable.of(case, _PAIR, protocol=_DOMAIN_WRITER)
     set_, gone = domain("app.one", "1"), domain("app.two", "2", removed=True)
     for action in (set_, gone):
         action["domainMetadata"] |= {"futureField": {"a": [1, None]}, "zzz": 1}
@@ -476,7 +471,7 @@ def _unknown_domain_fields(case: CaseWriter) -> None:
 @DOMAINS.case("kept-in-checkpoint", "DOM-014 CKC-007 CKC-008", since="2025")
 def _domain_checkpoint(case: CaseWriter) -> None:
     """A checkpoint carries live domains only."""
-    table = _table(case, protocol=_DOMAIN_WRITER)
+    table = GoldenTable.of(case, _PAIR, protocol=_DOMAIN_WRITER)
     table.create(domain("kept", "1"), domain("gone", "2"), domain("later", "3"))
     table.commit(domain("gone", "2", removed=True))
     write_classic(case.delta, 1, table.states[1])

@@ -87,7 +87,7 @@ def _history(
 
 
 def _plain(case: CaseWriter, versions: int, **options: Any) -> GoldenTable:
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id, **options)
+    table = GoldenTable.of(case, _PAIR, **options)
     for number in range(versions):
         action = add(table.file([{"id": number, "name": f"v{number}"}]))
         if number == 0:
@@ -131,10 +131,9 @@ def _stamped(
 ) -> GoldenTable:
     """Return a table whose commits have these in-commit timestamps, from ``enabled_at`` on."""
     feature = enabled_at == 0
-    table = GoldenTable(
-        case.delta,
+    table = GoldenTable.of(
+        case,
         _PAIR,
-        seed=case.info.id,
         protocol=_PROTOCOL if feature else legacy_protocol(1, 2),
         properties=properties if feature else {},
     )
@@ -235,9 +234,7 @@ def _after_checkpoint(case: CaseWriter) -> None:
 def _plural(case: CaseWriter) -> None:
     """The plural of the feature's name is read or refused."""
     protocol = {**_PROTOCOL, "writerFeatures": ["inCommitTimestamps"]}
-    table = GoldenTable(
-        case.delta, _PAIR, seed=case.info.id, protocol=protocol, properties=_ENABLED
-    )
+    table = GoldenTable.of(case, _PAIR, protocol=protocol, properties=_ENABLED)
     rows = [{"id": 1, "name": "a"}]
     table.create(add(table.file(rows)), info={"inCommitTimestamp": EPOCH + 7})
     describe(case, table)

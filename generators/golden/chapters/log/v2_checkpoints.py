@@ -182,10 +182,9 @@ def _both_specs(case: CaseWriter) -> None:
 )
 def _vectors(case: CaseWriter) -> None:
     """Sidecars carry deletion vectors and tombstones."""
-    table = GoldenTable(
-        case.delta,
+    table = GoldenTable.of(
+        case,
         _PAIR,
-        seed=case.info.id,
         protocol=feature_protocol(["deletionVectors", "v2Checkpoint"]),
         properties={"delta.enableDeletionVectors": "true", "delta.checkpointPolicy": "v2"},
     )

@@ -69,10 +69,9 @@ def _histogram(case: CaseWriter) -> None:
 @CHECKSUM.case("in-commit-timestamp", "CRC-011 CRC-014 CRC-002", since="2025")
 def _in_commit(case: CaseWriter) -> None:
     """A checksum repeats the in-commit timestamp of its version."""
-    table = GoldenTable(
-        case.delta,
+    table = GoldenTable.of(
+        case,
         _PAIR,
-        seed=case.info.id,
         protocol={
             "minReaderVersion": 1,
             "minWriterVersion": 7,

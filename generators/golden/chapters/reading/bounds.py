@@ -96,9 +96,7 @@ def _table(case: CaseWriter, ends: _Ends) -> GoldenTable:
     options: dict[str, Any] = {}
     if ends.features:
         options["protocol"] = feature_protocol(ends.features)
-    table = GoldenTable(case.delta, schema, seed=case.info.id, **options)
-    table.create()
-    return table
+    return GoldenTable.created(case, schema, **options)
 
 
 def _ends(case: CaseWriter, ends: _Ends) -> None:
@@ -157,8 +155,7 @@ for _name, _of in _ENDS.items():
 def _shortest(case: CaseWriter) -> None:
     """A bound of a float column is a float, however few digits spell it."""
     schema = struct(field("id", "long"), field("v", "float"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     spelled = (0.1, 0.7, -0.3, 16777216.0, 1.1e-38)
     for number, text in enumerate(spelled):
         statistics = {
@@ -194,8 +191,7 @@ _ORDERED: Final[Mapping[tuple[str, float], tuple[int, ...]]] = {
 def _zeros(case: CaseWriter) -> None:
     """Whether both zeros are one value to bounds is open."""
     schema = struct(field("id", "long"), field("f", "float"), field("d", "double"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     for number, value in enumerate((-0.0, 0.0, 1.0)):
         table.commit(add(table.file([{"id": number, "f": value, "d": value}])))
     publish(case, table, versions=[])
@@ -223,8 +219,7 @@ def _zeros(case: CaseWriter) -> None:
 def _constant(case: CaseWriter) -> None:
     """A file of one value is skipped for no other question."""
     schema = struct(field("id", "long"), field("v", "integer"), field("s", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     for number, (value, text) in enumerate(((5, "same"), (6, "other"))):
         rows: list[dict[str, Any]] = [{"id": 10 * number, "v": value, "s": text}]
         rows.append({"id": 10 * number + 1, "v": None, "s": None})

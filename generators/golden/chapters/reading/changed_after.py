@@ -49,10 +49,9 @@ def _changed(case: CaseWriter, summarise: Summarise, *, parts: bool) -> None:
     # A table with V2 checkpoints has none of several parts.
     more = () if parts else ("v2Checkpoint",)
     readers = ("deletionVectors", *more)
-    table = GoldenTable(
-        case.delta,
+    table = GoldenTable.of(
+        case,
         _PAIR,
-        seed=case.info.id,
         name="before",
         protocol=feature_protocol(readers, _WRITERS),
         properties={**_VECTORS, "app.kept": "1", "app.changed": "1", "app.unset": "1"},
@@ -120,10 +119,9 @@ for _name, (_requirements, _summarise) in _SHAPES.items():
 
 
 def _lowered(case: CaseWriter, summarise: Summarise) -> None:
-    table = GoldenTable(
-        case.delta,
+    table = GoldenTable.of(
+        case,
         _PAIR,
-        seed=case.info.id,
         protocol=feature_protocol(["deletionVectors"], ["appendOnly", "domainMetadata"]),
     )
     table.create(add(table.file([{"id": 1, "name": "a"}])))

@@ -99,9 +99,7 @@ def _defaults(case: CaseWriter, *, mapped: bool) -> None:
         table = mapped_table(case, columns, protocol=protocol)
     else:
         protocol = feature_protocol([], ["allowColumnDefaults"])
-        table = GoldenTable(
-            case.delta, columns, seed=case.info.id, partition_columns=("p",), protocol=protocol
-        )
+        table = GoldenTable.of(case, columns, partition_columns=("p",), protocol=protocol)
     table.create()
     known, nested, _, last = table.schema
     older = struct(known, replace(nested, type=struct(*_fields(nested)[:1])), last)

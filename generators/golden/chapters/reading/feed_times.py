@@ -49,10 +49,9 @@ def _ask(case: CaseWriter, table: GoldenTable, changes: list[tuple[str, int, Any
 @ACTIONS.case("in-commit-times", "CDC-015 CDC-016 ICT-004")
 def _stamped(case: CaseWriter) -> None:
     """The feed gives the in-commit timestamps, not the file times."""
-    table = GoldenTable(
-        case.delta,
+    table = GoldenTable.of(
+        case,
         _PAIR,
-        seed=case.info.id,
         protocol=_STAMPED,
         properties={**_PROPERTIES, "delta.enableInCommitTimestamps": "true"},
     )
@@ -77,9 +76,7 @@ def _stamped(case: CaseWriter) -> None:
 def _mid_life(case: CaseWriter) -> None:
     """The feed gives file times up to enablement and stamps from there."""
     plain = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": _FEED}
-    table = GoldenTable(
-        case.delta, _PAIR, seed=case.info.id, protocol=plain, properties=_PROPERTIES
-    )
+    table = GoldenTable.of(case, _PAIR, protocol=plain, properties=_PROPERTIES)
     enabled = EPOCH + 100 * MINUTE
     times = [EPOCH, EPOCH + MINUTE, enabled, enabled + MINUTE]
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(len(times))]

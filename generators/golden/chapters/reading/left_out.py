@@ -55,8 +55,7 @@ _PROBES: Final[Mapping[str, tuple[Filter, Sequence[str]]]] = {
 @ROWS.case("filtered-by-columns-left-out", "SNAP-007")
 def _left_out(case: CaseWriter) -> None:
     """A filter looks at columns that are not asked for."""
-    table = GoldenTable(case.delta, _COLUMNS, seed=case.info.id, partition_columns=("p",))
-    table.create()
+    table = GoldenTable.created(case, _COLUMNS, partition_columns=("p",))
     for start, p in ((0, "x"), (2, "y"), (4, None)):
         rows = [
             {"id": 10 + n, "n": n or None, "s": {"a": n, "t": f"t{n}"}}

@@ -71,13 +71,8 @@ def _table(
 ) -> GoldenTable:
     properties = {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "20"}
     properties |= more or {}
-    return GoldenTable(
-        case.delta,
-        _turned(columns),
-        seed=case.info.id,
-        protocol=MAPPED_PROTOCOL,
-        properties=properties,
-        **options,
+    return GoldenTable.of(
+        case, _turned(columns), protocol=MAPPED_PROTOCOL, properties=properties, **options
     )
 
 

@@ -83,13 +83,7 @@ def _empty_texts(case: CaseWriter, form: str) -> None:
     if form == "mapped":
         table = mapped_table(case, columns, partition_columns=names)
     else:
-        table = GoldenTable(
-            case.delta,
-            columns,
-            seed=case.info.id,
-            partition_columns=names,
-            protocol=_protocol(form),
-        )
+        table = GoldenTable.of(case, columns, partition_columns=names, protocol=_protocol(form))
     table.create()
     physical = [table.schema[name].physical_name for name in names]
     empty = table.file([{"id": 1}], partitionValues=dict.fromkeys(physical, ""))
@@ -129,7 +123,7 @@ def _lower(case: CaseWriter, name: str, spelled: str) -> None:
 
 
 def _respelled(case: CaseWriter, form: str) -> None:
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id, protocol=_protocol(form))
+    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
     paths = ("é a.parquet", "ü+%.parquet", "plain.parquet")
     files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
     table.create(*map(add, files))
@@ -162,7 +156,7 @@ for _form in ("commits", *_AFTER):
 
 
 def _unknown_feature(case: CaseWriter, form: str) -> None:
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     table.protocol = feature_protocol(["somethingNobodyKnows", "v2Checkpoint"])
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
@@ -188,9 +182,7 @@ for _form in ("classic", "v2-json-sidecars"):
 
 
 def _set_again(case: CaseWriter, form: str) -> None:
-    table = GoldenTable(
-        case.delta, _PAIR, seed=case.info.id, protocol=_protocol(form, "domainMetadata")
-    )
+    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form, "domainMetadata"))
     table.create(domain("app.again", '{"x":1,"y":2}'), domain("app.kept", '{"k":1}'))
     table.commit(add(table.file([{"id": 1, "name": "a"}])), domain("app.late", "0", removed=True))
     table.commit(domain("app.again", '{"x":1,"y":2}', removed=True))
@@ -224,7 +216,7 @@ for _form in _AFTER:
 
 
 def _in_order(case: CaseWriter, form: str) -> None:
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id, protocol=_protocol(form))
+    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(4)]
     table.create(add(files[0]))
     table.commit(add(files[1]))
@@ -248,7 +240,7 @@ for _form in _AFTER:
 
 
 def _flagged(case: CaseWriter, form: str) -> None:
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id, protocol=_protocol(form))
+    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
     old = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
     table.create(*map(add, old))
     merged = table.file([*old[0].rows, *old[1].rows], dataChange=False)

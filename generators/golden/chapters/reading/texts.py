@@ -36,7 +36,7 @@ _COMPOSED = unicodedata.normalize("NFC", "é")
 @PATHS.case("look-alike-paths", "ADD-002 ADD-003 REM-002 REC-018")
 def _paths(case: CaseWriter) -> None:
     """Paths that look alike are paths of their own."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table = GoldenTable.of(case, _PAIR)
     names = (
         f"composed-{_COMPOSED}.parquet",
         f"decomposed-{_DECOMPOSED}.parquet",
@@ -58,7 +58,7 @@ def _paths(case: CaseWriter) -> None:
 @PATHS.case("remove-look-alikes", "REM-002 REC-006 ADD-003")
 def _removed(case: CaseWriter) -> None:
     """A removed path that looks like another one removes nothing of it."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table = GoldenTable.of(case, _PAIR)
     # No removed file was ever there, so that file systems that fold names hold all that are.
     pairs = {
         f"composed-{_COMPOSED}.parquet": f"composed-{_DECOMPOSED}.parquet",
@@ -87,8 +87,7 @@ def _removed(case: CaseWriter) -> None:
 def _texts(case: CaseWriter) -> None:
     """Texts that look alike are values of their own."""
     schema = struct(field("id", "long"), field("s", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
-    table.create()
+    table = GoldenTable.created(case, schema)
     texts = (
         "a",
         "A",
@@ -120,7 +119,7 @@ def _texts(case: CaseWriter) -> None:
 def _values(case: CaseWriter) -> None:
     """Partition values that look alike are values of their own."""
     schema = struct(field("id", "long"), field("p", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table = GoldenTable.of(case, schema, partition_columns=["p"])
     texts = (f"e {_COMPOSED}", f"e {_DECOMPOSED}", "a", "\uff41", "a\u200b", "1", "1.0", "01", "+1")
     # File systems may fold names: no file lies in a folder of its value.
     files = [
@@ -137,7 +136,7 @@ def _values(case: CaseWriter) -> None:
 @TRANSACTIONS.case("beyond-double", "TXN-002 REC-004")
 def _beyond_double(case: CaseWriter) -> None:
     """The version of an application is exact to 64 bits."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table = GoldenTable.of(case, _PAIR)
     versions = {"odd": 2**53 + 1, "most": 2**63 - 1, "other": 2**62 + 1}
     table.create(*(txn(app, version) for app, version in versions.items()))
     table.commit(add(table.file([{"id": 1, "name": "a"}])))
@@ -153,14 +152,12 @@ def _beyond_double(case: CaseWriter) -> None:
 def _inexact(case: CaseWriter) -> None:
     """A float that is widened keeps its value, not its text."""
     before = struct(field("id", "long"), field("v", "float"))
-    table = GoldenTable(
-        case.delta,
+    table = GoldenTable.created(
+        case,
         before,
-        seed=case.info.id,
         protocol=feature_protocol(["typeWidening"]),
         properties={"delta.enableTypeWidening": "true"},
     )
-    table.create()
     values = [
         float(packing.unpack("<f", packing.pack("<f", value))[0]) for value in (0.1, 1 / 3, 3.4e38)
     ]

@@ -56,10 +56,9 @@ def mapped_table(  # noqa: PLR0913  what a mapped table is made of
 ) -> GoldenTable:
     """Return a table with column mapping whose physical names differ from the logical ones."""
     mapped, highest = assign_column_mapping(schema, case.info.id)
-    return GoldenTable(
-        case.delta,
+    return GoldenTable.of(
+        case,
         mapped,
-        seed=case.info.id,
         partition_columns=partition_columns,
         protocol=protocol,
         properties={
@@ -396,10 +395,7 @@ def _annotations(case: CaseWriter) -> None:
 def _other_order(case: CaseWriter) -> None:
     """In mode none a column is found by its name alone."""
     properties = {"delta.columnMapping.mode": "none"}
-    table = GoldenTable(
-        case.delta, _PLAIN, seed=case.info.id, protocol=MAPPED_PROTOCOL, properties=properties
-    )
-    table.create()
+    table = GoldenTable.created(case, _PLAIN, protocol=MAPPED_PROTOCOL, properties=properties)
     for number, fields in enumerate(([*_PLAIN], [*_PLAIN][::-1])):
         file = table.file(_rows(number), written_as=struct(*fields))
         table.commit(add(table.register(DataFile(file.body, file.rows, table.schema))))
@@ -479,7 +475,7 @@ def _odd_names(case: CaseWriter) -> None:
 @MAPPING.case("upgraded-table", "CM-010 CM-014 CM-024 CM-029")
 def _upgraded(case: CaseWriter) -> None:
     """Files from before the mapping keep their names."""
-    table = GoldenTable(case.delta, _PLAIN, seed=case.info.id)
+    table = GoldenTable.of(case, _PLAIN)
     table.create(add(table.file(_rows(0))))
     table.protocol = dict(MAPPED_PROTOCOL)
     table.schema = Struct(
@@ -503,7 +499,7 @@ def _upgraded(case: CaseWriter) -> None:
 def _upgraded_and_re_added(case: CaseWriter) -> None:
     """A re-added column gets nothing of files from before the mapping."""
     columns = struct(field("id", "long"), field("c", "string"), field("d", "long"))
-    table = GoldenTable(case.delta, columns, seed=case.info.id)
+    table = GoldenTable.of(case, columns)
     table.create(add(table.file([{"id": 1, "c": "old", "d": 5}, {"id": 2, "c": None, "d": 6}])))
     table.protocol = dict(MAPPED_PROTOCOL)
     table.schema, highest = assign_column_mapping(columns, case.info.id, keep_names=True)

@@ -100,10 +100,9 @@ def _widening_table(case: CaseWriter, schema: Struct, **options: Any) -> GoldenT
     features = ["typeWidening"]
     if "timestamp_ntz" in options.pop("kinds", ()):
         features.append("timestampNtz")
-    return GoldenTable(
-        case.delta,
+    return GoldenTable.of(
+        case,
         schema,
-        seed=case.info.id,
         protocol=feature_protocol(features),
         properties={"delta.enableTypeWidening": "true"},
         **options,
@@ -238,7 +237,7 @@ def _beside(case: CaseWriter) -> None:
     """The two timestamp types stay apart."""
     schema = struct(field("z", "timestamp"), field("n", "timestamp_ntz"))
     protocol = feature_protocol(["timestampNtz"])
-    table = GoldenTable(case.delta, schema, seed=case.info.id, protocol=protocol)
+    table = GoldenTable.of(case, schema, protocol=protocol)
     moment = (2024, 3, 31, 2, 30, 0, 5)
     table.create(add(table.file([{"z": utc(*moment), "n": local(*moment)}, {}])))
     write_classic(table.root, 0, table.states[0], CheckpointStyle(stats_parsed=True))
@@ -259,7 +258,7 @@ def _nested_ntz(case: CaseWriter) -> None:
         field("m", map_of("string", "timestamp_ntz")),
     )
     protocol = feature_protocol(["timestampNtz"])
-    table = GoldenTable(case.delta, schema, seed=case.info.id, protocol=protocol)
+    table = GoldenTable.of(case, schema, protocol=protocol)
     when = local(2024, 1, 1, 1, 2, 3, 4)
     table.create(add(table.file([{"l": [when, None], "s": {"t": when}, "m": {"k": when}}, {}])))
     publish(case, table)
@@ -269,7 +268,7 @@ def _nested_ntz(case: CaseWriter) -> None:
 def _unlisted(case: CaseWriter) -> None:
     """The type without its feature is refused or read."""
     schema = struct(field("id", "long"), field("n", "timestamp_ntz"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table = GoldenTable.of(case, schema)
     table.create(add(table.file([{"id": 1, "n": local(2024, 1, 1)}])))
     describe(case, table)
     refusal = Refusal("invalid_table", "load", "NTZ-002")
@@ -290,7 +289,7 @@ def _old_name(case: CaseWriter) -> None:
     """The feature's old name is unknown or understood."""
     schema = struct(field("id", "long"), field("n", "timestamp_ntz"))
     protocol = feature_protocol(["timestampWithoutTimezone"])
-    table = GoldenTable(case.delta, schema, seed=case.info.id, protocol=protocol)
+    table = GoldenTable.of(case, schema, protocol=protocol)
     table.create(add(table.file([{"id": 1, "n": local(2024, 1, 1)}])))
     describe(case, table)
     refusal = Refusal("unsupported", "load", "TF-001")
@@ -313,7 +312,7 @@ def _old_name(case: CaseWriter) -> None:
 def _void(case: CaseWriter) -> None:
     """A void column reads as nulls or is left out."""
     schema = struct(field("id", "long"), field("v", "void"), field("name", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id)
+    table = GoldenTable.of(case, schema)
     table.create(add(table.file([{"id": 1, "name": "a"}, {"id": 2, "name": None}])))
     describe(case, table)
     rows: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
@@ -343,9 +342,7 @@ def _void(case: CaseWriter) -> None:
 @VOID.case("later-typed", "VOID-007 META-002", since="upstream")
 def _void_typed(case: CaseWriter) -> None:
     """A void column may become a real one."""
-    table = GoldenTable(
-        case.delta, struct(field("id", "long"), field("v", "void")), seed=case.info.id
-    )
+    table = GoldenTable.of(case, struct(field("id", "long"), field("v", "void")))
     table.create(add(table.file([{"id": 1}])))
     table.schema = struct(field("id", "long"), field("v", "string"))
     table.commit(table.metadata(), add(table.file([{"id": 2, "v": "real"}])))
@@ -357,7 +354,7 @@ def _void_typed(case: CaseWriter) -> None:
 @WIDENING.case("without-feature", "TW-001", features=())
 def _widening_unlisted(case: CaseWriter) -> None:
     """Widened files without the feature are contested."""
-    table = GoldenTable(case.delta, struct(field("v", "integer")), seed=case.info.id)
+    table = GoldenTable.of(case, struct(field("v", "integer")))
     table.create(add(table.file([{"v": 7}])))
     table.schema = struct(field("v", "long"))
     table.commit(table.metadata(), add(table.file([{"v": 2**40}])))

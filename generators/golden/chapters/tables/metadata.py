@@ -21,10 +21,6 @@ _PAIR = struct(field("id", "long"), field("name", "string"))
 _ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
 
 
-def _table(case: CaseWriter, **options: Any) -> GoldenTable:
-    return GoldenTable(case.delta, _PAIR, seed=case.info.id, **options)
-
-
 @dataclass(frozen=True, slots=True)
 class _BadMetadata:
     title: str
@@ -108,7 +104,7 @@ _BAD_METADATA = {
 
 
 def _bad_metadata(case: CaseWriter, wrong: _BadMetadata) -> None:
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file(_ROWS)))
     describe(case, table)
     refusal = Refusal("invalid_table", "load", wrong.requirement, code="DELTA_INVALID_METADATA")
@@ -144,7 +140,7 @@ _define_bad_metadata()
 @METADATA.case("missing-in-version-0", "META-001 REC-003")
 def _no_metadata(case: CaseWriter) -> None:
     """A table without metaData is invalid."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     file = table.file(_ROWS)
     table.create(add(file))
     describe(case, table)
@@ -156,7 +152,7 @@ def _no_metadata(case: CaseWriter) -> None:
 @METADATA.case("protocol-missing", "REC-002 SNAP-004")
 def _no_protocol(case: CaseWriter) -> None:
     """A table without protocol is invalid."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     file = table.file(_ROWS)
     table.create(add(file))
     describe(case, table)
@@ -168,7 +164,7 @@ def _no_protocol(case: CaseWriter) -> None:
 @METADATA.case("other-provider", "META-015 META-012")
 def _provider(case: CaseWriter) -> None:
     """Data files of an unknown format are refused or read."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file(_ROWS)))
     describe(case, table)
     table.commit(table.metadata(format={"provider": "stone-tablets", "options": {}}))
@@ -185,7 +181,7 @@ def _provider(case: CaseWriter) -> None:
 @METADATA.case("optional-fields-absent", "META-005 META-006 META-010")
 def _optional(case: CaseWriter) -> None:
     """Name, description and created time may be absent."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.commit(
         table.protocol_action(),
         table.metadata(name=None, description=None, createdTime=...),
@@ -205,7 +201,7 @@ def _properties(case: CaseWriter) -> None:
         "user.key": "",
         "\u00fcnicode": "\u2713",
     }
-    table = _table(case, properties=properties)
+    table = GoldenTable.of(case, _PAIR, properties=properties)
     table.create(add(table.file(_ROWS)))
     publish(case, table)
 
@@ -213,7 +209,7 @@ def _properties(case: CaseWriter) -> None:
 @METADATA.case("missing-field-in-new-schema", "META-002 WCON-005")
 def _replace_schema(case: CaseWriter) -> None:
     """A dropped column without mapping leaves the rest."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     file = table.file(_ROWS)
     table.create(add(file))
     table.schema = struct(field("key", "integer"), field("when", "date"))
@@ -226,7 +222,7 @@ def _replace_schema(case: CaseWriter) -> None:
 def _replace_partitioning(case: CaseWriter) -> None:
     """A replaced table has its new partitioning."""
     schema = struct(field("id", "long"), field("p", "string"))
-    table = GoldenTable(case.delta, schema, seed=case.info.id, partition_columns=["p"])
+    table = GoldenTable.of(case, schema, partition_columns=["p"])
     old = table.file([{"id": 1}], partition={"p": "abc"})
     table.create(add(old))
     table.schema = struct(field("id", "long"), field("p", "integer"))

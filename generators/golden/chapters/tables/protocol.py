@@ -31,10 +31,6 @@ _PAIR = struct(field("id", "long"), field("name", "string"))
 _ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
 
 
-def _table(case: CaseWriter, **options: Any) -> GoldenTable:
-    return GoldenTable(case.delta, _PAIR, seed=case.info.id, **options)
-
-
 # Protocols that every reader of version 1 has to read.
 
 _LEGACY = ((1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6))
@@ -56,7 +52,7 @@ def _readable(case: CaseWriter, protocol: Mapping[str, Any]) -> None:
         table = tracked.table
         table.create(add(tracked.file(_ROWS)), tracked.mark())
     else:
-        table = _table(case, protocol=protocol)
+        table = GoldenTable.of(case, _PAIR, protocol=protocol)
         table.create(add(table.file(_ROWS)))
     publish(case, table)
 
@@ -279,7 +275,7 @@ _REFUSED = {
 
 
 def _refused(case: CaseWriter, wrong: _Refused) -> None:
-    intended = _table(case)
+    intended = GoldenTable.of(case, _PAIR)
     intended.create(add(intended.file(_ROWS)))
     describe(case, intended)
     intended.commit({"protocol": wrong.protocol}, operation="UPGRADE PROTOCOL")
@@ -313,7 +309,7 @@ _define_refused()
 @FEATURES.case("feature-lists-on-legacy", "PROTO-003 PROTO-004")
 def _lists_on_legacy(case: CaseWriter) -> None:
     """Empty feature lists on legacy versions are contested."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file(_ROWS)))
     describe(case, table)
     table.commit(
@@ -336,7 +332,7 @@ def _lists_on_legacy(case: CaseWriter) -> None:
 @EVOLUTION.case("unknown-actions", "PROTO-008")
 def _unknown_actions(case: CaseWriter) -> None:
     """Unknown actions are ignored."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(
         {"futureAction": {"path": "x", "deep": {"list": [1, None]}}},
         add(table.file(_ROWS)),
@@ -349,7 +345,7 @@ def _unknown_actions(case: CaseWriter) -> None:
 @EVOLUTION.case("unknown-fields", "PROTO-009")
 def _unknown_fields(case: CaseWriter) -> None:
     """Unknown fields of known actions are ignored."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     file, other = table.file(_ROWS), table.file([{"id": 3, "name": "c"}])
     odd: dict[str, Any] = {"futureField": {"a": [1, {"b": None}]}, "zzz": 1}
     table.commit(
@@ -375,7 +371,7 @@ def _unknown_fields(case: CaseWriter) -> None:
 @EVOLUTION.case("unknown-fields-of-format", "PROTO-009")
 def _unknown_of_format(case: CaseWriter) -> None:
     """Unknown fields of a format are ignored."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     odd = {"provider": "parquet", "options": {}, "futureField": {"a": [1, None]}}
     table.commit({"protocol": table.protocol}, table.metadata(format=odd), add(table.file(_ROWS)))
     describe(case, table)
@@ -385,7 +381,7 @@ def _unknown_of_format(case: CaseWriter) -> None:
 @EVOLUTION.case("unknown-fields-checkpoint", "PROTO-009 CKC-011")
 def _unknown_checkpoint(case: CaseWriter) -> None:
     """Fields unknown to a checkpoint's reader are ignored."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file(_ROWS, tags={"INSERTION_TIME": "1", "new": "x"})))
     table.commit(add(table.file([{"id": 3, "name": "c"}])))
     write_classic(case.delta, 1, table.states[1])
@@ -396,7 +392,7 @@ def _unknown_checkpoint(case: CaseWriter) -> None:
 @EVOLUTION.case("commit-info-any-shape", "CINFO-002 CINFO-003")
 def _commit_info(case: CaseWriter) -> None:
     """commitInfo may hold anything."""
-    table = _table(case)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file(_ROWS)), info={"operationParameters": {"deep": [{"x": None}]}})
     table.commit('{"commitInfo":{}}', add(table.file([{"id": 3, "name": "c"}])), with_info=False)
     odd = {"commitInfo": {"timestamp": -1, "operation": ["a", 1], "version": "many", "add": {}}}

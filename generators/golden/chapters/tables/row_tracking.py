@@ -55,7 +55,7 @@ class Tracked:
 
     def __init__(self, case: CaseWriter, **options: Any) -> None:
         options = {"protocol": _PROTOCOL, "properties": _PROPERTIES, **options}
-        self.table = GoldenTable(case.delta, _PAIR, seed=case.info.id, **options)
+        self.table = GoldenTable.of(case, _PAIR, **options)
         self.next_id = 0
         self.materialised: dict[str, tuple[Sequence[int | None], Sequence[int | None]]] = {}
 
@@ -305,7 +305,7 @@ def _spellings(case: CaseWriter) -> None:
 @TRACKING.case("not-tracked", "RT-003 RT-005")
 def _untracked(case: CaseWriter) -> None:
     """Ids of a table without tracking are refused or null."""
-    table = GoldenTable(case.delta, _PAIR, seed=case.info.id)
+    table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file(_numbered(0, 2))))
     publish(case, table)
     refusal = Refusal("unsupported", "read", "RT-003", code="DELTA_ROW_TRACKING_NOT_ENABLED")

@@ -39,7 +39,7 @@ _ENCODED: Sequence[bytes | None] = (
 
 def _variant_table(case: CaseWriter) -> GoldenTable:
     protocol = feature_protocol(["variantType"])
-    return GoldenTable(case.delta, _VARIANT, seed=case.info.id, protocol=protocol)
+    return GoldenTable.of(case, _VARIANT, protocol=protocol)
 
 
 def _registered(table: GoldenTable, data: pa.Table, rows: Sequence[Mapping[str, Any]]) -> DataFile:
@@ -94,7 +94,7 @@ def _member_order(case: CaseWriter) -> None:
 @VARIANT.case("without-feature", "VAR-001", features=())
 def _variant_unlisted(case: CaseWriter) -> None:
     """A variant column without its feature is invalid."""
-    table = GoldenTable(case.delta, _VARIANT, seed=case.info.id)
+    table = GoldenTable.of(case, _VARIANT)
     table.create(add(_variant_file(table, 0, ("value", "metadata"))))
     describe(case, table)
     refusal = Refusal("invalid_table", "load", "VAR-001")
@@ -119,10 +119,9 @@ def _variant_partition(case: CaseWriter) -> None:
 
 
 def _shredded_table(case: CaseWriter, schema: Struct = _VARIANT) -> GoldenTable:
-    return GoldenTable(
-        case.delta,
+    return GoldenTable.of(
+        case,
         schema,
-        seed=case.info.id,
         protocol=feature_protocol(["variantShredding", "variantType"]),
         properties={"delta.enableVariantShredding": "true"},
     )

@@ -109,13 +109,7 @@ _FEATURES = (
 
 
 def _active(case: CaseWriter, feature: _Feature, protocol: Mapping[str, Any]) -> None:
-    table = GoldenTable(
-        case.delta,
-        feature.schema,
-        seed=case.info.id,
-        protocol=protocol,
-        properties=feature.properties,
-    )
+    table = GoldenTable.of(case, feature.schema, protocol=protocol, properties=feature.properties)
     first, second = feature.rows
     table.create(add(table.file(first)))
     table.commit(add(table.file(second)))
@@ -150,9 +144,7 @@ def _writers(*names: str) -> dict[str, Any]:
 @DEFAULTS.case("defaults-do-not-affect-reads", "DFT-001 DFT-002 DFT-004")
 def _defaults(case: CaseWriter) -> None:
     """A column default never shows in a read."""
-    table = GoldenTable(
-        case.delta, _PLAIN, seed=case.info.id, protocol=_writers("allowColumnDefaults")
-    )
+    table = GoldenTable.of(case, _PLAIN, protocol=_writers("allowColumnDefaults"))
     table.create(add(table.file([{"c": 1, "name": None}])))
     default = {"CURRENT_DEFAULT": "'preset'"}
     table.schema = struct(field("c", "long"), field("name", "string", metadata=default))
@@ -178,7 +170,7 @@ def _clustered_flat(case: CaseWriter) -> None:
 
 def _clustering(case: CaseWriter, configuration: str) -> None:
     protocol = _writers("clustering", "domainMetadata")
-    table = GoldenTable(case.delta, _PLAIN, seed=case.info.id, protocol=protocol)
+    table = GoldenTable.of(case, _PLAIN, protocol=protocol)
     table.create(domain("delta.clustering", configuration), add(table.file(_ROWS)))
     sorted_file = table.file([{"c": 7, "name": "z"}], clusteringProvider="liquid")
     table.commit(add(sorted_file))
@@ -205,10 +197,9 @@ def _iceberg(case: CaseWriter, name: str) -> None:
         plain = plain.without("m")
     schema, highest = assign_column_mapping(plain, case.info.id)
     version = name[-2:]
-    table = GoldenTable(
-        case.delta,
+    table = GoldenTable.of(
+        case,
         schema,
-        seed=case.info.id,
         protocol={
             "minReaderVersion": 2,
             "minWriterVersion": 7,
@@ -243,7 +234,7 @@ def _iceberg_v2(case: CaseWriter) -> None:
 def _vacuum(case: CaseWriter) -> None:
     """Every version of a table with the check reads."""
     protocol = feature_protocol(["vacuumProtocolCheck"])
-    table = GoldenTable(case.delta, _PLAIN, seed=case.info.id)
+    table = GoldenTable.of(case, _PLAIN)
     table.create(add(table.file(_ROWS)))
     table.protocol = protocol
     table.commit(table.protocol_action(), add(table.file([{"c": 9, "name": "z"}])))
