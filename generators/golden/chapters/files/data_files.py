@@ -408,17 +408,13 @@ def _lacking(action: Mapping[str, Any], missing: _Missing) -> dict[str, Any]:
     return {missing.action: body}
 
 
-def _define_missing() -> None:
-    for missing in _MISSING:
-        ACTIONS.define(
-            f"{missing.action}-without-{missing.field.lower()}",
-            f"{missing.action} without {missing.field} breaks its clause",
-            [missing.requirement],
-            partial(_field_missing, missing=missing),
-        )
-
-
-_define_missing()
+for _each in _MISSING:
+    ACTIONS.define(
+        f"{_each.action}-without-{_each.field.lower()}",
+        f"{_each.action} without {_each.field} breaks its clause",
+        [_each.requirement],
+        partial(_field_missing, missing=_each),
+    )
 
 
 @FILES.case("table-root-odd-name", "SNAP-006 ADD-003", root="a b%20c+d\u00e9")

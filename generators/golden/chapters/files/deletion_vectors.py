@@ -200,17 +200,10 @@ def _row_set(case: CaseWriter, count: int, rows: Sequence[int]) -> None:
     _probe(case, table)
 
 
-def _define_row_sets() -> None:
-    for name, (title, count, rows) in _ROW_SETS.items():
-        VECTORS.define(
-            name,
-            title,
-            "DVDESC-020 DVFMT-001 DVD-020",
-            partial(_row_set, count=count, rows=rows),
-        )
-
-
-_define_row_sets()
+for _name, (_title, _count, _rows) in _ROW_SETS.items():
+    VECTORS.define(
+        _name, _title, "DVDESC-020 DVFMT-001 DVD-020", partial(_row_set, count=_count, rows=_rows)
+    )
 
 
 @VECTORS.case("row-groups", "DVDESC-021 DVDESC-020")

@@ -81,12 +81,8 @@ def _spelling(case: CaseWriter, prefix: str) -> None:
     publish(case, table)
 
 
-def _define_spellings() -> None:
-    for name, (title, prefix) in _SPELLINGS.items():
-        ACTIONS.define(name, title, "ADD-002", partial(_spelling, prefix=prefix))
-
-
-_define_spellings()
+for _name, (_title, _prefix) in _SPELLINGS.items():
+    ACTIONS.define(_name, _title, "ADD-002", partial(_spelling, prefix=_prefix))
 
 
 @ACTIONS.case("absolute-encoded", "ADD-001 ADD-002")
@@ -262,17 +258,13 @@ def _vector_case(case: CaseWriter, name: str, prefix: str) -> None:
     publish(case, table)
 
 
-def _define_vectors() -> None:
-    for name, (title, file, prefix) in _VECTOR_PLACES.items():
-        VECTORS.define(
-            name,
-            title,
-            "DVDESC-015 DV-005 DVDESC-006",
-            partial(_vector_case, name=file, prefix=prefix),
-        )
-
-
-_define_vectors()
+for _name, (_title, _file, _prefix) in _VECTOR_PLACES.items():
+    VECTORS.define(
+        _name,
+        _title,
+        "DVDESC-015 DV-005 DVDESC-006",
+        partial(_vector_case, name=_file, prefix=_prefix),
+    )
 
 
 @VECTORS.case("absolute-clone", "ADD-002 DVDESC-006")

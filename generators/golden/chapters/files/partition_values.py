@@ -126,20 +126,16 @@ def _partition_case(partition: _Partition, case: CaseWriter) -> None:
     filtered(case, table, "filter-both", both, "Partition and data filters work together")
 
 
-def _define_partitions() -> None:
-    for partition in _PARTITIONS:
-        needs = ("timestampNtz",) if partition.protocol else ()
-        VALUES.define(
-            f"{partition.slug}-column",
-            f"A table partitioned by {partition.slug} reads and filters right",
-            partition.requirements,
-            partial(_partition_case, partition),
-            features=needs,
-            since="2025" if needs else "2021",
-        )
-
-
-_define_partitions()
+for _partition in _PARTITIONS:
+    _needs = ("timestampNtz",) if _partition.protocol else ()
+    VALUES.define(
+        f"{_partition.slug}-column",
+        f"A table partitioned by {_partition.slug} reads and filters right",
+        _partition.requirements,
+        partial(_partition_case, _partition),
+        features=_needs,
+        since="2025" if _needs else "2021",
+    )
 
 _ODD_TEXTS = (
     "A/A", "B B", "a:b", "a%b", "%20", "%25", "a%2Fb", "\u00e9", "(x)", "[y]", "a+b", "it's",

@@ -272,30 +272,16 @@ def _broken(case: CaseWriter, statistics: str) -> None:
         )
 
 
-def _define_broken() -> None:
-    for name, (title, statistics) in _BROKEN.items():
-        STATISTICS.define(
-            f"shape-{name}",
-            title,
-            "ADD-010 STAT-006",
-            partial(_broken, statistics=statistics),
-        )
+for _name, (_title, _statistics) in _BROKEN.items():
+    STATISTICS.define(
+        f"shape-{_name}", _title, "ADD-010 STAT-006", partial(_broken, statistics=_statistics)
+    )
 
 
-_define_broken()
-
-
-def _define_shapes() -> None:
-    for name, (title, requirements, statistics) in _SHAPES.items():
-        STATISTICS.define(
-            f"shape-{name}",
-            title,
-            requirements,
-            partial(_shape, statistics=statistics),
-        )
-
-
-_define_shapes()
+for _name, (_title, _requirements, _statistics) in _SHAPES.items():
+    STATISTICS.define(
+        f"shape-{_name}", _title, _requirements, partial(_shape, statistics=_statistics)
+    )
 
 
 @STATISTICS.case("all-types", "STAT-006 STAT-007 STAT-012")

@@ -192,20 +192,16 @@ def _primitive_case(primitive: _Primitive, case: CaseWriter) -> None:
     projected(case, table, "project-value", ["value"], "The column can be read alone")
 
 
-def _define_primitives() -> None:
-    for primitive in _PRIMITIVES:
-        needs = ("timestampNtz",) if primitive.protocol else ()
-        MAPPINGS.define(
-            f"{primitive.slug}-extremes",
-            f"A {primitive.slug} column keeps its extreme values and nulls",
-            primitive.requirements,
-            partial(_primitive_case, primitive),
-            features=needs,
-            since="2025" if needs else "2021",
-        )
-
-
-_define_primitives()
+for _primitive in _PRIMITIVES:
+    _needs = ("timestampNtz",) if _primitive.protocol else ()
+    MAPPINGS.define(
+        f"{_primitive.slug}-extremes",
+        f"A {_primitive.slug} column keeps its extreme values and nulls",
+        _primitive.requirements,
+        partial(_primitive_case, _primitive),
+        features=_needs,
+        since="2025" if _needs else "2021",
+    )
 
 
 def _nested(

@@ -352,17 +352,13 @@ def _damaged(case: CaseWriter, damage: _Damage) -> None:
     read_spec(case, table, 0)
 
 
-def _define_damages() -> None:
-    for name, damage in _DAMAGES.items():
-        FORMAT.define(
-            f"damaged-{name}",
-            damage.title,
-            list(dict.fromkeys((damage.requirement, "DVDESC-020"))),
-            partial(_damaged, damage=damage),
-        )
-
-
-_define_damages()
+for _name, _damage in _DAMAGES.items():
+    FORMAT.define(
+        f"damaged-{_name}",
+        _damage.title,
+        list(dict.fromkeys((_damage.requirement, "DVDESC-020"))),
+        partial(_damaged, damage=_damage),
+    )
 
 
 CHAPTERS = (FORMAT,)

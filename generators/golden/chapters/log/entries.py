@@ -288,17 +288,8 @@ def _broken_line(case: CaseWriter, line: str) -> None:
     earlier_spec(case, table, 1)
 
 
-def _define_broken_lines() -> None:
-    for name, (line, title) in _BROKEN_LINES.items():
-        LOG.define(
-            f"line-{name}",
-            title,
-            "LOG-004 LOG-006",
-            partial(_broken_line, line=line),
-        )
-
-
-_define_broken_lines()
+for _name, (_line, _title) in _BROKEN_LINES.items():
+    LOG.define(f"line-{_name}", _title, "LOG-004 LOG-006", partial(_broken_line, line=_line))
 
 
 @LOG.case("action-over-two-lines", "LOG-004 LOG-006")

@@ -157,17 +157,13 @@ def _bad_hint(case: CaseWriter, requirement: str, spoil: Callable[[GoldenTable],
     )
 
 
-def _define_bad_hints() -> None:
-    for name, (title, requirement, spoil) in _BAD_HINTS.items():
-        HINT.define(
-            name,
-            title,
-            [requirement, "LAST-004"],
-            partial(_bad_hint, requirement=requirement, spoil=spoil),
-        )
-
-
-_define_bad_hints()
+for _name, (_title, _requirement, _spoil) in _BAD_HINTS.items():
+    HINT.define(
+        _name,
+        _title,
+        [_requirement, "LAST-004"],
+        partial(_bad_hint, requirement=_requirement, spoil=_spoil),
+    )
 
 
 @HINT.case("names-missing-log-cut", "LAST-003 SNAP-001")

@@ -275,17 +275,10 @@ def _contradiction(case: CaseWriter, wrong: _Contradiction) -> None:
     earlier_spec(case, table, 0)
 
 
-def _define_contradictions() -> None:
-    for name, wrong in _CONTRADICTIONS.items():
-        RECONCILIATION.define(
-            name,
-            wrong.title,
-            [wrong.requirement],
-            partial(_contradiction, wrong=wrong),
-        )
-
-
-_define_contradictions()
+for _name, _wrong in _CONTRADICTIONS.items():
+    RECONCILIATION.define(
+        _name, _wrong.title, [_wrong.requirement], partial(_contradiction, wrong=_wrong)
+    )
 
 
 @RECONCILIATION.case("checkpoint-actions-in-commit", "REC-019 SCA-001 CKM-001", since="2025")

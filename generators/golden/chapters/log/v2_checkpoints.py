@@ -131,20 +131,16 @@ _SHAPES: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-def _define_shapes() -> None:
-    for name, (title, requirements, options) in _SHAPES.items():
-        for suffix, hint in (("", False), ("-hint", True)):
-            if hint and "sidecars" not in options:
-                continue
-            V2.define(
-                name + suffix,
-                title + (" (hint)" if hint else ""),
-                requirements + " V2F-001" + (" LAST-002" if hint else " LAST-004"),
-                partial(_shape, hint=hint, **options),
-            )
-
-
-_define_shapes()
+for _name, (_title, _requirements, _options) in _SHAPES.items():
+    for _suffix, _hint in (("", False), ("-hint", True)):
+        if _hint and "sidecars" not in _options:
+            continue
+        V2.define(
+            _name + _suffix,
+            _title + (" (hint)" if _hint else ""),
+            _requirements + " V2F-001" + (" LAST-002" if _hint else " LAST-004"),
+            partial(_shape, hint=_hint, **_options),
+        )
 
 
 @V2.case("classic-v1-allowed", "CKPT-027 CKPT-020")

@@ -160,18 +160,14 @@ def _bad_checksum(case: CaseWriter, spoil: Callable[[dict[str, Any]], str]) -> N
     )
 
 
-def _define_bad_checksums() -> None:
-    for name, (title, requirement, spoil) in _BAD_CHECKSUMS.items():
-        CHECKSUM.define(
-            name,
-            title,
-            [requirement, "CRC-035", "CRC-034"],
-            partial(_bad_checksum, spoil=spoil),
-            since="2025",
-        )
-
-
-_define_bad_checksums()
+for _name, (_title, _requirement, _spoil) in _BAD_CHECKSUMS.items():
+    CHECKSUM.define(
+        _name,
+        _title,
+        [_requirement, "CRC-035", "CRC-034"],
+        partial(_bad_checksum, spoil=_spoil),
+        since="2025",
+    )
 
 
 @CHECKSUM.case("older-than-checkpoint", "CRC-042 CRC-002", since="2025")

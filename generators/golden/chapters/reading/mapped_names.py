@@ -153,24 +153,20 @@ def _deep(case: CaseWriter, mode: str) -> None:
         filtered(case, table, f"filter-{slug}", probe, title, requirement=_BY_NAME[mode])
 
 
-def _define() -> None:
-    found = {"name": "CM-029 CM-030", "id": "CM-025 CM-026"}
-    for mode, requirements in found.items():
-        for slug, parsed in (("", False), ("-parsed-statistics", True)):
-            MAPPING.define(
-                f"turned-names-{mode}{slug}",
-                "Names that belong to other columns mislead no lookup",
-                requirements,
-                partial(_flat, mode=mode, parsed=parsed),
-            )
+_found = {"name": "CM-029 CM-030", "id": "CM-025 CM-026"}
+for _mode, _requirements in _found.items():
+    for _slug, _parsed in (("", False), ("-parsed-statistics", True)):
         MAPPING.define(
-            f"turned-nested-names-{mode}",
-            "Nested names that belong to other fields mislead no lookup",
-            requirements,
-            partial(_deep, mode=mode),
+            f"turned-names-{_mode}{_slug}",
+            "Names that belong to other columns mislead no lookup",
+            _requirements,
+            partial(_flat, mode=_mode, parsed=_parsed),
         )
-
-
-_define()
+    MAPPING.define(
+        f"turned-nested-names-{_mode}",
+        "Nested names that belong to other fields mislead no lookup",
+        _requirements,
+        partial(_deep, mode=_mode),
+    )
 
 CHAPTERS = (MAPPING,)

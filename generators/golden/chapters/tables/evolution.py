@@ -127,19 +127,15 @@ def _widened(case: CaseWriter, change: _Widening) -> None:
     filtered(case, table, "filter-null", is_null("v"), "Nulls stay null")
 
 
-def _define_widenings() -> None:
-    for name, change in _WIDENINGS.items():
-        needs = ("timestampNtz", "typeWidening") if "ntz" in change.after else ("typeWidening",)
-        WIDENING.define(
-            name,
-            f"Values of {change.before} read as {change.after} after the change",
-            "TW-004 TW-012" + (" TW-005" if "decimal" in change.after else ""),
-            partial(_widened, change=change),
-            features=needs,
-        )
-
-
-_define_widenings()
+for _name, _widening in _WIDENINGS.items():
+    _needs = ("timestampNtz", "typeWidening") if "ntz" in _widening.after else ("typeWidening",)
+    WIDENING.define(
+        _name,
+        f"Values of {_widening.before} read as {_widening.after} after the change",
+        "TW-004 TW-012" + (" TW-005" if "decimal" in _widening.after else ""),
+        partial(_widened, change=_widening),
+        features=_needs,
+    )
 
 
 @WIDENING.case("nested-types", "TW-006 TW-008 TW-012")

@@ -123,18 +123,14 @@ def _bad_metadata(case: CaseWriter, wrong: _BadMetadata) -> None:
     earlier_spec(case, table, 0)
 
 
-def _define_bad_metadata() -> None:
-    for name, wrong in _BAD_METADATA.items():
-        METADATA.define(
-            name,
-            wrong.title,
-            [wrong.requirement],
-            partial(_bad_metadata, wrong=wrong),
-            since="2025" if wrong.requirement == "SCH-028" else "2021",
-        )
-
-
-_define_bad_metadata()
+for _name, _wrong in _BAD_METADATA.items():
+    METADATA.define(
+        _name,
+        _wrong.title,
+        [_wrong.requirement],
+        partial(_bad_metadata, wrong=_wrong),
+        since="2025" if _wrong.requirement == "SCH-028" else "2021",
+    )
 
 
 @METADATA.case("missing-in-version-0", "META-001 REC-003")

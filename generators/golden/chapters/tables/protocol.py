@@ -36,16 +36,6 @@ _ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
 _LEGACY = ((1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6))
 
 
-def _define_legacy() -> None:
-    for reader, writer in _LEGACY:
-        VERSIONS.define(
-            f"legacy-{reader}-{writer}",
-            f"A table of versions {reader} and {writer} is read by any reader",
-            "PROTO-001 PROTO-002 WVER-007",
-            partial(_readable, protocol=legacy_protocol(reader, writer)),
-        )
-
-
 def _readable(case: CaseWriter, protocol: Mapping[str, Any]) -> None:
     if "rowTracking" in protocol.get("writerFeatures", ()):
         tracked = Tracked(case, protocol=protocol, properties={})
@@ -57,7 +47,13 @@ def _readable(case: CaseWriter, protocol: Mapping[str, Any]) -> None:
     publish(case, table)
 
 
-_define_legacy()
+for _reader, _writer in _LEGACY:
+    VERSIONS.define(
+        f"legacy-{_reader}-{_writer}",
+        f"A table of versions {_reader} and {_writer} is read by any reader",
+        "PROTO-001 PROTO-002 WVER-007",
+        partial(_readable, protocol=legacy_protocol(_reader, _writer)),
+    )
 
 _WRITER_FEATURES = (
     "allowColumnDefaults", "appendOnly", "changeDataFeed", "checkConstraints", "clustering",
@@ -74,25 +70,21 @@ def _writer_features(case: CaseWriter) -> None:
     _readable(case, protocol)
 
 
-def _define_writer_features() -> None:
-    for name in _WRITER_FEATURES:
-        # Clustering and row tracking need domains beside them.
-        listed = (
-            sorted({name, "domainMetadata"}) if name in {"clustering", "rowTracking"} else [name]
-        )
-        if name.startswith("iceberg"):
-            continue  # needs column mapping, which is a reader's business
-        protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed}
-        FEATURES.define(
-            f"writer-{name.lower()}",
-            f"A table that lists {name} for writers is read normally",
-            "TF-002 TF-019",
-            partial(_readable, protocol=protocol),
-            since="2025",
-        )
-
-
-_define_writer_features()
+for _name in _WRITER_FEATURES:
+    # Clustering and row tracking need domains beside them.
+    _listed = (
+        sorted({_name, "domainMetadata"}) if _name in {"clustering", "rowTracking"} else [_name]
+    )
+    if _name.startswith("iceberg"):
+        continue  # needs column mapping, which is a reader's business
+    _protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": _listed}
+    FEATURES.define(
+        f"writer-{_name.lower()}",
+        f"A table that lists {_name} for writers is read normally",
+        "TF-002 TF-019",
+        partial(_readable, protocol=_protocol),
+        since="2025",
+    )
 
 
 @FEATURES.case("unknown-writer-feature", "TF-002", since="2025")
@@ -292,18 +284,14 @@ def _refused(case: CaseWriter, wrong: _Refused) -> None:
     earlier_spec(case, intended, 0)
 
 
-def _define_refused() -> None:
-    for name, wrong in _REFUSED.items():
-        wrong.chapter.define(
-            name,
-            wrong.title,
-            wrong.requirements,
-            partial(_refused, wrong=wrong),
-            since=wrong.since,
-        )
-
-
-_define_refused()
+for _name, _wrong in _REFUSED.items():
+    _wrong.chapter.define(
+        _name,
+        _wrong.title,
+        _wrong.requirements,
+        partial(_refused, wrong=_wrong),
+        since=_wrong.since,
+    )
 
 
 @FEATURES.case("feature-lists-on-legacy", "PROTO-003 PROTO-004")

@@ -116,25 +116,21 @@ def _active(case: CaseWriter, feature: _Feature, protocol: Mapping[str, Any]) ->
     publish(case, table)
 
 
-def _define_features() -> None:
-    for feature in _FEATURES:
-        legacy = legacy_protocol(1, feature.writer)
-        listed = {
-            "minReaderVersion": 1,
-            "minWriterVersion": 7,
-            "writerFeatures": [feature.name],
-        }
-        for suffix, protocol, since in (("legacy", legacy, "2021"), ("feature", listed, "2025")):
-            _CHAPTERS[feature.chapter].define(
-                f"active-{suffix}",
-                f"A table with active {feature.name} reads normally ({suffix})",
-                feature.requirements,
-                partial(_active, feature=feature, protocol=protocol),
-                since=since,
-            )
-
-
-_define_features()
+for _feature in _FEATURES:
+    _legacy = legacy_protocol(1, _feature.writer)
+    _listed = {
+        "minReaderVersion": 1,
+        "minWriterVersion": 7,
+        "writerFeatures": [_feature.name],
+    }
+    for _suffix, _protocol, _since in (("legacy", _legacy, "2021"), ("feature", _listed, "2025")):
+        _CHAPTERS[_feature.chapter].define(
+            f"active-{_suffix}",
+            f"A table with active {_feature.name} reads normally ({_suffix})",
+            _feature.requirements,
+            partial(_active, feature=_feature, protocol=_protocol),
+            since=_since,
+        )
 
 
 def _writers(*names: str) -> dict[str, Any]:
