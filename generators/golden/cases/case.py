@@ -330,6 +330,17 @@ class CaseWriter:
             "contested", slug, title=title, contested=contested, parameters=parameters, **options
         )
 
+    def contest_read(
+        self,
+        title: str,
+        schema: Struct,
+        *accepted: Accepted,
+        slug: str = "read-latest",
+        **options: Any,
+    ) -> None:
+        """Write a ``read`` spec whose answer the text leaves open; see :meth:`contest`."""
+        self.contest("read", slug, accepted, title=title, schema=schema, **options)
+
     def spec(  # noqa: PLR0913  one argument per field of the format
         self,
         type: str,  # noqa: A002  the word of the wire

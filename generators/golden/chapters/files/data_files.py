@@ -106,15 +106,11 @@ def _two_encodings(case: CaseWriter) -> None:
     survivors = [{"id": 1, "name": "kept"}]
     both = [*survivors, {"id": 2, "name": "gone"}]
     case.read("read-v1", _PAIR, both, title="Before the remove both rows are there", version=1)
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("decoded", "paths are compared after decoding, as Spark does", rows=survivors),
-            Accepted("as-written", "paths are compared as written, as the kernels do", rows=both),
-        ],
-        title="The remove cancels the add that it decodes to, or nothing",
-        schema=_PAIR,
+    case.contest_read(
+        "The remove cancels the add that it decodes to, or nothing",
+        _PAIR,
+        Accepted("decoded", "paths are compared after decoding, as Spark does", rows=survivors),
+        Accepted("as-written", "paths are compared as written, as the kernels do", rows=both),
     )
 
 
@@ -397,7 +393,7 @@ def _field_missing(case: CaseWriter, missing: _Missing) -> None:
     if missing.lenient:
         refused = Accepted("refused", "the field is required", refusal=refusal)
         read = Accepted("read", missing.lenient, rows=table.rows())
-        case.contest("read", "read-latest", [refused, read], title=f"{title} or read", schema=_PAIR)
+        case.contest_read(f"{title} or read", _PAIR, refused, read)
     else:
         case.refuse("read", "read-latest", refusal, title=title)
     earlier_spec(case, table, 0)

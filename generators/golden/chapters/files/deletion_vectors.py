@@ -436,16 +436,12 @@ def _unlisted(case: CaseWriter) -> None:
     table.commit(*with_vector(file, _inline(table, [0])))
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "DV-001")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("refused", "vectors need the feature in both lists", refusal=refusal),
-            Accepted("applied", "an existing vector is applied", rows=table.rows()),
-            Accepted("ignored", "an unknown field is ignored", rows=numbered(4)),
-        ],
-        title="The vector is refused, applied or unknown",
-        schema=_PAIR,
+    case.contest_read(
+        "The vector is refused, applied or unknown",
+        _PAIR,
+        Accepted("refused", "vectors need the feature in both lists", refusal=refusal),
+        Accepted("applied", "an existing vector is applied", rows=table.rows()),
+        Accepted("ignored", "an unknown field is ignored", rows=numbered(4)),
     )
     read_spec(case, table, 0)
 
@@ -461,16 +457,12 @@ def _two_live(case: CaseWriter) -> None:
     describe(case, table)
     rows = numbered(4)
     refusal = Refusal("invalid_table", "read", "FA-019")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("refused", "a path is live once", refusal=refusal),
-            Accepted("newest", "the newest vector of a path counts", rows=[rows[0], *rows[2:]]),
-            Accepted("both", "both logical files are live", rows=table.rows()),
-        ],
-        title="The log is refused, or one of its readings is given",
-        schema=_PAIR,
+    case.contest_read(
+        "The log is refused, or one of its readings is given",
+        _PAIR,
+        Accepted("refused", "a path is live once", refusal=refusal),
+        Accepted("newest", "the newest vector of a path counts", rows=[rows[0], *rows[2:]]),
+        Accepted("both", "both logical files are live", rows=table.rows()),
     )
     read_spec(case, table, 0)
 

@@ -143,14 +143,14 @@ def _removed_encoded(case: CaseWriter) -> None:
     _respell(case, 1, gone.path, gone.path.replace("/f%20", "/%66%20"))
     describe(case, table)
     read_spec(case, table, 0)
-    accepted = [
+    case.contest_read(
+        "The remove cancels the add that it decodes to, or nothing",
+        _PAIR,
         Accepted("decoded", "paths are compared after decoding, as Spark does", rows=table.rows()),
         Accepted(
             "as-written", "paths are compared as written, as the kernels do", rows=table.rows(0)
         ),
-    ]
-    title = "The remove cancels the add that it decodes to, or nothing"
-    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
+    )
 
 
 def _respell(case: CaseWriter, version: int, old: str, new: str) -> None:
@@ -191,11 +191,12 @@ def _contest(
     unified: Sequence[Mapping[str, Any]],
     title: str,
 ) -> None:
-    accepted = [
+    case.contest_read(
+        title,
+        _PAIR,
         Accepted("kept-apart", "a path is compared as written after one decoding", rows=apart),
         Accepted("unified", "Spark: both spellings are the same path", rows=unified),
-    ]
-    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
+    )
 
 
 @ACTIONS.case("write-vacuum-absolute", "ADD-002 FA-008")

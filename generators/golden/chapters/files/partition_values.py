@@ -262,15 +262,11 @@ def _empty_text(case: CaseWriter) -> None:
     describe(case, table)
     rows = table.rows()
     as_text = [{**row, "p": row["p"] or ""} for row in rows]
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("null", "protocol: an empty string translates to null", rows=rows),
-            Accepted("empty", "Spark reads an existing empty string as it stands", rows=as_text),
-        ],
-        title="The row with the empty text reads as null or as empty",
-        schema=schema,
+    case.contest_read(
+        "The row with the empty text reads as null or as empty",
+        schema,
+        Accepted("null", "protocol: an empty string translates to null", rows=rows),
+        Accepted("empty", "Spark reads an existing empty string as it stands", rows=as_text),
     )
     filtered(case, table, "filter-x", compare("p", "=", "x", "string"), "A real value is found")
 
@@ -307,12 +303,10 @@ def _timestamp_zoneless(case: CaseWriter) -> None:
             file = table.file([{"id": number}], partition={"t": value}, partitionValues={"t": text})
             table.commit(add(file))
     describe(case, table)
-    case.contest(
-        "read",
-        "read-latest",
-        [Accepted("utc", "kernel readers take the text as UTC", rows=table.rows())],
-        title="The zone of the writing system is not recorded",
-        schema=schema,
+    case.contest_read(
+        "The zone of the writing system is not recorded",
+        schema,
+        Accepted("utc", "kernel readers take the text as UTC", rows=table.rows()),
         open=True,
     )
     projected(case, table, "project-id", ["id"], "The other columns read all the same")
@@ -373,19 +367,15 @@ def _binary_high(case: CaseWriter) -> None:
     table = GoldenTable.of(case, schema, partition_columns=["p"])
     table.create(add(table.file([{"id": 3}], path="b/3.parquet", partition={"p": b"\xff"})))
     describe(case, table)
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("byte", "protocol: the escape stands for one byte", rows=table.rows()),
-            Accepted(
-                "utf8",
-                "Spark stores the UTF-8 bytes of the text",
-                rows=[{"id": 3, "p": "\u00ff".encode()}],
-            ),
-        ],
-        title="A byte above 127 reads as itself or as its UTF-8 form",
-        schema=schema,
+    case.contest_read(
+        "A byte above 127 reads as itself or as its UTF-8 form",
+        schema,
+        Accepted("byte", "protocol: the escape stands for one byte", rows=table.rows()),
+        Accepted(
+            "utf8",
+            "Spark stores the UTF-8 bytes of the text",
+            rows=[{"id": 3, "p": "\u00ff".encode()}],
+        ),
     )
 
 
@@ -453,15 +443,11 @@ def _malformed(kind: str, text: str, requirement: str, case: CaseWriter) -> None
     table.create(add(table.file([{"id": 1}]), partitionValues={"p": text}))
     describe(case, table)
     refusal = Refusal("invalid_table", "read", requirement)
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("refused", "no value of the type is spelled like that", refusal=refusal),
-            Accepted("null", "Spark reads what it cannot parse as null", rows=table.rows()),
-        ],
-        title="The value is refused or null",
-        schema=schema,
+    case.contest_read(
+        "The value is refused or null",
+        schema,
+        Accepted("refused", "no value of the type is spelled like that", refusal=refusal),
+        Accepted("null", "Spark reads what it cannot parse as null", rows=table.rows()),
     )
 
 

@@ -274,12 +274,14 @@ def _units(case: CaseWriter) -> None:
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "PQ-008")
     for version, unit in ((1, "ms"), (2, "ns")):
-        answers = [
+        case.contest_read(
+            "The instants are read, or the unit is refused",
+            schema,
             Accepted("instants", "the instants are the same", rows=table.rows(version)),
             Accepted("refused", "timestamps are stored in microseconds", refusal=refusal),
-        ]
-        title = "The instants are read, or the unit is refused"
-        case.contest("read", f"read-{unit}", answers, title=title, schema=schema, version=version)
+            slug=f"read-{unit}",
+            version=version,
+        )
 
 
 @PROPERTIES.case("data-page-versions", "PROP-008")
@@ -335,15 +337,11 @@ def _rare_encoding(case: CaseWriter) -> None:
     table.create(add(_foreign(table, arrow_table(schema, rows), rows, **options)))
     describe(case, table)
     refusal = Refusal("unsupported", "read", "PQ-001")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("rows", "data files are Parquet, whose encodings these are", rows=rows),
-            Accepted("refused", "the text names no encodings to support", refusal=refusal),
-        ],
-        title="The values are read, or the file is refused",
-        schema=schema,
+    case.contest_read(
+        "The values are read, or the file is refused",
+        schema,
+        Accepted("rows", "data files are Parquet, whose encodings these are", rows=rows),
+        Accepted("refused", "the text names no encodings to support", refusal=refusal),
         hazard="silent wrong data",
     )
 

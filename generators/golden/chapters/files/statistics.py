@@ -104,12 +104,11 @@ def _contest(
     case: CaseWriter, slug: str, probe: Filter, answers: Sequence[Accepted], schema: Struct
 ) -> None:
     """Ask what the text of the protocol does not decide: it speaks of no logic of filters."""
-    case.contest(
-        "read",
-        f"filter-{slug}",
-        answers,
-        title="A filter answers by the logic of the engine",
-        schema=schema,
+    case.contest_read(
+        "A filter answers by the logic of the engine",
+        schema,
+        *answers,
+        slug=f"filter-{slug}",
         parameters={"filter": probe.tree, "predicate": probe.sql},
     )
 
@@ -259,15 +258,12 @@ def _broken(case: CaseWriter, statistics: str) -> None:
     for slug, probe in (("read-latest", None), *_INTEGER_PROBES.items()):
         rows = [row for row in table.rows() if probe is None or probe.keeps(row)]
         parameters = {} if probe is None else {"filter": probe.tree, "predicate": probe.sql}
-        case.contest(
-            "read",
-            slug if probe is None else f"filter-{slug}",
-            [
-                Accepted("rows", "statistics are an aid to skipping", rows=rows),
-                Accepted("refused", "an action with broken statistics", refusal=refusal),
-            ],
-            title="The rows are whole, or the broken text is reported",
-            schema=_NUMBERS,
+        case.contest_read(
+            "The rows are whole, or the broken text is reported",
+            _NUMBERS,
+            Accepted("rows", "statistics are an aid to skipping", rows=rows),
+            Accepted("refused", "an action with broken statistics", refusal=refusal),
+            slug=slug if probe is None else f"filter-{slug}",
             parameters=parameters,
         )
 
@@ -363,15 +359,12 @@ def _cut_off(case: CaseWriter) -> None:
     }
     for slug, probe in probes.items():
         kept = [row for row in table.rows() if probe.keeps(row)]
-        case.contest(
-            "read",
-            f"filter-{slug}",
-            [
-                Accepted("kept", "bounds of strings are cut off, the greatest too", rows=kept),
-                Accepted("skipped", "maxValues is larger than every value of the file", rows=[]),
-            ],
-            title="A maximum that is cut off stands for more, or is a writer's fault",
-            schema=schema,
+        case.contest_read(
+            "A maximum that is cut off stands for more, or is a writer's fault",
+            schema,
+            Accepted("kept", "bounds of strings are cut off, the greatest too", rows=kept),
+            Accepted("skipped", "maxValues is larger than every value of the file", rows=[]),
+            slug=f"filter-{slug}",
             parameters={"filter": dict(probe.tree), "predicate": probe.sql},
         )
 

@@ -145,15 +145,11 @@ def _large(case: CaseWriter) -> None:
     table.commit(*with_vector(file, store(table, [1, 2**32, 2**33 + 7])[0]))
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "DVFMT-001")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("read", "rows that the file lacks are deleted already", rows=table.rows()),
-            Accepted("refused", "a vector names rows of its own file", refusal=refusal),
-        ],
-        title="The rows that exist are deleted, or the vector is refused",
-        schema=_PAIR,
+    case.contest_read(
+        "The rows that exist are deleted, or the vector is refused",
+        _PAIR,
+        Accepted("read", "rows that the file lacks are deleted already", rows=table.rows()),
+        Accepted("refused", "a vector names rows of its own file", refusal=refusal),
     )
     read_spec(case, table, 0)
 
@@ -169,17 +165,11 @@ def _native(case: CaseWriter) -> None:
     table.commit(*with_vector(file, table.register_vector(vector, rows)))
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "DVFMT-009")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted(
-                "read", "the protocol's own inline example has this layout", rows=table.rows()
-            ),
-            Accepted("refused", "the format has one magic number", refusal=refusal),
-        ],
-        title="The rows of the native layout are deleted, or it is refused",
-        schema=_PAIR,
+    case.contest_read(
+        "The rows of the native layout are deleted, or it is refused",
+        _PAIR,
+        Accepted("read", "the protocol's own inline example has this layout", rows=table.rows()),
+        Accepted("refused", "the format has one magic number", refusal=refusal),
     )
 
 
@@ -197,12 +187,12 @@ def _absent_offset(case: CaseWriter) -> None:
     table.commit(*with_vector(file, table.register_vector(vector, [1])))
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "DVSTO-003")
-    answers = [
+    case.contest_read(
+        "The row is deleted, or the file's layout is refused",
+        _PAIR,
         Accepted("read", "an absent offset counts as 0", rows=table.rows()),
         Accepted("refused", "2025: a vector file begins with its version", refusal=refusal),
-    ]
-    title = "The row is deleted, or the file's layout is refused"
-    case.contest("read", "read-latest", answers, title=title, schema=_PAIR)
+    )
     read_spec(case, table, 0)
 
 
@@ -341,11 +331,12 @@ def _damaged(case: CaseWriter, damage: _Damage) -> None:
     judged = damage.requirement if damage.requirement in _OF_READERS else "DVDESC-020"
     refusal = Refusal(damage.kind, "read", judged, code="FAILED_READ_FILE.NO_HINT")  # type: ignore[arg-type]
     if damage.contested:
-        answers = [
+        case.contest_read(
+            damage.title,
+            _PAIR,
             Accepted("refused", "the descriptor breaks the format", refusal=refusal),
             Accepted("read", "the bitmap itself is whole", rows=table.rows()),
-        ]
-        case.contest("read", "read-latest", answers, title=damage.title, schema=_PAIR)
+        )
     else:
         hazard = "silent wrong data"
         case.refuse("read", "read-latest", refusal, title=damage.title, hazard=hazard)

@@ -142,16 +142,17 @@ def _standing(case: CaseWriter, managed: _Managed, *versions: int, latest: int) 
 def _without(case: CaseWriter, managed: _Managed, published: int) -> None:
     """Ask for the rows as if there were no catalog."""
     refusal = Refusal("unsupported", "load", "CAT-007", code="DELTA_CATALOG_MANAGED")
-    accepted = [
+    case.contest_read(
+        "The table is refused, or its published versions read",
+        _PLAIN,
         Accepted("refused", "ratified commits are the catalog's to tell", refusal=refusal),
         Accepted(
             "published",
             "only the published commits are read",
             rows=managed.table.rows(published),
         ),
-    ]
-    title = "The table is refused, or its published versions read"
-    case.contest("read", "read-without-catalog", accepted, title=title, schema=_PLAIN)
+        slug="read-without-catalog",
+    )
 
 
 @CATALOG.case("without-catalog", "CAT-001 CAT-007 CAT-016")
@@ -166,15 +167,11 @@ def _catalog(case: CaseWriter) -> None:
     table.create(add(table.file(_ROWS)), info={"inCommitTimestamp": 1, "txnId": "t0"})
     describe(case, table)
     refusal = Refusal("unsupported", "load", "CAT-007", code="DELTA_CATALOG_MANAGED")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("refused", "ratified commits are the catalog's to tell", refusal=refusal),
-            Accepted("published", "only the published commits are read", rows=table.rows()),
-        ],
-        title="The table is refused, or its published versions read",
-        schema=_PLAIN,
+    case.contest_read(
+        "The table is refused, or its published versions read",
+        _PLAIN,
+        Accepted("refused", "ratified commits are the catalog's to tell", refusal=refusal),
+        Accepted("published", "only the published commits are read", rows=table.rows()),
     )
 
 

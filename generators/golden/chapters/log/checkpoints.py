@@ -236,17 +236,11 @@ def _corrupt(case: CaseWriter) -> None:
     (table.root / LOG_DIRECTORY / classic_checkpoint_name(3)).write_bytes(b"PAR1 not really PAR1")
     describe(case, table, log_info=_at(3))
     refusal = Refusal("invalid_table", "read", "CKPT-005")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted(
-                "fallback", "a checkpoint is an aid, the commits are whole", rows=table.rows()
-            ),
-            Accepted("refused", "a damaged log file is reported", refusal=refusal),
-        ],
-        title="The reader falls back to the commits or refuses",
-        schema=_PAIR,
+    case.contest_read(
+        "The reader falls back to the commits or refuses",
+        _PAIR,
+        Accepted("fallback", "a checkpoint is an aid, the commits are whole", rows=table.rows()),
+        Accepted("refused", "a damaged log file is reported", refusal=refusal),
     )
     read_spec(case, table, 2)
 

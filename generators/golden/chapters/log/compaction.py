@@ -209,18 +209,14 @@ def _empty_compaction(case: CaseWriter) -> None:
     (table.root / LOG_DIRECTORY / compaction_name(1, 4)).write_bytes(b"")
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "COMP-004")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("commits", "compactions may be ignored", rows=table.rows()),
-            # What is in a compaction is the duty of who writes it (COMP-004); no clause has a
-            # reader compare it with the commits.
-            Accepted("taken", "it stands in place of its commits", rows=[{"id": 5, "name": "n5"}]),
-            Accepted("refused", "a compaction that holds nothing is broken", refusal=refusal),
-        ],
-        title="The commits are read, or the empty file is taken or reported",
-        schema=_PAIR,
+    case.contest_read(
+        "The commits are read, or the empty file is taken or reported",
+        _PAIR,
+        Accepted("commits", "compactions may be ignored", rows=table.rows()),
+        # What is in a compaction is the duty of who writes it (COMP-004); no clause has a
+        # reader compare it with the commits.
+        Accepted("taken", "it stands in place of its commits", rows=[{"id": 5, "name": "n5"}]),
+        Accepted("refused", "a compaction that holds nothing is broken", refusal=refusal),
     )
 
 
@@ -236,7 +232,9 @@ def _single(case: CaseWriter) -> None:
     taken = [row for row in table.rows(2) + table.rows() if row["id"] != 3]
     taken = [*({row["id"]: row for row in taken}.values()), stray]
     refusal = Refusal("invalid_table", "load", "COMP-013")
-    accepted = [
+    case.contest_read(
+        "The commits are read, or the file stands in for one of them",
+        _PAIR,
         Accepted("commits", "it is no compaction", rows=table.rows()),
         Accepted("refused", "the name gives no range of commits", refusal=refusal),
         Accepted(
@@ -244,9 +242,7 @@ def _single(case: CaseWriter) -> None:
             "Spark: it stands in for the commit of its version",
             rows=taken,
         ),
-    ]
-    title = "The commits are read, or the file stands in for one of them"
-    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
+    )
 
 
 CHAPTERS = (COMPACTION,)

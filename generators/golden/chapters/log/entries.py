@@ -238,15 +238,12 @@ def _zero_bytes(case: CaseWriter) -> None:
     earlier_spec(case, table, 1)
     refusal = Refusal("invalid_table", "read", "LOG-006")
     for version, slug in ((2, "read-v2"), (3, "read-v3")):
-        case.contest(
-            "read",
-            slug,
-            [
-                Accepted("no-actions", "Spark: a commit of no actions", rows=table.rows(version)),
-                Accepted("refused", "a commit has a complete action", refusal=refusal),
-            ],
-            title="The empty commit counts as no actions or is refused",
-            schema=_PAIR,
+        case.contest_read(
+            "The empty commit counts as no actions or is refused",
+            _PAIR,
+            Accepted("no-actions", "Spark: a commit of no actions", rows=table.rows(version)),
+            Accepted("refused", "a commit has a complete action", refusal=refusal),
+            slug=slug,
             version=version,
         )
 
@@ -301,14 +298,14 @@ def _two_lines(case: CaseWriter) -> None:
     text = json_text(add(table.file([row])))
     table.commit(text[:30] + "\n" + text[30:])
     refusal = Refusal("invalid_table", "read", "LOG-006", code="DELTA_COMMIT_MALFORMED")
-    accepted = [
+    case.contest_read(
+        "The version of the split action is refused or read",
+        _PAIR,
         Accepted("refused", "an action is one line", refusal=refusal),
         Accepted(
             "read", "a parser that goes by values finds the action", rows=[*table.rows(), row]
         ),
-    ]
-    title = "The version of the split action is refused or read"
-    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
+    )
     earlier_spec(case, table, 1)
 
 

@@ -271,7 +271,7 @@ def _contradiction(case: CaseWriter, wrong: _Contradiction) -> None:
         for name, ids in wrong.readings.items()
     ]
     refused = Accepted("refused", "a commit that breaks the clause is invalid", refusal=refusal)
-    case.contest("read", "read-latest", [refused, *readings], title=wrong.title, schema=_PAIR)
+    case.contest_read(wrong.title, _PAIR, refused, *readings)
     earlier_spec(case, table, 0)
 
 
@@ -294,12 +294,12 @@ def _checkpoint_actions(case: CaseWriter) -> None:
     )
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "REC-019")
-    answers = [
+    case.contest_read(
+        "The actions are passed over or refused",
+        _PAIR,
         Accepted("ignored", "they take no part in replay", rows=table.rows()),
         Accepted("refused", "they do not occur in commits", refusal=refusal),
-    ]
-    title = "The actions are passed over or refused"
-    case.contest("read", "read-latest", answers, title=title, schema=_PAIR)
+    )
     earlier_spec(case, table, 0)
 
 

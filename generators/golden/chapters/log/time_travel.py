@@ -53,15 +53,12 @@ def _between(case: CaseWriter, table: GoldenTable, version: int, instant: int) -
         _travel(case, table, slug, instant, version)
         return
     refusal = Refusal("not_found", "load", "SNAP-002", code="DELTA_TIMESTAMP_GREATER_THAN_COMMIT")
-    case.contest(
-        "read",
-        f"at-{slug}",
-        [
-            Accepted("newest", "the newest version not after the instant", rows=table.rows()),
-            Accepted("refused", "the table has no version of that time yet", refusal=refusal),
-        ],
-        title="The newest version, or nothing, is read after its time",
-        schema=table.schema_at(version),
+    case.contest_read(
+        "The newest version, or nothing, is read after its time",
+        table.schema_at(version),
+        Accepted("newest", "the newest version not after the instant", rows=table.rows()),
+        Accepted("refused", "the table has no version of that time yet", refusal=refusal),
+        slug=f"at-{slug}",
         timestamp=_text(instant),
     )
 
@@ -113,13 +110,15 @@ def _file_times(case: CaseWriter) -> None:
     refusal = Refusal(
         "not_found", "load", "ICT-015", code="DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION"
     )
-    accepted = [
+    before = _text(EPOCH - 1)
+    case.contest_read(
+        "There was no table before version 0",
+        _PAIR,
         Accepted("refused", "Spark: there was no table before version 0", refusal=refusal),
         Accepted("first", "the first version is the nearest one", rows=table.rows(0)),
-    ]
-    title = "There was no table before version 0"
-    before = _text(EPOCH - 1)
-    case.contest("read", "at-before", accepted, title=title, schema=_PAIR, timestamp=before)
+        slug="at-before",
+        timestamp=before,
+    )
 
 
 def _stamped(
@@ -239,12 +238,12 @@ def _plural(case: CaseWriter) -> None:
     table.create(add(table.file(rows)), info={"inCommitTimestamp": EPOCH + 7})
     describe(case, table)
     refusal = Refusal("unsupported", "load", "ICT-002")
-    accepted = [
+    case.contest_read(
+        "The table is read or refused",
+        _PAIR,
         Accepted("read", "2025 spells the name in the plural", rows=table.rows()),
         Accepted("refused", "upstream and every engine spell it in the singular", refusal=refusal),
-    ]
-    title = "The table is read or refused"
-    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
+    )
 
 
 CHAPTERS = (PROVENANCE, TIMESTAMPS)

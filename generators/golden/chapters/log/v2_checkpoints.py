@@ -281,13 +281,13 @@ def _malformed_name(case: CaseWriter) -> None:
         (log / name).write_text(text + stray + "\n", encoding="utf-8")
     describe(case, table)
     refusal = Refusal("invalid_table", "load", "CKPT-013")
-    accepted = [
+    case.contest_read(
+        "The files are passed over, or one is taken for a checkpoint",
+        _PAIR,
         Accepted("passed-over", "the name is not that of a checkpoint", rows=table.rows()),
         Accepted("taken", "Spark: whatever stands in place of the UUID", rows=[*table.rows(), row]),
         Accepted("refused", "the name breaks its clause", refusal=refusal),
-    ]
-    title = "The files are passed over, or one is taken for a checkpoint"
-    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
+    )
 
 
 def _edited(case: CaseWriter, edit: Any) -> GoldenTable:
@@ -313,16 +313,12 @@ def _split(case: CaseWriter) -> None:
     describe(case, table, log_info={"lastCheckpointVersion": 5})
     rows = table.rows()
     refusal = Refusal("invalid_table", "read", "CKPT-V2-004")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("refused", "file actions are never split", refusal=refusal),
-            Accepted("union", "readers take both places", rows=[*rows, *extra[0].rows]),
-            Accepted("sidecars", "with sidecars the top level has no files", rows=rows),
-        ],
-        title="The checkpoint is refused, or read one way or the other",
-        schema=_PAIR,
+    case.contest_read(
+        "The checkpoint is refused, or read one way or the other",
+        _PAIR,
+        Accepted("refused", "file actions are never split", refusal=refusal),
+        Accepted("union", "readers take both places", rows=[*rows, *extra[0].rows]),
+        Accepted("sidecars", "with sidecars the top level has no files", rows=rows),
     )
 
 
@@ -334,15 +330,11 @@ def _no_checkpoint_metadata(case: CaseWriter) -> None:
     )
     describe(case, table, log_info={"lastCheckpointVersion": 5})
     refusal = Refusal("invalid_table", "read", "CKPT-V2-002")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("refused", "a V2 checkpoint has exactly one", refusal=refusal),
-            Accepted("read", "readers do not need its content", rows=table.rows()),
-        ],
-        title="The checkpoint is refused or read all the same",
-        schema=_PAIR,
+    case.contest_read(
+        "The checkpoint is refused or read all the same",
+        _PAIR,
+        Accepted("refused", "a V2 checkpoint has exactly one", refusal=refusal),
+        Accepted("read", "readers do not need its content", rows=table.rows()),
     )
 
 
@@ -365,15 +357,11 @@ def _unlisted(case: CaseWriter) -> None:
     _write(table, 5, extension="json", sidecars=1)
     describe(case, table, log_info={"lastCheckpointVersion": 5})
     refusal = Refusal("invalid_table", "load", "CKPT-V2-001")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("read", "the commits or the checkpoint give the rows", rows=table.rows()),
-            Accepted("refused", "the V2 spec needs the feature", refusal=refusal),
-        ],
-        title="The log is read, or the checkpoint is reported",
-        schema=_PAIR,
+    case.contest_read(
+        "The log is read, or the checkpoint is reported",
+        _PAIR,
+        Accepted("read", "the commits or the checkpoint give the rows", rows=table.rows()),
+        Accepted("refused", "the V2 spec needs the feature", refusal=refusal),
     )
 
 

@@ -135,19 +135,15 @@ def _bad_checksum(case: CaseWriter, spoil: Callable[[dict[str, Any]], str]) -> N
     text = spoil(version_checksum_document(table.states[3]))
     (table.root / LOG_DIRECTORY / checksum_name(3)).write_text(text, encoding="utf-8")
     describe(case, table, log_info={"lastCrcVersion": 3})
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("rows", "validating is a choice of the reader", rows=table.rows()),
-            Accepted(
-                "refused",
-                "a version that fails validation is possibly corrupt, and users should hear of it",
-                refusal=Refusal("invalid_table", "read", "CRC-035"),
-            ),
-        ],
-        title="The rows are given, or the discrepancy is reported",
-        schema=_PAIR,
+    case.contest_read(
+        "The rows are given, or the discrepancy is reported",
+        _PAIR,
+        Accepted("rows", "validating is a choice of the reader", rows=table.rows()),
+        Accepted(
+            "refused",
+            "a version that fails validation is possibly corrupt, and users should hear of it",
+            refusal=Refusal("invalid_table", "read", "CRC-035"),
+        ),
         hazard="silent wrong data",
     )
     read_spec(case, table, 2)

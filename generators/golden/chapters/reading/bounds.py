@@ -205,12 +205,11 @@ def _zeros(case: CaseWriter) -> None:
             answers = [Accepted("equal", "IEEE 754: the zeros compare equal", rows=kept)]
             if apart != kept:
                 answers.append(Accepted("apart", "IEEE 754 totalOrder: -0 below +0", rows=apart))
-            case.contest(
-                "read",
-                f"{name}-{words[operator]}-{'plus' if sign > 0 else 'minus'}",
-                answers,
-                title=f"Zeros of column {name} are one value, or two in order",
-                schema=schema,
+            case.contest_read(
+                f"Zeros of column {name} are one value, or two in order",
+                schema,
+                *answers,
+                slug=f"{name}-{words[operator]}-{'plus' if sign > 0 else 'minus'}",
                 parameters={"filter": dict(probe.tree), "predicate": probe.sql},
             )
 

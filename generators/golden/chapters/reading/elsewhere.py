@@ -199,16 +199,16 @@ def _unlisted(case: CaseWriter) -> None:
     file = table.file(rows, written_as=unmapped(table.schema))
     table.commit(add(table.register(DataFile(file.body, tuple(rows), table.schema))))
     describe(case, table)
-    answers = [
+    case.contest_read(
+        "By display names, or not at all",
+        table.schema,
         Accepted("read", "protocol: without its feature a mode has no effect", rows=rows),
         Accepted(
             "refused",
             "who turns the mapping on has to list it, and the table breaks that",
             refusal=Refusal("invalid_table", "load", "CM-011"),
         ),
-    ]
-    title = "By display names, or not at all"
-    case.contest("read", "read-latest", answers, title=title, schema=table.schema)
+    )
 
 
 # A vector counts rows of the file, whatever is asked.

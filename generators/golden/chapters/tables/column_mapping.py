@@ -360,15 +360,11 @@ def _id_without(case: CaseWriter) -> None:
     table.create(add(table.file(_rows(0), layout=FileLayout(field_ids=False))))
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "CM-027")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("nulls", "protocol: null for each column", rows=[{}, {}]),
-            Accepted("refused", "protocol: or refuse the file", refusal=refusal),
-        ],
-        title="The columns are null, or the file is refused",
-        schema=table.schema,
+    case.contest_read(
+        "The columns are null, or the file is refused",
+        table.schema,
+        Accepted("nulls", "protocol: null for each column", rows=[{}, {}]),
+        Accepted("refused", "protocol: or refuse the file", refusal=refusal),
     )
 
 
@@ -419,12 +415,12 @@ def _unknown_mode(case: CaseWriter) -> None:
     table.create(add(table.file(_rows(0))))
     describe(case, table)
     refusal = Refusal("invalid_table", "load", "CM-005", code="DELTA_MODE_NOT_SUPPORTED")
-    answers = [
+    case.contest_read(
+        "By display names is for mode none and no mode alone",
+        table.schema,
         Accepted("refused", "protocol: the mode is one of none, id and name", refusal=refusal),
         Accepted("mapped", "the mode is not none, and the columns are mapped", rows=table.rows()),
-    ]
-    title = "By display names is for mode none and no mode alone"
-    case.contest("read", "read-latest", answers, title=title, schema=table.schema)
+    )
 
 
 @MAPPING.case("physical-name-missing", "CM-001")
@@ -456,9 +452,8 @@ def _twice(case: CaseWriter) -> None:
         "one column of a file cannot be two of the table",
         refusal=Refusal("invalid_table", "load", "CM-003"),
     )
-    title = "Physical names are unique"
     # Which of the two columns has the values, or whether both have, is unknown.
-    case.contest("read", "read-latest", [refused], title=title, schema=table.schema, open=True)
+    case.contest_read("Physical names are unique", table.schema, refused, open=True)
     earlier_spec(case, table, 0)
 
 
@@ -529,16 +524,12 @@ def _writers_only(case: CaseWriter) -> None:
     table.create(add(table.file(_rows(0))))
     describe(case, table)
     refusal = Refusal("invalid_table", "load", "TF-018")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("mapped", "Spark honours the mode all the same", rows=table.rows()),
-            Accepted("refused", "a reader-writer feature is in both lists", refusal=refusal),
-            Accepted("by-name", "the mode is not honoured for readers", rows=[{}, {}]),
-        ],
-        title="The mapping is honoured, refused or unknown to the reader",
-        schema=table.schema,
+    case.contest_read(
+        "The mapping is honoured, refused or unknown to the reader",
+        table.schema,
+        Accepted("mapped", "Spark honours the mode all the same", rows=table.rows()),
+        Accepted("refused", "a reader-writer feature is in both lists", refusal=refusal),
+        Accepted("by-name", "the mode is not honoured for readers", rows=[{}, {}]),
     )
 
 

@@ -268,15 +268,11 @@ def _unlisted(case: CaseWriter) -> None:
     table.create(add(table.file([{"id": 1, "n": local(2024, 1, 1)}])))
     describe(case, table)
     refusal = Refusal("invalid_table", "load", "NTZ-002")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("refused", "the type needs its feature", refusal=refusal),
-            Accepted("read", "a reader that knows the type reads it", rows=table.rows()),
-        ],
-        title="The table is refused or read",
-        schema=schema,
+    case.contest_read(
+        "The table is refused or read",
+        schema,
+        Accepted("refused", "the type needs its feature", refusal=refusal),
+        Accepted("read", "a reader that knows the type reads it", rows=table.rows()),
     )
 
 
@@ -289,15 +285,11 @@ def _old_name(case: CaseWriter) -> None:
     table.create(add(table.file([{"id": 1, "n": local(2024, 1, 1)}])))
     describe(case, table)
     refusal = Refusal("unsupported", "load", "TF-001")
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted("refused", "the name is not that of the text", refusal=refusal),
-            Accepted("read", "early writers left the name in live tables", rows=table.rows()),
-        ],
-        title="The table is refused or read",
-        schema=schema,
+    case.contest_read(
+        "The table is refused or read",
+        schema,
+        Accepted("refused", "the name is not that of the text", refusal=refusal),
+        Accepted("read", "early writers left the name in live tables", rows=table.rows()),
     )
 
 
@@ -358,8 +350,7 @@ def _widening_unlisted(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "read", "TW-001")
     refused = Accepted("refused", "the change needs the feature", refusal=refusal)
     read = Accepted("read", "a reader may widen all the same", rows=table.rows())
-    title = "The table is refused or read"
-    case.contest("read", "read-latest", [refused, read], title=title, schema=table.schema)
+    case.contest_read("The table is refused or read", table.schema, refused, read)
 
 
 CHAPTERS = (WIDENING, ZONELESS, VOID)

@@ -115,9 +115,8 @@ def _bad_metadata(case: CaseWriter, wrong: _BadMetadata) -> None:
             # A reader of two names that differ by case has columns that this corpus cannot
             # write down; what it gives is recorded all the same.
             answers.append(Accepted("read", wrong.lenient, rows=_ROWS))
-        title = f"{wrong.title} or read"
         underivable = "schemaString" in wrong.changes
-        case.contest("read", "read-latest", answers, title=title, schema=_PAIR, open=underivable)
+        case.contest_read(f"{wrong.title} or read", _PAIR, *answers, open=underivable)
     else:
         refuse_load(case, refusal, wrong.title)
     earlier_spec(case, table, 0)
@@ -165,12 +164,12 @@ def _provider(case: CaseWriter) -> None:
     describe(case, table)
     table.commit(table.metadata(format={"provider": "stone-tablets", "options": {}}))
     refusal = Refusal("unsupported", "read", "META-015", code="DELTA_UNSUPPORTED_FORMAT")
-    accepted = [
+    case.contest_read(
+        "The provider is refused, or the files are read as what they are",
+        _PAIR,
         Accepted("refused", "readers need not support other providers", refusal=refusal),
         Accepted("read", "the files are Parquet, whatever the log calls them", rows=table.rows()),
-    ]
-    title = "The provider is refused, or the files are read as what they are"
-    case.contest("read", "read-latest", accepted, title=title, schema=_PAIR)
+    )
     earlier_spec(case, table, 0)
 
 

@@ -272,12 +272,12 @@ def _refused(case: CaseWriter, wrong: _Refused) -> None:
     describe(case, intended)
     intended.commit({"protocol": wrong.protocol}, operation="UPGRADE PROTOCOL")
     if wrong.lenient:
-        answers = [
+        case.contest_read(
+            "The protocol is refused or read",
+            _PAIR,
             Accepted("refused", "the protocol breaks its clause", refusal=wrong.refusal),
             Accepted("read", wrong.lenient, rows=intended.rows()),
-        ]
-        title = "The protocol is refused or read"
-        case.contest("read", "read-latest", answers, title=title, schema=_PAIR)
+        )
     else:
         refuse_load(case, wrong.refusal, wrong.title)
         refuse_load(case, wrong.refusal, "It is refused by version too", slug="v1", version=1)
@@ -303,17 +303,11 @@ def _lists_on_legacy(case: CaseWriter) -> None:
     table.commit(
         {"protocol": {**legacy_protocol(1, 2), "readerFeatures": [], "writerFeatures": []}}
     )
-    case.contest(
-        "read",
-        "read-latest",
-        [
-            Accepted(
-                "read", "some writers leave empty lists, most readers accept", rows=table.rows()
-            ),
-            Accepted("refused", "protocol: no lists below 3 and 7", refusal=_invalid("PROTO-003")),
-        ],
-        title="Empty lists are ignored or refused",
-        schema=_PAIR,
+    case.contest_read(
+        "Empty lists are ignored or refused",
+        _PAIR,
+        Accepted("read", "some writers leave empty lists, most readers accept", rows=table.rows()),
+        Accepted("refused", "protocol: no lists below 3 and 7", refusal=_invalid("PROTO-003")),
     )
 
 

@@ -100,8 +100,7 @@ def _variant_unlisted(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "load", "VAR-001")
     refused = Accepted("refused", "the type needs its feature", refusal=refusal)
     read = Accepted("read", "a reader that knows the type reads it", rows=table.rows())
-    title = "The table is refused or read"
-    case.contest("read", "read-latest", [refused, read], title=title, schema=_VARIANT)
+    case.contest_read("The table is refused or read", _VARIANT, refused, read)
 
 
 @VARIANT.case("partition-column", "VAR-006")
@@ -114,8 +113,7 @@ def _variant_partition(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "load", "VAR-006")
     refused = Accepted("refused", "a variant cannot be a partition column", refusal=refusal)
     read = Accepted("read", "without files there is nothing to read wrong", rows=[])
-    title = "The table is refused, or empty"
-    case.contest("read", "read-latest", [refused, read], title=title, schema=_VARIANT)
+    case.contest_read("The table is refused, or empty", _VARIANT, refused, read)
 
 
 def _shredded_table(case: CaseWriter, schema: Struct = _VARIANT) -> GoldenTable:
