@@ -25,6 +25,19 @@ class Definition:
     build: Builder
 
 
+def title_of(case_id: str, build: Callable[..., None]) -> str:
+    """Return the title of a case: the docstring of its builder, which says what holds.
+
+    Raises:
+        CaseError: the builder has no docstring, or one of several lines.
+
+    """
+    title = (build.__doc__ or "").removesuffix(".")
+    if not title or "\n" in title:
+        raise CaseError(f"{case_id}: its builder says in one line what holds")
+    return title
+
+
 class Chapter:
     """The cases of one chapter, in the order in which they were defined.
 
@@ -56,9 +69,7 @@ class Chapter:
         """
 
         def decorate(build: Builder) -> Builder:
-            title = (build.__doc__ or "").removesuffix(".")
-            if not title or "\n" in title:
-                raise CaseError(f"{self.slug}/{name}: its builder says in one line what holds")
+            title = title_of(f"{self.slug}/{name}", build)
             self.define(name, title, requirements, build, since=since, **info)
             return build
 

@@ -12,11 +12,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
-from generators.golden.cases.case import CaseInfo, CaseWriter
-from generators.golden.cases.catalog import Definition
+from generators.golden.cases.case import REVISIONS, CaseInfo, CaseWriter
+from generators.golden.cases.catalog import Builder, Definition, title_of
 from generators.golden.cases.filters import Filter, compare, is_null
 from generators.golden.chapters.files.types import local, utc
 from generators.materialise.data.arrow_rows import Row, arrow_table
@@ -203,7 +202,29 @@ def _numbered(start: int, count: int) -> list[Row]:
     return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
 
 
+def _case(
+    case_id: str, requirements: str, *, features: tuple[str, ...] = ()
+) -> Callable[[Builder], Definition]:
+    """Define the case that the decorated function builds, and whose title is its docstring."""
+
+    def decorate(build: Builder) -> Definition:
+        info = CaseInfo(
+            case_id,
+            title_of(case_id, build),
+            tuple(requirements.split()),
+            features=features,
+            revisions=REVISIONS[1:] if features else REVISIONS,
+            builder="deltalake",
+            tool_versions={"deltalake": importlib.metadata.version("deltalake")},
+        )
+        return Definition(info, build)
+
+    return decorate
+
+
+@_case("parquet-type-mappings/delta-rs-primitives", "PQ-001 SCH-001")
 def _primitives(case: CaseWriter) -> None:
+    """Primitives that delta-rs wrote read back as put in."""
     kinds: dict[str, tuple[str, list[Any]]] = {
         "s": ("string", ["", "\u00e9", None]),
         "l": ("long", [-(2**63), 2**63 - 1, None]),
@@ -224,7 +245,9 @@ def _primitives(case: CaseWriter) -> None:
     table.publish()
 
 
+@_case("parquet-type-mappings/delta-rs-nested", "PQ-015 PQ-016 PQ-017")
 def _nested(case: CaseWriter) -> None:
+    """Nested values that delta-rs wrote read back as put in."""
     schema = struct(
         field("id", "long"),
         field("l", array("integer")),
@@ -238,14 +261,18 @@ def _nested(case: CaseWriter) -> None:
     table.publish()
 
 
+@_case("timestamp-ntz/delta-rs-column", "NTZ-001 PQ-009", features=("timestampNtz",))
 def _zoneless(case: CaseWriter) -> None:
+    """Timestamps without zone that delta-rs wrote read back."""
     table = RustTable(case, struct(field("id", "long"), field("n", "timestamp_ntz")))
     table.append([{"id": 1, "n": local(1969, 12, 31, 23, 20, 57, 657658)}, {"id": 2, "n": None}])
     table.append([{"id": 3, "n": local(2024, 3, 10, 2, 30)}])
     table.publish()
 
 
+@_case("partition-value-serialization/delta-rs-odd-texts", "PART-003 PART-005 ADD-003 REM-002")
 def _partitioned(case: CaseWriter) -> None:
+    """Partitions of odd texts that delta-rs wrote read back."""
     schema = struct(field("id", "long"), field("p", "string"), field("d", "date"))
     table = RustTable(case, schema, partition_columns=["p", "d"])
     texts = ["a b", "a:b", "a/b", "a%b", "\u00e9", "a=b", None]
@@ -255,7 +282,9 @@ def _partitioned(case: CaseWriter) -> None:
     table.publish()
 
 
+@_case("action-reconciliation/delta-rs-delete-update-merge", "REC-008 REC-018")
 def _changed(case: CaseWriter) -> None:
+    """Rows that delta-rs deleted, updated and merged are so read."""
     table = RustTable(case)
     table.append(_numbered(0, 6))
     table.delete(compare("id", "<", 2, "long"))
@@ -266,7 +295,9 @@ def _changed(case: CaseWriter) -> None:
     table.publish()
 
 
+@_case("add-file-and-remove-file/delta-rs-optimize", "FA-017 REC-018")
 def _optimized(case: CaseWriter) -> None:
+    """A table that delta-rs compacted has the same rows."""
     table = RustTable(case)
     for number in range(4):
         table.append(_numbered(10 * number, 2))
@@ -275,7 +306,9 @@ def _optimized(case: CaseWriter) -> None:
     table.publish()
 
 
+@_case("checkpoints/delta-rs-checkpoint", "CKPT-003 CKPT-005 CKC-001")
 def _checkpointed(case: CaseWriter) -> None:
+    """A checkpoint that delta-rs wrote serves the later versions."""
     table = RustTable(case)
     for number in range(3):
         table.append(_numbered(10 * number, 2))
@@ -285,7 +318,9 @@ def _checkpointed(case: CaseWriter) -> None:
     table.publish()
 
 
+@_case("change-metadata/delta-rs-schema-changes", "META-002 WCON-003 WCON-004")
 def _rescoped(case: CaseWriter) -> None:
+    """Schemas that delta-rs merged and replaced read per version."""
     table = RustTable(case)
     table.append(_numbered(0, 2))
     wider = _PAIR.with_fields(field("extra", "double"))
@@ -296,7 +331,9 @@ def _rescoped(case: CaseWriter) -> None:
     table.publish()
 
 
+@_case("action-reconciliation/delta-rs-restore", "REC-008 REC-018")
 def _restored(case: CaseWriter) -> None:
+    """A table that delta-rs restored has its old rows again."""
     table = RustTable(case)
     table.append(_numbered(0, 3))
     table.delete(compare("id", ">", 0, "long"))
@@ -305,7 +342,9 @@ def _restored(case: CaseWriter) -> None:
     table.publish()
 
 
+@_case("check-constraints/delta-rs-constraint", "CHK-001 CHK-002")
 def _constrained(case: CaseWriter) -> None:
+    """A table that delta-rs constrained reads normally."""
     table = RustTable(case)
     table.append(_numbered(1, 2))
     table.maintain(lambda handle: handle.alter.add_constraint({"positive": "id > 0"}))
@@ -313,7 +352,9 @@ def _constrained(case: CaseWriter) -> None:
     table.publish()
 
 
+@_case("transaction-identifiers/delta-rs-transactions", "TXN-001 TXN-002 REC-004")
 def _transactions(case: CaseWriter) -> None:
+    """Transactions that delta-rs recorded are found."""
     table = RustTable(case)
     table.append(_numbered(0, 1), app=("stream", 1))
     table.append(_numbered(10, 1), app=("stream", 7))
@@ -329,7 +370,9 @@ def _transactions(case: CaseWriter) -> None:
         )
 
 
+@_case("add-cdc-file/delta-rs-change-feed", "CDC-003 CDFF-007 CDFF-009")
 def _change_feed(case: CaseWriter) -> None:
+    """Change files that delta-rs wrote tell its changes."""
     table = RustTable(case, properties={"delta.enableChangeDataFeed": "true"})
     changes: list[tuple[str, int, Row]] = []
     table.append(_numbered(0, 4))
@@ -349,98 +392,17 @@ def _change_feed(case: CaseWriter) -> None:
     case.row_spec("changes", "changes-all", schema, rows, title=title, parameters={"start": 0})
 
 
-def _definition(
-    case_id: str,
-    title: str,
-    requirements: str,
-    build: Callable[[CaseWriter], None],
-    *,
-    features: tuple[str, ...] = (),
-) -> Definition:
-    info = partial(
-        CaseInfo,
-        case_id,
-        title,
-        tuple(requirements.split()),
-        features=features,
-        builder="deltalake",
-        tool_versions={"deltalake": importlib.metadata.version("deltalake")},
-    )
-    return Definition(info(revisions=("2025", "upstream")) if features else info(), build)
-
-
 DEFINITIONS: tuple[Definition, ...] = (
-    _definition(
-        "parquet-type-mappings/delta-rs-primitives",
-        "Primitives that delta-rs wrote read back as put in",
-        "PQ-001 SCH-001",
-        _primitives,
-    ),
-    _definition(
-        "parquet-type-mappings/delta-rs-nested",
-        "Nested values that delta-rs wrote read back as put in",
-        "PQ-015 PQ-016 PQ-017",
-        _nested,
-    ),
-    _definition(
-        "timestamp-ntz/delta-rs-column",
-        "Timestamps without zone that delta-rs wrote read back",
-        "NTZ-001 PQ-009",
-        _zoneless,
-        features=("timestampNtz",),
-    ),
-    _definition(
-        "partition-value-serialization/delta-rs-odd-texts",
-        "Partitions of odd texts that delta-rs wrote read back",
-        "PART-003 PART-005 ADD-003 REM-002",
-        _partitioned,
-    ),
-    _definition(
-        "action-reconciliation/delta-rs-delete-update-merge",
-        "Rows that delta-rs deleted, updated and merged are so read",
-        "REC-008 REC-018",
-        _changed,
-    ),
-    _definition(
-        "add-file-and-remove-file/delta-rs-optimize",
-        "A table that delta-rs compacted has the same rows",
-        "FA-017 REC-018",
-        _optimized,
-    ),
-    _definition(
-        "checkpoints/delta-rs-checkpoint",
-        "A checkpoint that delta-rs wrote serves the later versions",
-        "CKPT-003 CKPT-005 CKC-001",
-        _checkpointed,
-    ),
-    _definition(
-        "change-metadata/delta-rs-schema-changes",
-        "Schemas that delta-rs merged and replaced read per version",
-        "META-002 WCON-003 WCON-004",
-        _rescoped,
-    ),
-    _definition(
-        "action-reconciliation/delta-rs-restore",
-        "A table that delta-rs restored has its old rows again",
-        "REC-008 REC-018",
-        _restored,
-    ),
-    _definition(
-        "check-constraints/delta-rs-constraint",
-        "A table that delta-rs constrained reads normally",
-        "CHK-001 CHK-002",
-        _constrained,
-    ),
-    _definition(
-        "transaction-identifiers/delta-rs-transactions",
-        "Transactions that delta-rs recorded are found",
-        "TXN-001 TXN-002 REC-004",
-        _transactions,
-    ),
-    _definition(
-        "add-cdc-file/delta-rs-change-feed",
-        "Change files that delta-rs wrote tell its changes",
-        "CDC-003 CDFF-007 CDFF-009",
-        _change_feed,
-    ),
+    _primitives,
+    _nested,
+    _zoneless,
+    _partitioned,
+    _changed,
+    _optimized,
+    _checkpointed,
+    _rescoped,
+    _restored,
+    _constrained,
+    _transactions,
+    _change_feed,
 )

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from pyspark.sql import SparkSession
 
 from generators.golden.cases.case import REVISIONS, CaseInfo, CaseWriter
-from generators.golden.cases.catalog import Definition
+from generators.golden.cases.catalog import Definition, title_of
 from generators.golden.spark.session import tool_versions
 from generators.golden.spark.table import SparkTable
 
@@ -55,3 +55,15 @@ class SparkCase:
 
     def _build(self, session: SparkSession, case: CaseWriter) -> None:
         self.write(case, SparkTable(case, session))
+
+
+def spark_case(
+    case_id: str,
+    requirements: str,
+    features: tuple[str, ...] = (),
+    revisions: tuple[str, ...] = _SINCE_2025,
+) -> Callable[[Write], SparkCase]:
+    """Define the table that the decorated function fills, and whose title is its docstring."""
+    return lambda write: SparkCase(
+        case_id, title_of(case_id, write), requirements, write, features, revisions
+    )

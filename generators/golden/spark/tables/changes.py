@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from generators.golden.cases.case import CaseWriter
-from generators.golden.spark.definition import SparkCase
+from generators.golden.spark.definition import spark_case
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct
 
@@ -20,7 +20,11 @@ def _rows(*pairs: tuple[int, str | None]) -> list[dict[str, Any]]:
 _FIRST = _rows((1, "a"), (2, "b"), (3, "c"), (4, None), (5, "e"))
 
 
+@spark_case(
+    "deletion-vectors/spark-delete-update-merge", "DVDESC-020 DVDESC-016", ("deletionVectors",)
+)
 def _vectors(_case: CaseWriter, table: SparkTable) -> None:
+    """Rows that Spark's deletion vectors mark never come back."""
     table.run(_CREATE + "('delta.enableDeletionVectors' = 'true')", _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST)
     left = _rows((1, "a"), (3, "c"), (4, None), (5, "e"))
@@ -47,7 +51,9 @@ def _change(kind: str, version: int, rows: list[dict[str, Any]]) -> list[dict[st
     return [{**row, "_change_type": kind, "_commit_version": version} for row in rows]
 
 
+@spark_case("change-data-files/spark-feed", "CDC-003 CDC-004 CDC-014")
 def _feed(case: CaseWriter, table: SparkTable) -> None:
+    """Spark's change files and inferred changes give each change once."""
     table.run(_CREATE + "('delta.enableChangeDataFeed' = 'true')", _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST)
     after = _rows((1, "a"), (2, "B"), (3, "c"), (4, None), (5, "e"))
@@ -79,7 +85,9 @@ _TRACKED = Struct(
 )
 
 
+@spark_case("row-tracking/spark-update-delete", "RT-023 RT-024 RT-025 RT-026")
 def _tracking(case: CaseWriter, table: SparkTable) -> None:
+    """Spark's row ids survive an update and a delete."""
     table.run(_CREATE + "('delta.enableRowTracking' = 'true')", _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST)
     after = _rows((1, "a"), (2, "B"), (3, "c"), (4, None), (5, "e"))
@@ -107,7 +115,9 @@ def _tracking(case: CaseWriter, table: SparkTable) -> None:
         )
 
 
+@spark_case("action-reconciliation/spark-restore-optimize", "REC-006 REC-018")
 def _restored(_case: CaseWriter, table: SparkTable) -> None:
+    """Files that Spark removes and adds again are live once."""
     table.run(_CREATE + "('delta.appendOnly' = 'false')", _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST)
     table.run("DELETE FROM {table} WHERE id > 2", _SCHEMA, _FIRST[:2])
@@ -118,30 +128,4 @@ def _restored(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
-TABLES = (
-    SparkCase(
-        "deletion-vectors/spark-delete-update-merge",
-        "Rows that Spark's deletion vectors mark never come back",
-        "DVDESC-020 DVDESC-016",
-        _vectors,
-        ("deletionVectors",),
-    ),
-    SparkCase(
-        "change-data-files/spark-feed",
-        "Spark's change files and inferred changes give each change once",
-        "CDC-003 CDC-004 CDC-014",
-        _feed,
-    ),
-    SparkCase(
-        "row-tracking/spark-update-delete",
-        "Spark's row ids survive an update and a delete",
-        "RT-023 RT-024 RT-025 RT-026",
-        _tracking,
-    ),
-    SparkCase(
-        "action-reconciliation/spark-restore-optimize",
-        "Files that Spark removes and adds again are live once",
-        "REC-006 REC-018",
-        _restored,
-    ),
-)
+TABLES = (_vectors, _feed, _tracking, _restored)

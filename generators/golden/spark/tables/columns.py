@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from generators.golden.cases.case import CaseWriter
-from generators.golden.spark.definition import SparkCase, Write
+from generators.golden.spark.definition import SparkCase, Write, spark_case
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct
 
@@ -41,7 +41,9 @@ def _mapped(mode: str) -> Write:
     return write
 
 
+@spark_case("type-widening/spark-integers", "TW-012", ("typeWidening",), ("upstream",))
 def _widened(_case: CaseWriter, table: SparkTable) -> None:
+    """Files that Spark wrote before a widening read in the wide type."""
     narrow = struct(field("id", "integer"), field("small", "byte"))
     middle = struct(field("id", "long"), field("small", "byte"))
     wide = struct(field("id", "long"), field("small", "integer"))
@@ -60,7 +62,9 @@ def _widened(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("data-files/spark-evolved-schema", "WCON-004")
 def _evolved(_case: CaseWriter, table: SparkTable) -> None:
+    """Columns and nested fields that old Spark files lack read as null."""
     old = struct(field("id", "long"), field("s", struct(field("a", "integer"))))
     new = struct(
         field("id", "long"),
@@ -74,7 +78,9 @@ def _evolved(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("table-features/spark-writer-features", "DFT-004")
 def _writer_features(_case: CaseWriter, table: SparkTable) -> None:
+    """Generated, default, identity and checked columns read plainly."""
     schema = struct(
         field("id", "long"),
         field("twice", "long"),
@@ -110,24 +116,7 @@ TABLES = (
         _mapped("id"),
         ("columnMapping",),
     ),
-    SparkCase(
-        "type-widening/spark-integers",
-        "Files that Spark wrote before a widening read in the wide type",
-        "TW-012",
-        _widened,
-        ("typeWidening",),
-        ("upstream",),
-    ),
-    SparkCase(
-        "data-files/spark-evolved-schema",
-        "Columns and nested fields that old Spark files lack read as null",
-        "WCON-004",
-        _evolved,
-    ),
-    SparkCase(
-        "table-features/spark-writer-features",
-        "Generated, default, identity and checked columns read plainly",
-        "DFT-004",
-        _writer_features,
-    ),
+    _widened,
+    _evolved,
+    _writer_features,
 )

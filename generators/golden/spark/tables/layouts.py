@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from generators.golden.cases.case import CaseWriter
-from generators.golden.spark.definition import SparkCase, Write
+from generators.golden.spark.definition import SparkCase, Write, spark_case
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import field, struct
 
@@ -27,7 +27,9 @@ def _checkpointed(properties: str) -> Write:
     return write
 
 
+@spark_case("clustered-table/spark-clustered", "CLUS-001")
 def _clustered(_case: CaseWriter, table: SparkTable) -> None:
+    """A table that Spark clusters reads as if it were not."""
     table.run(_CREATE + "CLUSTER BY (id)", _SCHEMA, [])
     rows = [{"id": number, "part": f"p{number % 3}"} for number in range(20)]
     table.append(_SCHEMA, rows[:10], rows[:10])
@@ -36,7 +38,9 @@ def _clustered(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("in-commit-timestamps/spark-enabled-at-creation", "ICT-014")
 def _stamped(_case: CaseWriter, table: SparkTable) -> None:
+    """A table with in-commit timestamps reads at every version."""
     properties = "TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')"
     table.run(_CREATE + properties, _SCHEMA, [])
     rows = [{"id": 1, "part": "a"}, {"id": 2, "part": "b"}]
@@ -70,16 +74,6 @@ TABLES = (
         _checkpointed(f"{_EVERY_TWO}, 'delta.checkpointPolicy' = 'v2'"),
         ("v2Checkpoint",),
     ),
-    SparkCase(
-        "clustered-table/spark-clustered",
-        "A table that Spark clusters reads as if it were not",
-        "CLUS-001",
-        _clustered,
-    ),
-    SparkCase(
-        "in-commit-timestamps/spark-enabled-at-creation",
-        "A table with in-commit timestamps reads at every version",
-        "ICT-014",
-        _stamped,
-    ),
+    _clustered,
+    _stamped,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from generators.golden.cases.case import CaseWriter
-from generators.golden.spark.definition import SparkCase
+from generators.golden.spark.definition import spark_case
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct
 
@@ -13,6 +13,7 @@ _SCHEMA = struct(field("id", "long"), field("name", "string"), field("part", "in
 _CREATE = "CREATE TABLE {table} (id BIGINT, name STRING, part INT) USING delta "
 _BY_PART = _CREATE + "PARTITIONED BY (part) "
 _VECTORS = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+_DV = ("deletionVectors",)
 
 
 def _rows(*rows: tuple[int, str | None, int | None]) -> list[dict[str, Any]]:
@@ -22,7 +23,9 @@ def _rows(*rows: tuple[int, str | None, int | None]) -> list[dict[str, Any]]:
 _FIRST = _rows((1, "a", 1), (2, "b", 1), (3, "c", 2), (4, None, 2), (5, "e", None))
 
 
+@spark_case("deletion-vectors/spark-merge-every-clause", "DVDESC-020 REC-006", _DV)
 def _merged(_case: CaseWriter, table: SparkTable) -> None:
+    """A merge with every kind of clause leaves the rows that it says."""
     table.run(_CREATE + _VECTORS, _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST)
     after = _rows((1, "a!", 1), (3, "gone from the source", 2), (5, "e", None), (9, "new", 3))
@@ -40,7 +43,9 @@ def _merged(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("data-files/spark-merge-evolves-schema", "WCON-004 META-002")
 def _merge_evolves(_case: CaseWriter, table: SparkTable) -> None:
+    """A merge that adds a column leaves null in the files before it."""
     wide = Struct((*_SCHEMA, field("extra", "double")))
     table.run(_CREATE, _SCHEMA, [])
     table.append(_SCHEMA, _FIRST[:2], _FIRST[:2])
@@ -60,7 +65,9 @@ def _merge_evolves(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("action-reconciliation/spark-overwrites", "REC-006 REC-008")
 def _overwritten(_case: CaseWriter, table: SparkTable) -> None:
+    """Overwriting by predicate, by partition and whole replaces those files."""
     table.run(_BY_PART, _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST, partition_by=["part"])
     new = _rows((11, "x", 1))
@@ -78,7 +85,9 @@ def _overwritten(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("change-metadata/spark-replaced-table", "META-002 REC-013")
 def _replaced(_case: CaseWriter, table: SparkTable) -> None:
+    """A replaced table has the new schema, and its past the old one."""
     other = struct(field("name", "integer"), field("when", "date"))
     table.run(_BY_PART, _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST, partition_by=["part"])
@@ -89,7 +98,9 @@ def _replaced(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("deletion-vectors/spark-purge-restore", "DVDESC-020 REC-010", _DV)
 def _purged(_case: CaseWriter, table: SparkTable) -> None:
+    """A purge drops the vectors and a restore brings them back."""
     table.run(_CREATE + _VECTORS, _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST)
     table.run("DELETE FROM {table} WHERE id IN (1, 5)", _SCHEMA, _FIRST[1:4])
@@ -99,7 +110,9 @@ def _purged(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("deletion-vectors/spark-random-prefixes", "DVDESC-002 DVDESC-003 DVDESC-016", _DV)
 def _prefixed(_case: CaseWriter, table: SparkTable) -> None:
+    """Vectors and files under random prefixes are found."""
     properties = (
         "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true', "
         "'delta.randomizeFilePrefixes' = 'true', 'delta.randomPrefixLength' = '3')"
@@ -110,7 +123,9 @@ def _prefixed(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("deletion-vectors/spark-many-row-groups", "DVDESC-020 DVDESC-021", _DV)
 def _many_row_groups(_case: CaseWriter, table: SparkTable) -> None:
+    """A vector counts rows over all row groups of a file."""
     schema = struct(field("id", "long"), field("text", "string"))
     rows: list[dict[str, Any]] = [
         {"id": number, "text": f"{number:05d}" * 8} for number in range(3_000)
@@ -145,7 +160,9 @@ def _many_row_groups(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("partition-value-serialization/spark-converted", "DATA-003 PART-002")
 def _converted(case: CaseWriter, table: SparkTable) -> None:
+    """A converted Parquet directory has its partition values in the log."""
     frame: Any = table.session.createDataFrame(
         [(1, "a", 1), (2, "b", 1), (3, "c", 2), (4, None, 2), (5, "e", None)],
         "id BIGINT, name STRING, part INT",
@@ -158,7 +175,9 @@ def _converted(case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("table-features/spark-dropped-feature", "TF-001 REC-012", _DV)
 def _dropped_feature(_case: CaseWriter, table: SparkTable) -> None:
+    """A table that dropped deletion vectors reads at every version."""
     table.run(_CREATE + _VECTORS, _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST)
     table.run("DELETE FROM {table} WHERE id = 4", _SCHEMA, _FIRST[:3] + _FIRST[4:])
@@ -168,7 +187,9 @@ def _dropped_feature(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("action-reconciliation/spark-zorder", "REC-006 CKC-027")
 def _z_ordered(_case: CaseWriter, table: SparkTable) -> None:
+    """Files that are rearranged without data change hold the same rows."""
     table.run(_BY_PART, _SCHEMA, [])
     more = _rows((6, "f", 1), (7, "g", 2))
     table.append(_SCHEMA, _FIRST, _FIRST, partition_by=["part"])
@@ -182,72 +203,15 @@ def _z_ordered(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
-_DV = ("deletionVectors",)
-
 TABLES = (
-    SparkCase(
-        "deletion-vectors/spark-merge-every-clause",
-        "A merge with every kind of clause leaves the rows that it says",
-        "DVDESC-020 REC-006",
-        _merged,
-        _DV,
-    ),
-    SparkCase(
-        "data-files/spark-merge-evolves-schema",
-        "A merge that adds a column leaves null in the files before it",
-        "WCON-004 META-002",
-        _merge_evolves,
-    ),
-    SparkCase(
-        "action-reconciliation/spark-overwrites",
-        "Overwriting by predicate, by partition and whole replaces those files",
-        "REC-006 REC-008",
-        _overwritten,
-    ),
-    SparkCase(
-        "change-metadata/spark-replaced-table",
-        "A replaced table has the new schema, and its past the old one",
-        "META-002 REC-013",
-        _replaced,
-    ),
-    SparkCase(
-        "deletion-vectors/spark-purge-restore",
-        "A purge drops the vectors and a restore brings them back",
-        "DVDESC-020 REC-010",
-        _purged,
-        _DV,
-    ),
-    SparkCase(
-        "deletion-vectors/spark-random-prefixes",
-        "Vectors and files under random prefixes are found",
-        "DVDESC-002 DVDESC-003 DVDESC-016",
-        _prefixed,
-        _DV,
-    ),
-    SparkCase(
-        "deletion-vectors/spark-many-row-groups",
-        "A vector counts rows over all row groups of a file",
-        "DVDESC-020 DVDESC-021",
-        _many_row_groups,
-        _DV,
-    ),
-    SparkCase(
-        "partition-value-serialization/spark-converted",
-        "A converted Parquet directory has its partition values in the log",
-        "DATA-003 PART-002",
-        _converted,
-    ),
-    SparkCase(
-        "table-features/spark-dropped-feature",
-        "A table that dropped deletion vectors reads at every version",
-        "TF-001 REC-012",
-        _dropped_feature,
-        _DV,
-    ),
-    SparkCase(
-        "action-reconciliation/spark-zorder",
-        "Files that are rearranged without data change hold the same rows",
-        "REC-006 CKC-027",
-        _z_ordered,
-    ),
+    _merged,
+    _merge_evolves,
+    _overwritten,
+    _replaced,
+    _purged,
+    _prefixed,
+    _many_row_groups,
+    _converted,
+    _dropped_feature,
+    _z_ordered,
 )

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from generators.golden.cases.case import CaseWriter
-from generators.golden.spark.definition import SparkCase, Write
+from generators.golden.spark.definition import SparkCase, Write, spark_case
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct
 
@@ -42,7 +42,9 @@ def _enabled_late(*properties: str) -> Write:
     return write
 
 
+@spark_case("deletion-vectors/spark-disabled-again", "DV-004 DVDESC-020", ("deletionVectors",))
 def _disabled_again(_case: CaseWriter, table: SparkTable) -> None:
+    """Vectors count although the property is off again."""
     table.run(_CREATE + "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')", _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST)
     table.run("DELETE FROM {table} WHERE id = 2", _SCHEMA, [_FIRST[0], _FIRST[2]])
@@ -56,7 +58,9 @@ def _disabled_again(_case: CaseWriter, table: SparkTable) -> None:
 _TRACKED = Struct((*_SCHEMA, field("_row_id", "long"), field("_row_commit_version", "long")))
 
 
+@spark_case("row-tracking/spark-enabled-late", "RT-005 RT-024")
 def _tracked_late(case: CaseWriter, table: SparkTable) -> None:
+    """Rows of before the switch to row tracking have ids after the backfill."""
     table.run(_CREATE, _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST)
     enabled = table.run_in_steps(_SET + "('delta.enableRowTracking' = 'true')", _SCHEMA, _FIRST)
@@ -86,7 +90,13 @@ def _tracked_late(case: CaseWriter, table: SparkTable) -> None:
         )
 
 
+@spark_case(
+    "protocol-evolution/spark-upgraded-stepwise",
+    "REC-012 PROTO-003 PROTO-004",
+    ("columnMapping", "deletionVectors"),
+)
 def _upgraded(_case: CaseWriter, table: SparkTable) -> None:
+    """A table upgraded step by step reads at every version."""
     legacy = "TBLPROPERTIES ('delta.minReaderVersion' = '1', 'delta.minWriterVersion' = '2')"
     table.run(_CREATE + legacy, _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST)
@@ -124,7 +134,9 @@ def _checkpointed(properties: str, **settings: str) -> Write:
     return write
 
 
+@spark_case("column-mapping/spark-nested-rearranged", "CM-008 CM-029 CM-031", ("columnMapping",))
 def _columns_rearranged(_case: CaseWriter, table: SparkTable) -> None:
+    """Nested columns renamed, moved, dropped and added stay apart."""
     inner = struct(field("a", "integer"), field("b", "string"))
     start = struct(field("id", "long"), field("s", inner))
     table.run(
@@ -157,7 +169,10 @@ def _columns_rearranged(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("type-widening/spark-many-types", "TW-004 TW-005 TW-012", ("typeWidening",))
 def _widened(_case: CaseWriter, table: SparkTable) -> None:
+    """Values, partition values and statistics of narrower types are widened."""
+
     def schema(number: str, real: str, amount: str, part: str) -> Struct:
         return struct(field("n", number), field("r", real), field("d", amount), field("p", part))
 
@@ -190,7 +205,9 @@ def _widened(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("schema-serialization-format/spark-char-varchar", "SCH-002 SCH-026")
 def _padded(_case: CaseWriter, table: SparkTable) -> None:
+    """Strings of bounded length are strings."""
     schema = struct(field("c", "string"), field("v", "string"), field("n", "long"))
     table.run("CREATE TABLE {table} (c CHAR(5), v VARCHAR(5), n BIGINT) USING delta", schema, [])
     rows: list[dict[str, Any]] = [
@@ -206,7 +223,9 @@ def _padded(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
+@spark_case("transaction-identifiers/spark-idempotent", "TXN-001 TXN-002 TXN-005")
 def _appended_once(case: CaseWriter, table: SparkTable) -> None:
+    """The transaction versions of a writer are those it gave."""
     table.run(_CREATE, _SCHEMA, [])
     options = {"txnAppId": "writer", "txnVersion": "7"}
     table.append(_SCHEMA, _FIRST, _FIRST, options=options)
@@ -224,7 +243,9 @@ def _appended_once(case: CaseWriter, table: SparkTable) -> None:
         )
 
 
+@spark_case("clustered-table/spark-reclustered", "CLUS-001")
 def _reclustered(_case: CaseWriter, table: SparkTable) -> None:
+    """Changing and dropping the clustering columns changes no row."""
     table.run(_CREATE + "CLUSTER BY (id)", _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST)
     table.run("ALTER TABLE {table} CLUSTER BY (name, id)", _SCHEMA, _FIRST)
@@ -252,13 +273,7 @@ TABLES = (
         _enabled_late("'delta.enableDeletionVectors' = 'true'"),
         ("deletionVectors",),
     ),
-    SparkCase(
-        "deletion-vectors/spark-disabled-again",
-        "Vectors count although the property is off again",
-        "DV-004 DVDESC-020",
-        _disabled_again,
-        ("deletionVectors",),
-    ),
+    _disabled_again,
     SparkCase(
         "column-mapping/spark-enabled-late",
         "Files of before the column mapping read by their physical names",
@@ -269,19 +284,8 @@ TABLES = (
         ),
         ("columnMapping",),
     ),
-    SparkCase(
-        "column-mapping/spark-nested-rearranged",
-        "Nested columns renamed, moved, dropped and added stay apart",
-        "CM-008 CM-029 CM-031",
-        _columns_rearranged,
-        ("columnMapping",),
-    ),
-    SparkCase(
-        "row-tracking/spark-enabled-late",
-        "Rows of before the switch to row tracking have ids after the backfill",
-        "RT-005 RT-024",
-        _tracked_late,
-    ),
+    _columns_rearranged,
+    _tracked_late,
     SparkCase(
         "iceberg-compatibility-v2/spark-enabled",
         "A table for Iceberg readers reads as any other",
@@ -293,38 +297,11 @@ TABLES = (
         ),
         ("columnMapping",),
     ),
-    SparkCase(
-        "protocol-evolution/spark-upgraded-stepwise",
-        "A table upgraded step by step reads at every version",
-        "REC-012 PROTO-003 PROTO-004",
-        _upgraded,
-        ("columnMapping", "deletionVectors"),
-    ),
-    SparkCase(
-        "type-widening/spark-many-types",
-        "Values, partition values and statistics of narrower types are widened",
-        "TW-004 TW-005 TW-012",
-        _widened,
-        ("typeWidening",),
-    ),
-    SparkCase(
-        "schema-serialization-format/spark-char-varchar",
-        "Strings of bounded length are strings",
-        "SCH-002 SCH-026",
-        _padded,
-    ),
-    SparkCase(
-        "transaction-identifiers/spark-idempotent",
-        "The transaction versions of a writer are those it gave",
-        "TXN-001 TXN-002 TXN-005",
-        _appended_once,
-    ),
-    SparkCase(
-        "clustered-table/spark-reclustered",
-        "Changing and dropping the clustering columns changes no row",
-        "CLUS-001",
-        _reclustered,
-    ),
+    _upgraded,
+    _widened,
+    _padded,
+    _appended_once,
+    _reclustered,
     SparkCase(
         "checkpoints/spark-multi-part",
         "Spark's multi-part checkpoints give the versions they stand for",

@@ -8,7 +8,7 @@ from decimal import Decimal as DecimalValue
 from typing import Any
 
 from generators.golden.cases.case import REVISIONS, CaseWriter
-from generators.golden.spark.definition import SparkCase
+from generators.golden.spark.definition import spark_case
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import array, decimal, field, map_of, struct
 
@@ -62,7 +62,9 @@ _ROWS: list[dict[str, Any]] = [
 ]
 
 
+@spark_case("parquet-type-mappings/spark-primitives", "PQ-001", revisions=REVISIONS)
 def _types(_case: CaseWriter, table: SparkTable) -> None:
+    """Spark's files of every primitive read as the values put in."""
     table.append(_TYPES, _ROWS[:2], _ROWS[:2])
     table.append(_TYPES, _ROWS[2:], _ROWS)
     table.publish()
@@ -90,7 +92,9 @@ _NESTED_ROWS: list[dict[str, Any]] = [
 ]
 
 
+@spark_case("parquet-type-mappings/spark-nested", "PQ-001", revisions=REVISIONS)
 def _nested(_case: CaseWriter, table: SparkTable) -> None:
+    """Spark's nested columns keep nulls apart from empty values."""
     table.append(_NESTED, _NESTED_ROWS, _NESTED_ROWS)
     table.publish()
 
@@ -103,7 +107,9 @@ _NTZ_ROWS: list[dict[str, Any]] = [
 ]
 
 
+@spark_case("timestamp-ntz/spark-partitioned", "NTZ-001 SCH-018", ("timestampNtz",))
 def _ntz(_case: CaseWriter, table: SparkTable) -> None:
+    """Spark's zone-less partition values show the same in every zone."""
     table.append(_NTZ, _NTZ_ROWS, _NTZ_ROWS, partition_by=["local"])
     table.publish()
 
@@ -131,39 +137,14 @@ _PART_ROWS: list[dict[str, Any]] = [
 ] + [{"id": 99}]
 
 
+@spark_case(
+    "partition-value-serialization/spark-many-columns", "PART-001 ADD-003", revisions=REVISIONS
+)
 def _partitions(_case: CaseWriter, table: SparkTable) -> None:
+    """Spark's partition values and encoded paths read as put in."""
     by = ["text", "day", "at", "money", "flag"]
     table.append(_PARTS, _PART_ROWS, _PART_ROWS, partition_by=by)
     table.publish()
 
 
-TABLES = (
-    SparkCase(
-        "parquet-type-mappings/spark-primitives",
-        "Spark's files of every primitive read as the values put in",
-        "PQ-001",
-        _types,
-        revisions=REVISIONS,
-    ),
-    SparkCase(
-        "parquet-type-mappings/spark-nested",
-        "Spark's nested columns keep nulls apart from empty values",
-        "PQ-001",
-        _nested,
-        revisions=REVISIONS,
-    ),
-    SparkCase(
-        "timestamp-ntz/spark-partitioned",
-        "Spark's zone-less partition values show the same in every zone",
-        "NTZ-001 SCH-018",
-        _ntz,
-        ("timestampNtz",),
-    ),
-    SparkCase(
-        "partition-value-serialization/spark-many-columns",
-        "Spark's partition values and encoded paths read as put in",
-        "PART-001 ADD-003",
-        _partitions,
-        revisions=REVISIONS,
-    ),
-)
+TABLES = (_types, _nested, _ntz, _partitions)
