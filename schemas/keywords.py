@@ -67,7 +67,8 @@ def _distinct_names(key: str, instance: object) -> Errors:
         name = item.get(key) if isinstance(item, dict) else None
         if not isinstance(name, str):
             continue
-        folded = name.casefold()
+        # Not by folding: of ß and ss the lower cases are two.
+        folded = name.lower()
         if folded in seen:
             yield (f"{key} {name!r} repeats {seen[folded]!r}, letter case ignored",)
         seen.setdefault(folded, name)

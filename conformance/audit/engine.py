@@ -19,7 +19,7 @@ from conformance.audit.checks import (
     transitions,
     values,
 )
-from conformance.audit.checks.row_tracking import ended_ranges
+from conformance.audit.checks.row_tracking import note_row_ids
 from conformance.audit.checks.transitions import Balance, balance_of
 from conformance.audit.columnar.keys import Store
 from conformance.audit.findings import (
@@ -183,7 +183,7 @@ class Run:
                     self.row_changes |= {} if row_changes is None else {version: row_changes}
                 if not self._whole and (balance := balance_of(step)):
                     self.balances[version] = balance
-            state.id_ranges += ended_ranges(step)
+            note_row_ids(step)
             state.apply(version, commit.content)
             commit.content.rows.forget()
             self._note(state, version)

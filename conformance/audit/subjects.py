@@ -16,7 +16,7 @@ from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, Commit, Log
 from conformance.audit.read.raw import Line
-from conformance.audit.read.state import Body, State
+from conformance.audit.read.state import Body, State, highest_row_id
 from reference_impl.storage import Storage
 
 
@@ -119,6 +119,12 @@ class Step:
         found.shown = shown
         self.before.store.know(self.rows, shown)
         return found
+
+    @cached_property
+    def highest_row_id(self) -> int:
+        """The highest row id that the commit assigns; -1 for none."""
+        known = self.commit.content.facts.get("highest")
+        return highest_row_id(x.body for x in self.of("add")) if known is None else int(known)
 
     @property
     def sets_metadata(self) -> bool:

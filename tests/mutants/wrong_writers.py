@@ -297,10 +297,6 @@ def _explicit(right: Any) -> Any:
     return lambda column: replace(right(column), explicit=True)
 
 
-def _null_ids(right: Any) -> Any:
-    return lambda self, rows, _ids, _versions=None: right(self, rows, None, None)
-
-
 def _swapped_order(right: Any) -> Any:
     """Put commitInfo last."""
 
@@ -492,9 +488,6 @@ MUTANTS: dict[str, Mutant] = {
     "does-not-raise-row-mark": wrong(
         "RT-037",
         ("write.commit.transaction:Transaction._commit_actions", without("domainMetadata")),
-    ),
-    "gives-rows-new-ids": wrong(
-        "RT-047", ("write.rows.changes:Changes._with_row_tracking", _null_ids)
     ),
     "assigns-no-row-ids": wrong(
         "RT-028",

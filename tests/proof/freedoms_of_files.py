@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
@@ -55,6 +56,7 @@ _VECTORS: Final = (
     "change-data-files/write-changes-with-vectors/write",
     "row-tracking/write-changes-with-vectors/write",
 )
+_TRACKED: Final = ("row-tracking/write-changes/write",)
 _CHANGED: Final = (
     "column-mapping/write-changes-by-name/write",
     "add-file-and-remove-file/write-append-partitions/write",
@@ -68,6 +70,10 @@ def _same(table: pa.Table) -> pa.Table:
 
 def _columns_turned(table: pa.Table) -> pa.Table:
     return table.select(list(reversed(table.column_names)))
+
+
+def _without(prefix: str) -> Callable[[pa.Table], pa.Table]:
+    return lambda table: table.select([n for n in table.column_names if not n.startswith(prefix)])
 
 
 def _new_files(change: Callable[[dict[str, Any], Path, str], dict[str, Any]]) -> Change:
@@ -321,6 +327,13 @@ FREEDOMS_OF_FILES = (
             "row-tracking/write-merge-with-feed/write",
             "row-tracking/write-restore-then-append/write",
         ),
+    ),
+    *(
+        replace(_w(slug, "should preserve", how, _TRACKED), advised=True)
+        for slug, how in (
+            ("preserves-no-row-ids", _written(_without("_row-id-col"))),
+            ("preserves-no-commit-versions", _written(_without("_row-commit-version-col"))),
+        )
     ),
     Freedom(
         "skips-no-file",

@@ -1,6 +1,6 @@
-"""High-water marks, which only rise: of row ids, column ids and identity values.
+"""High-water marks, which only rise: of column ids and identity values.
 
-Serves "Row Tracking", "Column Mapping" and "Identity Columns". A mark that falls lets the next
+Serves "Column Mapping" and "Identity Columns". A mark that falls lets the next
 operation give out what rows or columns of an earlier version have, which nothing in the table as
 it stands would show.
 """
@@ -12,50 +12,33 @@ from typing import Any, Final
 
 from conformance.audit.findings import Findings, check, finding
 from conformance.audit.read.layout import Column, Layout
-from conformance.audit.read.raw import parse_object
-from conformance.audit.read.state import Body
 from conformance.audit.subjects import Step
 
-_ROW: Final = ("RT-037", "row ids")
 _COLUMN: Final = ("CM-022", "column ids")
 _VALUE: Final = "IDN-016"
 """Requirement of each kind of mark, and its name in messages; identity columns have their own."""
 
-_ROW_IDS: Final = "delta.rowTracking"
-_ROW_ID_KEYS: Final = ("rowIdHighWaterMark", "highWaterMark")
 _IDENTITY: Final = "delta.identity."
-_FEATURES: Final = {_ROW: "rowTracking", _COLUMN: "columnMapping"}
 
 
-def row_id_mark(domains: Mapping[str, Body]) -> int | None:
-    """Return the recorded mark of row ids; ``None`` where there is none, or it was removed."""
-    domain = domains.get(_ROW_IDS)
-    if domain is None or domain.get("removed") is True:
-        return None
-    held = parse_object(domain.get("configuration")) or {}
-    return next((held[key] for key in _ROW_ID_KEYS if type(held.get(key)) is int), None)
-
-
-def lowered_marks(
-    old: tuple[Layout, Mapping[str, Body]], new: tuple[Layout, Mapping[str, Body]]
-) -> Iterator[tuple[str, str]]:
+def lowered_marks(old: Layout, new: Layout) -> Iterator[tuple[str, str]]:
     """Return the requirement and a message for each mark that a later version lowers or loses.
 
     A mark whose feature was dropped or turned off, or whose column is gone, is promised no longer.
 
     Args:
-        old: layout of the earlier version, and its domains by name.
-        new: the same of the later version.
+        old: layout of the earlier version.
+        new: layout of the later version.
 
     """
-    after = dict(_marks(*new))
-    dropped = {mark for mark, feature in _FEATURES.items() if feature not in new[0].features}
-    if new[0].mode == "none":
-        dropped.add(_COLUMN)  # ids count while columns are mapped
-    columns = {_identity(column) for column in new[0].columns}
-    for (requirement, name), value in _marks(*old):
-        held = after.get((requirement, name))
-        gone = (requirement, name) in dropped or (requirement == _VALUE and name not in columns)
+    after = dict(_marks(new))
+    columns = {_identity(column) for column in new.columns}
+    for mark, value in _marks(old):
+        requirement, name = mark
+        held = after.get(mark)
+        # Column ids count while columns are mapped.
+        unmapped = new.mode == "none" or "columnMapping" not in new.features
+        gone = unmapped if mark == _COLUMN else name not in columns
         if gone or (held is not None and held >= value):
             continue
         state = "is gone" if held is None else f"fell from {abs(value)} to {abs(held)}"
@@ -66,10 +49,7 @@ def _identity(column: Column) -> str:
     return column.name if column.field_id is None else f"column {column.field_id}"
 
 
-def _marks(layout: Layout, domains: Mapping[str, Body]) -> Iterator[tuple[tuple[str, str], int]]:
-    mark = row_id_mark(domains)
-    if mark is not None:
-        yield _ROW, mark
+def _marks(layout: Layout) -> Iterator[tuple[tuple[str, str], int]]:
     if layout.max_column_id is not None and layout.mode != "none":
         yield _COLUMN, layout.max_column_id
     for column in layout.columns:
@@ -78,17 +58,15 @@ def _marks(layout: Layout, domains: Mapping[str, Body]) -> Iterator[tuple[tuple[
             yield (_VALUE, _identity(column)), held if step > 0 else -held
 
 
-@check("commit", "RT-037 CM-022 IDN-016")
+@check("commit", "CM-022 IDN-016")
 def marks_only_rise(step: Step) -> Findings:
     """Report a commit that lowers or loses a high-water mark."""
     if not step.before.known or step.before.metadata is None:
         return
-    domains = {str(line.body.get("domain")): line.body for line in step.of("domainMetadata")}
-    if not domains and not step.sets_metadata:
+    if not step.sets_metadata:
         return
-    held = step.before.domains
     hint = "what the next operation gives out may be taken already"
-    for requirement, message in lowered_marks((step.old, held), (step.new, {**held, **domains})):
+    for requirement, message in lowered_marks(step.old, step.new):
         yield finding(requirement, step.place, message, hint)
     highest = step.new.max_column_id
     if highest is not None and step.new.mode != "none" != step.old.mode:

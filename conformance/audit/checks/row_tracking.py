@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import schemas
 from conformance.audit.checks.commits import configuration_findings
-from conformance.audit.checks.high_water_marks import row_id_mark
 from conformance.audit.findings import Findings, Severity, check, finding
-from conformance.audit.read.raw import Line
-from conformance.audit.read.state import Body, IdRange, State, file_key, row_count
+from conformance.audit.read.raw import Line, parse_object
+from conformance.audit.read.state import Body, IdRange, State, file_key, last_row_id
 from conformance.audit.subjects import Step, VersionView
 
 _DOMAIN: Final = "delta.rowTracking"
@@ -22,14 +21,16 @@ _COLUMNS: Final = (
 )
 
 
-def _last_id(body: Body) -> int | None:
-    base, count = body.get("baseRowId"), row_count(body)
-    return base + count - 1 if type(base) is int and count is not None else None
+_MARKS: Final = ("rowIdHighWaterMark", "highWaterMark")
 
 
-def highest_id(adds: Iterable[Body]) -> int:
-    """Return the highest row id that adds assign; -1 for none."""
-    return max((last for body in adds if (last := _last_id(body)) is not None), default=-1)
+def row_id_mark(domains: Mapping[str, Body]) -> int | None:
+    """Return the recorded mark of row ids; ``None`` where there is none, or it was removed."""
+    domain = domains.get(_DOMAIN)
+    if domain is None or domain.get("removed") is True:
+        return None
+    held = parse_object(domain.get("configuration")) or {}
+    return next((held[key] for key in _MARKS if type(held.get(key)) is int), None)
 
 
 def _supported(step: Step) -> bool:
@@ -56,15 +57,23 @@ def adds_have_ids(step: Step) -> Findings:
 
 @check("commit", "RT-039")
 def ids_are_above_the_mark(step: Step) -> Findings:
-    """Report new files whose ids reach below the high water mark before them."""
+    """Report new files whose ids reach below the high water mark before them.
+
+    Ids up to the mark that no file was given may have been reserved by an earlier commit.
+    """
     mark = row_id_mark(step.before.domains)
     if not _supported(step) or mark is None:
         return
     for line in step.of("add"):
         key, base = file_key(line.body), line.body.get("baseRowId")
-        if key and key[0] not in step.before.seen and type(base) is int and base <= mark:
+        if not key or key[0] in step.before.seen or type(base) is not int or base > mark:
+            continue
+        given = base <= step.before.given
+        if given or not step.before.whole:
             message = f"baseRowId {base} of a new file is not above the high water mark {mark}"
-            yield finding("RT-039", line.place, message, "the ids may be taken by another file")
+            severity: Severity | None = None if given else "warning"
+            hint = "the ids may be taken by another file"
+            yield finding("RT-039", line.place, message, hint, severity=severity)
 
 
 @check("commit", "RT-030")
@@ -101,25 +110,29 @@ def marks_are_valid(step: Step) -> Findings:
     for line in step.of("domainMetadata"):
         if line.body.get("domain") == _DOMAIN:
             yield from _valid_mark(line)
-    highest = step.commit.content.facts.get("highest")
-    if highest is None:
-        highest = highest_id(line.body for line in step.of("add"))
+    highest = step.highest_row_id
     domains = dict(step.before.domains)
     domains.update({str(x.body.get("domain")): x.body for x in step.of("domainMetadata")})
-    mark = row_id_mark(domains)
+    mark, former = row_id_mark(domains), row_id_mark(step.before.domains)
+    recorded = any(x.body.get("domain") == _DOMAIN for x in step.of("domainMetadata"))
+    if mark is not None and recorded:
+        highest = max(highest, step.before.given)
     if (
         highest >= 0
         and (mark is None or mark < highest)
         and (mark is not None or step.before.known)
     ):
         message = f"the high water mark is {mark}, but row id {highest} is assigned"
-        recorded = any(x.body.get("domain") == _DOMAIN for x in step.of("domainMetadata"))
         if mark is None and not recorded:
             yield finding("RT-033", step.place, message)
         else:
             yield finding("RT-037", step.place, message)
         if mark is not None and not recorded:
             yield finding("RT-036", step.place, f"{message} without a domain action")
+    elif mark is not None and former is not None and mark < former and not step.before.whole:
+        message = f"the high-water mark of row ids fell from {former} to {mark}"
+        hint = "ids that files had which are gone may be given again"
+        yield finding("RT-037", step.place, message, hint, severity="warning")
 
 
 def _valid_mark(line: Line) -> Findings:
@@ -195,7 +208,14 @@ def id_ranges(view: VersionView) -> list[IdRange]:
     return [*state.id_ranges, *filter(None, live)]
 
 
-def ended_ranges(step: Step) -> Iterator[IdRange]:
+def note_row_ids(step: Step) -> None:
+    """Keep in the state before a commit which row ids it gives, and which it ends."""
+    step.before.id_ranges += _ended(step)
+    if "rowTracking" in step.new.features:
+        step.before.given = max(step.before.given, step.highest_row_id)
+
+
+def _ended(step: Step) -> Iterator[IdRange]:
     """Yield the row ids of the files that a commit removes, and does not add again."""
     if "rowTracking" not in step.old.features or not step.before.known:
         return
@@ -212,7 +232,7 @@ _END: Final = 1 << 63
 
 
 def _range(state: State, path: str, body: Body, until: int) -> IdRange | None:
-    base, last = body.get("baseRowId"), _last_id(body)
+    base, last = body.get("baseRowId"), last_row_id(body)
     if type(body.get("defaultRowCommitVersion")) is not int or last is None:
         return None
     if not isinstance(base, int) or last < base:

@@ -16,7 +16,7 @@ import numpy as np
 
 from conformance.audit.columnar.keys import Codes, Store
 from conformance.audit.columnar.rows import ADD, REMOVE, Rows
-from conformance.audit.findings import Findings, check, finding
+from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.retention import retention
 from conformance.audit.read.raw import mapping_in
 from conformance.audit.read.state import Body, Key, dv_id, file_key, row_count
@@ -143,20 +143,27 @@ def rearrangements_only_rearrange(step: Step) -> Findings:
             new = key is not None and key not in step.before.adds and not _is_empty(line.body)
             if line.body.get("dataChange") is False and new:
                 message = "a new file is added with dataChange false and nothing is removed"
-                yield from _misdeclared("ADD-009", line.place, message)
+                yield from _misdeclared("ADD-009", line.place, message, counted=line.body)
     if not counts["add"]:
         for line in step.of("remove"):
             key = file_key(line.body)
             old = step.before.adds.get(key) if key else None
             if line.body.get("dataChange") is False and old and not _is_empty(old):
-                message = "a file with rows is removed with dataChange false and nothing is added"
-                yield from _misdeclared("REM-005", line.place, message)
+                message = "a file is removed with dataChange false and nothing is added"
+                yield from _misdeclared("REM-005", line.place, message, counted=old)
 
 
-def _misdeclared(requirement: str, place: str, message: str) -> Findings:
-    """Report ``dataChange`` by the rule of its action, and by that of the commit as a whole."""
+def _misdeclared(
+    requirement: str, place: str, message: str, *, counted: Body | None = None
+) -> Findings:
+    """Report ``dataChange`` by the rule of its action, and by that of the commit as a whole.
+
+    A file that does not say how many rows it has may have none.
+    """
+    uncounted = counted is not None and row_count(counted) is None
+    severity: Severity | None = "warning" if uncounted else None
     for each in (requirement, "FA-017"):
-        yield finding(each, place, message)
+        yield finding(each, place, message, severity=severity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +275,9 @@ def append_only(step: Step) -> Findings:
     if not (step.old.active("appendOnly") and step.new.active("appendOnly")):
         return
     for line in step.of("remove"):
-        if line.body.get("dataChange") is True:
+        key = file_key(line.body)
+        held = step.before.adds.get(key, line.body) if key else line.body
+        if line.body.get("dataChange") is True and not _is_empty(held):
             message = f"data of an append-only table is removed: {line.body.get('path')}"
             yield finding("APP-002", line.place, message)
 

@@ -6,7 +6,7 @@ the audit judges that one's tables too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +30,17 @@ def row_count(body: Mapping[str, Any]) -> int | None:
     return count if type(count) is int else None
 
 
+def last_row_id(body: Mapping[str, Any]) -> int | None:
+    """Return the last row id that an add assigns, when it says how many rows there are."""
+    base, count = body.get("baseRowId"), row_count(body)
+    return base + count - 1 if type(base) is int and count is not None else None
+
+
+def highest_row_id(adds: Iterable[Mapping[str, Any]]) -> int:
+    """Return the highest row id that adds assign; -1 for none."""
+    return max((last for body in adds if (last := last_row_id(body)) is not None), default=-1)
+
+
 class State:
     """What a table is at one version; the bodies are those of the log.
 
@@ -50,6 +61,7 @@ class State:
             log says.
         ids: path to baseRowId and defaultRowCommitVersion of the last add that had one.
         id_ranges: row ids of files that were removed.
+        given: the highest row id that an add of the log assigns; -1 for none.
         lapsed: the newest removal, in ms since the epoch, that may have expired under a retention
             which was longer again since; 0 for none.
 
@@ -73,8 +85,14 @@ class State:
         self.since: dict[str, int] = {}
         self.names: set[str] | None = set() if known else None
         self.id_ranges: list[IdRange] = []
+        self.given = -1
         self.lapsed = 0
         self.stamped: tuple[int, int | None, bool] | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the log has every commit so far."""
+        return self.names is not None
 
     @property
     def vectors(self) -> Vectors:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ import pyarrow as pa
 import pyarrow.types as at
 
 from conformance.audit.findings import Findings, finding
+from conformance.audit.grammar.partition_text import fault_of
+from conformance.audit.grammar.types import decimal_of
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.grammar.vectors import load_vector
 from conformance.audit.read.layout import Layout
@@ -45,8 +48,11 @@ _BYTES: Final = 16 << 20
 _KIND: Final = "_change_type"
 _SIGNS: Final = {"insert": -1, "update_postimage": -1, "delete": 1, "update_preimage": 1}
 _PAIRED: Final = {"update_preimage": -1, "update_postimage": 1}
-_SEVERAL: Final = frozenset({"timestamp", "timestamp_ntz", "float", "double"})
-"""Types of partition columns that have several texts for one value: they are not compared."""
+_TEXTS: Final = frozenset({"string", "binary", "boolean", "date"})
+"""Types of partition columns whose value is their text."""
+
+_NUMBERS: Final = frozenset({"byte", "short", "integer", "long"})
+"""Types of partition columns that are compared by value: ``01`` is 1, and ``1.50`` is 1.5."""
 
 _UNREADABLE: Final = (
     OSError, ValueError, KeyError, MemoryError, OverflowError, DeltaError, PlaceRefused,
@@ -136,7 +142,8 @@ def differing_changes(place: str, moved: RowChanges | None) -> Findings:
         more = "after" if moved.updates > 0 else "before"
         message = f"the change files have {abs(moved.updates)} more rows {more} an update"
         yield finding("CDFF-009", place, message, "an update has a row before it and one after")
-    for values in sorted(moved.changed_parts - moved.parts):
+    # Changes that change nothing, as of a row to what it was, have no data file.
+    for values in sorted(moved.changed_parts - moved.parts) if moved.parts else ():
         message = f"a change file has partition values {values}, and no data file of the commit"
         yield finding("CDC-007", place, message)
     unlike = sum(abs(count) for count in moved.rows.values())
@@ -205,8 +212,22 @@ def _column(table: pa.Table, place: SchemaPlace, count: int) -> list[Any]:
     if not isinstance(declared, str):
         if not all(map(_whole, place.walk())):
             raise ValueError("other files may have other fields inside")
-        return values.to_pylist()  # type: ignore[no-any-return]
+        return [_ordered(value, values.type) for value in values.to_pylist()]
     return values.cast(arrow_of(declared)).to_pylist()  # type: ignore[no-any-return]
+
+
+def _ordered(value: Any, of: pa.DataType) -> Any:
+    """Bring the fields of structs and the entries of maps, which have no order, into one."""
+    if value is None:
+        return None
+    if at.is_struct(of):
+        return sorted((f.name, _ordered(value[f.name], f.type)) for f in of)
+    if at.is_map(of):
+        entries = [(_ordered(k, of.key_type), _ordered(v, of.item_type)) for k, v in value]
+        return sorted(entries, key=repr)
+    if at.is_list(of) or at.is_large_list(of):
+        return [_ordered(item, of.value_type) for item in value]
+    return value
 
 
 def _whole(place: SchemaPlace) -> bool:
@@ -220,9 +241,23 @@ def _whole(place: SchemaPlace) -> bool:
 
 
 def _partition(values: Any, layout: Layout) -> list[Any]:
+    """Return the partition values of a file, less those of types that have several texts.
+
+    Raises:
+        ValueError: one is no value of its column, which others report.
+
+    """
     held = values if isinstance(values, Mapping) else {}
-    return [
-        held[name] or None
-        for name, column in layout.partition_columns.items()
-        if column is not None and column.type not in _SEVERAL
-    ]
+    found: list[Any] = []
+    for name, column in layout.partition_columns.items():
+        text = held[name] or None
+        if column is None:
+            continue
+        declared = str(column.type)
+        if text is not None and (not isinstance(text, str) or fault_of(text, declared)):
+            raise ValueError(f"{text!r} is no value of {name}")
+        if text is None or column.type in _TEXTS:
+            found.append(text)
+        elif column.type in _NUMBERS or decimal_of(declared):
+            found.append(str(Decimal(text).normalize()))
+    return found

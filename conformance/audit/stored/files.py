@@ -317,7 +317,7 @@ def _schema_columns(opened: _LiveFile) -> Findings:
     int96 = {each.path.split(".")[0] for each in stored_columns if each.physical_type == "INT96"}
     named = Counter(schema.names)
     for place in places:
-        yield from _field_ids(opened, place, numbered=numbered)
+        yield from _field_ids(opened, place)
         yield from _missing_required(opened, place)
         twins = named[place.key] if layout.mode != "id" else 0
         if twins > 1:
@@ -348,11 +348,11 @@ def _missing_required(opened: _LiveFile, column: SchemaPlace) -> Findings:
             yield finding(place.forbids, opened.path, message)
 
 
-def _field_ids(opened: _LiveFile, column: SchemaPlace, *, numbered: bool) -> Findings:
+def _field_ids(opened: _LiveFile, column: SchemaPlace) -> Findings:
     """Report field ids that are not those of column mapping, at any depth."""
     mode = opened.view.layout.mode
-    # A table that was mapped by name later on keeps the files that it had.
-    older = mode == "name" and not numbered and not opened.follows("columnMapping")
+    # A table that was mapped by name later on keeps the files that it had, whose ids say nothing.
+    older = mode == "name" and not opened.follows("columnMapping")
     for place in column.walk():
         if place.misnamed is not None:
             yield from _misnamed_column(opened, place, place.misnamed)

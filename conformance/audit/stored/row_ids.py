@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conformance.audit.checks.high_water_marks import row_id_mark
+from conformance.audit.checks.row_tracking import row_id_mark
 from conformance.audit.findings import Finding, Findings, check, finding
 from conformance.audit.grammar.roaring import Rows
 from conformance.audit.read.state import file_key

@@ -31,6 +31,12 @@ _KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
 """Fields of the actions that are no file actions. A writer that does not recognize another field
 must ignore it ("Protocol Evolution"), so that its summaries do not have it."""
 
+_INNER: Final[Mapping[str, tuple[str, ...]]] = {
+    "format": ("provider", "options"),
+    "deletionVector": ("storageType", "pathOrInlineDv", "offset", "sizeInBytes", "cardinality"),
+}
+"""The same of the structs within actions."""
+
 _ADD: Final = (
     "partitionValues", "size", "modificationTime", "tags", "deletionVector", "baseRowId",
     "defaultRowCommitVersion", "clusteringProvider",
@@ -55,7 +61,7 @@ def comparable(value: Any) -> Any:
 
 def known(action: str, body: Body | None) -> Any:
     """Return what a summary has to hold of an action, in a form that can be compared."""
-    found = comparable({k: (body or {}).get(k) for k in _KNOWN[action]})
+    found = comparable({k: _recognized(k, (body or {}).get(k)) for k in _KNOWN[action]})
     if action == "protocol":
         found |= {k: sorted(map(str, v)) for k, v in found.items() if isinstance(v, list)}
     return found
@@ -73,7 +79,13 @@ def _field(body: Body, name: str) -> Any:
         return {k: v or None for k, v in value.items()}
     if name == "tags":
         return comparable(value) or None
-    return comparable(value)
+    return comparable(_recognized(name, value))
+
+
+def _recognized(name: str, value: Any) -> Any:
+    if name in _INNER and isinstance(value, Mapping):
+        return {k: value.get(k) for k in _INNER[name]}
+    return value
 
 
 def _shortened(value: Any) -> str:

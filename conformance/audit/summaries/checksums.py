@@ -158,7 +158,7 @@ def transaction(subject: ChecksumView) -> Findings:
     commit = subject.view.log.commits.get(subject.view.state.version)
     info = next(commit.content.of("commitInfo"), None) if commit else None
     stated, actual = subject.fields.get("txnId"), info.body.get("txnId") if info else None
-    if stated is not None and actual is not None and stated != actual:
+    if stated is not None and isinstance(actual, str) and stated != actual:
         message = f"txnId is {stated}, the commit has {actual}"
         yield finding("CRC-006", subject.place, message, severity="error")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,12 @@ from conformance.audit.read.raw import Lines
 from conformance.audit.stored.features import not_shredded, of_iceberg
 from conformance.judging.recipes.files import path_in_table, read_commits
 from conformance.judging.recipes.needs import features_asked
-from conformance.judging.recipes.times import Fault, misdated, misdated_sidecars
+from conformance.judging.recipes.times import (
+    CLOCK_SLACK,
+    Fault,
+    misdated,
+    misdated_sidecars,
+)
 from conformance.requirements.registry import load_registry
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.model.features import active, supported
@@ -128,11 +133,11 @@ class Watch:
         if self.former is None or now.version == self.former.version:
             return
         if step.get("cluster"):
-            yield from _clustered(self.former, now)
+            yield from _clustered(self.former, now, self.table)
         if not replaces_table(step) and now.metadata.id != self.former.metadata.id:
             message = f"the table was {self.former.metadata.id} and is {now.metadata.id}"
             yield "META-004", message
-        yield from lowered_marks(_high_water_marks(self.former), _high_water_marks(now))
+        yield from lowered_marks(_layout(self.former), _layout(now))
         if "txn" in step:
             versions = range(self.former.version + 1, now.version + 1)
             yield from _txn_without_rows(read_commits(self.table, versions), step["txn"])
@@ -238,7 +243,8 @@ class Watch:
         for unit, found in (("seconds", stamp * 1000), ("microseconds", stamp // 1000)):
             if self.began - 1000 <= found <= ended:
                 yield "ICT-007", f"inCommitTimestamp {stamp} of version {now.version} is in {unit}"
-        if not max(self.began, before + 1) <= stamp <= max(ended, before + 1):
+        earliest, latest = self.began - CLOCK_SLACK, ended + CLOCK_SLACK
+        if not max(earliest, before + 1) <= stamp <= max(latest, before + 1):
             message = (
                 f"the in-commit timestamp of version {now.version} is {stamp}: not when it was "
                 f"committed, from {self.began} to {ended}, and not one above {before}"
@@ -272,14 +278,13 @@ def _times(adds: pa.Table, table: Path) -> dict[str, int]:
     return dict(zip(paths, adds.column("modificationTime").to_pylist(), strict=True))
 
 
-def _high_water_marks(snapshot: Snapshot) -> tuple[Layout, dict[str, dict[str, Any]]]:
-    domains = {name: each.to_wire() for name, each in snapshot.domain_metadata.items()}
-    return layout_of(snapshot.protocol.to_wire(), snapshot.metadata.to_wire()), domains
+def _layout(snapshot: Snapshot) -> Layout:
+    return layout_of(snapshot.protocol.to_wire(), snapshot.metadata.to_wire())
 
 
 def _early_row_ids(path: str, file: pq.ParquetFile, now: Snapshot) -> Iterator[Fault]:
     """Look for row ids that are not to be in a file."""
-    known = {each.name for each in now.schema.fields}
+    known = {each.name for each in now.schema.fields} | {"_change_type"}
     known |= {str(each.metadata.get(_NAME, each.name)) for each in now.schema.fields}
     named = {now.metadata.configuration.get(name) for name in _COLUMNS}
     columns = set(file.schema_arrow.names)
@@ -313,16 +318,46 @@ def _purged(now: Snapshot) -> Iterator[Fault]:
         yield "DVD-005", "a file has a deletion vector still"
 
 
-def _clustered(former: Snapshot, now: Snapshot) -> Iterator[Fault]:
-    """Compare who clustered the files before and after a run."""
+def _clustered(former: Snapshot, now: Snapshot, table: Path) -> Iterator[Fault]:
+    """Compare who clustered the files before and after a run.
+
+    Nobody has to cluster a file at any moment: one that was packed, and is in no order that its
+    rows did not have, need not say who clustered it.
+    """
     before, after = _providers(former), _providers(now)
+    names = _clustering_columns(now)
     for path in sorted(after.keys() - before.keys()):
-        if after[path] is None:
+        gone = before.keys() - after.keys()
+        if after[path] is None and _is_sorted_anew(table, path, sorted(gone), names):
             yield "CLUS-011", f"{path} was clustered, and its clusteringProvider is not set"
     own = {after[path] for path in after.keys() - before.keys()}
     for path in sorted(before.keys() - after.keys()):
         if before[path] is not None and before[path] not in own:
             yield "CLUS-012", f"{path} was clustered by {before[path]} and is rewritten"
+
+
+def _clustering_columns(snapshot: Snapshot) -> list[str]:
+    """Return the top-level columns that files are clustered by, by their physical names."""
+    domain = snapshot.domain_metadata.get("delta.clustering")
+    held = json.loads(domain.configuration) if domain is not None else {}
+    return [path[0] for path in held.get("clusteringColumns", ()) if len(path) == 1]
+
+
+def _is_sorted_anew(table: Path, path: str, former: Sequence[str], names: Sequence[str]) -> bool:
+    """Return whether rows lie in the order of a clustering column, and did not before."""
+    new = _values(table, path, names)
+    for name, values in new.items():
+        held = set(values)
+        old = ([v for v in _values(table, each, [name])[name] if v in held] for each in former)
+        if values == sorted(values) and any(found != sorted(found) for found in old):
+            return True
+    return False
+
+
+def _values(table: Path, path: str, names: Sequence[str]) -> dict[str, list[Any]]:
+    file = path_in_table(table, path)
+    found = pq.read_table(table / file, columns=list(names), partitioning=None)
+    return {name: found.column(name).drop_null().to_pylist() for name in found.column_names}
 
 
 def _providers(snapshot: Snapshot) -> dict[str, str | None]:

@@ -30,7 +30,7 @@ from conformance.judging.recipes.files import (
 from conformance.judging.recipes.identity import identity_values
 from conformance.judging.recipes.replay import Replay
 from conformance.judging.recipes.state import check_state
-from conformance.judging.recipes.traces import wrong_data_change
+from conformance.judging.recipes.traces import MATERIALISED, wrong_data_change
 from conformance.requirements.levels import ROWS_WRITTEN
 from conformance.requirements.registry import load_registry
 from generators.oracle.operations import OPERATIONS
@@ -122,19 +122,23 @@ def _traced(
     oracle = replayed.oracle.versions[-1] if replayed.history else None
     watch = replayed.watch
     assert watch.now is not None
-    fault = replayed.traces.after(watch.former, watch.now, oracle, step["operation"])
-    fault = fault or watch.after(step)
-    advice = fault is None or load_registry()[fault[0]].level == "SHOULD"
-    if advice and watch.former is not None and replayed.rows is not None:
+    faults = [
+        replayed.traces.after(watch.former, watch.now, oracle, step["operation"]),
+        watch.after(step),
+    ]
+    if watch.former is not None and replayed.rows is not None:
         versions = range(watch.former.version + 1, watch.now.version + 1)
         with suppress(DeltaError):  # what cannot be read is reported where it is read
             held = (scan(watch.former) if rows is None else rows, replayed.rows)
-            fault = wrong_data_change(replayed.table, versions, held) or fault
-    if fault is None:
+            faults.append(wrong_data_change(replayed.table, versions, held))
+    found = [_broken(name, fault) for fault in faults if fault is not None]
+    found.sort(key=is_advice)
+    if not found:
         return None
-    lost = replayed.traces.lost if fault[0] == "RT-047" else None
-    found = _broken(name, fault)
-    return replace(found, details=() if lost is None else (f"{lost} is what keeps it: {fault[1]}",))
+    kept = MATERIALISED.get(found[0].requirement or "")
+    if kept is None:
+        return found[0]
+    return replace(found[0], details=(f"{kept} is what keeps it: {found[0].message}",))
 
 
 def check_requested(replayed: Replay, number: int) -> Verdict | None:

@@ -20,7 +20,7 @@ from conformance.judging.recipes.files import path_in_table
 Fault: TypeAlias = tuple[str, str]
 """A requirement, and how it is broken."""
 
-_SLACK: Final = 60_000
+CLOCK_SLACK: Final = 60_000
 """What clocks may be apart, in ms."""
 
 
@@ -70,4 +70,4 @@ def misdated_sidecars(lines: Iterable[Line], there: Collection[str], began: int)
 
 def _within(stamp: Any, since: int) -> bool:
     ended = time.time_ns() // 1_000_000
-    return type(stamp) is int and since - _SLACK <= stamp <= max(ended, since) + _SLACK
+    return type(stamp) is int and since - CLOCK_SLACK <= stamp <= max(ended, since) + CLOCK_SLACK

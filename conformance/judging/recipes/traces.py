@@ -1,7 +1,7 @@
 """What a step leaves beside rows: the change feed, row ids, and the log as it was before.
 
 Serves the section "Write recipes" of ``docs/formats.md``. Where a table records changes, those
-of a step are the oracle's; where it tracks rows, a row keeps its id for life, and its commit
+of a step are the oracle's; where it tracks rows, a row should keep its id for life, and its commit
 version for as long as it is not changed; and no commit, and no checksum, is ever touched again.
 """
 
@@ -31,6 +31,9 @@ _ID, _CHANGED = "_row_id", "_row_commit_version"
 _KIND: Final = "_change_type"
 _PLAIN: Final[Mapping[str, str]] = {"update_preimage": "delete", "update_postimage": "insert"}
 """An update may be reported as the loss of one row and the gain of another."""
+
+MATERIALISED: Final[Mapping[str, str]] = {"RT-049": "RT-050", "RT-051": "RT-052"}
+"""Row by which ids, or commit versions, should be kept to the row of what keeps them in files."""
 
 _UNTOUCHED: Final = ("commit", "checksum")
 """Kinds of log files that nobody writes again."""
@@ -71,7 +74,6 @@ class Traces:
         number: the oracle's latest version.
         digests: log file to the digest of its content.
         rows: identity of a row to its id and commit version.
-        lost: row of what keeps ids, or commit versions, in files, once a row has another one.
 
     """
 
@@ -80,7 +82,6 @@ class Traces:
     number: int = -1
     digests: dict[str, bytes] = field(default_factory=dict)
     rows: dict[int, tuple[int, int]] = field(default_factory=dict)
-    lost: str | None = None
 
     def after(
         self, former: Snapshot | None, now: Snapshot, oracle: Version | None, operation: str
@@ -128,7 +129,8 @@ class Traces:
         held, self.digests = self.digests, found
         for name, digest in held.items():
             if name not in found:
-                if operation != "cleanup":
+                # A checksum helps readers, and is no entry of the log.
+                if operation != "cleanup" and not name.endswith(".crc"):
                     return "CRC-001", f"{name} is gone"
             elif found[name] != digest:
                 requirement = "CRC-039" if name.endswith(".crc") else "WNEW-001"
@@ -180,6 +182,7 @@ class Traces:
         if len(set(keys)) < len(keys):
             return None  # rows that are alike cannot be distinguished
         held, self.rows = self.rows, {}
+        advice: Fault | None = None
         for row, key in zip(oracle.rows, keys, strict=True):
             number, changed = known[key]
             self.rows[row.identity] = (number, changed)
@@ -189,10 +192,13 @@ class Traces:
                 former = former[0], changed
             fault = self._kept(row, former, before, now.version, oracle.number)
             if fault is not None:
-                return "RT-047", f"row {key} {fault}"
+                requirement, message = fault
+                if requirement not in MATERIALISED:
+                    return requirement, f"row {key} {message}"
+                advice = advice or (requirement, f"row {key} {message}")
         if len({number for number, _ in self.rows.values()}) < len(self.rows):
             return "RT-029", "two rows have the same id"
-        return None
+        return advice
 
     def _kept(
         self,
@@ -201,19 +207,18 @@ class Traces:
         before: int,
         version: int,
         number: int,
-    ) -> str | None:
+    ) -> Fault | None:
         """Compare the id and the commit version of a row with those that it had."""
         if former is None:
             return None
         held, since = former
         now, changed = self.rows[row.identity]
-        self.lost = "RT-050" if now != held else "RT-052"
-        if now != held:
-            return f"had id {held} and has {now}"
-        if row.changed < number and changed != since:
-            return "did not change, and its commit version did"
         if row.changed == number and not before < changed <= version:
-            return f"changed, and its commit version is {changed}"
+            return "RT-047", f"changed, and its commit version is {changed}"
+        if now != held:
+            return "RT-049", f"had id {held} and has {now}"
+        if row.changed < number and changed != since:
+            return "RT-051", "did not change, and its commit version did"
         return None
 
 

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from conformance.audit.checks.row_tracking import highest_id
 from conformance.audit.columnar.rows import Rows, text_key
 from conformance.audit.grammar.uris import lenient_path
 from conformance.audit.read.raw import (
@@ -27,6 +26,7 @@ from conformance.audit.read.raw import (
     batch_lines,
     json_lines,
 )
+from conformance.audit.read.state import highest_row_id
 
 _STREAM: Final = b"\xff\xff\xff\xff"
 """How a stream of Arrow begins, and no line that was read as JSON does."""
@@ -96,7 +96,7 @@ def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[OtherAct
         small += lines.small
         faults += lines.faults
         if lines.rows.based.any() or any(line.action == "add" for _, line in lines.small):
-            highest = max(highest, highest_id(line.body for line in lines.of("add")))
+            highest = max(highest, highest_row_id(line.body for line in lines.of("add")))
             lines.rows.forget()
         added = added or lines.first_add
         yield from _pieces(path, lines.rows, buckets)

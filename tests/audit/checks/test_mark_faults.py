@@ -56,9 +56,15 @@ def _again(lake: Any, action: str, **changes: Any) -> None:
 
 
 def _fallen(lake: Any, *actions: dict[str, Any]) -> None:
-    _tracked(lake)
-    lake.commit(_add(lake, "a.parquet", 0, 1), _mark(9))
+    _tracked(lake, lake.field("id"))
+    rows = pa.table({"id": range(6)})
+    lake.commit(_add(lake, "a.parquet", 0, 1, rows), _mark(9))
     lake.commit(*actions)
+
+
+def _given_again(lake: Any) -> None:
+    _fallen(lake, lake.remove("a.parquet", baseRowId=0, defaultRowCommitVersion=1))
+    lake.commit(_add(lake, "b.parquet", 5, 3, pa.table({"id": [7]})))
 
 
 def _mapped(lake: Any, *marks: str) -> None:
@@ -143,9 +149,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     ),
     "the mark of row ids falls": ({"RT-037"}, lambda x: _fallen(x, _mark(4))),
     "the mark of row ids is removed": (
-        {"RT-033", "RT-037"},
+        {"RT-033"},
         lambda x: _fallen(x, _mark(9, removed=True, configuration="")),
     ),
+    "row ids of a file that is gone are given again": ({"RT-039"}, _given_again),
     "the mark of column ids falls": ({"CM-022"}, lambda x: _mapped(x, "7", "3")),
     "the mark of identity values falls": (
         {"IDN-016"},
@@ -245,6 +252,10 @@ RIGHT: dict[str, Plant] = {
     "a file as it was": lambda x: _again(x, "add"),
     "a file that is removed": lambda x: _again(x, "remove"),
     "a mark that rises": lambda x: _fallen(x, _mark(12)),
+    "a mark that falls to what was given": lambda x: _fallen(x, _mark(5)),
+    "ids that an earlier commit reserved": lambda x: _fallen(
+        x, _add(x, "b.parquet", 6, 2, pa.table({"id": [7, 8, 9, 10]}))
+    ),
     "column ids that rise": lambda x: _mapped(x, "3", "7"),
     "identity values": lambda x: _identity(x, [10, 15, 20]),
     "identity values of users": lambda x: _identity(x, [11], {"allowExplicitInsert": True}),

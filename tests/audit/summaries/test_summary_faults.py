@@ -392,13 +392,6 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"RT-040"},
         lambda x: _tracked(x, base=0, version=0),
     ),
-    "row ids reach below the mark": (
-        {"RT-039"},
-        lambda x: (
-            _tracked(x, base=5, mark=9)
-            and x.commit(x.file("b.parquet", baseRowId=7, defaultRowCommitVersion=2))
-        ),
-    ),
     "row ids overlap": ({"RT-029", "RT-039"}, _overlap),
     "the mark is missing": ({"RT-033"}, lambda x: _tracked(x, base=0, mark=None)),
     "the mark is too low": ({"RT-037"}, lambda x: _tracked(x, base=0, mark=0)),

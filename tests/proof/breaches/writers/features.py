@@ -161,8 +161,8 @@ def _last_only(root: Path, fresh: frozenset[str]) -> None:
             vectors(change, name.replace(".", r"\."))(root, frozenset({name}))
 
 
-def _no_materialised(suffix: str) -> Edit:
-    """Write no values to a column of row tracking."""
+def materialised(suffix: str, value: int | None = None) -> Edit:
+    """Write one value, or none, to all rows of a column of row tracking."""
 
     def edit(root: Path, fresh: frozenset[str]) -> None:
         names = {
@@ -176,7 +176,7 @@ def _no_materialised(suffix: str) -> Edit:
             for name in names & {*table.column_names}:
                 at = table.column_names.index(name)
                 kind = table.schema.field(at)
-                table = table.set_column(at, kind, pa.nulls(len(table), kind.type))
+                table = table.set_column(at, kind, pa.array([value] * len(table), kind.type))
             return table
 
         parquet(change)(root, fresh)
@@ -224,8 +224,8 @@ def _a_minute_on(root: Path, fresh: frozenset[str]) -> None:
             setting("commitInfo", "inCommitTimestamp", later, name.replace(".", r"\."))(root, fresh)
 
 
-_ROW_ID = "materializedRowIdColumnName"
-_ROW_VERSION = "materializedRowCommitVersionColumnName"
+ROW_ID = "materializedRowIdColumnName"
+ROW_VERSION = "materializedRowCommitVersionColumnName"
 
 MAPPED = "column-mapping/write-changes-by-*"
 COLUMNS = "column-mapping/write-columns*"

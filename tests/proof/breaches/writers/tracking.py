@@ -25,11 +25,10 @@ from breaches.model import writer
 from breaches.seams import carrying_out, leaving
 from breaches.views import bodies
 from breaches.writers.features import (
-    _ROW_ID,
-    _ROW_VERSION,
     ICE1,
     ICE2,
-    MERGED,
+    ROW_ID,
+    ROW_VERSION,
     TIMED,
     TRACKED,
     _a_minute_on,
@@ -37,10 +36,10 @@ from breaches.writers.features import (
     _drop_from,
     _first_of_all,
     _lower,
-    _no_materialised,
     _setting_property,
     _without_partitions,
     after_step,
+    materialised,
 )
 from breaches.writers.kept import during
 
@@ -164,10 +163,10 @@ ROWS = (
         "row-tracking/write-enable*",
     ),
     writer(
-        "gives-rows-new-ids",
+        "gives-changed-rows-an-old-version",
         "RT-047",
         "files",
-        leaving(_no_materialised(_ROW_ID)),
+        during("merge", materialised(ROW_VERSION, 0)),
         "row-tracking/write-merge-with-feed*",
     ),
     writer(
@@ -177,12 +176,11 @@ ROWS = (
         leaving(_with_row_ids),
         "row-tracking/write-[sd]*",
     ),
-    writer("preserves-no-row-ids", "RT-050", "files", leaving(_no_materialised(_ROW_ID)), MERGED),
     writer(
         "calls-a-row-column-like-a-column",
         "RT-043",
         "actions",
-        leaving(properties(lambda p: p.update({k: "id" for k in p if k.endswith(_ROW_ID)}))),
+        leaving(properties(lambda p: p.update({k: "id" for k in p if k.endswith(ROW_ID)}))),
         TRACKED,
     ),
     # In-commit timestamps.
@@ -489,20 +487,6 @@ ROWS = (
         "RT-034",
         "actions",
         leaving(_domain("delta.rowTracking", lambda _: {"mark": 9})),
-        TRACKED,
-    ),
-    writer(
-        "forgets-row-ids-when-it-deletes",
-        "RT-050",
-        "files",
-        during("delete", _no_materialised(_ROW_ID)),
-        TRACKED,
-    ),
-    writer(
-        "preserves-no-commit-versions",
-        "RT-052",
-        "files",
-        during("delete", _no_materialised(_ROW_VERSION)),
         TRACKED,
     ),
     writer(

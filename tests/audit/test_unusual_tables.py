@@ -1,0 +1,134 @@
+"""What the text allows, and few writers do, gives no error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from reference_impl import Table
+
+FEED = {"enableChangeDataFeed": "true"}
+NOTHING = pa.table({"id": pa.array([], pa.int64()), "name": pa.array([], pa.string())})
+STRUCT = {
+    "type": "struct",
+    "fields": [{"name": n, "type": "long", "nullable": True, "metadata": {}} for n in "pq"],
+}
+MAP = {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True}
+
+
+def _vendor_in_vector(lake: Any) -> None:
+    vector = {**lake.vector([0]), "maxRowIndex": 0}
+    lake.commit(lake.protocol("r:deletionVectors"), lake.metadata(enableDeletionVectors="true"))
+    lake.commit(lake.file("a.parquet", deletionVector=vector))
+    Table(str(lake.root)).checkpoint()
+
+
+def _vendor_in_format(lake: Any) -> None:
+    metadata = lake.metadata()
+    metadata["metaData"]["format"]["vendor"] = 1
+    lake.commit(lake.protocol(), metadata)
+    Table(str(lake.root)).checkpoint()
+
+
+def _change(
+    lake: Any, rows: dict[str, Any], values: dict[str, str] | None = None
+) -> dict[str, Any]:
+    table = pa.table({**rows, "_change_type": ["delete"] * len(next(iter(rows.values())))})
+    added = lake.file("_change_data/c.parquet", table, partitionValues=values or {})["add"]
+    kept = ("path", "partitionValues", "size")
+    return {"cdc": {**{name: added[name] for name in kept}, "dataChange": False}}
+
+
+def _deleted(lake: Any, of: Any, held: pa.Array, changed: pa.Array) -> None:
+    """Delete a file of one row, whose change file spells the row in another way."""
+    lake.commit(lake.protocol(writer=4), lake.metadata(lake.field("v", of), **FEED))
+    lake.commit(lake.file("a.parquet", pa.table({"v": held})))
+    lake.commit(lake.remove("a.parquet"), _change(lake, {"v": changed}))
+
+
+def _maps(lake: Any) -> None:
+    of = pa.map_(pa.string(), pa.int64())
+    held, turned = ([("x", 1), ("y", 2)], [("y", 2), ("x", 1)])
+    _deleted(lake, MAP, pa.array([held], of), pa.array([turned], of))
+
+
+def _structs(lake: Any) -> None:
+    held, turned = (pa.struct([(n, pa.int64()) for n in names]) for names in ("pq", "qp"))
+    row = {"p": 1, "q": 2}
+    _deleted(lake, STRUCT, pa.array([row], held), pa.array([row], turned))
+
+
+def _numbers(lake: Any) -> None:
+    fields = lake.field("id"), lake.field("d", "decimal(5,2)")
+    lake.commit(lake.protocol(writer=4), lake.metadata(*fields, partition=["d"], **FEED))
+    rows = pa.table({"id": [1]})
+    lake.commit(lake.file("a.parquet", rows, partitionValues={"d": "1.50"}))
+    lake.commit(lake.remove("a.parquet"), _change(lake, {"id": [1]}, {"d": "1.5"}))
+
+
+def _changes_alone(lake: Any) -> None:
+    lake.commit(lake.protocol(writer=4), lake.metadata(lake.field("id"), **FEED))
+    table = pa.table({"id": [1, 1], "_change_type": ["update_preimage", "update_postimage"]})
+    added = lake.file("_change_data/c.parquet", table)["add"]
+    body = {name: added[name] for name in ("path", "partitionValues", "size")}
+    lake.commit({"cdc": {**body, "dataChange": False}})
+
+
+def _ids_before_mapping(lake: Any) -> None:
+    lake.commit(lake.protocol(reader=2, writer=5), lake.metadata(lake.field("c-1")))
+    added = lake.file("a.parquet")
+    numbered = pa.schema([pa.field("c-1", pa.int64(), metadata={"PARQUET:field_id": "17"})])
+    pq.write_table(pa.table([[1]], schema=numbered), lake.root / "a.parquet")
+    added["add"]["size"] = (lake.root / "a.parquet").stat().st_size
+    added["add"]["stats"] = json.dumps({"numRecords": 1})
+    lake.commit(added)
+    mapped = {"columnMapping__mode": "name", "columnMapping__maxColumnId": "1"}
+    lake.commit(lake.metadata(lake.column("x", 1), **mapped))
+
+
+def _empty_goes(lake: Any) -> None:
+    lake.commit(lake.protocol(), lake.metadata())
+    lake.commit(lake.file("a.parquet", NOTHING, stats=...))
+    lake.commit(lake.remove("a.parquet", dataChange=False))
+
+
+def _empty_comes(lake: Any) -> None:
+    lake.commit(lake.protocol(), lake.metadata())
+    lake.commit(lake.file("a.parquet", NOTHING, stats=..., dataChange=False))
+
+
+def _empty_of_append_only(lake: Any) -> None:
+    lake.commit(lake.protocol(), lake.metadata(appendOnly="true"))
+    lake.commit(lake.file("a.parquet", NOTHING))
+    lake.commit(lake.remove("a.parquet"))
+
+
+def _folded_names(lake: Any) -> None:
+    names = ("straße", "strasse")
+    lake.commit(lake.protocol(), lake.metadata(*map(lake.field, names)))
+
+
+UNUSUAL: dict[str, Callable[[Any], None]] = {
+    "a vector with a field of a vendor": _vendor_in_vector,
+    "a format with a field of a vendor": _vendor_in_format,
+    "a change file with another order of a map's entries": _maps,
+    "a change file with another order of a struct's fields": _structs,
+    "a change file with another text of a number": _numbers,
+    "an update that changes no value": _changes_alone,
+    "files from before the mapping with ids of their own": _ids_before_mapping,
+    "a file without rows that goes": _empty_goes,
+    "a file without rows that comes": _empty_comes,
+    "a file without rows that leaves an append-only table": _empty_of_append_only,
+    "names that are alike by folding, and not in lower case": _folded_names,
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_what_is_unusual_is_no_error(name: str, lake: Any) -> None:
+    UNUSUAL[name](lake)
+    assert [each for each in lake.audit() if each.severity == "error"] == []
