@@ -62,6 +62,11 @@ def feature_protocol(readers: Iterable[str] = (), writers: Iterable[str] = ()) -
     }
 
 
+def writer_protocol(writers: Iterable[str], reader: int = 1) -> dict[str, Any]:
+    """Return a ``protocol`` body on writer version 7 alone, which lists features of writers."""
+    return {**legacy_protocol(reader, 7), "writerFeatures": sorted(writers)}
+
+
 @dataclass(frozen=True, slots=True)
 class DataFile:
     """A data file on disk.

@@ -18,6 +18,7 @@ from generators.golden.cases.case import REVISIONS, CaseInfo, CaseWriter
 from generators.golden.cases.catalog import Builder, Definition, title_of
 from generators.golden.cases.filters import Filter, compare, is_null
 from generators.golden.chapters.files.types import local, utc
+from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.materialise.data.arrow_rows import Row, arrow_table
 from generators.materialise.log.files import LOG_DIRECTORY
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
@@ -361,13 +362,7 @@ def _transactions(case: CaseWriter) -> None:
     table.append(_numbered(20, 1), app=("other", 3))
     table.publish()
     for app, expected in (("stream", 7), ("other", 3), ("unknown", None)):
-        case.spec(
-            "txn",
-            f"txn-{app}",
-            title="Each application is at its latest version",
-            expected={"txnVersion": expected},
-            parameters={"appId": app},
-        )
+        txn_spec(case, app, expected, title="Each application is at its latest version")
 
 
 @_case("add-cdc-file/delta-rs-change-feed", "CDC-003 CDFF-007 CDFF-009")

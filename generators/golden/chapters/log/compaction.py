@@ -12,9 +12,11 @@ from generators.golden.cases.table import (
     feature_protocol,
     remove,
     txn,
+    writer_protocol,
 )
 from generators.golden.chapters.files.deletion_vectors import store, vector_table, with_vector
 from generators.golden.chapters.log.checkpoints import grown
+from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, compaction_name, json_text
 from generators.materialise.log.hints import write_compaction, write_last_checkpoint
@@ -79,20 +81,8 @@ def _every_action(case: CaseWriter) -> None:
     slugs = ("files-latest", "read-latest", "snapshot-latest", "txn-app", "domain-app-d")
     case.judged = dict.fromkeys(slugs, "COMP-012")
     publish(case, table, versions=[2])
-    case.spec(
-        "txn",
-        "txn-app",
-        title="The transaction of the range is known",
-        expected={"txnVersion": 4},
-        parameters={"appId": "app"},
-    )
-    case.spec(
-        "domain_metadata",
-        "domain-app-d",
-        title="The domain of the range is set",
-        expected={"configuration": "held"},
-        parameters={"domain": "app.d"},
-    )
+    txn_spec(case, "app", 4, title="The transaction of the range is known")
+    domain_spec(case, "app.d", "held", title="The domain of the range is set")
 
 
 @COMPACTION.case(
@@ -141,13 +131,7 @@ def _in_a_long_log(case: CaseWriter) -> None:
     table.commit(add(last))
     case.judged = dict.fromkeys(("files-latest", "read-latest"), "COMP-012")
     publish(case, table, versions=[8, 9])
-    case.spec(
-        "txn",
-        "txn-app",
-        title="The last transaction is that of the commits",
-        expected={"txnVersion": 8},
-        parameters={"appId": "app"},
-    )
+    txn_spec(case, "app", 8, title="The last transaction is that of the commits")
 
 
 @COMPACTION.case("remove-without-timestamp", "COMP-007 REM-003", since="2025")
@@ -173,19 +157,13 @@ def _inside(case: CaseWriter) -> None:
     table.commit(add(table.file([{"id": 3, "name": "last"}])))
     _compact(table, 1, 2)
     publish(case, table)
-    case.spec(
-        "txn",
-        "txn-app",
-        title="The last transaction of the range is known",
-        expected={"txnVersion": 3},
-        parameters={"appId": "app"},
-    )
+    txn_spec(case, "app", 3, title="The last transaction of the range is known")
 
 
 @COMPACTION.case("domain-removed-inside", "COMP-004 REC-015", since="2025")
 def _domain_removed(case: CaseWriter) -> None:
     """A domain removed in the range stays removed."""
-    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["domainMetadata"]}
+    protocol = writer_protocol(["domainMetadata"])
     table = GoldenTable.of(case, _PAIR, protocol=protocol)
     table.create(domain("app.d", "1"), add(table.file([{"id": 1, "name": "a"}])))
     write_classic(table.root, 0, table.states[0])
@@ -193,13 +171,7 @@ def _domain_removed(case: CaseWriter) -> None:
     table.commit(add(table.file([{"id": 2, "name": "b"}])))
     _compact(table, 1, 2)
     publish(case, table, log_info={"lastCheckpointVersion": 0})
-    case.spec(
-        "domain_metadata",
-        "domain-app-d",
-        title="The domain is not set",
-        expected={"configuration": None},
-        parameters={"domain": "app.d"},
-    )
+    domain_spec(case, "app.d", None, title="The domain is not set")
 
 
 @COMPACTION.case("empty-file", "COMP-011", since="2025")

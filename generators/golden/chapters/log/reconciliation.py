@@ -18,6 +18,7 @@ from generators.golden.cases.table import (
     feature_protocol,
     remove,
     txn,
+    writer_protocol,
 )
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import drop_commits, json_text
@@ -303,16 +304,22 @@ def _checkpoint_actions(case: CaseWriter) -> None:
     earlier_spec(case, table, 0)
 
 
-def txn_spec(case: CaseWriter, app: str, expected: int | None, version: int | None = None) -> None:
+def txn_spec(  # noqa: PLR0913  one argument per field of the format
+    case: CaseWriter,
+    app: str,
+    expected: int | None,
+    version: int | None = None,
+    *,
+    slug: str | None = None,
+    title: str | None = None,
+) -> None:
     """Write the version that an application is at, in the newest table version for ``None``."""
-    slug = f"txn-{app}" + ("" if version is None else f"-v{version}")
-    parameters: dict[str, Any] = {"appId": app}
     case.spec(
         "txn",
-        slug,
-        title=f"Application {app} is at the version of its newest txn",
+        f"txn-{slug or app}" + ("" if version is None else f"-v{version}"),
+        title=title or f"Application {app} is at the version of its newest txn",
         expected={"txnVersion": expected},
-        parameters=parameters,
+        parameters={"appId": app},
         version=version,
     )
 
@@ -352,12 +359,12 @@ def _txn_alike(case: CaseWriter) -> None:
     table.commit(txn("App", 9), txn("app", 3))
     publish(case, table)
     for slug, app, expected in (("lower", "app", 3), ("upper", "App", 9), ("blank", "app ", 2)):
-        case.spec(
-            "txn",
-            f"txn-{slug}",
+        txn_spec(
+            case,
+            app,
+            expected,
+            slug=slug,
             title=f"Application {app!r} is at the version of its own txn",
-            expected={"txnVersion": expected},
-            parameters={"appId": app},
         )
 
 
@@ -375,22 +382,23 @@ def _txn_checkpoint(case: CaseWriter) -> None:
         txn_spec(case, app, expected, None)
 
 
-_DOMAIN_WRITER = {
-    "minReaderVersion": 1,
-    "minWriterVersion": 7,
-    "writerFeatures": ["domainMetadata"],
-}
+_DOMAIN_WRITER = writer_protocol(["domainMetadata"])
 
 
 def domain_spec(
-    case: CaseWriter, name: str, expected: str | None, version: int | None = None
+    case: CaseWriter,
+    name: str,
+    expected: str | None,
+    version: int | None = None,
+    *,
+    title: str | None = None,
 ) -> None:
     """Write the configuration of a domain, in the newest table version for ``None``."""
     slug = "domain-" + name.replace(".", "-").lower() + ("" if version is None else f"-v{version}")
     case.spec(
         "domain_metadata",
         slug,
-        title=f"Domain {name} has the configuration last set",
+        title=title or f"Domain {name} has the configuration last set",
         expected={"configuration": expected},
         parameters={"domain": name},
         version=version,

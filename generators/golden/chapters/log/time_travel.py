@@ -9,7 +9,14 @@ from typing import Any
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, pin_times, publish
-from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable, add, legacy_protocol
+from generators.golden.cases.table import (
+    EPOCH,
+    MINUTE,
+    GoldenTable,
+    add,
+    legacy_protocol,
+    writer_protocol,
+)
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits
 from generators.oracle.delta_schema import field, struct
@@ -18,11 +25,7 @@ PROVENANCE = Chapter("commit-provenance-information")
 TIMESTAMPS = Chapter("in-commit-timestamps", since="2025")
 
 _PAIR = struct(field("id", "long"), field("name", "string"))
-_PROTOCOL = {
-    "minReaderVersion": 1,
-    "minWriterVersion": 7,
-    "writerFeatures": ["inCommitTimestamp"],
-}
+_PROTOCOL = writer_protocol(["inCommitTimestamp"])
 
 
 def _text(milliseconds: int) -> str:

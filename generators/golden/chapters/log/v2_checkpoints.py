@@ -12,6 +12,7 @@ from generators.golden.cases.publish import describe, filtered, publish
 from generators.golden.cases.table import EPOCH, GoldenTable, add, domain, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.golden.chapters.log.checkpoints import grown
+from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
 from generators.materialise.log.checkpoints import CheckpointStyle, Written, write_classic, write_v2
 from generators.materialise.log.files import (
     LOG_DIRECTORY,
@@ -72,23 +73,8 @@ def _shape(case: CaseWriter, *, hint: bool, **options: Any) -> None:
     )
     some = compare("id", ">", 5, "long")
     filtered(case, table, "filter", some, "A filter loses no sidecar")
-    for slug, name, expected in (("domain", "app.d", "kept"), ("txn", "grower", 8)):
-        if slug == "txn":
-            case.spec(
-                "txn",
-                "txn-grower",
-                title="The transaction is in the top level",
-                expected={"txnVersion": expected},
-                parameters={"appId": name},
-            )
-        else:
-            case.spec(
-                "domain_metadata",
-                "domain-app-d",
-                title="The domain is in the top level",
-                expected={"configuration": expected},
-                parameters={"domain": name},
-            )
+    domain_spec(case, "app.d", "kept", title="The domain is in the top level")
+    txn_spec(case, "grower", 8, title="The transaction is in the top level")
 
 
 _SHAPES: dict[str, tuple[str, str, dict[str, Any]]] = {

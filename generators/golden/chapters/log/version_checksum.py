@@ -9,7 +9,7 @@ from typing import Any
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, earlier_spec, publish, read_spec, refuse_load
-from generators.golden.cases.table import GoldenTable, add, domain
+from generators.golden.cases.table import GoldenTable, add, domain, writer_protocol
 from generators.golden.chapters.log.checkpoints import grown
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, checksum_name, drop_commits, json_text
@@ -72,11 +72,7 @@ def _in_commit(case: CaseWriter) -> None:
     table = GoldenTable.of(
         case,
         _PAIR,
-        protocol={
-            "minReaderVersion": 1,
-            "minWriterVersion": 7,
-            "writerFeatures": ["domainMetadata", "inCommitTimestamp"],
-        },
+        protocol=writer_protocol(["domainMetadata", "inCommitTimestamp"]),
         properties={"delta.enableInCommitTimestamps": "true"},
     )
     stamps = (1_700_000_000_123, 1_700_000_000_124)

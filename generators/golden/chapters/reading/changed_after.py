@@ -14,7 +14,15 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import files_spec, publish
 from generators.golden.cases.summarise import SUMMARIES, Summarise, classic, compaction
-from generators.golden.cases.table import GoldenTable, add, domain, feature_protocol, remove, txn
+from generators.golden.cases.table import (
+    GoldenTable,
+    add,
+    domain,
+    feature_protocol,
+    remove,
+    txn,
+    writer_protocol,
+)
 from generators.golden.chapters.files.deletion_vectors import (
     numbered,
     store,
@@ -127,11 +135,7 @@ def _lowered(case: CaseWriter, summarise: Summarise) -> None:
     table.create(add(table.file([{"id": 1, "name": "a"}])))
     table.commit(add(table.file([{"id": 2, "name": "b"}])))
     table.commit(add(table.file([{"id": 3, "name": "c"}])))
-    table.protocol = {
-        "minReaderVersion": 1,
-        "minWriterVersion": 7,
-        "writerFeatures": ["appendOnly"],
-    }
+    table.protocol = writer_protocol(["appendOnly"])
     table.commit(table.protocol_action(), operation="DROP FEATURE")
     table.protocol = {"minReaderVersion": 1, "minWriterVersion": 2}
     table.commit(table.protocol_action(), operation="DROP FEATURE")

@@ -12,7 +12,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import publish
-from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable, add, remove
+from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable, add, remove, writer_protocol
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.oracle.delta_schema import field, struct
 
@@ -20,11 +20,7 @@ ACTIONS: Final = Chapter("add-cdc-file", since="2025")
 
 _PAIR = struct(field("id", "long"), field("name", "string"))
 _FEED = ["changeDataFeed"]
-_STAMPED: Final = {
-    "minReaderVersion": 1,
-    "minWriterVersion": 7,
-    "writerFeatures": [*_FEED, "inCommitTimestamp"],
-}
+_STAMPED: Final = writer_protocol([*_FEED, "inCommitTimestamp"])
 _PROPERTIES: Final = {"delta.enableChangeDataFeed": "true"}
 
 
@@ -75,7 +71,7 @@ def _stamped(case: CaseWriter) -> None:
 @ACTIONS.case("in-commit-times-from-mid-life", "CDC-015 CDC-016 CDC-017 ICT-015")
 def _mid_life(case: CaseWriter) -> None:
     """The feed gives file times up to enablement and stamps from there."""
-    plain = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": _FEED}
+    plain = writer_protocol(_FEED)
     table = GoldenTable.of(case, _PAIR, protocol=plain, properties=_PROPERTIES)
     enabled = EPOCH + 100 * MINUTE
     times = [EPOCH, EPOCH + MINUTE, enabled, enabled + MINUTE]

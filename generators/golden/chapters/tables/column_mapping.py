@@ -22,6 +22,7 @@ from generators.golden.cases.table import (
     add,
     feature_protocol,
     legacy_protocol,
+    writer_protocol,
 )
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
@@ -133,7 +134,7 @@ def _id_feature(case: CaseWriter) -> None:
 @MAPPING.case("two-seven", "CM-029 PROTO-011 PROTO-012 CM-006", since="2025")
 def _two_seven(case: CaseWriter) -> None:
     """Reader version 2 with writer version 7 carries the mapping."""
-    protocol = {"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": ["columnMapping"]}
+    protocol = writer_protocol(["columnMapping"], 2)
     _basic(case, "name", protocol)
 
 

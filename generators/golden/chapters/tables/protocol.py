@@ -17,7 +17,9 @@ from generators.golden.cases.table import (
     legacy_protocol,
     remove,
     txn,
+    writer_protocol,
 )
+from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.golden.chapters.tables.row_tracking import Tracked
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import json_text
@@ -66,7 +68,7 @@ _WRITER_FEATURES = (
 def _writer_features(case: CaseWriter) -> None:
     """Writer-only features do not stop a reader."""
     listed = ["appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "invariants"]
-    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed}
+    protocol = writer_protocol(listed)
     _readable(case, protocol)
 
 
@@ -77,7 +79,7 @@ for _name in _WRITER_FEATURES:
     )
     if _name.startswith("iceberg"):
         continue  # needs column mapping, which is a reader's business
-    _protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": _listed}
+    _protocol = writer_protocol(_listed)
     FEATURES.define(
         f"writer-{_name.lower()}",
         f"A table that lists {_name} for writers is read normally",
@@ -91,7 +93,7 @@ for _name in _WRITER_FEATURES:
 def _unknown_writer(case: CaseWriter) -> None:
     """An unknown writer feature does not stop a reader."""
     listed = ["appendOnly", "somethingNobodyKnows"]
-    _readable(case, {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": listed})
+    _readable(case, writer_protocol(listed))
 
 
 @FEATURES.case("unknown-writer-feature-3-7", "TF-002 PROTO-003", since="2025")
@@ -105,9 +107,7 @@ def _unknown_writer_three(case: CaseWriter) -> None:
 )
 def _two_seven(case: CaseWriter) -> None:
     """Reader version 2 may go with writer version 7."""
-    _readable(
-        case, {"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": ["appendOnly"]}
-    )
+    _readable(case, writer_protocol(["appendOnly"], 2))
 
 
 @FEATURES.case("vacuum-protocol-check", "VPC-003", since="2025", features=("vacuumProtocolCheck",))
@@ -341,13 +341,7 @@ def _unknown_fields(case: CaseWriter) -> None:
     describe(case, table)
     case.read("read-latest", _PAIR, table.rows(), title="The rows are those put in")
     case.read("read-v0", _PAIR, table.rows(0), title="Version 0 reads too", version=0)
-    case.spec(
-        "txn",
-        "txn-app",
-        title="The transaction is known",
-        expected={"txnVersion": 1},
-        parameters={"appId": "app"},
-    )
+    txn_spec(case, "app", 1, title="The transaction is known")
 
 
 @EVOLUTION.case("unknown-fields-of-format", "PROTO-009")

@@ -19,6 +19,7 @@ from generators.golden.cases.table import (
     feature_protocol,
     legacy_protocol,
     remove,
+    writer_protocol,
 )
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
@@ -37,11 +38,7 @@ _PROPERTIES = {
     "delta.rowTracking.materializedRowIdColumnName": _ROW_ID,
     "delta.rowTracking.materializedRowCommitVersionColumnName": _COMMIT_VERSION,
 }
-_PROTOCOL = {
-    "minReaderVersion": 1,
-    "minWriterVersion": 7,
-    "writerFeatures": ["domainMetadata", "rowTracking"],
-}
+_PROTOCOL = writer_protocol(["domainMetadata", "rowTracking"])
 _TRACKED = struct(
     field("id", "long"),
     field("name", "string"),

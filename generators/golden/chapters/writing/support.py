@@ -17,6 +17,7 @@ from generators.golden.cases.table import (
     domain,
     feature_protocol,
     legacy_protocol,
+    writer_protocol,
 )
 from generators.oracle.delta_schema import Struct, assign_column_mapping, field, map_of, struct
 
@@ -118,11 +119,7 @@ def _active(case: CaseWriter, feature: _Feature, protocol: Mapping[str, Any]) ->
 
 for _feature in _FEATURES:
     _legacy = legacy_protocol(1, _feature.writer)
-    _listed = {
-        "minReaderVersion": 1,
-        "minWriterVersion": 7,
-        "writerFeatures": [_feature.name],
-    }
+    _listed = writer_protocol([_feature.name])
     for _suffix, _protocol, _since in (("legacy", _legacy, "2021"), ("feature", _listed, "2025")):
         _CHAPTERS[_feature.chapter].define(
             f"active-{_suffix}",
@@ -133,14 +130,10 @@ for _feature in _FEATURES:
         )
 
 
-def _writers(*names: str) -> dict[str, Any]:
-    return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": sorted(names)}
-
-
 @DEFAULTS.case("defaults-do-not-affect-reads", "DFT-001 DFT-002 DFT-004")
 def _defaults(case: CaseWriter) -> None:
     """A column default never shows in a read."""
-    table = GoldenTable.of(case, _PLAIN, protocol=_writers("allowColumnDefaults"))
+    table = GoldenTable.of(case, _PLAIN, protocol=writer_protocol(["allowColumnDefaults"]))
     table.create(add(table.file([{"c": 1, "name": None}])))
     default = {"CURRENT_DEFAULT": "'preset'"}
     table.schema = struct(field("c", "long"), field("name", "string", metadata=default))
@@ -165,7 +158,7 @@ def _clustered_flat(case: CaseWriter) -> None:
 
 
 def _clustering(case: CaseWriter, configuration: str) -> None:
-    protocol = _writers("clustering", "domainMetadata")
+    protocol = writer_protocol(["clustering", "domainMetadata"])
     table = GoldenTable.of(case, _PLAIN, protocol=protocol)
     table.create(domain("delta.clustering", configuration), add(table.file(_ROWS)))
     sorted_file = table.file([{"c": 7, "name": "z"}], clusteringProvider="liquid")
@@ -196,11 +189,7 @@ def _iceberg(case: CaseWriter, name: str) -> None:
     table = GoldenTable.of(
         case,
         schema,
-        protocol={
-            "minReaderVersion": 2,
-            "minWriterVersion": 7,
-            "writerFeatures": sorted(["columnMapping", name]),
-        },
+        protocol=writer_protocol(["columnMapping", name], 2),
         properties={
             "delta.columnMapping.mode": "name",
             "delta.columnMapping.maxColumnId": str(highest),
