@@ -13,14 +13,16 @@ from generators.golden.chapters import files, log, reading, tables, writing
 __all__ = ["all_chapters", "all_definitions"]
 
 _PACKAGES: Final = (files, log, reading, tables, writing)
-"""Every module in them has its chapters as ``CHAPTERS``."""
+"""Where the modules are; every chapter that one of them has under a public name is built."""
 
 
 def all_chapters() -> Iterator[Chapter]:
     """Return the chapters that the kit's own materialiser writes."""
     for package in _PACKAGES:
         for found in iter_modules(package.__path__, f"{package.__name__}."):
-            yield from import_module(found.name).CHAPTERS
+            for name, value in vars(import_module(found.name)).items():
+                if isinstance(value, Chapter) and not name.startswith("_"):
+                    yield value
 
 
 def all_definitions(builder: Literal["kit", "deltalake"] = "kit") -> list[Definition]:

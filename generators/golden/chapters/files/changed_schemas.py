@@ -206,6 +206,3 @@ def _widened(case: CaseWriter) -> None:
         old.rows,
         ("Older changes have the wide type, or none", "A range after the widening is read"),
     )
-
-
-CHAPTERS = (SCHEMAS,)

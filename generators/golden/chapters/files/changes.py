@@ -526,6 +526,3 @@ def _never(case: CaseWriter) -> None:
         *each_row("insert", 1, second.rows),
     ]
     contest_changes(case, table, 0, changes, _OFF, "Its changes are read or refused")
-
-
-CHAPTERS = (FILES, ACTIONS)

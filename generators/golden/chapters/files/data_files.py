@@ -441,6 +441,3 @@ def _equals_root(case: CaseWriter) -> None:
     table = GoldenTable.of(case, schema, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "real"}, path="one.parquet")))
     publish(case, table)
-
-
-CHAPTERS = (FILES, ACTIONS)

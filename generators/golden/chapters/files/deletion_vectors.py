@@ -465,6 +465,3 @@ def _two_live(case: CaseWriter) -> None:
         Accepted("both", "both logical files are live", rows=table.rows()),
     )
     read_spec(case, table, 0)
-
-
-CHAPTERS = (VECTORS,)

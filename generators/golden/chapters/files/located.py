@@ -311,6 +311,3 @@ def _checkpoint(case: CaseWriter) -> None:
     write_v2(case.delta, 1, table.states[1], identity=identity, extension="json")
     table.commit(remove(later), add(table.file(numbered(2, 30))))
     publish(case, table, log_info={"lastCheckpointVersion": 1})
-
-
-CHAPTERS = (ACTIONS, VECTORS, CHECKPOINTS)

@@ -465,5 +465,3 @@ for _kind, _text, _requirement in (
         _requirement,
         partial(_malformed, _kind, _text, _requirement),
     )
-
-CHAPTERS = (VALUES,)

@@ -368,6 +368,3 @@ def _not_null(case: CaseWriter) -> None:
     file = table.file([{**row, "id": 2}], written_as=loose)
     table.commit(add(file))
     publish(case, table)
-
-
-CHAPTERS = (MAPPINGS, SCHEMAS, PROPERTIES)

@@ -532,6 +532,3 @@ def _decimals(case: CaseWriter) -> None:
         for slug, op in (("equal", "="), ("above", ">"), ("below", "<"))
     }
     _probes(case, table, probes)
-
-
-CHAPTERS = (STATISTICS,)

@@ -454,6 +454,3 @@ def _empty(case: CaseWriter) -> None:
     publish(case, table)
     filtered(case, table, "filter", compare("id", ">", 0, "long"), "A filter keeps nothing")
     projected(case, table, "project-partition", ["p"], "The partition column is still there")
-
-
-CHAPTERS = (MAPPINGS, SCHEMAS)

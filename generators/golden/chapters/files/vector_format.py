@@ -350,6 +350,3 @@ for _name, _damage in _DAMAGES.items():
         list(dict.fromkeys((_damage.requirement, "DVDESC-020"))),
         partial(_damaged, damage=_damage),
     )
-
-
-CHAPTERS = (FORMAT,)

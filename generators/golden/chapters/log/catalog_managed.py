@@ -382,6 +382,3 @@ def _staged_missing(case: CaseWriter) -> None:
     (case.delta / LOG_DIRECTORY / _STAGED / managed.kept[2]["staged"]).unlink()
     describe(case, managed.table)
     _refuse(case, _invalid("CAT-008"), managed.answer(), "The commit of version 2 is gone")
-
-
-CHAPTERS = (CATALOG,)

@@ -524,6 +524,3 @@ def _no_bounds(case: CaseWriter) -> None:
     publish(case, table, versions=[1, 2], log_info=_at(1))
     kept = compare("flag", "=", True, "boolean")  # noqa: FBT003  a boolean value, not a flag
     filtered(case, table, "filter-flag", kept, "A filter on a column without bounds works")
-
-
-CHAPTERS = (CHECKPOINTS, SCHEMA)

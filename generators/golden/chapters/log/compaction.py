@@ -215,6 +215,3 @@ def _single(case: CaseWriter) -> None:
             rows=taken,
         ),
     )
-
-
-CHAPTERS = (COMPACTION,)

@@ -319,6 +319,3 @@ def _not_utf8(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "read", "LOG-006", code="DELTA_COMMIT_MALFORMED")
     case.refuse("read", "read-latest", refusal, title="The version of the bad bytes is refused")
     earlier_spec(case, table, 1)
-
-
-CHAPTERS = (TABLE, LOG)

@@ -182,6 +182,3 @@ def _other_schema(case: CaseWriter) -> None:
     narrow = struct(field("add", struct(field("path", "string")))).to_json()
     _hint(table, {**last_checkpoint_document(written, checksum=False), "checkpointSchema": narrow})
     publish(case, table, versions=[2, 3, 4], log_info=_at(6))
-
-
-CHAPTERS = (HINT,)

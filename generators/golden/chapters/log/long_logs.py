@@ -162,6 +162,3 @@ def _scattered_checkpoint(table: GoldenTable, version: int) -> None:
     rows = checkpoint_table(actions, checkpoint_schema(table.schema, (), style))
     path = table.root / LOG_DIRECTORY / classic_checkpoint_name(version)
     pq.write_table(rows, path, row_group_size=150, compression="zstd", store_schema=False)
-
-
-CHAPTERS = (LOG, CHECKPOINTS)

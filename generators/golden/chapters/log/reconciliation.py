@@ -483,6 +483,3 @@ def _domain_checkpoint(case: CaseWriter) -> None:
     domain_spec(case, "gone", None)
     domain_spec(case, "later", None)
     domain_spec(case, "later", "3", 1)
-
-
-CHAPTERS = (RECONCILIATION, TRANSACTIONS, DOMAINS)

@@ -247,6 +247,3 @@ def _plural(case: CaseWriter) -> None:
         Accepted("read", "2025 spells the name in the plural", rows=table.rows()),
         Accepted("refused", "upstream and every engine spell it in the singular", refusal=refusal),
     )
-
-
-CHAPTERS = (PROVENANCE, TIMESTAMPS)

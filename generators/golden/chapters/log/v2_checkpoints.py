@@ -349,6 +349,3 @@ def _unlisted(case: CaseWriter) -> None:
         Accepted("read", "the commits or the checkpoint give the rows", rows=table.rows()),
         Accepted("refused", "the V2 spec needs the feature", refusal=refusal),
     )
-
-
-CHAPTERS = (V2, SIDECARS)

@@ -198,6 +198,3 @@ def _no_start(case: CaseWriter) -> None:
     drop_commits(table.root, 3)
     refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_TRUNCATED_TRANSACTION_LOG")
     refuse_load(case, refusal, "The live files cannot be told")
-
-
-CHAPTERS = (CHECKSUM,)

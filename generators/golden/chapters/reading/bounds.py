@@ -235,6 +235,3 @@ def _constant(case: CaseWriter) -> None:
     }
     for slug, probe in probes.items():
         filtered(case, table, slug, probe, "Nulls and other values are found beside one value")
-
-
-CHAPTERS = (BOUNDS,)

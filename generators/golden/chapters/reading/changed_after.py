@@ -177,6 +177,3 @@ def _any_order(case: CaseWriter) -> None:
     publish(case, table)
     txn_spec(case, "app", 3)
     domain_spec(case, "app", "3")
-
-
-CHAPTERS = (AFTER, LOWERED, ORDERED)

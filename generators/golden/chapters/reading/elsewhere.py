@@ -275,6 +275,3 @@ def _updated_by_vector(case: CaseWriter) -> None:
     case.judged = {"changes-all": "CDC-003", "changes-1-1": "CDC-003"}
     ask_changes(case, table, "changes-all", 0, None, changes, "An update has both its images")
     ask_changes(case, table, "changes-1-1", 1, 1, changes, "It has them alone")
-
-
-CHAPTERS = (DEFAULTS, MAPPING, FEATURES, VECTORS, CHANGES)

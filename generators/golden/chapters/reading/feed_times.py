@@ -92,6 +92,3 @@ def _mid_life(case: CaseWriter) -> None:
         case.file_time(f"{LOG_DIRECTORY}/{commit_name(version)}", time)
     publish(case, table)
     _ask(case, table, [("insert", v, files[v].rows[0], time) for v, time in enumerate(times)])
-
-
-CHAPTERS = (ACTIONS,)

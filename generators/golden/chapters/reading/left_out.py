@@ -66,6 +66,3 @@ def _left_out(case: CaseWriter) -> None:
     for slug, (probe, columns) in _PROBES.items():
         title = "Its columns are read for the filter alone"
         filtered(case, table, f"filter-{slug}", probe, title, columns=columns)
-
-
-CHAPTERS = (ROWS,)

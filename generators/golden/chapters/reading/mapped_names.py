@@ -168,5 +168,3 @@ for _mode, _requirements in _found.items():
         _requirements,
         partial(_deep, mode=_mode),
     )
-
-CHAPTERS = (MAPPING,)

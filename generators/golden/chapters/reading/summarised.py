@@ -298,6 +298,3 @@ HINTS.define(
     since="2025",
     features=("v2Checkpoint",),
 )
-
-
-CHAPTERS = (VALUES, ACTIONS, HINTS, CHECKPOINTS, ORDER, DOMAINS, FEATURES)

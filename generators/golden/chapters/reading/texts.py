@@ -172,6 +172,3 @@ def _inexact(case: CaseWriter) -> None:
         probe = compare("v", "=", value, "double")
         title = "Bounds of the narrow type are widened exactly"
         filtered(case, table, f"equal-{number}", probe, title)
-
-
-CHAPTERS = (PATHS, VALUES, PARTITIONS, TRANSACTIONS, WIDENING)

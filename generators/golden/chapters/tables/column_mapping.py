@@ -532,6 +532,3 @@ def _writers_only(case: CaseWriter) -> None:
         Accepted("refused", "a reader-writer feature is in both lists", refusal=refusal),
         Accepted("by-name", "the mode is not honoured for readers", rows=[{}, {}]),
     )
-
-
-CHAPTERS = (MAPPING,)

@@ -351,6 +351,3 @@ def _widening_unlisted(case: CaseWriter) -> None:
     refused = Accepted("refused", "the change needs the feature", refusal=refusal)
     read = Accepted("read", "a reader may widen all the same", rows=table.rows())
     case.contest_read("The table is refused or read", table.schema, refused, read)
-
-
-CHAPTERS = (WIDENING, ZONELESS, VOID)

@@ -226,6 +226,3 @@ def _replace_partitioning(case: CaseWriter) -> None:
     publish(case, table)
     above = compare("p", ">", 1, "integer")
     filtered(case, table, "filter-new-type", above, "A filter meets values of the new type only")
-
-
-CHAPTERS = (METADATA,)

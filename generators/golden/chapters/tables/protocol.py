@@ -374,6 +374,3 @@ def _commit_info(case: CaseWriter) -> None:
     odd = {"commitInfo": {"timestamp": -1, "operation": ["a", 1], "version": "many", "add": {}}}
     table.commit(json_text(odd), with_info=False)
     publish(case, table)
-
-
-CHAPTERS = (EVOLUTION, FEATURES, VERSIONS)

@@ -321,6 +321,3 @@ def _untracked(case: CaseWriter) -> None:
         schema=_TRACKED,
         parameters={"version": 0},
     )
-
-
-CHAPTERS = (TRACKING,)

@@ -438,6 +438,3 @@ def _shredded_arrays(case: CaseWriter) -> None:
     table.create(add(_register_variants(table, 0, pa.array(stored, kind), values)))
     case.judged["read-latest"] = "SHRED-006"
     publish(case, table)
-
-
-CHAPTERS = (VARIANT, SHREDDING)

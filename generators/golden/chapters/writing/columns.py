@@ -495,17 +495,3 @@ def _enable_tracking(case: CaseWriter) -> None:
     recipe.keep("enable_feature", feature="rowTracking")
     recipe.set_properties({"delta.enableRowTracking": "true"})
     recipe.append(pairs(4)).update({"name": "x"}, compare("id", "=", 2, "long")).publish(case)
-
-
-CHAPTERS = (
-    SCHEMA,
-    METADATA,
-    MAPPING,
-    WIDENING,
-    DEFAULTS,
-    GENERATED,
-    DOMAINS,
-    FEATURES,
-    VERSIONS,
-    TRACKING,
-)

@@ -222,6 +222,3 @@ def _drop_implied(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 4)).append(pairs(1, 2)).given()
     recipe.keep("drop_feature", feature="changeDataFeed").append(pairs(3))
     recipe.publish(case, contested=_READINGS)
-
-
-CHAPTERS = (FEATURES,)

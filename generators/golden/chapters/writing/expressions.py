@@ -254,5 +254,3 @@ for _name, _change in (
         partial(_checked, {**_ROWS[0], **_change}),
         since="2025",
     )
-
-CHAPTERS: Final = (CHECKS, GENERATED)

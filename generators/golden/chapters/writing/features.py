@@ -474,20 +474,3 @@ def _parsed(case: CaseWriter) -> None:
     recipe = Recipe(_KEYED, ("part",), properties).append(_keyed(1, 2, 3))
     recipe.append([{"id": None, "part": None}]).checkpoint().delete(is_null("id"))
     recipe.checkpoint().publish(case)
-
-
-CHAPTERS = (
-    VECTORS,
-    FEED,
-    CLOCK,
-    TRACKING,
-    MAPPING,
-    CHECKS,
-    INVARIANTS,
-    GENERATED,
-    PROTOCOL,
-    FEATURES,
-    STRUCTS,
-    NULLS,
-    APPEND_ONLY,
-)

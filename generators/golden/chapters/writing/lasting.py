@@ -447,21 +447,3 @@ def _json_structs(case: CaseWriter) -> None:
     recipe.append([{"id": 9, "part": None}]).delete(compare("id", "=", 2, "long"))
     recipe.checkpoint("v2-json", 2).append([{"id": 10, "part": "a"}])
     recipe.publish(case, needs=("checkpoint.kind",))
-
-
-CHAPTERS = (
-    TRACKING,
-    IDENTITY,
-    MAPPING,
-    COMPACTION,
-    CHECKPOINTS,
-    WIDENING,
-    APPEND_ONLY,
-    FILES,
-    ZONELESS,
-    CLUSTERED,
-    PARTITIONS,
-    CHECKSUMS,
-    PROPERTIES,
-    METADATA,
-)

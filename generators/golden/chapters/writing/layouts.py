@@ -394,6 +394,3 @@ def _manifest(case: CaseWriter) -> None:
     recipe.delete_by_vectors(compare("id", "=", 2, "long")).given()
     recipe.keep("generate_manifest", version=False)
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "DVD-010"))
-
-
-CHAPTERS = (CLUSTERED, FIRST, SECOND, VOID, DATA, FILES, DESIGN)

@@ -479,19 +479,3 @@ def _vacuum_changes(case: CaseWriter) -> None:
     recipe.update({"name": "x"}, compare("id", "=", 2, "long"))
     recipe.delete(compare("id", "=", 3, "long"))
     recipe.keep("vacuum", version=False).append(pairs(4)).publish(case)
-
-
-CHAPTERS = (
-    FILES,
-    VECTORS,
-    FEED,
-    CLOCK,
-    TRACKING,
-    MAPPING,
-    CHECKS,
-    APPEND_ONLY,
-    COMPACTION,
-    CLEANUP,
-    VACUUM,
-    DESIGN,
-)

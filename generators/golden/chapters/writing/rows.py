@@ -545,17 +545,3 @@ def _checkpoint_given(case: CaseWriter) -> None:
     recipe = Recipe(_KEYED, ("part",)).append([{"id": 1, "part": "a"}, {"id": 2, "part": None}])
     recipe.delete(compare("id", "=", 1, "long")).set_transaction("app", 3).given()
     recipe.checkpoint().publish(case)
-
-
-CHAPTERS = (
-    LOG,
-    FILES,
-    DATA,
-    VALUES,
-    STATISTICS,
-    CHECKPOINTS,
-    TRANSACTIONS,
-    METADATA,
-    APPEND_ONLY,
-    SCHEMA,
-)

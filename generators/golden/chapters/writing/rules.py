@@ -474,19 +474,3 @@ def _name_again(case: CaseWriter) -> None:
     recipe.add_column(field("x", "long")).append([{"id": 3, "name": "c", "x": 5}])
     recipe.drop_column("x").add_column(field("x", "long"))
     recipe.append([{"id": 4, "name": "d", "x": 6}]).keep("optimize").publish(case)
-
-
-CHAPTERS = (
-    IDENTITY,
-    INVARIANTS,
-    GENERATED,
-    VERSIONS,
-    VARIANT,
-    SHREDDED,
-    FEATURES,
-    CLOCK,
-    TRACKING,
-    CHECKS,
-    DEFAULTS,
-    MAPPING,
-)

@@ -513,18 +513,3 @@ for _name, (_title, _id, _other) in _UNMANAGED.items():
     CATALOG.define(
         f"write-{_name}", _title, f"{_id} {_other}", partial(_past_the_catalog, _name, _id)
     )
-
-
-CHAPTERS = (
-    CHECKPOINTS,
-    STRUCTS,
-    COMPACTION,
-    FILES,
-    VECTORS,
-    CLUSTERED,
-    FIRST,
-    SECOND,
-    WIDENING,
-    METADATA,
-    CATALOG,
-)

@@ -21,16 +21,11 @@ from generators.golden.cases.table import (
 )
 from generators.oracle.delta_schema import Struct, assign_column_mapping, field, map_of, struct
 
-_CHAPTERS = {
-    slug: Chapter(slug)
-    for slug in (
-        "append-only-tables",
-        "column-invariants",
-        "check-constraints",
-        "generated-columns",
-        "identity-columns",
-    )
-}
+APPEND_ONLY = Chapter("append-only-tables")
+INVARIANTS = Chapter("column-invariants")
+CHECKS = Chapter("check-constraints")
+GENERATED = Chapter("generated-columns")
+IDENTITY = Chapter("identity-columns")
 DEFAULTS = Chapter("default-columns", since="2025")
 CLUSTERED = Chapter("clustered-table", since="2025")
 ICEBERG_V1 = Chapter("iceberg-compatibility-v1", since="2025", features=("columnMapping",))
@@ -57,7 +52,7 @@ def _with_metadata(**metadata: Any) -> Struct:
 class _Feature:
     """A writer feature: its legacy version, its name, the metadata that makes it active, rows."""
 
-    chapter: str
+    chapter: Chapter
     name: str
     writer: int
     requirements: str
@@ -68,28 +63,28 @@ class _Feature:
 
 _FEATURES = (
     _Feature(
-        "append-only-tables",
+        APPEND_ONLY,
         "appendOnly",
         2,
         "APP-001 TF-002",
         properties={"delta.appendOnly": "true"},
     ),
     _Feature(
-        "column-invariants",
+        INVARIANTS,
         "invariants",
         2,
         "INV-001 INV-002 INV-003 TF-002",
         schema=_with_metadata(delta__invariants=_INVARIANT),
     ),
     _Feature(
-        "check-constraints",
+        CHECKS,
         "checkConstraints",
         3,
         "CHK-001 CHK-002 CHK-003 CHK-004 CHK-005 TF-002",
         properties={"delta.constraints.positive": "c > 0", "delta.constraints.odd name": "c < 9"},
     ),
     _Feature(
-        "generated-columns",
+        GENERATED,
         "generatedColumns",
         4,
         "GEN-001 GEN-002 TF-002",
@@ -100,7 +95,7 @@ _FEATURES = (
         rows=([{"c": 4, "name": "4"}, {"c": 5, "name": "5"}], [{"c": 6, "name": "6"}]),
     ),
     _Feature(
-        "identity-columns",
+        IDENTITY,
         "identityColumns",
         6,
         "IDN-001 IDN-002 IDN-004 IDN-005 TF-002",
@@ -121,7 +116,7 @@ for _feature in _FEATURES:
     _legacy = legacy_protocol(1, _feature.writer)
     _listed = writer_protocol([_feature.name])
     for _suffix, _protocol, _since in (("legacy", _legacy, "2021"), ("feature", _listed, "2025")):
-        _CHAPTERS[_feature.chapter].define(
+        _feature.chapter.define(
             f"active-{_suffix}",
             f"A table with active {_feature.name} reads normally ({_suffix})",
             _feature.requirements,
@@ -224,13 +219,3 @@ def _vacuum(case: CaseWriter) -> None:
     table.protocol = protocol
     table.commit(table.protocol_action(), add(table.file([{"c": 9, "name": "z"}])))
     publish(case, table)
-
-
-CHAPTERS = (
-    *_CHAPTERS.values(),
-    DEFAULTS,
-    CLUSTERED,
-    ICEBERG_V1,
-    ICEBERG_V2,
-    VACUUM,
-)
