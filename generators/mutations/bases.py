@@ -10,7 +10,7 @@ from typing import Final
 
 from generators.materialise.builder import TableBuilder
 from generators.materialise.log.files import drop_commits
-from generators.oracle.delta_schema import Primitive, Struct, array, field, map_of, struct
+from generators.oracle.delta_schema import Primitive, Struct, array, map_of, struct
 from generators.oracle.operations import widened_field
 
 
@@ -30,12 +30,9 @@ class Base:
     build: Callable[[Path], TableBuilder]
 
 
-_SCHEMA: Final = struct(field("id", "long"), field("name", "string"))
+_SCHEMA: Final = struct(id="long", name="string")
 _NESTED: Final = struct(
-    field("id", "long"),
-    field("s", struct(field("a", "integer"), field("b", "string"))),
-    field("l", array("long")),
-    field("m", map_of("string", "long")),
+    id="long", s=struct(a="integer", b="string"), l=array("long"), m=map_of("string", "long")
 )
 
 
@@ -119,7 +116,7 @@ def _compacted(root: Path) -> TableBuilder:
 
 
 def _partitioned(root: Path) -> TableBuilder:
-    schema = struct(field("id", "long"), field("day", "date"), field("n", "integer"))
+    schema = struct(id="long", day="date", n="integer")
     builder = TableBuilder(root, schema, partition_columns=["n"], seed="partitioned")
     builder.create()
     builder.append([{"id": each, "n": each % 2} for each in range(4)])
@@ -176,7 +173,7 @@ def _timed(root: Path) -> TableBuilder:
 
 
 def _widened(root: Path) -> TableBuilder:
-    schema = struct(field("n", "integer"), field("name", "string"))
+    schema = struct(n="integer", name="string")
     builder = TableBuilder(
         root, schema, properties={"delta.enableTypeWidening": "true"}, seed="widened"
     )

@@ -201,9 +201,9 @@ def field(
     return Field(name, type_of(type), nullable, dict(metadata or {}))
 
 
-def struct(*fields: Field) -> Struct:
-    """Return a table schema or a struct type of the fields."""
-    return Struct(tuple(fields))
+def struct(*fields: Field, **columns: str | DataType) -> Struct:
+    """Return a table schema or a struct type of fields, and of columns by their names."""
+    return Struct((*fields, *(field(name, each) for name, each in columns.items())))
 
 
 def array(element: str | DataType, *, contains_null: bool = True) -> Array:

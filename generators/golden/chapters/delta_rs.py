@@ -23,7 +23,7 @@ from generators.materialise.data.arrow_rows import Row, arrow_table
 from generators.materialise.log.files import LOG_DIRECTORY
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 
 
 class RustTable:
@@ -250,10 +250,10 @@ def _primitives(case: CaseWriter) -> None:
 def _nested(case: CaseWriter) -> None:
     """Nested values that delta-rs wrote read back as put in."""
     schema = struct(
-        field("id", "long"),
-        field("l", array("integer")),
-        field("m", map_of("string", "long")),
-        field("s", struct(field("a", "string"), field("b", array("double")))),
+        id="long",
+        l=array("integer"),
+        m=map_of("string", "long"),
+        s=struct(a="string", b=array("double")),
     )
     full = {"id": 1, "l": [1, None], "m": {"k": 1, "n": None}, "s": {"a": "x", "b": [0.5]}}
     table = RustTable(case, schema)
@@ -265,7 +265,7 @@ def _nested(case: CaseWriter) -> None:
 @_case("timestamp-ntz/delta-rs-column", "NTZ-001 PQ-009", features=("timestampNtz",))
 def _zoneless(case: CaseWriter) -> None:
     """Timestamps without zone that delta-rs wrote read back."""
-    table = RustTable(case, struct(field("id", "long"), field("n", "timestamp_ntz")))
+    table = RustTable(case, struct(id="long", n="timestamp_ntz"))
     table.append([{"id": 1, "n": local(1969, 12, 31, 23, 20, 57, 657658)}, {"id": 2, "n": None}])
     table.append([{"id": 3, "n": local(2024, 3, 10, 2, 30)}])
     table.publish()
@@ -274,7 +274,7 @@ def _zoneless(case: CaseWriter) -> None:
 @_case("partition-value-serialization/delta-rs-odd-texts", "PART-003 PART-005 ADD-003 REM-002")
 def _partitioned(case: CaseWriter) -> None:
     """Partitions of odd texts that delta-rs wrote read back."""
-    schema = struct(field("id", "long"), field("p", "string"), field("d", "date"))
+    schema = struct(id="long", p="string", d="date")
     table = RustTable(case, schema, partition_columns=["p", "d"])
     texts = ["a b", "a:b", "a/b", "a%b", "\u00e9", "a=b", None]
     table.append([{"id": n, "p": p, "d": date(2024, 1, 1)} for n, p in enumerate(texts)])
@@ -326,7 +326,7 @@ def _rescoped(case: CaseWriter) -> None:
     table.append(_numbered(0, 2))
     wider = _PAIR.with_fields(field("extra", "double"))
     table.append_wider(wider, [{"id": 5, "name": "x", "extra": 0.5}])
-    other = struct(field("key", "integer"), field("flag", "boolean"))
+    other = struct(key="integer", flag="boolean")
     table.overwrite([{"key": 1, "flag": True}], schema=other)
     table.overwrite([{"key": 2, "flag": None}])
     table.publish()

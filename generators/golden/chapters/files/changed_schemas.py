@@ -147,7 +147,7 @@ def _renamed(case: CaseWriter) -> None:
 
 
 def _mapped_partitions(case: CaseWriter, mode: str) -> None:
-    schema = struct(field("id", "long"), field("p", "string"), field("q", "integer"))
+    schema = struct(id="long", p="string", q="integer")
     table = mapped_table(case, schema, mode=mode, partition_columns=("p", "q"), properties=FEED)
     first = table.file([{"id": 1}, {"id": 2}], partition={"p": "a", "q": 7})
     table.create(add(first))
@@ -185,7 +185,7 @@ def _mapped_by_id(case: CaseWriter) -> None:
 @SCHEMAS.case("column-widened-in-range", "CDC-004", since="upstream", features=("typeWidening",))
 def _widened(case: CaseWriter) -> None:
     """A range over a widened column is contested."""
-    schema = struct(field("id", "integer"), field("name", "string"))
+    schema = struct(id="integer", name="string")
     table = feed_table(
         case,
         schema,

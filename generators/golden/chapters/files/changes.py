@@ -33,7 +33,7 @@ from generators.oracle.delta_schema import (
 FILES = Chapter("change-data-files")
 ACTIONS = Chapter("add-cdc-file")
 
-PAIR = struct(field("id", "long"), field("name", "string"))
+PAIR = struct(id="long", name="string")
 FEED = {"delta.enableChangeDataFeed": "true"}
 
 _Change = tuple[str, int, Mapping[str, Any]]
@@ -230,7 +230,7 @@ def _every_kind(case: CaseWriter) -> None:
 @ACTIONS.case("partitioned", "CDC-006 CDC-007 CDFF-002", since="2025")
 def _partitioned(case: CaseWriter) -> None:
     """Change files have partition values of their own."""
-    schema = struct(field("id", "long"), field("p", "string"))
+    schema = struct(id="long", p="string")
     table = feed_table(case, schema, partition_columns=["p"])
     first = table.file([{"id": 1}, {"id": 2}], partition={"p": "a b"})
     table.create(add(first))
@@ -379,7 +379,7 @@ for _name, _title, _deleted in (
 @ACTIONS.case("remove-without-values", "CDC-004", since="2025")
 def _remove_without_values(case: CaseWriter) -> None:
     """A remove that lacks partition values deletes rows that have them."""
-    schema = struct(field("id", "long"), field("p", "string"))
+    schema = struct(id="long", p="string")
     table = feed_table(case, schema, partition_columns=["p"])
     first = table.file([{"id": 1}, {"id": 2}], partition={"p": "a b"})
     second = table.file([{"id": 3}], partition={"p": None})

@@ -22,12 +22,12 @@ from generators.golden.cases.table import GoldenTable, add, remove
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, json_text
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import struct
 
 FILES = Chapter("data-files")
 ACTIONS = Chapter("add-file-and-remove-file")
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 
 
 _PATHS = (
@@ -127,7 +127,7 @@ def _absolute_remove(case: CaseWriter) -> None:
 @FILES.case("misleading-directories", "DATA-002 DATA-003")
 def _misleading(case: CaseWriter) -> None:
     """Partition values come from the log, not from names."""
-    schema = struct(field("id", "long"), field("p", "string"))
+    schema = struct(id="long", p="string")
     table = GoldenTable.created(case, schema, partition_columns=["p"])
     paths = {"a": "p=b/1.parquet", "b": "p=a/2.parquet", "c": "3.parquet", "d": "q=d/p=z/4.parquet"}
     for number, (value, path) in enumerate(paths.items()):
@@ -143,7 +143,7 @@ def _misleading(case: CaseWriter) -> None:
 @FILES.case("orphans-invisible", "SNAP-003 DATA-001")
 def _orphans(case: CaseWriter) -> None:
     """Files that no commit names are no part of the table."""
-    schema = struct(field("id", "long"), field("p", "string"))
+    schema = struct(id="long", p="string")
     table = GoldenTable.of(case, schema, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "x"})))
     table.file([{"id": 2}], partition={"p": "x"})
@@ -154,7 +154,7 @@ def _orphans(case: CaseWriter) -> None:
 @FILES.case("partition-column-in-file", "DATA-003 ADD-005")
 def _stored_partition(case: CaseWriter) -> None:
     """A partition column stored in the file does not count."""
-    schema = struct(field("id", "long"), field("p", "string"))
+    schema = struct(id="long", p="string")
     table = GoldenTable.created(case, schema, partition_columns=["p"])
     inside = FileLayout(partitions_inside=True)
     table.commit(add(table.file([{"id": 1}], partition={"p": "x"}, layout=inside)))
@@ -165,11 +165,7 @@ def _stored_partition(case: CaseWriter) -> None:
 @FILES.case("missing-columns", "WCON-003 WCON-004")
 def _missing(case: CaseWriter) -> None:
     """Columns that a file lacks read as null."""
-    schema = struct(
-        field("id", "long"),
-        field("a", "string"),
-        field("s", struct(field("x", "integer"), field("y", "integer"))),
-    )
+    schema = struct(id="long", a="string", s=struct(x="integer", y="integer"))
     table = GoldenTable.created(case, schema)
     full: list[dict[str, Any]] = [
         {"id": 1, "a": "x", "s": {"x": 1, "y": 2}},
@@ -190,7 +186,7 @@ def _missing(case: CaseWriter) -> None:
 @FILES.case("no-columns-in-file", "WCON-004")
 def _no_columns(case: CaseWriter) -> None:
     """A file of no known column still has its rows."""
-    schema = struct(field("id", "long"), field("new", "string"))
+    schema = struct(id="long", new="string")
     table = GoldenTable.of(case, schema)
     table.create(
         add(table.file([{"id": 1}, {"id": 2}], layout=FileLayout(omit=frozenset({"new"}))))
@@ -292,7 +288,7 @@ def _add_again(case: CaseWriter) -> None:
 @ACTIONS.case("remove-bare", "REM-003 REM-006 REM-009")
 def _bare_remove(case: CaseWriter) -> None:
     """A remove needs no more than path and dataChange."""
-    schema = struct(field("id", "long"), field("p", "string"))
+    schema = struct(id="long", p="string")
     table = GoldenTable.of(case, schema, partition_columns=["p"])
     files = [table.file([{"id": n}], partition={"p": "x"}) for n in range(3)]
     table.create(*(add(file) for file in files))
@@ -416,7 +412,7 @@ for _each in _MISSING:
 @FILES.case("table-root-odd-name", "SNAP-006 ADD-003", root="a b%20c+d\u00e9")
 def _odd_root(case: CaseWriter) -> None:
     """A table below a root of odd characters reads."""
-    schema = struct(field("id", "long"), field("p", "string"))
+    schema = struct(id="long", p="string")
     table = GoldenTable.of(case, schema, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "x y"})))
     table.commit(add(table.file([{"id": 2}], partition={"p": "%20"})))
@@ -437,7 +433,7 @@ def _hash_root(case: CaseWriter) -> None:
 @FILES.case("table-root-equals", "SNAP-006 DATA-003", root="p=fake")
 def _equals_root(case: CaseWriter) -> None:
     """A root that looks like a partition is no partition."""
-    schema = struct(field("id", "long"), field("p", "string"))
+    schema = struct(id="long", p="string")
     table = GoldenTable.of(case, schema, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "real"}, path="one.parquet")))
     publish(case, table)

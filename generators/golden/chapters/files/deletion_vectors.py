@@ -25,7 +25,7 @@ from generators.oracle.delta_schema import Struct, assign_column_mapping, field,
 VECTORS = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
 
 VECTOR_PROTOCOL = feature_protocol(["deletionVectors"])
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 _PROPERTY = {"delta.enableDeletionVectors": "true"}
 
 
@@ -153,7 +153,7 @@ def _prefixed(case: CaseWriter) -> None:
 @VECTORS.case("several-in-one-file", "DVFILE-002 DVFILE-003 DVDESC-007 DVSTO-001")
 def _several(case: CaseWriter) -> None:
     """One file may hold the vectors of several data files."""
-    schema = struct(field("id", "long"), field("p", "string"))
+    schema = struct(id="long", p="string")
     table = vector_table(case, schema, partition_columns=["p"])
     files = [
         table.file([{"id": 10 * n + i} for i in range(5)], partition={"p": f"p {n}"})
@@ -323,7 +323,7 @@ def _taken_off(case: CaseWriter) -> None:
 )
 def _wide(case: CaseWriter) -> None:
     """Filters under wide bounds lose no row."""
-    schema = struct(field("id", "long"), field("v", "integer"))
+    schema = struct(id="long", v="integer")
     table = vector_table(case, schema)
     rows = [{"id": n, "v": None if n % 2 else n} for n in range(8)]
     stats = {
@@ -356,7 +356,7 @@ def _wide(case: CaseWriter) -> None:
 @VECTORS.case("wide-null-counts", "DVD-022")
 def _wide_nulls(case: CaseWriter) -> None:
     """As many nulls as rows are left do not mean that only nulls are left."""
-    schema = struct(field("id", "long"), field("v", "integer"))
+    schema = struct(id="long", v="integer")
     table = vector_table(case, schema)
     file = table.file([{"id": n, "v": None if n % 2 else n} for n in range(8)])
     table.create(add(file))
@@ -387,7 +387,7 @@ def _wide_nulls(case: CaseWriter) -> None:
 @VECTORS.case("restored-row-outside-bounds", "STAT-012 STAT-013")
 def _restored(case: CaseWriter) -> None:
     """Bounds that a vector tightened do not outlive it."""
-    schema = struct(field("x", "long"))
+    schema = struct(x="long")
     table = vector_table(case, schema)
     file = table.file([{"x": 0}, {"x": 10}])
     table.create(add(file))
@@ -406,7 +406,7 @@ def _restored(case: CaseWriter) -> None:
 )
 def _mapped(case: CaseWriter) -> None:
     """Vectors work under column mapping and partitions."""
-    plain = struct(field("id", "long"), field("p", "string"), field("name", "string"))
+    plain = struct(id="long", p="string", name="string")
     schema, highest = assign_column_mapping(plain, case.info.id)
     properties = {
         **_PROPERTY,

@@ -35,7 +35,7 @@ CHECKPOINTS = Chapter(
     "v2-checkpoint-feature", since="2025", features=("v2Checkpoint",), located=True
 )
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 _PARTITIONED = _PAIR.with_fields(field("p", "string"))
 _URI: Final = f"file://{TABLE_PLACEHOLDER}"
 _OUTSIDE: Final = f"file://{BESIDE_PLACEHOLDER}"

@@ -104,7 +104,7 @@ _PARTITIONS = (
 
 
 def _partition_case(partition: _Partition, case: CaseWriter) -> None:
-    schema = struct(field("id", "long"), field("p", partition.type), field("note", "string"))
+    schema = struct(id="long", p=partition.type, note="string")
     protocol = partition.protocol or {"minReaderVersion": 1, "minWriterVersion": 2}
     table = GoldenTable.created(case, schema, partition_columns=["p"], protocol=protocol)
     adds = [
@@ -145,7 +145,7 @@ _ODD_TEXTS = (
 
 
 def _odd_table(case: CaseWriter) -> GoldenTable:
-    schema = struct(field("id", "long"), field("p", "string"))
+    schema = struct(id="long", p="string")
     table = GoldenTable.created(case, schema, partition_columns=["p"])
     table.commit(
         *(
@@ -217,9 +217,7 @@ _ODD_FORMS: Mapping[str, Filter] = {
 @VALUES.case("filters-of-odd-forms", "PART-001 PART-013")
 def _odd_forms(case: CaseWriter) -> None:
     """Partition columns are filtered as a full scan would, in any form."""
-    schema = struct(
-        field("id", "long"), field("flag", "boolean"), field("s", "string"), field("n", "integer")
-    )
+    schema = struct(id="long", flag="boolean", s="string", n="integer")
     table = GoldenTable.created(case, schema, partition_columns=["flag", "s", "n"])
     for number, (flag, text, count) in enumerate(
         (
@@ -241,7 +239,7 @@ def _odd_forms(case: CaseWriter) -> None:
 @VALUES.case("empty-string-typed", "PART-002")
 def _empty_typed(case: CaseWriter) -> None:
     """An empty text is null for a type without empty value."""
-    schema = struct(field("id", "long"), field("i", "integer"), field("d", "date"))
+    schema = struct(id="long", i="integer", d="date")
     table = GoldenTable.created(case, schema, partition_columns=["i", "d"])
     empty = table.file([{"id": 1}], partitionValues={"i": "", "d": ""})
     table.commit(
@@ -255,7 +253,7 @@ def _empty_typed(case: CaseWriter) -> None:
 @VALUES.case("empty-string-text", "PART-002")
 def _empty_text(case: CaseWriter) -> None:
     """An empty text of a string column is null by the text."""
-    schema = struct(field("id", "long"), field("p", "string"))
+    schema = struct(id="long", p="string")
     table = GoldenTable.created(case, schema, partition_columns=["p"])
     empty = table.file([{"id": 1}], path="empty/part-0.parquet", partitionValues={"p": ""})
     table.commit(add(empty), add(table.file([{"id": 2}], partition={"p": "x"})))
@@ -282,7 +280,7 @@ _SPELLINGS = (
 @VALUES.case("timestamp-spellings", "PART-008 PART-010")
 def _timestamp_spellings(case: CaseWriter) -> None:
     """Timestamps with a zone read as the instant they name."""
-    schema = struct(field("id", "long"), field("t", "timestamp"))
+    schema = struct(id="long", t="timestamp")
     table = GoldenTable.created(case, schema, partition_columns=["t"])
     for number, (text, value) in enumerate(_SPELLINGS):
         if text.endswith("Z"):
@@ -296,7 +294,7 @@ def _timestamp_spellings(case: CaseWriter) -> None:
 @VALUES.case("timestamp-without-zone", "PART-006 PART-007 PART-009")
 def _timestamp_zoneless(case: CaseWriter) -> None:
     """A timestamp text without zone leaves its zone open."""
-    schema = struct(field("id", "long"), field("t", "timestamp"))
+    schema = struct(id="long", t="timestamp")
     table = GoldenTable.created(case, schema, partition_columns=["t"])
     for number, (text, value) in enumerate(_SPELLINGS):
         if not text.endswith("Z"):
@@ -324,7 +322,7 @@ _FLOATS = (
 @VALUES.case("double-special-texts", "PART-004")
 def _special_floats(case: CaseWriter) -> None:
     """NaN, infinities and exponents read as numbers."""
-    schema = struct(field("id", "long"), field("p", "double"))
+    schema = struct(id="long", p="double")
     table = GoldenTable.created(case, schema, partition_columns=["p"])
     for number, (text, value) in enumerate(_FLOATS):
         file = table.file([{"id": number}], partition={"p": value}, partitionValues={"p": text})
@@ -337,7 +335,7 @@ def _special_floats(case: CaseWriter) -> None:
 @VALUES.case("decimal-short-scale", "PART-004")
 def _decimal_scale(case: CaseWriter) -> None:
     """A decimal text of a shorter scale keeps its value."""
-    schema = struct(field("id", "long"), field("p", "decimal(10,2)"))
+    schema = struct(id="long", p="decimal(10,2)")
     table = GoldenTable.created(case, schema, partition_columns=["p"])
     for number, (text, value) in enumerate((("1.5", "1.50"), ("2", "2.00"), ("-0.05", "-0.05"))):
         file = table.file(
@@ -350,7 +348,7 @@ def _decimal_scale(case: CaseWriter) -> None:
 @VALUES.case("binary-escapes", "PART-014")
 def _binary(case: CaseWriter) -> None:
     """A binary partition value is a string of escaped bytes."""
-    schema = struct(field("id", "long"), field("p", "binary"))
+    schema = struct(id="long", p="binary")
     table = GoldenTable.created(case, schema, partition_columns=["p"])
     plain = table.file([{"id": 1}], path="b/1.parquet", partition={"p": b"Hello"})
     low = table.file([{"id": 2}], path="b/2.parquet", partition={"p": b"\x01\x02"})
@@ -363,7 +361,7 @@ def _binary(case: CaseWriter) -> None:
 @VALUES.case("binary-high-byte", "PART-014")
 def _binary_high(case: CaseWriter) -> None:
     """An escaped byte above 127 is one byte by the text."""
-    schema = struct(field("id", "long"), field("p", "binary"))
+    schema = struct(id="long", p="binary")
     table = GoldenTable.of(case, schema, partition_columns=["p"])
     table.create(add(table.file([{"id": 3}], path="b/3.parquet", partition={"p": b"\xff"})))
     describe(case, table)
@@ -382,12 +380,7 @@ def _binary_high(case: CaseWriter) -> None:
 @VALUES.case("column-order", "META-009 DATA-002")
 def _column_order(case: CaseWriter) -> None:
     """Partition columns keep their place in the schema."""
-    schema = struct(
-        field("p", "integer"),
-        field("id", "long"),
-        field("q", "string"),
-        field("name", "string"),
-    )
+    schema = struct(p="integer", id="long", q="string", name="string")
     table = GoldenTable.created(case, schema, partition_columns=["q", "p"])
     for p, q in ((1, "x"), (1, "y"), (2, "x")):
         rows = [{"id": 10 * p + n, "name": f"{q}{n}"} for n in range(2)]
@@ -438,7 +431,7 @@ def _many(case: CaseWriter) -> None:
 
 
 def _malformed(kind: str, text: str, requirement: str, case: CaseWriter) -> None:
-    schema = struct(field("id", "long"), field("p", kind))
+    schema = struct(id="long", p=kind)
     table = GoldenTable.of(case, schema, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}]), partitionValues={"p": text}))
     describe(case, table)

@@ -43,14 +43,14 @@ def _foreign(
 def _nested_order(case: CaseWriter) -> None:
     """Nested fields of a file are matched by name, not by place."""
     schema = struct(
-        field("id", "long"),
-        field("s", struct(field("a", "integer"), field("b", "integer"), field("c", "string"))),
-        field("l", array(struct(field("x", "integer"), field("y", "integer")))),
+        id="long",
+        s=struct(a="integer", b="integer", c="string"),
+        l=array(struct(x="integer", y="integer")),
     )
     turned = struct(
-        field("l", array(struct(field("y", "integer"), field("x", "integer")))),
-        field("s", struct(field("c", "string"), field("b", "integer"), field("a", "integer"))),
-        field("id", "long"),
+        l=array(struct(y="integer", x="integer")),
+        s=struct(c="string", b="integer", a="integer"),
+        id="long",
     )
     table = GoldenTable.created(case, schema)
     for number, written in enumerate((schema, turned)):
@@ -65,16 +65,16 @@ def _nested_order(case: CaseWriter) -> None:
 def _nested_extra(case: CaseWriter) -> None:
     """Nested fields may be extra in a file or missing from it."""
     schema = struct(
-        field("id", "long"),
-        field("s", struct(field("a", "integer"), field("b", "string"))),
-        field("m", map_of("string", struct(field("k", "integer"), field("new", "integer")))),
+        id="long",
+        s=struct(a="integer", b="string"),
+        m=map_of("string", struct(k="integer", new="integer")),
     )
     extra = struct(
-        field("id", "long"),
-        field("s", struct(field("front", "double"), field("a", "integer"), field("b", "string"))),
-        field("m", map_of("string", struct(field("old", "string"), field("k", "integer")))),
+        id="long",
+        s=struct(front="double", a="integer", b="string"),
+        m=map_of("string", struct(old="string", k="integer")),
     )
-    missing = struct(field("id", "long"), field("s", struct(field("b", "string"))))
+    missing = struct(id="long", s=struct(b="string"))
     table = GoldenTable.created(case, schema)
     first = {"front": 0.5, "a": 1, "b": "x"}
     rows = {"id": 1, "s": first, "m": {"key": {"old": "o", "k": 2}}}
@@ -93,12 +93,7 @@ def _not_null_below_null(case: CaseWriter) -> None:
     def nested(*, nullable: bool) -> Struct:
         inner = struct(field("a", "integer", nullable=nullable), field("b", "string"))
         outer = struct(field("s", inner, nullable=nullable), field("n", "long"))
-        return struct(
-            field("id", "long"),
-            field("o", outer),
-            field("l", array(inner)),
-            field("m", map_of("string", inner)),
-        )
+        return struct(id="long", o=outer, l=array(inner), m=map_of("string", inner))
 
     table = GoldenTable.of(case, nested(nullable=False))
     one = {"a": 1, "b": None}
@@ -119,7 +114,7 @@ def _not_null_below_null(case: CaseWriter) -> None:
 @SCHEMAS.case("column-added-later", "WCON-003 WCON-004 META-002")
 def _added(case: CaseWriter) -> None:
     """An added column is null in older files, filters and all."""
-    schema = struct(field("id", "long"))
+    schema = struct(id="long")
     table = GoldenTable.of(case, schema)
     table.create(add(table.file([{"id": 1}, {"id": 2}])))
     table.schema = schema.with_fields(field("c", "string"), field("d", array("date")))
@@ -136,11 +131,7 @@ def _added(case: CaseWriter) -> None:
 @MAPPINGS.case("list-element-names", "PQ-015 PQ-001")
 def _inner_names(case: CaseWriter) -> None:
     """The inner names of lists in a file do not matter."""
-    schema = struct(
-        field("id", "long"),
-        field("l", array("integer")),
-        field("d", array(array(struct(field("x", "string"))))),
-    )
+    schema = struct(id="long", l=array("integer"), d=array(array(struct(x="string"))))
     table = GoldenTable.created(case, schema)
     for number, compliant in enumerate((True, False)):
         rows: list[dict[str, Any]] = [
@@ -172,13 +163,13 @@ def _inner_names(case: CaseWriter) -> None:
 def _own_types(case: CaseWriter) -> None:
     """Types of its own that a library keeps in a footer change nothing."""
     schema = struct(
-        field("id", "long"),
-        field("s", "string"),
-        field("b", "binary"),
-        field("l", array("string")),
-        field("f", array("integer")),
-        field("t", struct(field("x", "string"), field("y", array("integer")))),
-        field("m", map_of("string", "string")),
+        id="long",
+        s="string",
+        b="binary",
+        l=array("string"),
+        f=array("integer"),
+        t=struct(x="string", y=array("integer")),
+        m=map_of("string", "string"),
     )
     words = pa.dictionary(pa.int32(), pa.string())
     own = pa.schema(
@@ -231,15 +222,9 @@ def _own_types(case: CaseWriter) -> None:
 @MAPPINGS.case("list-two-levels", "PQ-015 PQ-001")
 def _two_levels(case: CaseWriter) -> None:
     """Lists of two levels read like those of three."""
-    schema = struct(
-        field("id", "long"),
-        field("l", array("integer")),
-        field("s", array("string")),
-    )
+    schema = struct(id="long", l=array("integer"), s=array("string"))
     dense = struct(
-        field("id", "long"),
-        field("l", array("integer", contains_null=False)),
-        field("s", array("string", contains_null=False)),
+        id="long", l=array("integer", contains_null=False), s=array("string", contains_null=False)
     )
     table = GoldenTable.created(case, schema)
     for start, old in ((0, False), (10, True)):
@@ -260,7 +245,7 @@ def _two_levels(case: CaseWriter) -> None:
 @MAPPINGS.case("timestamp-units", "PQ-008 SCH-014")
 def _units(case: CaseWriter) -> None:
     """Timestamps of other units than microseconds are contested."""
-    schema = struct(field("id", "long"), field("at", "timestamp"))
+    schema = struct(id="long", at="timestamp")
     table = GoldenTable.created(case, schema)
     whole: list[dict[str, Any]] = [
         {"id": 1, "at": utc(2024, 1, 1, 1, 2, 3, 123000)},
@@ -287,7 +272,7 @@ def _units(case: CaseWriter) -> None:
 @PROPERTIES.case("data-page-versions", "PROP-008")
 def _pages(case: CaseWriter) -> None:
     """Files of data page versions 1 and 2 may be mixed."""
-    schema = struct(field("id", "long"), field("s", "string"), field("l", array("integer")))
+    schema = struct(id="long", s="string", l=array("integer"))
     table = GoldenTable.created(case, schema, properties={"delta.parquet.format.version": "2.12.0"})
     for number, version in enumerate(("1.0", "2.0")):
         rows: list[dict[str, Any]] = [
@@ -304,7 +289,7 @@ def _pages(case: CaseWriter) -> None:
 @PROPERTIES.case("encodings", "PROP-005 PQ-001")
 def _encodings(case: CaseWriter) -> None:
     """Encodings and footers of a file do not matter."""
-    schema = struct(field("id", "long"), field("s", "string"), field("d", "double"))
+    schema = struct(id="long", s="string", d="double")
     table = GoldenTable.created(case, schema)
     rows: list[dict[str, Any]] = [{"id": n, "s": f"prefix-{n}", "d": n / 8} for n in range(30)]
     data = arrow_table(schema, rows)
@@ -330,7 +315,7 @@ def _encodings(case: CaseWriter) -> None:
 @PROPERTIES.case("rare-encoding", "PROP-005 PQ-001")
 def _rare_encoding(case: CaseWriter) -> None:
     """An encoding that few files have is read or refused."""
-    schema = struct(field("id", "long"), field("d", "double"))
+    schema = struct(id="long", d="double")
     table = GoldenTable.of(case, schema)
     rows: list[dict[str, Any]] = [{"id": n, "d": n / 8} for n in range(30)]
     options = {"use_dictionary": False, "column_encoding": {"d": "BYTE_STREAM_SPLIT"}}
@@ -359,12 +344,7 @@ def _not_null(case: CaseWriter) -> None:
     row = {"id": 1, "s": {"a": 1}, "l": ["x"], "m": {"k": 1}}
     table.create(add(table.file([row])))
     # Many writers leave every column of a file optional, whatever the table says.
-    loose = struct(
-        field("id", "long"),
-        field("s", struct(field("a", "integer"))),
-        field("l", array("string")),
-        field("m", map_of("string", "long")),
-    )
+    loose = struct(id="long", s=struct(a="integer"), l=array("string"), m=map_of("string", "long"))
     file = table.file([{**row, "id": 2}], written_as=loose)
     table.commit(add(file))
     publish(case, table)

@@ -31,7 +31,7 @@ from generators.oracle.literals import literal
 
 STATISTICS = Chapter("per-file-statistics")
 
-_NUMBERS = struct(field("id", "long"), field("v", "integer"))
+_NUMBERS = struct(id="long", v="integer")
 
 
 def _probes(case: CaseWriter, table: GoldenTable, probes: Mapping[str, Filter]) -> None:
@@ -113,12 +113,7 @@ def _contest(
     )
 
 
-_KINDS = struct(
-    field("id", "long"),
-    field("b", "byte"),
-    field("i", "integer"),
-    field("d", "decimal(9,2)"),
-)
+_KINDS = struct(id="long", b="byte", i="integer", d="decimal(9,2)")
 
 _OTHER_TYPES: Mapping[str, Filter] = {
     "long-in-byte": compare("b", "=", 5, "long"),
@@ -162,12 +157,7 @@ def _literals(case: CaseWriter) -> None:
     _probes(case, table, _OTHER_TYPES)
 
 
-_FLAGS = struct(
-    field("id", "long"),
-    field("flag", "boolean"),
-    field("s", struct(field("n", "integer"), field("t", "string"))),
-    field("x", "double"),
-)
+_FLAGS = struct(id="long", flag="boolean", s=struct(n="integer", t="string"), x="double")
 _FLAG = Filter(column("flag"), "flag")
 _FIVE = literal(type_of("long"), 5)
 _FIVE_BELOW = Filter(node("<", _FIVE, column("id")), "5 < id")
@@ -314,7 +304,7 @@ def _all_types(case: CaseWriter) -> None:
 @STATISTICS.case("string-truncated", "STAT-015 STAT-006")
 def _strings(case: CaseWriter) -> None:
     """Truncated string bounds lose no row."""
-    schema = struct(field("id", "long"), field("s", "string"))
+    schema = struct(id="long", s="string")
     table = GoldenTable.created(case, schema)
     texts = (
         "a" * 40,
@@ -339,7 +329,7 @@ def _strings(case: CaseWriter) -> None:
 @STATISTICS.case("string-cut-off", "STAT-015 STAT-006")
 def _cut_off(case: CaseWriter) -> None:
     """Whether a cut bound may lie below values is open."""
-    schema = struct(field("id", "long"), field("s", "string"))
+    schema = struct(id="long", s="string")
     table = GoldenTable.created(case, schema)
     texts = ("a" * 31 + "bcd", "a" * 40, "b" * 40)
     for number, text in enumerate(texts):
@@ -372,7 +362,7 @@ def _cut_off(case: CaseWriter) -> None:
 @STATISTICS.case("timestamp-truncated", "STAT-016 STAT-006")
 def _timestamps(case: CaseWriter) -> None:
     """Bounds cut to milliseconds lose no microsecond."""
-    schema = struct(field("id", "long"), field("t", "timestamp"))
+    schema = struct(id="long", t="timestamp")
     table = GoldenTable.created(case, schema)
     fine = utc(2024, 1, 1, 0, 0, 0, 123456)
     early = datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
@@ -394,7 +384,7 @@ def _timestamps(case: CaseWriter) -> None:
 @STATISTICS.case("nan-beside-finite-bounds", "STAT-006 STAT-012")
 def _nan(case: CaseWriter) -> None:
     """NaN is found beside bounds that leave it out."""
-    schema = struct(field("id", "long"), field("d", "double"))
+    schema = struct(id="long", d="double")
     table = GoldenTable.created(case, schema)
     table.commit(add(table.file([{"id": 1, "d": 1.0}, {"id": 2, "d": math.nan}])))
     table.commit(add(table.file([{"id": 3, "d": math.inf}, {"id": 4, "d": -math.inf}])))
@@ -429,9 +419,7 @@ def _nan(case: CaseWriter) -> None:
 @STATISTICS.case("booleans-without-bounds", "STAT-007 CKSCH-005")
 def _booleans(case: CaseWriter) -> None:
     """A boolean column needs no bounds to be filtered."""
-    schema = struct(
-        field("flag", "boolean"), field("at", "timestamp"), field("amount", "decimal(10,2)")
-    )
+    schema = struct(flag="boolean", at="timestamp", amount="decimal(10,2)")
     table = GoldenTable.created(case, schema)
     for flag in (True, False, None):
         row = {"flag": flag, "at": utc(2024, 1, 1), "amount": Decimal("1.00")}
@@ -448,9 +436,7 @@ def _booleans(case: CaseWriter) -> None:
 @STATISTICS.case("nested-columns", "STAT-007 STAT-006")
 def _nested(case: CaseWriter) -> None:
     """Statistics of nested fields keep their rows."""
-    schema = struct(
-        field("id", "long"), field("s", struct(field("a", "integer"), field("b", "string")))
-    )
+    schema = struct(id="long", s=struct(a="integer", b="string"))
     table = GoldenTable.created(case, schema)
     for number, value in enumerate(({"a": 1, "b": "x"}, {"a": 2, "b": None}, None)):
         table.commit(add(table.file([{"id": number, "s": value}])))
@@ -467,8 +453,8 @@ def _nested(case: CaseWriter) -> None:
 @STATISTICS.case("structs-of-nulls", "STAT-007 STAT-006")
 def _structs_of_nulls(case: CaseWriter) -> None:
     """A struct of nulls is not taken for a null."""
-    inner = struct(field("a", "integer"), field("b", "string"))
-    table = GoldenTable.created(case, struct(field("id", "long"), field("s", inner)))
+    inner = struct(a="integer", b="string")
+    table = GoldenTable.created(case, struct(id="long", s=inner))
     for number, value in enumerate(({"a": None, "b": None}, None, {"a": None, "b": "x"})):
         table.commit(add(table.file([{"id": number, "s": value}])))
     publish(case, table, versions=[])
@@ -496,7 +482,7 @@ def _partitioned(case: CaseWriter) -> None:
 @STATISTICS.case("extended-year-bound", "STAT-006")
 def _extended(case: CaseWriter) -> None:
     """A bound beyond year 9999 loses no row."""
-    schema = struct(field("id", "long"), field("t", "timestamp"))
+    schema = struct(id="long", t="timestamp")
     table = GoldenTable.created(case, schema)
     odd = {
         "numRecords": 1,
@@ -520,7 +506,7 @@ def _extended(case: CaseWriter) -> None:
 @STATISTICS.case("decimal-beyond-double", "STAT-012 STAT-006")
 def _decimals(case: CaseWriter) -> None:
     """Decimal bounds are compared exactly."""
-    schema = struct(field("id", "long"), field("m", "decimal(38,0)"))
+    schema = struct(id="long", m="decimal(38,0)")
     table = GoldenTable.created(case, schema)
     values = [Decimal(10**30), Decimal(10**30 + 1), Decimal(10**30 - 1)]
     for number, value in enumerate(values):

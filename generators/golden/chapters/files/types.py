@@ -217,11 +217,11 @@ def _nested(
 def _arrays(case: CaseWriter) -> None:
     """Arrays keep nulls, emptiness and nesting."""
     schema = struct(
-        field("id", "long"),
-        field("numbers", array("integer")),
-        field("dense", array("string", contains_null=False)),
-        field("matrix", array(array("double"))),
-        field("points", array(struct(field("x", "integer"), field("y", "string")))),
+        id="long",
+        numbers=array("integer"),
+        dense=array("string", contains_null=False),
+        matrix=array(array("double")),
+        points=array(struct(x="integer", y="string")),
     )
     full = {
         "id": 1,
@@ -241,11 +241,11 @@ def _arrays(case: CaseWriter) -> None:
 def _maps(case: CaseWriter) -> None:
     """Maps keep null values, emptiness and nesting."""
     schema = struct(
-        field("id", "long"),
-        field("counts", map_of("string", "long")),
-        field("dense", map_of("integer", "string", value_contains_null=False)),
-        field("deep", map_of("string", map_of("date", array("integer")))),
-        field("records", map_of("long", struct(field("a", "boolean"), field("b", "binary")))),
+        id="long",
+        counts=map_of("string", "long"),
+        dense=map_of("integer", "string", value_contains_null=False),
+        deep=map_of("string", map_of("date", array("integer"))),
+        records=map_of("long", struct(a="boolean", b="binary")),
     )
     full = {
         "id": 1,
@@ -263,11 +263,8 @@ def _maps(case: CaseWriter) -> None:
 @MAPPINGS.case("struct-nesting", "SCH-021 SCH-022 PQ-017")
 def _structs(case: CaseWriter) -> None:
     """Structs keep null members and null themselves."""
-    inner = struct(field("c", "string"), field("d", "decimal(5,2)"))
-    schema = struct(
-        field("id", "long"),
-        field("outer", struct(field("a", "integer"), field("b", inner))),
-    )
+    inner = struct(c="string", d="decimal(5,2)")
+    schema = struct(id="long", outer=struct(a="integer", b=inner))
     rows: list[dict[str, Any]] = [
         {"id": 1, "outer": {"a": 1, "b": {"c": "x", "d": Decimal("1.25")}}},
         {"id": 2, "outer": {"a": None, "b": None}},
@@ -284,8 +281,8 @@ def _structs(case: CaseWriter) -> None:
 @MAPPINGS.case("mixed-deep-nesting", "PQ-015 PQ-016 PQ-017")
 def _deep(case: CaseWriter) -> None:
     """A column of all nested kinds reads whole."""
-    leaf = struct(field("tags", array("string")), field("when", "timestamp"))
-    schema = struct(field("id", "long"), field("tree", array(map_of("string", array(leaf)))))
+    leaf = struct(tags=array("string"), when="timestamp")
+    schema = struct(id="long", tree=array(map_of("string", array(leaf))))
     when = utc(2024, 2, 29, 12, 0, 0, 1)
     rows: list[dict[str, Any]] = [
         {"id": 1, "tree": [{"k": [{"tags": ["a", None], "when": when}, None]}, {}, None]},
@@ -297,7 +294,7 @@ def _deep(case: CaseWriter) -> None:
 @MAPPINGS.case("timestamp-int96", "PQ-008 PQ-001")
 def _int96(case: CaseWriter) -> None:
     """Timestamps stored as INT96 read as microseconds."""
-    schema = struct(field("id", "long"), field("at", "timestamp"))
+    schema = struct(id="long", at="timestamp")
     table = GoldenTable.created(case, schema)
     old: list[dict[str, Any]] = [
         {"id": 1, "at": utc(1900, 1, 1)},
@@ -315,7 +312,7 @@ def _int96(case: CaseWriter) -> None:
 @MAPPINGS.case("timestamp-int96-far", "PQ-008 PQ-001")
 def _int96_far(case: CaseWriter) -> None:
     """INT96 beyond nanosecond range reads right."""
-    schema = struct(field("id", "long"), field("at", "timestamp"))
+    schema = struct(id="long", at="timestamp")
     table = GoldenTable.created(case, schema)
     far = [
         {"id": 1, "at": utc(1, 1, 1)},
@@ -330,9 +327,7 @@ def _int96_far(case: CaseWriter) -> None:
 @MAPPINGS.case("decimal-encodings", "PQ-012 PQ-001")
 def _decimal_encodings(case: CaseWriter) -> None:
     """A decimal reads the same from every physical type."""
-    schema = struct(
-        field("id", "long"), field("small", "decimal(7,3)"), field("large", "decimal(16,4)")
-    )
+    schema = struct(id="long", small="decimal(7,3)", large="decimal(16,4)")
     table = GoldenTable.created(case, schema)
     for start, short in ((0, True), (10, False)):
         rows: list[dict[str, Any]] = [
@@ -352,7 +347,7 @@ _CODECS = ("none", "snappy", "gzip", "lz4", "zstd")
 @MAPPINGS.case("codecs-mixed", "PROP-005", since="upstream")
 def _codecs(case: CaseWriter) -> None:
     """Files of one table may use different codecs."""
-    schema = struct(field("id", "long"), field("codec", "string"))
+    schema = struct(id="long", codec="string")
     table = GoldenTable.created(case, schema)
     for index, codec in enumerate(_CODECS):
         rows = [{"id": 10 * index + step, "codec": codec} for step in range(3)]
@@ -364,7 +359,7 @@ def _codecs(case: CaseWriter) -> None:
 @MAPPINGS.case("row-groups-and-order", "PQ-001 DATA-001")
 def _physical_order(case: CaseWriter) -> None:
     """Column order and row groups of a file do not matter."""
-    schema = struct(field("id", "long"), field("name", "string"), field("score", "double"))
+    schema = struct(id="long", name="string", score="double")
     table = GoldenTable.created(case, schema)
     rows = [{"id": n, "name": f"n{n}", "score": n / 4} for n in range(20)]
     turned = FileLayout(order=("score", "id", "name"), row_group_rows=3, dictionary=False)
@@ -378,7 +373,7 @@ def _physical_order(case: CaseWriter) -> None:
 @MAPPINGS.case("extra-file-columns", "WCON-005 CDC-019")
 def _extra_columns(case: CaseWriter) -> None:
     """Columns of a file outside the schema are ignored."""
-    schema = struct(field("id", "long"), field("name", "string"))
+    schema = struct(id="long", name="string")
     table = GoldenTable.created(case, schema)
     rows: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
     extra = (
@@ -394,21 +389,21 @@ def _extra_columns(case: CaseWriter) -> None:
 def _all_types(case: CaseWriter) -> None:
     """A table of every type reads row by row."""
     schema = struct(
-        field("s", "string"),
-        field("l", "long"),
-        field("i", "integer"),
-        field("h", "short"),
-        field("b", "byte"),
-        field("f", "float"),
-        field("d", "double"),
-        field("m", decimal(10, 2)),
-        field("o", "boolean"),
-        field("x", "binary"),
-        field("y", "date"),
-        field("t", "timestamp"),
-        field("a", array("integer")),
-        field("p", map_of("string", "integer")),
-        field("n", struct(field("q", "string"))),
+        s="string",
+        l="long",
+        i="integer",
+        h="short",
+        b="byte",
+        f="float",
+        d="double",
+        m=decimal(10, 2),
+        o="boolean",
+        x="binary",
+        y="date",
+        t="timestamp",
+        a=array("integer"),
+        p=map_of("string", "integer"),
+        n=struct(q="string"),
     )
     row = {
         "s": "text", "l": 1, "i": 2, "h": 3, "b": 4, "f": 0.25, "d": 0.5, "m": Decimal("7.25"),

@@ -31,17 +31,17 @@ from generators.materialise.data.deletion_vectors import (
     write_vector_file,
 )
 from generators.materialise.log.files import json_text
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import struct
 
 FORMAT = Chapter("deletion-vector-format", since="2025", features=("deletionVectors",))
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 
 
 @FORMAT.case("containers", "DVFMT-007 DVFMT-002 DVFMT-003")
 def _containers(case: CaseWriter) -> None:
     """Array, bitmap and run containers are all read."""
-    schema = struct(field("id", "integer"))
+    schema = struct(id="integer")
     table = vector_table(case, schema)
     count = 70_000
     rows = [{"id": n} for n in range(count)]
@@ -69,7 +69,7 @@ def _containers(case: CaseWriter) -> None:
 @FORMAT.case("containers-in-turns", "DVFMT-007 DVFMT-005 DVFMT-002")
 def _containers_in_turns(case: CaseWriter) -> None:
     """Containers of all kinds stand side by side in one vector."""
-    schema = struct(field("id", "integer"), field("low", "integer"))
+    schema = struct(id="integer", low="integer")
     table = vector_table(case, schema)
     each = 65_536
     rows = [{"id": n // 256, "low": n % 256} for n in range(9 * each + 1000)]
@@ -118,7 +118,7 @@ def _containers_in_turns(case: CaseWriter) -> None:
 @FORMAT.case("runs-of-few-containers", "DVFMT-007 DVFMT-005 DVFMT-002")
 def _runs(case: CaseWriter) -> None:
     """Bitmaps with runs are read whatever their number of containers."""
-    schema = struct(field("file", "integer"), field("id", "integer"))
+    schema = struct(file="integer", id="integer")
     table = vector_table(case, schema)
     each, files, vectors = 65_536, [], []
     # Offsets are there from four containers on; the flags of eight fill a byte.

@@ -27,7 +27,7 @@ CATALOG = Chapter("catalog-managed-tables", since="upstream")
 _HONOURED = ("catalogManaged",)
 _STAGED = "_staged_commits"
 
-_PLAIN = struct(field("c", "long"), field("name", "string"))
+_PLAIN = struct(c="long", name="string")
 _ROWS: list[dict[str, Any]] = [{"c": 4, "name": "a"}, {"c": 5, "name": None}]
 
 

@@ -40,7 +40,7 @@ from generators.oracle.delta_schema import array, field, map_of, struct
 CHECKPOINTS = Chapter("checkpoints")
 SCHEMA = Chapter("checkpoint-schema")
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 
 
 def grown(case: CaseWriter, commits: int, **options: Any) -> GoldenTable:
@@ -284,7 +284,7 @@ def _no_metadata(case: CaseWriter) -> None:
 @CHECKPOINTS.case("partition-filters", "CKPT-005 CKC-004 PART-003")
 def _partition_filters(case: CaseWriter) -> None:
     """Filters on partitions hold across a checkpoint."""
-    schema = struct(field("id", "long"), field("p", "string"))
+    schema = struct(id="long", p="string")
     table = GoldenTable.created(case, schema, partition_columns=["p"])
     for value in ("a", "b", "c", None):
         table.commit(*(add(table.file([{"id": n}], partition={"p": value})) for n in range(3)))
@@ -308,12 +308,7 @@ def _partition_filters(case: CaseWriter) -> None:
 
 
 def _styled(case: CaseWriter, **style: Any) -> None:
-    schema = struct(
-        field("id", "long"),
-        field("at", "timestamp"),
-        field("p", "integer"),
-        field("deep", struct(field("x", "string"), field("y", "date"))),
-    )
+    schema = struct(id="long", at="timestamp", p="integer", deep=struct(x="string", y="date"))
     table = GoldenTable.of(
         case,
         schema,
@@ -511,10 +506,7 @@ def _not_null_partition(case: CaseWriter) -> None:
 def _no_bounds(case: CaseWriter) -> None:
     """Types without bounds do not disturb parsed statistics."""
     schema = struct(
-        field("flag", "boolean"),
-        field("raw", "binary"),
-        field("list", array("integer")),
-        field("map", map_of("string", "integer")),
+        flag="boolean", raw="binary", list=array("integer"), map=map_of("string", "integer")
     )
     table = GoldenTable.created(case, schema)
     table.commit(add(table.file([{"flag": True, "raw": b"x", "list": [1], "map": {"k": 1}}, {}])))

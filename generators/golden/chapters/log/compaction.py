@@ -24,7 +24,7 @@ from generators.oracle.delta_schema import field, struct
 
 COMPACTION = Chapter("log-compaction-files")
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 
 
 def _compact(table: GoldenTable, start: int, end: int) -> None:

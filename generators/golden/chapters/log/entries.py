@@ -15,7 +15,7 @@ from generators.oracle.delta_schema import field, struct
 TABLE = Chapter("table-specification")
 LOG = Chapter("delta-log-entries")
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 
 
 def _appended(case: CaseWriter, versions: int) -> GoldenTable:

@@ -14,11 +14,11 @@ from generators.golden.chapters.log.checkpoints import grown
 from generators.materialise.log.checkpoints import write_classic, write_multi_part
 from generators.materialise.log.files import LOG_DIRECTORY, drop_commits, json_text
 from generators.materialise.log.hints import last_checkpoint_document, write_last_checkpoint
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import struct
 
 HINT = Chapter("last-checkpoint-file")
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 
 
 def _hint(table: GoldenTable, content: str | bytes | Mapping[str, Any]) -> None:
@@ -179,6 +179,6 @@ def _other_schema(case: CaseWriter) -> None:
     table = grown(case, 8)
     write_classic(table.root, 2, table.states[2])
     written = write_classic(table.root, 6, table.states[6])
-    narrow = struct(field("add", struct(field("path", "string")))).to_json()
+    narrow = struct(add=struct(path="string")).to_json()
     _hint(table, {**last_checkpoint_document(written, checksum=False), "checkpointSchema": narrow})
     publish(case, table, versions=[2, 3, 4], log_info=_at(6))

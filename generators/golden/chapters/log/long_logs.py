@@ -26,12 +26,12 @@ from generators.materialise.log.files import (
     drop_commits,
     json_text,
 )
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import struct
 
 LOG = Chapter("delta-log-entries")
 CHECKPOINTS = Chapter("checkpoints")
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 _MANY = 70
 """More actions than a reader may want to take one by one."""
 

@@ -28,7 +28,7 @@ RECONCILIATION = Chapter("action-reconciliation")
 TRANSACTIONS = Chapter("transaction-identifiers")
 DOMAINS = Chapter("domain-metadata")
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 
 
 @RECONCILIATION.case("newest-wins", "REC-006 REC-007 REC-008 REC-018 REC-020 REC-001")

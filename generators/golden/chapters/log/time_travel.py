@@ -19,12 +19,12 @@ from generators.golden.cases.table import (
 )
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import struct
 
 PROVENANCE = Chapter("commit-provenance-information")
 TIMESTAMPS = Chapter("in-commit-timestamps", since="2025")
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 _PROTOCOL = writer_protocol(["inCommitTimestamp"])
 
 

@@ -21,13 +21,13 @@ from generators.materialise.log.files import (
     json_text,
 )
 from generators.materialise.log.hints import write_last_checkpoint
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import struct
 
 V2 = Chapter("v2-checkpoint-feature", since="2025", features=("v2Checkpoint",))
 SIDECARS = Chapter("sidecar-files", since="2025", features=("v2Checkpoint",))
 
 V2_PROTOCOL = feature_protocol(["v2Checkpoint"], ["domainMetadata"])
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 
 
 def _table(case: CaseWriter, commits: int, **options: Any) -> GoldenTable:

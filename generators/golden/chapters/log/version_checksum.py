@@ -18,11 +18,11 @@ from generators.materialise.log.hints import (
     write_last_checkpoint,
     write_version_checksum,
 )
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import struct
 
 CHECKSUM = Chapter("version-checksum-file")
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 
 
 def _summed_table(case: CaseWriter, versions: int) -> GoldenTable:

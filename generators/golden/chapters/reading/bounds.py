@@ -23,7 +23,7 @@ from generators.golden.cases.publish import filtered, publish
 from generators.golden.cases.table import GoldenTable, add, feature_protocol
 from generators.golden.chapters.files.types import local, utc
 from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import struct
 
 BOUNDS: Final = Chapter("per-file-statistics")
 
@@ -92,7 +92,7 @@ _ENDS: Final[Mapping[str, _Ends]] = {
 
 
 def _table(case: CaseWriter, ends: _Ends) -> GoldenTable:
-    schema = struct(field("id", "long"), field("v", ends.type))
+    schema = struct(id="long", v=ends.type)
     options: dict[str, Any] = {}
     if ends.features:
         options["protocol"] = feature_protocol(ends.features)
@@ -154,7 +154,7 @@ for _name, _of in _ENDS.items():
 @BOUNDS.case("float-shortest-bounds", "STAT-012 STAT-006")
 def _shortest(case: CaseWriter) -> None:
     """A bound of a float column is a float, however few digits spell it."""
-    schema = struct(field("id", "long"), field("v", "float"))
+    schema = struct(id="long", v="float")
     table = GoldenTable.created(case, schema)
     spelled = (0.1, 0.7, -0.3, 16777216.0, 1.1e-38)
     for number, text in enumerate(spelled):
@@ -190,7 +190,7 @@ _ORDERED: Final[Mapping[tuple[str, float], tuple[int, ...]]] = {
 @BOUNDS.case("negative-zero", "STAT-012 STAT-006")
 def _zeros(case: CaseWriter) -> None:
     """Whether both zeros are one value to bounds is open."""
-    schema = struct(field("id", "long"), field("f", "float"), field("d", "double"))
+    schema = struct(id="long", f="float", d="double")
     table = GoldenTable.created(case, schema)
     for number, value in enumerate((-0.0, 0.0, 1.0)):
         table.commit(add(table.file([{"id": number, "f": value, "d": value}])))
@@ -217,7 +217,7 @@ def _zeros(case: CaseWriter) -> None:
 @BOUNDS.case("one-value-per-file", "STAT-012 STAT-006")
 def _constant(case: CaseWriter) -> None:
     """A file of one value is skipped for no other question."""
-    schema = struct(field("id", "long"), field("v", "integer"), field("s", "string"))
+    schema = struct(id="long", v="integer", s="string")
     table = GoldenTable.created(case, schema)
     for number, (value, text) in enumerate(((5, "same"), (6, "other"))):
         rows: list[dict[str, Any]] = [{"id": 10 * number, "v": value, "s": text}]

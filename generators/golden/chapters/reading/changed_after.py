@@ -38,7 +38,7 @@ ORDERED: Final = Chapter("delta-log-entries", since="2025", features=("deletionV
 _SUMMARY: Final = 2
 """The version that the summary is of."""
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 _VECTORS = {"delta.enableDeletionVectors": "true"}
 _WRITERS = ("appendOnly", "changeDataFeed", "domainMetadata")
 

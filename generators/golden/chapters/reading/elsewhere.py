@@ -141,7 +141,7 @@ def _crossed(schema: Struct, key: str) -> Struct:
     )
 
 
-_TWINS: Final = struct(field("id", "long"), field("a", "string"), field("b", "string"))
+_TWINS: Final = struct(id="long", a="string", b="string")
 
 
 def _by_mode(case: CaseWriter, mode: str, protocol: dict[str, Any]) -> None:
@@ -175,8 +175,8 @@ for _mode, _words in {
 @MAPPING.case("id-mode-nested-id-missing", "CM-028")
 def _nested_missing(case: CaseWriter) -> None:
     """In mode id a nested column whose id is absent is null."""
-    inner = struct(field("a", "integer"), field("b", "string"))
-    table = mapped_table(case, struct(field("id", "long"), field("s", inner)), mode="id")
+    inner = struct(a="integer", b="string")
+    table = mapped_table(case, struct(id="long", s=inner), mode="id")
     number, nested = table.schema
     first, second = _fields(nested)
     other = replace(second, metadata={**second.metadata, ID_KEY: 9})

@@ -18,7 +18,7 @@ from generators.oracle.delta_schema import field, struct
 
 ACTIONS: Final = Chapter("add-cdc-file", since="2025")
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 _FEED = ["changeDataFeed"]
 _STAMPED: Final = writer_protocol([*_FEED, "inCommitTimestamp"])
 _PROPERTIES: Final = {"delta.enableChangeDataFeed": "true"}

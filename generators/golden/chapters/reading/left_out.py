@@ -24,16 +24,11 @@ from generators.golden.cases.filters import (
 )
 from generators.golden.cases.publish import filtered, publish
 from generators.golden.cases.table import GoldenTable, add
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import struct
 
 ROWS: Final = Chapter("action-reconciliation")
 
-_COLUMNS: Final = struct(
-    field("id", "long"),
-    field("n", "integer"),
-    field("s", struct(field("a", "integer"), field("t", "string"))),
-    field("p", "string"),
-)
+_COLUMNS: Final = struct(id="long", n="integer", s=struct(a="integer", t="string"), p="string")
 
 _PROBES: Final[Mapping[str, tuple[Filter, Sequence[str]]]] = {
     "equal": (compare("n", "=", 3, "integer"), ["id"]),

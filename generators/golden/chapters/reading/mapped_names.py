@@ -76,13 +76,7 @@ def _table(
     )
 
 
-_FLAT = struct(
-    field("a", "long"),
-    field("b", "long"),
-    field("c", "long"),
-    field("p", "string"),
-    field("q", "string"),
-)
+_FLAT = struct(a="long", b="long", c="long", p="string", q="string")
 
 _FLAT_PROBES: Mapping[str, Filter] = {
     "a": compare("a", "<", 10, "long"),
@@ -128,11 +122,7 @@ def _inner(names: str) -> Struct:
     return struct(*(field(name, "integer") for name in names))
 
 
-_DEEP = struct(
-    field("a", _inner("xyz")),
-    field("b", array(_inner("uvw"))),
-    field("c", map_of("string", _inner("klm"))),
-)
+_DEEP = struct(a=_inner("xyz"), b=array(_inner("uvw")), c=map_of("string", _inner("klm")))
 
 
 def _deep(case: CaseWriter, mode: str) -> None:

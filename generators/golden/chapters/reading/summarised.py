@@ -42,7 +42,7 @@ ORDER: Final = Chapter("action-reconciliation")
 DOMAINS: Final = Chapter("domain-metadata", since="2025")
 FEATURES: Final = Chapter("table-features", since="2025")
 
-_PAIR: Final = struct(field("id", "long"), field("name", "string"))
+_PAIR: Final = struct(id="long", name="string")
 _AFTER: Final = ("classic", "v2-json-sidecars", "compaction")
 """Forms of summaries that a case is asked after."""
 

@@ -28,7 +28,7 @@ PARTITIONS: Final = Chapter("partition-value-serialization")
 TRANSACTIONS: Final = Chapter("transaction-identifiers")
 WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWidening",))
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 _DECOMPOSED = unicodedata.normalize("NFD", "é")
 _COMPOSED = unicodedata.normalize("NFC", "é")
 
@@ -86,7 +86,7 @@ def _removed(case: CaseWriter) -> None:
 @VALUES.case("look-alike-texts", "STAT-012 STAT-006")
 def _texts(case: CaseWriter) -> None:
     """Texts that look alike are values of their own."""
-    schema = struct(field("id", "long"), field("s", "string"))
+    schema = struct(id="long", s="string")
     table = GoldenTable.created(case, schema)
     texts = (
         "a",
@@ -118,7 +118,7 @@ def _texts(case: CaseWriter) -> None:
 @PARTITIONS.case("look-alike-values", "PART-003 PART-001")
 def _values(case: CaseWriter) -> None:
     """Partition values that look alike are values of their own."""
-    schema = struct(field("id", "long"), field("p", "string"))
+    schema = struct(id="long", p="string")
     table = GoldenTable.of(case, schema, partition_columns=["p"])
     texts = (f"e {_COMPOSED}", f"e {_DECOMPOSED}", "a", "\uff41", "a\u200b", "1", "1.0", "01", "+1")
     # File systems may fold names: no file lies in a folder of its value.
@@ -151,7 +151,7 @@ def _beyond_double(case: CaseWriter) -> None:
 @WIDENING.case("float-to-double-inexact", "TW-012")
 def _inexact(case: CaseWriter) -> None:
     """A float that is widened keeps its value, not its text."""
-    before = struct(field("id", "long"), field("v", "float"))
+    before = struct(id="long", v="float")
     table = GoldenTable.created(
         case,
         before,

@@ -43,7 +43,7 @@ MAPPING = Chapter("column-mapping", features=("columnMapping",))
 
 MAPPED_PROTOCOL = legacy_protocol(2, 5)
 _FEATURE_PROTOCOL = feature_protocol(["columnMapping"])
-_PLAIN = struct(field("id", "long"), field("name", "string"), field("p", "string"))
+_PLAIN = struct(id="long", name="string", p="string")
 
 
 def mapped_table(  # noqa: PLR0913  what a mapped table is made of
@@ -169,7 +169,7 @@ def _renamed_id(case: CaseWriter) -> None:
 
 
 def _re_added(case: CaseWriter, mode: str) -> None:
-    table = mapped_table(case, struct(field("id", "long"), field("c", "string")), mode=mode)
+    table = mapped_table(case, struct(id="long", c="string"), mode=mode)
     table.create(add(table.file([{"id": 1, "c": "old"}])))
     table.schema = table.schema.without("c")
     table.commit(table.metadata(), operation="DROP COLUMN")
@@ -198,10 +198,10 @@ def _re_added_id(case: CaseWriter) -> None:
 
 
 _DEEP = struct(
-    field("id", "long"),
-    field("s", struct(field("a", "integer"), field("b", struct(field("c", "string"))))),
-    field("l", array(struct(field("x", "integer"), field("y", "string")))),
-    field("m", map_of("string", struct(field("k", "double")))),
+    id="long",
+    s=struct(a="integer", b=struct(c="string")),
+    l=array(struct(x="integer", y="string")),
+    m=map_of("string", struct(k="double")),
 )
 _DEEP_ROW = {
     "id": 1,
@@ -270,7 +270,7 @@ def _with_ids(schema: Struct, ids: Mapping[str, int]) -> Struct:
 @MAPPING.case("name-mode-wrong-ids", "CM-032")
 def _wrong_ids(case: CaseWriter) -> None:
     """In mode name the ids of a file play no part."""
-    table = mapped_table(case, struct(field("a", "string"), field("b", "string")))
+    table = mapped_table(case, struct(a="string", b="string"))
     wrong = _with_ids(table.schema, {"a": 2, "b": 1})
     rows = [{"a": "in a", "b": "in b"}]
     table.create(add(table.file(rows, written_as=wrong)))
@@ -280,7 +280,7 @@ def _wrong_ids(case: CaseWriter) -> None:
 @MAPPING.case("id-mode-names-swapped", "CM-025")
 def _swapped_names(case: CaseWriter) -> None:
     """In mode id the names in a file play no part."""
-    table = mapped_table(case, struct(field("a", "string"), field("b", "string")), mode="id")
+    table = mapped_table(case, struct(a="string", b="string"), mode="id")
     a, b = table.schema
     crossed = struct(
         replace(a, metadata={**a.metadata, PHYSICAL_NAME_KEY: b.physical_name}),
@@ -295,10 +295,10 @@ def _swapped_names(case: CaseWriter) -> None:
 
 
 _PAIRED = struct(
-    field("id", "long"),
-    field("s", struct(field("a", "string"), field("b", "string"))),
-    field("l", array(struct(field("a", "string"), field("b", "string")))),
-    field("m", map_of("string", struct(field("a", "string"), field("b", "string")))),
+    id="long",
+    s=struct(a="string", b="string"),
+    l=array(struct(a="string", b="string")),
+    m=map_of("string", struct(a="string", b="string")),
 )
 _PAIRED_ROWS: list[dict[str, Any]] = [
     {"id": 1, "s": {"a": "in a", "b": "in b"}, "l": [{"a": "first", "b": None}]},
@@ -344,7 +344,7 @@ def _wrong_ids_inside(case: CaseWriter) -> None:
 @MAPPING.case("id-mode-missing-id-name-taken", "CM-028")
 def _name_taken(case: CaseWriter) -> None:
     """In mode id a column whose id is absent is null, whatever has its name."""
-    table = mapped_table(case, struct(field("id", "long"), field("name", "string")), mode="id")
+    table = mapped_table(case, struct(id="long", name="string"), mode="id")
     number, name = table.schema
     before = struct(number, replace(name, metadata={**name.metadata, ID_KEY: 3}))
     table.properties["delta.columnMapping.maxColumnId"] = "3"
@@ -494,7 +494,7 @@ def _upgraded(case: CaseWriter) -> None:
 @MAPPING.case("upgraded-and-re-added", "CM-018 CM-019 CM-031 CM-008")
 def _upgraded_and_re_added(case: CaseWriter) -> None:
     """A re-added column gets nothing of files from before the mapping."""
-    columns = struct(field("id", "long"), field("c", "string"), field("d", "long"))
+    columns = struct(id="long", c="string", d="long")
     table = GoldenTable.of(case, columns)
     table.create(add(table.file([{"id": 1, "c": "old", "d": 5}, {"id": 2, "c": None, "d": 6}])))
     table.protocol = dict(MAPPED_PROTOCOL)

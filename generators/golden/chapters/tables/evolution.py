@@ -110,7 +110,7 @@ def _widening_table(case: CaseWriter, schema: Struct, **options: Any) -> GoldenT
 
 
 def _widened(case: CaseWriter, change: _Widening) -> None:
-    before = struct(field("id", "long"), field("v", change.before))
+    before = struct(id="long", v=change.before)
     table = _widening_table(case, before, kinds=(change.after,))
     table.create()
     old = [{"id": n, "v": value} for n, value in enumerate((*change.old, None))]
@@ -141,11 +141,7 @@ for _name, _widening in _WIDENINGS.items():
 @WIDENING.case("nested-types", "TW-006 TW-008 TW-012")
 def _nested(case: CaseWriter) -> None:
     """Elements, keys and values are widened as well."""
-    before = struct(
-        field("l", array("integer")),
-        field("m", map_of("short", "float")),
-        field("s", struct(field("a", "byte"))),
-    )
+    before = struct(l=array("integer"), m=map_of("short", "float"), s=struct(a="byte"))
     table = _widening_table(case, before)
     table.create()
     table.commit(add(table.file([{"l": [1, None], "m": {1: 0.5}, "s": {"a": 7}}, {}])))
@@ -166,7 +162,7 @@ def _nested(case: CaseWriter) -> None:
 @WIDENING.case("partition-column", "TW-012 PART-004")
 def _partition(case: CaseWriter) -> None:
     """Partition values read as the widened type."""
-    before = struct(field("id", "long"), field("p", "integer"))
+    before = struct(id="long", p="integer")
     table = _widening_table(case, before, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": 5})))
     metadata = _change("integer", "long")
@@ -181,7 +177,7 @@ def _partition(case: CaseWriter) -> None:
 @WIDENING.case("checkpoint-statistics", "TW-012 CKC-021")
 def _statistics(case: CaseWriter) -> None:
     """Parsed statistics of the new type prune old files right."""
-    before = struct(field("id", "long"), field("v", "integer"))
+    before = struct(id="long", v="integer")
     table = _widening_table(case, before)
     table.create(add(table.file([{"id": 1, "v": 7}])))
     metadata = _change("integer", "long")
@@ -198,7 +194,7 @@ def _statistics(case: CaseWriter) -> None:
 @WIDENING.case("twice", "TW-007 TW-009 TW-012")
 def _twice(case: CaseWriter) -> None:
     """A column may be widened more than once."""
-    table = _widening_table(case, struct(field("v", "byte")))
+    table = _widening_table(case, struct(v="byte"))
     table.create(add(table.file([{"v": 1}])))
     changes: list[dict[str, Any]] = []
     for old, new, value in (("byte", "short", 300), ("short", "long", 2**40)):
@@ -213,7 +209,7 @@ def _twice(case: CaseWriter) -> None:
 @WIDENING.case("unsupported-change", "TW-003 TW-013")
 def _unsupported(case: CaseWriter) -> None:
     """A recorded change that no list allows is refused."""
-    table = _widening_table(case, struct(field("id", "long"), field("v", "string")))
+    table = _widening_table(case, struct(id="long", v="string"))
     table.create(add(table.file([{"id": 1, "v": "x"}])))
     describe(case, table)
     table.schema = struct(
@@ -231,7 +227,7 @@ def _unsupported(case: CaseWriter) -> None:
 @ZONELESS.case("beside-timestamp", "NTZ-001 SCH-017 SCH-018 SCH-019")
 def _beside(case: CaseWriter) -> None:
     """The two timestamp types stay apart."""
-    schema = struct(field("z", "timestamp"), field("n", "timestamp_ntz"))
+    schema = struct(z="timestamp", n="timestamp_ntz")
     protocol = feature_protocol(["timestampNtz"])
     table = GoldenTable.of(case, schema, protocol=protocol)
     moment = (2024, 3, 31, 2, 30, 0, 5)
@@ -249,9 +245,7 @@ def _beside(case: CaseWriter) -> None:
 def _nested_ntz(case: CaseWriter) -> None:
     """The type may be nested."""
     schema = struct(
-        field("l", array("timestamp_ntz")),
-        field("s", struct(field("t", "timestamp_ntz"))),
-        field("m", map_of("string", "timestamp_ntz")),
+        l=array("timestamp_ntz"), s=struct(t="timestamp_ntz"), m=map_of("string", "timestamp_ntz")
     )
     protocol = feature_protocol(["timestampNtz"])
     table = GoldenTable.of(case, schema, protocol=protocol)
@@ -263,7 +257,7 @@ def _nested_ntz(case: CaseWriter) -> None:
 @ZONELESS.case("without-feature", "NTZ-002", features=())
 def _unlisted(case: CaseWriter) -> None:
     """The type without its feature is refused or read."""
-    schema = struct(field("id", "long"), field("n", "timestamp_ntz"))
+    schema = struct(id="long", n="timestamp_ntz")
     table = GoldenTable.of(case, schema)
     table.create(add(table.file([{"id": 1, "n": local(2024, 1, 1)}])))
     describe(case, table)
@@ -279,7 +273,7 @@ def _unlisted(case: CaseWriter) -> None:
 @ZONELESS.case("old-feature-name", "NTZ-002 FEAT-003", features=())
 def _old_name(case: CaseWriter) -> None:
     """The feature's old name is unknown or understood."""
-    schema = struct(field("id", "long"), field("n", "timestamp_ntz"))
+    schema = struct(id="long", n="timestamp_ntz")
     protocol = feature_protocol(["timestampWithoutTimezone"])
     table = GoldenTable.of(case, schema, protocol=protocol)
     table.create(add(table.file([{"id": 1, "n": local(2024, 1, 1)}])))
@@ -299,7 +293,7 @@ def _old_name(case: CaseWriter) -> None:
 @VOID.case("top-level-column", "SCH-020 VOID-002 PQ-018")
 def _void(case: CaseWriter) -> None:
     """A void column reads as nulls or is left out."""
-    schema = struct(field("id", "long"), field("v", "void"), field("name", "string"))
+    schema = struct(id="long", v="void", name="string")
     table = GoldenTable.of(case, schema)
     table.create(add(table.file([{"id": 1, "name": "a"}, {"id": 2, "name": None}])))
     describe(case, table)
@@ -330,9 +324,9 @@ def _void(case: CaseWriter) -> None:
 @VOID.case("later-typed", "VOID-007 META-002", since="upstream")
 def _void_typed(case: CaseWriter) -> None:
     """A void column may become a real one."""
-    table = GoldenTable.of(case, struct(field("id", "long"), field("v", "void")))
+    table = GoldenTable.of(case, struct(id="long", v="void"))
     table.create(add(table.file([{"id": 1}])))
-    table.schema = struct(field("id", "long"), field("v", "string"))
+    table.schema = struct(id="long", v="string")
     table.commit(table.metadata(), add(table.file([{"id": 2, "v": "real"}])))
     describe(case, table)
     rows: list[dict[str, Any]] = [{"id": 1, "v": None}, {"id": 2, "v": "real"}]
@@ -342,9 +336,9 @@ def _void_typed(case: CaseWriter) -> None:
 @WIDENING.case("without-feature", "TW-001", features=())
 def _widening_unlisted(case: CaseWriter) -> None:
     """Widened files without the feature are contested."""
-    table = GoldenTable.of(case, struct(field("v", "integer")))
+    table = GoldenTable.of(case, struct(v="integer"))
     table.create(add(table.file([{"v": 7}])))
-    table.schema = struct(field("v", "long"))
+    table.schema = struct(v="long")
     table.commit(table.metadata(), add(table.file([{"v": 2**40}])))
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "TW-001")

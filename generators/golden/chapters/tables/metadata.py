@@ -13,11 +13,11 @@ from generators.golden.cases.filters import compare
 from generators.golden.cases.publish import describe, earlier_spec, filtered, publish, refuse_load
 from generators.golden.cases.table import GoldenTable, add, remove
 from generators.materialise.log.files import json_text
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import struct
 
 METADATA = Chapter("change-metadata")
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 _ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
 
 
@@ -45,26 +45,18 @@ _BAD_METADATA = {
     "schema-unknown-type": _BadMetadata(
         "A column of an unknown type is refused",
         "SCH-024",
-        {"schemaString": struct(field("id", "long")).schema_string().replace("long", "quantum")},
+        {"schemaString": struct(id="long").schema_string().replace("long", "quantum")},
     ),
     "schema-duplicate-names": _BadMetadata(
         "Columns that differ by letter case only are refused",
         "SCH-028",
-        {
-            "schemaString": struct(field("a", "long"), field("b", "long"))
-            .schema_string()
-            .replace('"b"', '"A"')
-        },
+        {"schemaString": struct(a="long", b="long").schema_string().replace('"b"', '"A"')},
         "the rule against names that differ by case is younger than such tables",
     ),
     "decimal-too-wide": _BadMetadata(
         "A decimal of more than 38 digits is refused",
         "SCH-010",
-        {
-            "schemaString": struct(field("a", "decimal(38,0)"))
-            .schema_string()
-            .replace("38,0", "39,0")
-        },
+        {"schemaString": struct(a="decimal(38,0)").schema_string().replace("38,0", "39,0")},
         "a reader of wider decimals finds no such column in the files, and gives null",
     ),
     "partition-column-unknown": _BadMetadata(
@@ -207,7 +199,7 @@ def _replace_schema(case: CaseWriter) -> None:
     table = GoldenTable.of(case, _PAIR)
     file = table.file(_ROWS)
     table.create(add(file))
-    table.schema = struct(field("key", "integer"), field("when", "date"))
+    table.schema = struct(key="integer", when="date")
     new = table.file([{"key": 1, "when": None}])
     table.commit(table.metadata(), remove(file), add(new), operation="REPLACE TABLE")
     publish(case, table)
@@ -216,11 +208,11 @@ def _replace_schema(case: CaseWriter) -> None:
 @METADATA.case("partitioning-replaced", "META-002 REC-013")
 def _replace_partitioning(case: CaseWriter) -> None:
     """A replaced table has its new partitioning."""
-    schema = struct(field("id", "long"), field("p", "string"))
+    schema = struct(id="long", p="string")
     table = GoldenTable.of(case, schema, partition_columns=["p"])
     old = table.file([{"id": 1}], partition={"p": "abc"})
     table.create(add(old))
-    table.schema = struct(field("id", "long"), field("p", "integer"))
+    table.schema = struct(id="long", p="integer")
     new = table.file([{"id": 2}], partition={"p": 7})
     table.commit(table.metadata(), remove(old), add(new), operation="REPLACE TABLE")
     publish(case, table)

@@ -23,13 +23,13 @@ from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.golden.chapters.tables.row_tracking import Tracked
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import json_text
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import struct
 
 EVOLUTION = Chapter("protocol-evolution")
 FEATURES = Chapter("table-features")
 VERSIONS = Chapter("version-requirements")
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 _ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
 
 

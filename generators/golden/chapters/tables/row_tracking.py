@@ -26,11 +26,11 @@ from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import drop_commits
 from generators.materialise.log.hints import write_compaction
-from generators.oracle.delta_schema import assign_column_mapping, field, struct
+from generators.oracle.delta_schema import assign_column_mapping, struct
 
 TRACKING = Chapter("row-tracking", since="2025")
 
-_PAIR = struct(field("id", "long"), field("name", "string"))
+_PAIR = struct(id="long", name="string")
 _ROW_ID = "_row-id-col-7f3a"
 _COMMIT_VERSION = "_row-commit-version-col-7f3a"
 _PROPERTIES = {
@@ -39,12 +39,7 @@ _PROPERTIES = {
     "delta.rowTracking.materializedRowCommitVersionColumnName": _COMMIT_VERSION,
 }
 _PROTOCOL = writer_protocol(["domainMetadata", "rowTracking"])
-_TRACKED = struct(
-    field("id", "long"),
-    field("name", "string"),
-    field("_row_id", "long"),
-    field("_row_commit_version", "long"),
-)
+_TRACKED = struct(id="long", name="string", _row_id="long", _row_commit_version="long")
 
 
 class Tracked:

@@ -25,7 +25,7 @@ SHREDDING = Chapter(
 )
 VARIANT = Chapter("variant-type", since="upstream", features=("variantType",))
 
-_VARIANT = struct(field("id", "long"), field("v", "variant"))
+_VARIANT = struct(id="long", v="variant")
 _METADATA = b"\x01\x00\x00"  # version 1, an empty dictionary
 _ENCODED: Sequence[bytes | None] = (
     b"\x00",  # null

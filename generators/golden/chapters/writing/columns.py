@@ -108,9 +108,9 @@ def _null_refused_renamed(case: CaseWriter) -> None:
 
 
 _INNER: Final = struct(
-    field("id", "long"),
-    field("s", struct(field("a", "long", metadata={"comment": "inside", "scale": 7}))),
-    field("l", array(struct(field("b", "string", metadata={"comment": "within"})))),
+    id="long",
+    s=struct(field("a", "long", metadata={"comment": "inside", "scale": 7})),
+    l=array(struct(field("b", "string", metadata={"comment": "within"}))),
 )
 
 
@@ -160,7 +160,7 @@ def _columns_kept(case: CaseWriter) -> None:
 @MAPPING.case("write-rename-partition", "CM-014 CM-016")
 def _rename_partition(case: CaseWriter) -> None:
     """A partition column that is renamed keeps its values."""
-    schema = struct(field("id", "long"), field("part", "string"))
+    schema = struct(id="long", part="string")
     recipe = Recipe(schema, ("part",), _MAPPED, ("columnMapping",))
     recipe.append([{"id": 1, "part": "a"}, {"id": 2, "part": None}]).rename_column("part", "p")
     recipe.append([{"id": 3, "p": "b"}]).delete(compare("p", "=", "a", "string")).publish(case)
@@ -233,12 +233,7 @@ for _name in ("rename", "drop"):
 
 
 _WIDENING: Final = {"delta.enableTypeWidening": "true"}
-_NUMBERS: Final = struct(
-    field("id", "long"),
-    field("b", "byte"),
-    field("f", "float"),
-    field("d", "decimal(5,2)"),
-)
+_NUMBERS: Final = struct(id="long", b="byte", f="float", d="decimal(5,2)")
 
 
 def _numbers(number: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
-from generators.oracle.delta_schema import array, field, struct
+from generators.oracle.delta_schema import array, struct
 
 FEATURES: Final = Chapter("table-features", since="2025")
 
@@ -147,7 +147,7 @@ def _drop_mapping_of_dropped(case: CaseWriter) -> None:
 @FEATURES.case("write-drop-typewidening", "TF-016", features=("typeWidening",))
 def _drop_widening(case: CaseWriter) -> None:
     """A drop of typeWidening leaves no file of narrow values, or is refused."""
-    schema = struct(field("id", "long"), field("v", "byte"))
+    schema = struct(id="long", v="byte")
     recipe = Recipe(schema, (), {"delta.enableTypeWidening": "true"}, ("typeWidening",))
     recipe.append([{"id": 1, "v": 1}]).change_type("v", "integer").append([{"id": 2, "v": 300}])
     recipe.keep("drop_feature", feature="typeWidening").append([{"id": 3, "v": 70_000}])
@@ -157,7 +157,7 @@ def _drop_widening(case: CaseWriter) -> None:
 @FEATURES.case("write-drop-icebergcompatv2", "TF-016", features=("columnMapping",))
 def _drop_iceberg(case: CaseWriter) -> None:
     """A drop of icebergCompatV2 leaves nothing of it, or is refused."""
-    schema = struct(field("id", "long"), field("l", array("long")))
+    schema = struct(id="long", l=array("long"))
     properties = {**_MAPPED, "delta.enableIcebergCompatV2": "true"}
     recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
     recipe.append([{"id": 1, "l": [1, None]}]).keep("drop_feature", feature="icebergCompatV2")

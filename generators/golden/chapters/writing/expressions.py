@@ -173,7 +173,7 @@ _SETS: Final = (
 )
 
 
-_NESTED: Final = struct(field("x", "long"), field("deep", struct(field("y", "long"))))
+_NESTED: Final = struct(x="long", deep=struct(y="long"))
 _STRUCTS: Final[tuple[dict[str, Any] | None, ...]] = (
     {"x": 1, "deep": {"y": 5}},
     {"x": 1, "deep": None},

@@ -29,7 +29,7 @@ STRUCTS: Final = Chapter("checkpoint-schema")
 NULLS: Final = Chapter("schema-serialization-format")
 APPEND_ONLY: Final = Chapter("append-only-tables")
 
-_KEYED: Final = struct(field("id", "long"), field("part", "string"))
+_KEYED: Final = struct(id="long", part="string")
 _VECTORS: Final = {"delta.enableDeletionVectors": "true"}
 _FEED: Final = {"delta.enableChangeDataFeed": "true"}
 _CLOCK: Final = {"delta.enableInCommitTimestamps": "true"}
@@ -167,8 +167,8 @@ for _chapter, _name, _title, _properties, _ids, _features in (
 _NESTED: Final = struct(
     field("id", "long"),
     field("a b,;{}()\n\t=", struct(field("x y", "integer"))),
-    field("l", array(struct(field("z", "string")))),
-    field("m", map_of("string", struct(field("w", "long")))),
+    field("l", array(struct(z="string"))),
+    field("m", map_of("string", struct(w="long"))),
 )
 
 
@@ -433,7 +433,7 @@ def _restored(case: CaseWriter) -> None:
 def _replaced(case: CaseWriter) -> None:
     """An append-only table with rows is not replaced."""
     recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1, 2))
-    recipe.replace(struct(field("n", "long")), (), [{"n": 7}])
+    recipe.replace(struct(n="long"), (), [{"n": 7}])
     recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
 
 

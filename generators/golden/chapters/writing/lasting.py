@@ -174,7 +174,7 @@ def _checkpointed_given(case: CaseWriter) -> None:
 @WIDENING.case("write-widen-twice", "TW-009 TW-012")
 def _twice(case: CaseWriter) -> None:
     """Every change of a column's type stays on record."""
-    schema = struct(field("id", "long"), field("v", "byte"))
+    schema = struct(id="long", v="byte")
     recipe = Recipe(schema, (), {"delta.enableTypeWidening": "true"}, ("typeWidening",))
     recipe.append([{"id": 1, "v": 1}]).change_type("v", "short").append([{"id": 2, "v": 300}])
     recipe.change_type("v", "integer").append([{"id": 3, "v": 70_000}])
@@ -194,7 +194,7 @@ def _rearranged(case: CaseWriter) -> None:
 @FILES.case("write-vacuum-odd-names", "FA-008 ADD-003")
 def _vacuum(case: CaseWriter) -> None:
     """A vacuum keeps live files in folders whose names are escaped."""
-    schema = struct(field("id", "long"), field("part", "string"))
+    schema = struct(id="long", part="string")
     parts = ("a b", "50%", "x/y", "é", "c:d", "q?r", "s#t", "u=v")
     rows = [{"id": number, "part": part} for number, part in enumerate(parts)]
     recipe = Recipe(schema, ("part",)).append(rows).append([{"id": 90, "part": "50%"}])
@@ -218,7 +218,7 @@ def _retained(case: CaseWriter) -> None:
 @ZONELESS.case("write-data", "NTZ-001 NTZ-002")
 def _zoneless(case: CaseWriter) -> None:
     """Timestamps without zone are written as they are."""
-    schema = struct(field("id", "long"), field("t", "timestamp_ntz"))
+    schema = struct(id="long", t="timestamp_ntz")
     recipe = Recipe(schema, (), {}, ("timestampNtz",))
     values = (local(1, 1, 2), local(1969, 12, 31, 23, 59, 59, 999999), local(9999, 12, 30), None)
     recipe.append([{"id": n, "t": value} for n, value in enumerate(values)])
@@ -236,7 +236,7 @@ def _unlisted(operation: str, case: CaseWriter) -> None:
             case, contested=unasked("NTZ-002")
         )
         return
-    recipe = Recipe(struct(field("id", "long"))).append([{"id": 1}]).given()
+    recipe = Recipe(struct(id="long")).append([{"id": 1}]).given()
     if operation == "replace":
         recipe.replace(struct(field("id", "long"), wanted), (), [{"id": 2, "t": value}])
     else:
@@ -274,7 +274,7 @@ _PRECISE: Final[Mapping[str, tuple[str, Sequence[Any]]]] = {
 
 
 def _precise(kind: str, values: Sequence[Any], case: CaseWriter) -> None:
-    recipe = Recipe(struct(field("id", "long"), field("p", kind)), ("p",))
+    recipe = Recipe(struct(id="long", p=kind), ("p",))
     rows = [{"id": n, "p": value} for n, value in enumerate(values)]
     recipe.append(rows).append([{"id": 90, "p": None}])
     recipe.delete(compare("p", "=", values[0], kind)).publish(case)
@@ -302,7 +302,7 @@ FILES.define(
     "ADD-003 ADD-004 PART-003",
     partial(
         _converted,
-        struct(field("id", "long"), field("p", "string"), field("n", "long")),
+        struct(id="long", p="string", n="long"),
         [
             {"id": number, "p": value, "n": None if number % 2 else number}
             for number, value in enumerate(("a b", "50%", "x/y", "é", "c:d", "u=v", None, "%41"))
@@ -316,14 +316,7 @@ FILES.define(
     "ADD-003 ADD-004 PART-003",
     partial(
         _converted,
-        struct(
-            field("id", "long"),
-            field("t", "timestamp"),
-            field("d", "decimal(9,2)"),
-            field("x", "double"),
-            field("b", "boolean"),
-            field("s", "short"),
-        ),
+        struct(id="long", t="timestamp", d="decimal(9,2)", x="double", b="boolean", s="short"),
         [
             {
                 "id": 0,
@@ -351,12 +344,12 @@ FILES.define(
 def _convert_nested(case: CaseWriter) -> None:
     """Files of nested columns, and of columns without values, become a table."""
     schema = struct(
-        field("id", "long"),
-        field("s", struct(field("n", "integer"), field("t", "string"))),
-        field("a", array("long")),
-        field("m", map_of("string", "double")),
-        field("none", "string"),
-        field("x", "float"),
+        id="long",
+        s=struct(n="integer", t="string"),
+        a=array("long"),
+        m=map_of("string", "double"),
+        none="string",
+        x="float",
     )
     rows: list[dict[str, Any]] = [
         {"id": n, "s": s, "a": a, "m": m, "none": None, "x": x}
@@ -375,7 +368,7 @@ def _convert_nested(case: CaseWriter) -> None:
 def _replaced_clusters(case: CaseWriter) -> None:
     """A table that is replaced is not clustered by a column that it lacks."""
     recipe = Recipe(PAIR, clustering_columns=("name",)).append(pairs(1, 2))
-    other = struct(field("id", "long"), field("x", "double"))
+    other = struct(id="long", x="double")
     recipe.replace(other, [], [{"id": 7, "x": 0.5}]).append([{"id": 8, "x": None}]).publish(case)
 
 
@@ -441,7 +434,7 @@ def _json_vectors(case: CaseWriter) -> None:
 def _json_structs(case: CaseWriter) -> None:
     """A V2 checkpoint in JSON has the files of a table with parsed columns."""
     properties = {"delta.checkpoint.writeStatsAsStruct": "true"}
-    schema = struct(field("id", "long"), field("part", "string"))
+    schema = struct(id="long", part="string")
     recipe = Recipe(schema, ("part",), properties, ("v2Checkpoint",))
     recipe.append([{"id": n, "part": "ab"[n % 2]} for n in range(4)]).checkpoint("v2-json", 1)
     recipe.append([{"id": 9, "part": None}]).delete(compare("id", "=", 2, "long"))

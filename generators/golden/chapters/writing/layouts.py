@@ -108,9 +108,7 @@ def _partitioned(case: CaseWriter) -> None:
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "CLUS-004"))
 
 
-_EVENTS: Final = struct(
-    field("part", "string"), field("id", "long"), field("at", "timestamp"), field("day", "date")
-)
+_EVENTS: Final = struct(part="string", id="long", at="timestamp", day="date")
 
 
 def _event(number: int) -> dict[str, Any]:
@@ -213,7 +211,7 @@ def _excluded(
 
 
 def _with(of: str | DataType) -> Struct:
-    return struct(field("id", "long"), field("c", of))
+    return struct(id="long", c=of)
 
 
 _VECTORS: Final = {"delta.enableDeletionVectors": "true"}
@@ -255,9 +253,7 @@ for _chapter, _version, _name, _title, _schema, _more, _id in (
 def _nested(case: CaseWriter) -> None:
     """Elements, keys and values have ids of their own."""
     schema = struct(
-        field("id", "long"),
-        field("l", array(array("integer"))),
-        field("m", map_of("integer", struct(field("s", array("string"))))),
+        id="long", l=array(array("integer")), m=map_of("integer", struct(s=array("string")))
     )
     properties = {**_MAPPED, "delta.enableIcebergCompatV2": "true"}
     recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
@@ -271,7 +267,7 @@ def _nested(case: CaseWriter) -> None:
 @SECOND.case("write-nested-ids", "ICE2-007 ICE2-006", since="2025")
 def _nested_ids(case: CaseWriter) -> None:
     """Ids inside of columns are those of no column and of no other part."""
-    schema = struct(field("id", "long"), field("l", array("integer")), field("n", "long"))
+    schema = struct(id="long", l=array("integer"), n="long")
     properties = {**_MAPPED, "delta.enableIcebergCompatV2": "true"}
     recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
     recipe.append([{"id": 1, "l": [1, None], "n": 2}])
@@ -280,11 +276,7 @@ def _nested_ids(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
-_VOID_COLUMN: Final = struct(
-    field("id", "long"),
-    field("v", "void"),
-    field("s", struct(field("a", "long"))),
-)
+_VOID_COLUMN: Final = struct(id="long", v="void", s=struct(a="long"))
 
 
 @VOID.case("write-void", "VOID-001")
@@ -302,11 +294,9 @@ def _void(case: CaseWriter) -> None:
 @VOID.case("write-void-within", "VOID-001")
 def _void_within(case: CaseWriter) -> None:
     """void fields of structs are in no file."""
-    deep = struct(field("v", "void"), field("b", "string"), field("w", "void"))
-    outer = struct(field("v", "void"), field("a", "long"), field("deep", deep))
-    schema = struct(
-        field("id", "long"), field("s", outer), field("plain", struct(field("a", "long")))
-    )
+    deep = struct(v="void", b="string", w="void")
+    outer = struct(v="void", a="long", deep=deep)
+    schema = struct(id="long", s=outer, plain=struct(a="long"))
     inner = {"v": None, "b": "x", "w": None}
     recipe = Recipe(schema)
     recipe.append(
@@ -338,13 +328,13 @@ for _name, _title, _schema, _id in (
     (
         "struct",
         "Rows are refused where a struct has only void fields",
-        _with(struct(field("v", "void"))),
+        _with(struct(v="void")),
         "VOID-004",
     ),
     (
         "all",
         "Rows are refused where every column is void",
-        struct(field("id", "void")),
+        struct(id="void"),
         "VOID-005",
     ),
 ):
@@ -361,7 +351,7 @@ for _name, _title, _schema, _id in (
 @DATA.case("write-underscored-partition", "DATA-001")
 def _underscored_partition(case: CaseWriter) -> None:
     """No partition column makes a hidden folder."""
-    schema = struct(field("id", "long"), field("_part", "string"))
+    schema = struct(id="long", _part="string")
     recipe = Recipe(schema, ("_part",)).append([{"id": 1, "_part": "a"}, {"id": 2, "_part": None}])
     recipe.append([{"id": 3, "_part": "_a"}]).delete(compare("id", "=", 2, "long")).publish(case)
 
@@ -376,7 +366,7 @@ def _convert(case: CaseWriter) -> None:
 @FILES.case("write-convert-partitions", "ADD-004 PART-003 DATA-004")
 def _convert_partitions(case: CaseWriter) -> None:
     """The folders of partitions tell their values as files become a table."""
-    schema = struct(field("id", "long"), field("day", "date"), field("part", "string"))
+    schema = struct(id="long", day="date", part="string")
     rows: list[dict[str, Any]] = [
         {"id": 1, "day": date(2024, 2, 29), "part": "a b"},
         {"id": 2, "day": None, "part": "c"},

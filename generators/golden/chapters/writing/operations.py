@@ -34,7 +34,7 @@ CLEANUP: Final = Chapter("metadata-cleanup", since="2025")
 VACUUM: Final = Chapter("vacuum-protocol-check", since="2025", features=("vacuumProtocolCheck",))
 DESIGN: Final = Chapter("deletion-vectors-design", since="2025", features=("deletionVectors",))
 
-_TRIPLE: Final = struct(field("id", "long"), field("n", "integer"), field("name", "string"))
+_TRIPLE: Final = struct(id="long", n="integer", name="string")
 _LONG_AGO: Final = 1_500_000_000_000
 """2017-07-14, in ms since the epoch: whatever may expire has expired since."""
 _AHEAD: Final = 4_102_444_800_000
@@ -191,7 +191,7 @@ for _chapter, _name, _title, _properties, _asked, _ids, _read in (
 @FILES.case("write-merge-partitions", "DATA-004 FA-021 ADD-004")
 def _merge_partitions(case: CaseWriter) -> None:
     """A merge moves rows between partitions."""
-    schema = struct(field("id", "long"), field("part", "string"))
+    schema = struct(id="long", part="string")
     rows = [{"id": number, "part": "ab"[number % 2]} for number in range(4)]
     recipe = Recipe(schema, ("part",)).append(rows)
     moved: list[dict[str, Any]] = [
@@ -261,7 +261,7 @@ def _broken_computed(case: CaseWriter) -> None:
 @FILES.case("write-optimize-partitions", "DATA-004 FA-017 FA-021 ADD-004")
 def _optimize_partitions(case: CaseWriter) -> None:
     """An optimize moves rows within their partition."""
-    schema = struct(field("id", "long"), field("part", "string"))
+    schema = struct(id="long", part="string")
     recipe = Recipe(schema, ("part",))
     for start in (0, 10, 20):
         recipe.append(

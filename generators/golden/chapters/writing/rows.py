@@ -27,7 +27,7 @@ SCHEMA: Final = Chapter("schema-serialization-format")
 TRANSACTIONS: Final = Chapter("transaction-identifiers")
 METADATA: Final = Chapter("change-metadata")
 
-_KEYED: Final = struct(field("id", "long"), field("part", "string"))
+_KEYED: Final = struct(id="long", part="string")
 
 
 @LOG.case("write-linear", "LOG-003 WNEW-001 DATA-004 DATA-006 CRC-001 CRC-039")
@@ -197,7 +197,7 @@ _TYPES: Final[Mapping[str, tuple[str, tuple[Any, ...], str]]] = {
 
 
 def _partitioned_by(spelled: str, values: tuple[Any, ...], case: CaseWriter) -> None:
-    schema = struct(field("id", "long"), field("part", spelled))
+    schema = struct(id="long", part=spelled)
     rows = [{"id": number, "part": value} for number, value in enumerate((*values, None))]
     features = ("timestampNtz",) if spelled == "timestamp_ntz" else ()
     recipe = Recipe(schema, ("part",), features=features).append(rows).append(rows[:1])
@@ -229,7 +229,7 @@ def _empty_string(case: CaseWriter) -> None:
 @VALUES.case("write-two-columns", "PART-001 PART-004 DATA-004")
 def _two_columns(case: CaseWriter) -> None:
     """Two partition columns with nulls in each."""
-    schema = struct(field("id", "long"), field("a", "string"), field("b", "integer"))
+    schema = struct(id="long", a="string", b="integer")
     rows: list[dict[str, Any]] = [
         {"id": 4 * number + at, "a": a, "b": b}
         for number, a in enumerate(("x", None))
@@ -240,19 +240,19 @@ def _two_columns(case: CaseWriter) -> None:
 
 
 _EVERY: Final = struct(
-    field("id", "long"),
-    field("string", "string"),
-    field("boolean", "boolean"),
-    field("byte", "byte"),
-    field("short", "short"),
-    field("integer", "integer"),
-    field("float", "float"),
-    field("double", "double"),
-    field("small", "decimal(5,2)"),
-    field("large", "decimal(38,10)"),
-    field("binary", "binary"),
-    field("date", "date"),
-    field("timestamp", "timestamp"),
+    id="long",
+    string="string",
+    boolean="boolean",
+    byte="byte",
+    short="short",
+    integer="integer",
+    float="float",
+    double="double",
+    small="decimal(5,2)",
+    large="decimal(38,10)",
+    binary="binary",
+    date="date",
+    timestamp="timestamp",
 )
 
 
@@ -283,11 +283,11 @@ def _every_type(case: CaseWriter) -> None:
 
 
 _NESTED: Final[Struct] = struct(
-    field("id", "long"),
-    field("s", struct(field("a", "integer"), field("inner", struct(field("b", "string"))))),
-    field("l", array("string")),
-    field("m", map_of("string", "long")),
-    field("deep", array(struct(field("k", "string"), field("v", array("integer"))))),
+    id="long",
+    s=struct(a="integer", inner=struct(b="string")),
+    l=array("string"),
+    m=map_of("string", "long"),
+    deep=array(struct(k="string", v=array("integer"))),
 )
 
 
@@ -336,7 +336,7 @@ def _cut_strings(case: CaseWriter) -> None:
 @STATISTICS.case("write-odd-numbers", "STAT-012")
 def _odd_numbers(case: CaseWriter) -> None:
     """NaN, infinities and zeros keep bounds sound."""
-    schema = struct(field("id", "long"), field("f", "float"), field("d", "double"))
+    schema = struct(id="long", f="float", d="double")
     values = (math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324, None)
     recipe = Recipe(schema)
     for number, value in enumerate(values):
@@ -348,7 +348,7 @@ def _odd_numbers(case: CaseWriter) -> None:
 @STATISTICS.case("write-instants", "STAT-012")
 def _instants(case: CaseWriter) -> None:
     """Bounds of instants hold below the millisecond."""
-    schema = struct(field("id", "long"), field("t", "timestamp"))
+    schema = struct(id="long", t="timestamp")
     moments = (utc(1969, 12, 31, 23, 59, 59, 999999), utc(2024, 2, 29, 0, 0, 0, 1))
     recipe = Recipe(schema)
     for number, moment in enumerate(moments):
@@ -457,10 +457,10 @@ def _not_null(case: CaseWriter) -> None:
 
 
 _WITHIN: Final = struct(
-    field("id", "long"),
-    field("s", struct(field("a", "long", nullable=False), field("b", "long"))),
-    field("l", array("long", contains_null=False)),
-    field("m", map_of("string", "long", value_contains_null=False)),
+    id="long",
+    s=struct(field("a", "long", nullable=False), field("b", "long")),
+    l=array("long", contains_null=False),
+    m=map_of("string", "long", value_contains_null=False),
 )
 _FULL: Final[dict[str, Any]] = {"id": 1, "s": {"a": 1, "b": None}, "l": [1, 2], "m": {"k": 1}}
 _NONE: Final[dict[str, Any]] = {"id": 2, "s": {"a": 2, "b": None}, "l": None, "m": None}

@@ -288,7 +288,7 @@ def _variants(*numbers: int) -> list[dict[str, Any]]:
     return found
 
 
-_VARIANT: Final = struct(field("id", "long"), field("v", "variant"))
+_VARIANT: Final = struct(id="long", v="variant")
 
 
 @VARIANT.case("write-variants", "VAR-003")
@@ -310,7 +310,7 @@ def _write_unasked(case: CaseWriter) -> None:
 @VARIANT.case("write-variants-within", "VAR-003")
 def _write_within(case: CaseWriter) -> None:
     """Variants are written within an array."""
-    schema = struct(field("id", "long"), field("l", array("variant")))
+    schema = struct(id="long", l=array("variant"))
     values = [each["v"] for each in _variants(2, 5)]
     recipe = Recipe(schema, features=("variantType",))
     recipe.append([{"id": 1, "l": [*values, None]}, {"id": 2, "l": None}])
@@ -320,11 +320,8 @@ def _write_within(case: CaseWriter) -> None:
 @VARIANT.case("write-variants-in-structs", "VAR-003")
 def _write_in_structs(case: CaseWriter) -> None:
     """Variants are written within structs and maps."""
-    pair = struct(field("v", "variant"), field("n", "long"))
-    schema = struct(
-        field("id", "long"),
-        field("s", struct(field("p", pair), field("m", map_of("string", "variant")))),
-    )
+    pair = struct(v="variant", n="long")
+    schema = struct(id="long", s=struct(p=pair, m=map_of("string", "variant")))
     values = [each["v"] for each in _variants(*range(6))]
     recipe = Recipe(schema, features=("variantType",))
     recipe.append(

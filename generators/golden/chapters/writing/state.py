@@ -18,7 +18,7 @@ from generators.materialise.builder import TableBuilder
 from generators.materialise.data.deletion_vectors import z85_encode
 from generators.materialise.log.files import read_commit, write_commit
 from generators.materialise.log.protocols import Protocol
-from generators.oracle.delta_schema import Struct, field, struct
+from generators.oracle.delta_schema import Struct, struct
 from generators.oracle.operations import CheckpointKind
 
 CHECKPOINTS: Final = Chapter("checkpoints", since="2025")
@@ -33,7 +33,7 @@ WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWide
 METADATA: Final = Chapter("change-metadata")
 CATALOG: Final = Chapter("catalog-managed-tables", since="upstream", features=("catalogManaged",))
 
-_KEYED: Final = struct(field("id", "long"), field("part", "string"))
+_KEYED: Final = struct(id="long", part="string")
 _V2: Final = ("v2Checkpoint", "domainMetadata")
 _VECTORS: Final = {"delta.enableDeletionVectors": "true"}
 _LONG_AGO: Final = 1_500_000_000_000
@@ -206,9 +206,7 @@ def _mapped_statistics(case: CaseWriter) -> None:
         "delta.checkpoint.writeStatsAsStruct": "true",
         "delta.columnMapping.mode": "name",
     }
-    schema = struct(
-        field("id", "long"), field("s", struct(field("a", "integer"))), field("p", "integer")
-    )
+    schema = struct(id="long", s=struct(a="integer"), p="integer")
     rows = [{"id": n, "s": {"a": -n}, "p": n % 2} for n in range(4)]
     recipe = Recipe(schema, ("p",), properties, ("columnMapping", "checkConstraints"))
     recipe.append(rows).append([{"id": None, "s": None, "p": None}]).checkpoint()
@@ -306,11 +304,7 @@ def _restore_uncounted(case: CaseWriter) -> None:
 
 
 _DATED: Final = struct(
-    field("id", "long"),
-    field("at", "timestamp"),
-    field("local", "timestamp_ntz"),
-    field("day", "date"),
-    field("price", "decimal(9,2)"),
+    id="long", at="timestamp", local="timestamp_ntz", day="date", price="decimal(9,2)"
 )
 
 
@@ -400,7 +394,7 @@ def _replaced(
     version: int, requirement: str, more: dict[str, str], of: str, case: CaseWriter
 ) -> None:
     recipe = Recipe(_KEYED, ("part",), *_compatible(version, **more)).append(_keyed(1, 2))
-    other = struct(field("id", "long"), field("day", of))
+    other = struct(id="long", day=of)
     recipe.replace(other, ["day"], [])
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", requirement))
 
@@ -422,7 +416,7 @@ for _chapter, _version, _id in ((FIRST, 1, "ICE1-011"), (SECOND, 2, "ICE2-019"))
 
 def _replaced_alike(version: int, case: CaseWriter) -> None:
     recipe = Recipe(_KEYED, ("part",), *_compatible(version)).append(_keyed(1, 2))
-    other = struct(field("part", "integer"), field("n", "double"))
+    other = struct(part="integer", n="double")
     recipe.replace(other, ["part"], [{"part": 1, "n": 0.5}, {"part": None, "n": None}])
     recipe.append([{"part": 2, "n": 1.5}]).publish(case)
 
@@ -441,7 +435,7 @@ def _replace(case: CaseWriter) -> None:
     """A table that is replaced has new columns and rows, and its properties."""
     recipe = Recipe(_KEYED, ("part",), {"custom.team": "a"}).append(_keyed(1, 2, 3))
     recipe.replace(PAIR, [], pairs(7, 8)).append(pairs(9)).checkpoint()
-    recipe.replace(struct(field("part", "string"), field("x", "double")), ["part"], [])
+    recipe.replace(struct(part="string", x="double"), ["part"], [])
     recipe.append([{"part": None, "x": 1.5}]).publish(case)
 
 
@@ -459,9 +453,7 @@ def _widened(schema: Struct, column: str, spelled: str, case: CaseWriter) -> Non
 def _widened_for_iceberg(case: CaseWriter) -> None:
     """Changes of types that Iceberg knows are carried out."""
     properties, features = _compatible(2, **{"delta.enableTypeWidening": "true"})
-    schema = struct(
-        field("id", "long"), field("n", "integer"), field("f", "float"), field("d", "decimal(9,2)")
-    )
+    schema = struct(id="long", n="integer", f="float", d="decimal(9,2)")
     recipe = Recipe(schema, (), properties, (*features, "typeWidening"))
     recipe.append([{"id": 1, "n": -1, "f": 0.5, "d": Decimal("1.25")}])
     recipe.change_type("n", "long").change_type("f", "double").change_type("d", "decimal(12,2)")
@@ -477,7 +469,7 @@ for _name, _from, _to in (
         f"write-iceberg-{_name}",
         f"A change from {_from} to {_name} is refused where Iceberg knows none",
         "ICE2-023 TW-003",
-        partial(_widened, struct(field("id", "long"), field("n", _from)), "n", _to),
+        partial(_widened, struct(id="long", n=_from), "n", _to),
         features=("typeWidening", "columnMapping"),
     )
 

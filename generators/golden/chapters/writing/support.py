@@ -32,7 +32,7 @@ ICEBERG_V1 = Chapter("iceberg-compatibility-v1", since="2025", features=("column
 ICEBERG_V2 = Chapter("iceberg-compatibility-v2", since="2025", features=("columnMapping",))
 VACUUM = Chapter("vacuum-protocol-check", since="2025", features=("vacuumProtocolCheck",))
 
-_PLAIN = struct(field("c", "long"), field("name", "string"))
+_PLAIN = struct(c="long", name="string")
 _ROWS: list[dict[str, Any]] = [{"c": 4, "name": "a"}, {"c": 5, "name": None}]
 _INVARIANT = json.dumps({"expression": {"expression": "c > 3"}})
 _IDENTITY = {
@@ -176,7 +176,7 @@ def _clustering(case: CaseWriter, configuration: str) -> None:
 
 
 def _iceberg(case: CaseWriter, name: str) -> None:
-    plain = struct(field("c", "long"), field("m", map_of("string", "integer")))
+    plain = struct(c="long", m=map_of("string", "integer"))
     if name == "icebergCompatV1":
         plain = plain.without("m")
     schema, highest = assign_column_mapping(plain, case.info.id)

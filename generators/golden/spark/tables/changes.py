@@ -9,7 +9,7 @@ from generators.golden.spark.definition import spark_case
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct
 
-_SCHEMA = struct(field("id", "long"), field("name", "string"))
+_SCHEMA = struct(id="long", name="string")
 _CREATE = "CREATE TABLE {table} (id BIGINT, name STRING) USING delta TBLPROPERTIES "
 
 

@@ -12,8 +12,8 @@ from generators.oracle.delta_schema import Struct, field, struct
 _CREATE = (
     "CREATE TABLE {table} (id BIGINT, name STRING, part INT) USING delta PARTITIONED BY (part) "
 )
-_START = struct(field("id", "long"), field("name", "string"), field("part", "integer"))
-_RENAMED = struct(field("id", "long"), field("label", "string"), field("part", "integer"))
+_START = struct(id="long", name="string", part="integer")
+_RENAMED = struct(id="long", label="string", part="integer")
 _DROPPED = _RENAMED.without("label")
 _READDED = Struct((*_DROPPED, field("name", "string")))
 
@@ -44,9 +44,9 @@ def _mapped(mode: str) -> Write:
 @spark_case("type-widening/spark-integers", "TW-012", ("typeWidening",), ("upstream",))
 def _widened(_case: CaseWriter, table: SparkTable) -> None:
     """Files that Spark wrote before a widening read in the wide type."""
-    narrow = struct(field("id", "integer"), field("small", "byte"))
-    middle = struct(field("id", "long"), field("small", "byte"))
-    wide = struct(field("id", "long"), field("small", "integer"))
+    narrow = struct(id="integer", small="byte")
+    middle = struct(id="long", small="byte")
+    wide = struct(id="long", small="integer")
     table.run(
         "CREATE TABLE {table} (id INT, small TINYINT) USING delta "
         "TBLPROPERTIES ('delta.enableTypeWidening' = 'true')",
@@ -65,12 +65,8 @@ def _widened(_case: CaseWriter, table: SparkTable) -> None:
 @spark_case("data-files/spark-evolved-schema", "WCON-004")
 def _evolved(_case: CaseWriter, table: SparkTable) -> None:
     """Columns and nested fields that old Spark files lack read as null."""
-    old = struct(field("id", "long"), field("s", struct(field("a", "integer"))))
-    new = struct(
-        field("id", "long"),
-        field("s", struct(field("a", "integer"), field("b", "string"))),
-        field("extra", "double"),
-    )
+    old = struct(id="long", s=struct(a="integer"))
+    new = struct(id="long", s=struct(a="integer", b="string"), extra="double")
     first: list[dict[str, Any]] = [{"id": 1, "s": {"a": 1}}, {"id": 2, "s": None}]
     table.append(old, first, first)
     second: list[dict[str, Any]] = [{"id": 3, "s": {"a": None, "b": "b"}, "extra": 1.5}]
@@ -81,12 +77,7 @@ def _evolved(_case: CaseWriter, table: SparkTable) -> None:
 @spark_case("table-features/spark-writer-features", "DFT-004")
 def _writer_features(_case: CaseWriter, table: SparkTable) -> None:
     """Generated, default, identity and checked columns read plainly."""
-    schema = struct(
-        field("id", "long"),
-        field("twice", "long"),
-        field("label", "string"),
-        field("number", "long"),
-    )
+    schema = struct(id="long", twice="long", label="string", number="long")
     table.run(
         "CREATE TABLE {table} (id BIGINT, twice BIGINT GENERATED ALWAYS AS (id * 2), "
         "label STRING DEFAULT 'none', "

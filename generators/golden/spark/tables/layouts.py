@@ -7,9 +7,9 @@ from typing import Any
 from generators.golden.cases.case import CaseWriter
 from generators.golden.spark.definition import SparkCase, Write, spark_case
 from generators.golden.spark.table import SparkTable
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import struct
 
-_SCHEMA = struct(field("id", "long"), field("part", "string"))
+_SCHEMA = struct(id="long", part="string")
 _CREATE = "CREATE TABLE {table} (id BIGINT, part STRING) USING delta "
 
 

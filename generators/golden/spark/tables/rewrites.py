@@ -9,7 +9,7 @@ from generators.golden.spark.definition import spark_case
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct
 
-_SCHEMA = struct(field("id", "long"), field("name", "string"), field("part", "integer"))
+_SCHEMA = struct(id="long", name="string", part="integer")
 _CREATE = "CREATE TABLE {table} (id BIGINT, name STRING, part INT) USING delta "
 _BY_PART = _CREATE + "PARTITIONED BY (part) "
 _VECTORS = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
@@ -88,7 +88,7 @@ def _overwritten(_case: CaseWriter, table: SparkTable) -> None:
 @spark_case("change-metadata/spark-replaced-table", "META-002 REC-013")
 def _replaced(_case: CaseWriter, table: SparkTable) -> None:
     """A replaced table has the new schema, and its past the old one."""
-    other = struct(field("name", "integer"), field("when", "date"))
+    other = struct(name="integer", when="date")
     table.run(_BY_PART, _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST, partition_by=["part"])
     rows: list[dict[str, Any]] = [{"name": 1, "when": None}, {"name": None, "when": None}]
@@ -126,7 +126,7 @@ def _prefixed(_case: CaseWriter, table: SparkTable) -> None:
 @spark_case("deletion-vectors/spark-many-row-groups", "DVDESC-020 DVDESC-021", _DV)
 def _many_row_groups(_case: CaseWriter, table: SparkTable) -> None:
     """A vector counts rows over all row groups of a file."""
-    schema = struct(field("id", "long"), field("text", "string"))
+    schema = struct(id="long", text="string")
     rows: list[dict[str, Any]] = [
         {"id": number, "text": f"{number:05d}" * 8} for number in range(3_000)
     ]

@@ -11,7 +11,7 @@ from generators.golden.spark.definition import SparkCase, Write, spark_case
 from generators.golden.spark.table import SparkTable
 from generators.oracle.delta_schema import Struct, field, struct
 
-_SCHEMA = struct(field("id", "long"), field("name", "string"))
+_SCHEMA = struct(id="long", name="string")
 _CREATE = "CREATE TABLE {table} (id BIGINT, name STRING) USING delta "
 _SET = "ALTER TABLE {table} SET TBLPROPERTIES "
 
@@ -104,7 +104,7 @@ def _upgraded(_case: CaseWriter, table: SparkTable) -> None:
     table.run(_SET + upgrade, _SCHEMA, _FIRST)
     mapped = "('delta.columnMapping.mode' = 'name')"
     table.run(_SET + mapped, _SCHEMA, _FIRST)
-    renamed = struct(field("id", "long"), field("label", "string"))
+    renamed = struct(id="long", label="string")
     rows = [{"id": row["id"], "label": row["name"]} for row in _FIRST]
     table.run("ALTER TABLE {table} RENAME COLUMN name TO label", renamed, rows)
     supported = "('delta.feature.deletionVectors' = 'supported')"
@@ -137,8 +137,8 @@ def _checkpointed(properties: str, **settings: str) -> Write:
 @spark_case("column-mapping/spark-nested-rearranged", "CM-008 CM-029 CM-031", ("columnMapping",))
 def _columns_rearranged(_case: CaseWriter, table: SparkTable) -> None:
     """Nested columns renamed, moved, dropped and added stay apart."""
-    inner = struct(field("a", "integer"), field("b", "string"))
-    start = struct(field("id", "long"), field("s", inner))
+    inner = struct(a="integer", b="string")
+    start = struct(id="long", s=inner)
     table.run(
         "CREATE TABLE {table} (id BIGINT, s STRUCT<a: INT, b: STRING>) USING delta "
         "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
@@ -147,21 +147,21 @@ def _columns_rearranged(_case: CaseWriter, table: SparkTable) -> None:
     )
     rows: list[dict[str, Any]] = [{"id": 1, "s": {"a": 1, "b": "x"}}, {"id": 2, "s": None}]
     table.append(start, rows, rows)
-    inner = struct(field("a", "integer"), field("c", "string"))
-    renamed = struct(field("id", "long"), field("s", inner))
+    inner = struct(a="integer", c="string")
+    renamed = struct(id="long", s=inner)
     rows = [{"id": 1, "s": {"a": 1, "c": "x"}}, {"id": 2, "s": None}]
     table.run("ALTER TABLE {table} RENAME COLUMN s.b TO c", renamed, rows)
     table.run(
         "ALTER TABLE {table} ALTER COLUMN s FIRST",
-        struct(field("s", inner), field("id", "long")),
+        struct(s=inner, id="long"),
         rows,
     )
-    inner = struct(field("c", "string"))
-    dropped = struct(field("s", inner), field("id", "long"))
+    inner = struct(c="string")
+    dropped = struct(s=inner, id="long")
     rows = [{"id": 1, "s": {"c": "x"}}, {"id": 2, "s": None}]
     table.run("ALTER TABLE {table} DROP COLUMN s.a", dropped, rows)
-    inner = struct(field("a", "integer"), field("c", "string"))
-    readded = struct(field("s", inner), field("id", "long"))
+    inner = struct(a="integer", c="string")
+    readded = struct(s=inner, id="long")
     rows = [{"id": 1, "s": {"a": None, "c": "x"}}, {"id": 2, "s": None}]
     table.run("ALTER TABLE {table} ADD COLUMN (s.a INT FIRST)", readded, rows)
     more: list[dict[str, Any]] = [{"id": 3, "s": {"a": 3, "c": "z"}}]
@@ -174,7 +174,7 @@ def _widened(_case: CaseWriter, table: SparkTable) -> None:
     """Values, partition values and statistics of narrower types are widened."""
 
     def schema(number: str, real: str, amount: str, part: str) -> Struct:
-        return struct(field("n", number), field("r", real), field("d", amount), field("p", part))
+        return struct(n=number, r=real, d=amount, p=part)
 
     old = schema("short", "float", "decimal(5,2)", "byte")
     table.run(
@@ -208,7 +208,7 @@ def _widened(_case: CaseWriter, table: SparkTable) -> None:
 @spark_case("schema-serialization-format/spark-char-varchar", "SCH-002 SCH-026")
 def _padded(_case: CaseWriter, table: SparkTable) -> None:
     """Strings of bounded length are strings."""
-    schema = struct(field("c", "string"), field("v", "string"), field("n", "long"))
+    schema = struct(c="string", v="string", n="long")
     table.run("CREATE TABLE {table} (c CHAR(5), v VARCHAR(5), n BIGINT) USING delta", schema, [])
     rows: list[dict[str, Any]] = [
         {"c": "abcde", "v": "ab", "n": 1},

@@ -10,22 +10,22 @@ from typing import Any
 from generators.golden.cases.case import REVISIONS, CaseWriter
 from generators.golden.spark.definition import spark_case
 from generators.golden.spark.table import SparkTable
-from generators.oracle.delta_schema import array, decimal, field, map_of, struct
+from generators.oracle.delta_schema import array, decimal, map_of, struct
 
 _TYPES = struct(
-    field("id", "long"),
-    field("flag", "boolean"),
-    field("tiny", "byte"),
-    field("small", "short"),
-    field("whole", "integer"),
-    field("single", "float"),
-    field("twice", "double"),
-    field("money", decimal(9, 2)),
-    field("wide", decimal(38, 10)),
-    field("text", "string"),
-    field("bytes", "binary"),
-    field("day", "date"),
-    field("at", "timestamp"),
+    id="long",
+    flag="boolean",
+    tiny="byte",
+    small="short",
+    whole="integer",
+    single="float",
+    twice="double",
+    money=decimal(9, 2),
+    wide=decimal(38, 10),
+    text="string",
+    bytes="binary",
+    day="date",
+    at="timestamp",
 )
 _ROWS: list[dict[str, Any]] = [
     {
@@ -71,12 +71,12 @@ def _types(_case: CaseWriter, table: SparkTable) -> None:
 
 
 _NESTED = struct(
-    field("id", "long"),
-    field("list", array("integer")),
-    field("lists", array(array("string"))),
-    field("map", map_of("string", "double")),
-    field("point", struct(field("x", "integer"), field("deep", struct(field("y", "string"))))),
-    field("points", array(struct(field("x", "integer")))),
+    id="long",
+    list=array("integer"),
+    lists=array(array("string")),
+    map=map_of("string", "double"),
+    point=struct(x="integer", deep=struct(y="string")),
+    points=array(struct(x="integer")),
 )
 _NESTED_ROWS: list[dict[str, Any]] = [
     {
@@ -99,7 +99,7 @@ def _nested(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
-_NTZ = struct(field("id", "long"), field("local", "timestamp_ntz"))
+_NTZ = struct(id="long", local="timestamp_ntz")
 _NTZ_ROWS: list[dict[str, Any]] = [
     {"id": 1, "local": datetime.fromisoformat("1969-12-31T23:20:57.657658")},
     {"id": 2, "local": datetime.fromisoformat("2024-03-31T02:30:00")},
@@ -115,12 +115,7 @@ def _ntz(_case: CaseWriter, table: SparkTable) -> None:
 
 
 _PARTS = struct(
-    field("id", "long"),
-    field("text", "string"),
-    field("day", "date"),
-    field("at", "timestamp"),
-    field("money", decimal(10, 2)),
-    field("flag", "boolean"),
+    id="long", text="string", day="date", at="timestamp", money=decimal(10, 2), flag="boolean"
 )
 _PART_ROWS: list[dict[str, Any]] = [
     {
