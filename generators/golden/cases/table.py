@@ -162,10 +162,12 @@ class GoldenTable:
         return cls(case.delta, schema, seed=case.info.id, **options)
 
     @classmethod
-    def created(cls, case: CaseWriter, schema: Struct, **options: Any) -> GoldenTable:
-        """Start the table of a case, and commit protocol and metadata as version 0."""
+    def created(
+        cls, case: CaseWriter, schema: Struct, *files: Sequence[Row], **options: Any
+    ) -> GoldenTable:
+        """Start the table of a case, and commit version 0: with a file for each of some rows."""
         table = cls.of(case, schema, **options)
-        table.create()
+        table.create(*(add(table.file(rows)) for rows in files))
         return table
 
     @property

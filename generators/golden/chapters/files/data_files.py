@@ -198,8 +198,7 @@ def _no_columns(case: CaseWriter) -> None:
 @FILES.case("data-file-missing", "SNAP-007 ADD-001")
 def _file_missing(case: CaseWriter) -> None:
     """A live file that is not on disk fails the read."""
-    table = GoldenTable.of(case, _PAIR)
-    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
     lost = table.file([{"id": 2, "name": "b"}])
     table.commit(add(lost))
     (case.delta / lost.path).unlink()
@@ -213,8 +212,7 @@ def _file_missing(case: CaseWriter) -> None:
 @FILES.case("data-file-truncated", "SNAP-007 ADD-006")
 def _file_truncated(case: CaseWriter) -> None:
     """A data file that is cut short fails the read."""
-    table = GoldenTable.of(case, _PAIR)
-    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
     cut = table.file([{"id": 2, "name": "b"}])
     table.commit(add(cut))
     place = case.delta / cut.path
@@ -228,8 +226,7 @@ def _file_truncated(case: CaseWriter) -> None:
 @FILES.case("empty-data-file", "STAT-001")
 def _no_rows(case: CaseWriter) -> None:
     """A data file without rows adds none."""
-    table = GoldenTable.of(case, _PAIR)
-    table.create(add(table.file([])), add(table.file([{"id": 1, "name": "a"}])))
+    table = GoldenTable.created(case, _PAIR, [], [{"id": 1, "name": "a"}])
     publish(case, table)
 
 
@@ -301,8 +298,7 @@ def _bare_remove(case: CaseWriter) -> None:
 @ACTIONS.case("remove-unknown-file", "REC-011 FA-007")
 def _remove_unknown(case: CaseWriter) -> None:
     """A remove of a file never added changes nothing."""
-    table = GoldenTable.of(case, _PAIR)
-    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
     ghost = {"path": "never-added.parquet", "deletionTimestamp": 1, "dataChange": True}
     table.commit({"remove": ghost})
     publish(case, table)
@@ -424,8 +420,7 @@ def _odd_root(case: CaseWriter) -> None:
 @FILES.case("table-root-hash", "SNAP-006", root="part#one")
 def _hash_root(case: CaseWriter) -> None:
     """A table below a root with a hash sign reads."""
-    table = GoldenTable.of(case, _PAIR)
-    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
     table.commit(add(table.file([{"id": 2, "name": "b"}])))
     publish(case, table)
 

@@ -115,8 +115,7 @@ def _not_null_below_null(case: CaseWriter) -> None:
 def _added(case: CaseWriter) -> None:
     """An added column is null in older files, filters and all."""
     schema = struct(id="long")
-    table = GoldenTable.of(case, schema)
-    table.create(add(table.file([{"id": 1}, {"id": 2}])))
+    table = GoldenTable.created(case, schema, [{"id": 1}, {"id": 2}])
     table.schema = schema.with_fields(field("c", "string"), field("d", array("date")))
     table.commit(table.metadata(), operation="ADD COLUMNS")
     table.commit(add(table.file([{"id": 3, "c": "x", "d": []}, {"id": 4, "c": None}])))

@@ -179,8 +179,7 @@ def _primitive_case(primitive: _Primitive, case: CaseWriter) -> None:
     ]
     null = {"id": len(rows), "value": None, "present": primitive.values[0]}
     protocol = primitive.protocol or {"minReaderVersion": 1, "minWriterVersion": 2}
-    table = GoldenTable.of(case, schema, protocol=protocol)
-    table.create(add(table.file(rows)))
+    table = GoldenTable.created(case, schema, rows, protocol=protocol)
     table.commit(add(table.file([null])))
     publish(case, table)
     filtered(case, table, "filter-null", is_null("value"), "Only the null row is null")
@@ -410,8 +409,7 @@ def _all_types(case: CaseWriter) -> None:
         "o": True, "x": b"\x01\x02", "y": date(2020, 1, 1), "t": utc(2020, 1, 1, 1, 1, 1, 1),
         "a": [1, 2], "p": {"k": 1}, "n": {"q": "v"},
     }  # fmt: skip
-    table = GoldenTable.of(case, schema)
-    table.create(add(table.file([row])))
+    table = GoldenTable.created(case, schema, [row])
     table.commit(add(table.file([{}])))
     publish(case, table)
     for name in schema.names:
@@ -426,8 +424,7 @@ def _column_metadata(case: CaseWriter) -> None:
         field("id", "long", metadata=metadata),
         field("code", "string", metadata={"__CHAR_VARCHAR_TYPE_STRING": "varchar(10)"}),
     )
-    table = GoldenTable.of(case, schema)
-    table.create(add(table.file([{"id": 1, "code": "abc"}, {"id": 2, "code": None}])))
+    table = GoldenTable.created(case, schema, [{"id": 1, "code": "abc"}, {"id": 2, "code": None}])
     publish(case, table)
 
 
@@ -436,8 +433,7 @@ def _odd_names(case: CaseWriter) -> None:
     """Column names of legal odd characters read back."""
     names = ("UPPER", "with-dash", "with.dot", "\u00e9l\u00e8ve", "x%20x", "`tick`", "_c", "a/b")
     schema = struct(*(field(name, "integer") for name in names))
-    table = GoldenTable.of(case, schema)
-    table.create(add(table.file([{name: n for n, name in enumerate(names)}, {}])))
+    table = GoldenTable.created(case, schema, [{name: n for n, name in enumerate(names)}, {}])
     publish(case, table)
 
 

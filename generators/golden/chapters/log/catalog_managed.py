@@ -178,8 +178,7 @@ def _catalog(case: CaseWriter) -> None:
 @CATALOG.case("stray-staged-commit", "CAT-002 CAT-004 CAT-005")
 def _staged(case: CaseWriter) -> None:
     """A staged commit is no version until it is ratified."""
-    table = GoldenTable.of(case, _PLAIN)
-    table.create(add(table.file(_ROWS)))
+    table = GoldenTable.created(case, _PLAIN, _ROWS)
     folder = table.root / LOG_DIRECTORY / "_staged_commits"
     folder.mkdir()
     line = json.dumps(add(table.file([{"c": 99, "name": "staged"}])))

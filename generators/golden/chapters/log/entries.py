@@ -55,8 +55,7 @@ def _linear(case: CaseWriter) -> None:
 @TABLE.case("schema-of-its-version", "SNAP-002 META-002")
 def _own_schema(case: CaseWriter) -> None:
     """A version is read with the schema and properties that it has."""
-    table = GoldenTable.of(case, _PAIR)
-    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
     table.schema = table.schema.with_fields(field("extra", "double"))
     table.properties["later"] = "1"
     table.commit(table.metadata(), operation="ADD COLUMNS")

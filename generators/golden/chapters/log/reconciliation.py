@@ -59,8 +59,9 @@ def _newest_checkpoint(case: CaseWriter) -> None:
 @RECONCILIATION.case("metadata-replaced-whole", "REC-003 REC-013 META-002")
 def _metadata(case: CaseWriter) -> None:
     """A later metaData replaces the earlier entirely."""
-    table = GoldenTable.of(case, _PAIR, properties={"old": "1", "kept": "2"}, name="first")
-    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table = GoldenTable.created(
+        case, _PAIR, [{"id": 1, "name": "a"}], properties={"old": "1", "kept": "2"}, name="first"
+    )
     table.properties = {"kept": "3"}
     table.name = None
     table.commit(table.metadata(), operation="SET TBLPROPERTIES")
@@ -74,8 +75,12 @@ def _metadata(case: CaseWriter) -> None:
 @RECONCILIATION.case("protocol-newest-wins", "REC-002 REC-012")
 def _protocol(case: CaseWriter) -> None:
     """The newest protocol is in force."""
-    table = GoldenTable.of(case, _PAIR, protocol={"minReaderVersion": 1, "minWriterVersion": 1})
-    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table = GoldenTable.created(
+        case,
+        _PAIR,
+        [{"id": 1, "name": "a"}],
+        protocol={"minReaderVersion": 1, "minWriterVersion": 1},
+    )
     for writer in (2, 4):
         table.protocol = {"minReaderVersion": 1, "minWriterVersion": writer}
         table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
@@ -91,8 +96,9 @@ def _protocol_lists_less(case: CaseWriter) -> None:
         lists = {"readerFeatures": [*features], "writerFeatures": ["appendOnly", *features]}
         return {"minReaderVersion": 3, "minWriterVersion": 7, **lists}
 
-    table = GoldenTable.of(case, _PAIR, protocol=protocol("deletionVectors", "timestampNtz"))
-    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table = GoldenTable.created(
+        case, _PAIR, [{"id": 1, "name": "a"}], protocol=protocol("deletionVectors", "timestampNtz")
+    )
     table.protocol = protocol("timestampNtz")
     table.commit(table.protocol_action(), operation="DROP FEATURE")
     table.commit(add(table.file([{"id": 2, "name": "b"}])))
@@ -285,8 +291,7 @@ for _name, _wrong in _CONTRADICTIONS.items():
 @RECONCILIATION.case("checkpoint-actions-in-commit", "REC-019 SCA-001 CKM-001", since="2025")
 def _checkpoint_actions(case: CaseWriter) -> None:
     """Checkpoint actions in a commit take no part in replay."""
-    table = GoldenTable.of(case, _PAIR)
-    table.create(add(table.file([{"id": 1, "name": "x"}])))
+    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "x"}])
     sidecar = {"path": "nowhere.parquet", "sizeInBytes": 1, "modificationTime": 1}
     table.commit(
         {"checkpointMetadata": {"version": 7}},

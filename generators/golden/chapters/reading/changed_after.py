@@ -127,12 +127,12 @@ for _name, (_requirements, _summarise) in _SHAPES.items():
 
 
 def _lowered(case: CaseWriter, summarise: Summarise) -> None:
-    table = GoldenTable.of(
+    table = GoldenTable.created(
         case,
         _PAIR,
+        [{"id": 1, "name": "a"}],
         protocol=feature_protocol(["deletionVectors"], ["appendOnly", "domainMetadata"]),
     )
-    table.create(add(table.file([{"id": 1, "name": "a"}])))
     table.commit(add(table.file([{"id": 2, "name": "b"}])))
     table.commit(add(table.file([{"id": 3, "name": "c"}])))
     table.protocol = writer_protocol(["appendOnly"])

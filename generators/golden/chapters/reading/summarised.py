@@ -156,8 +156,7 @@ for _form in ("commits", *_AFTER):
 
 
 def _unknown_feature(case: CaseWriter, form: str) -> None:
-    table = GoldenTable.of(case, _PAIR)
-    table.create(add(table.file([{"id": 1, "name": "a"}])))
+    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
     table.protocol = feature_protocol(["somethingNobodyKnows", "v2Checkpoint"])
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
     SUMMARIES[form](table, 1)

@@ -471,8 +471,7 @@ def _odd_names(case: CaseWriter) -> None:
 @MAPPING.case("upgraded-table", "CM-010 CM-014 CM-024 CM-029")
 def _upgraded(case: CaseWriter) -> None:
     """Files from before the mapping keep their names."""
-    table = GoldenTable.of(case, _PLAIN)
-    table.create(add(table.file(_rows(0))))
+    table = GoldenTable.created(case, _PLAIN, _rows(0))
     table.protocol = dict(MAPPED_PROTOCOL)
     table.schema = Struct(
         tuple(
@@ -495,8 +494,9 @@ def _upgraded(case: CaseWriter) -> None:
 def _upgraded_and_re_added(case: CaseWriter) -> None:
     """A re-added column gets nothing of files from before the mapping."""
     columns = struct(id="long", c="string", d="long")
-    table = GoldenTable.of(case, columns)
-    table.create(add(table.file([{"id": 1, "c": "old", "d": 5}, {"id": 2, "c": None, "d": 6}])))
+    table = GoldenTable.created(
+        case, columns, [{"id": 1, "c": "old", "d": 5}, {"id": 2, "c": None, "d": 6}]
+    )
     table.protocol = dict(MAPPED_PROTOCOL)
     table.schema, highest = assign_column_mapping(columns, case.info.id, keep_names=True)
     table.properties = {

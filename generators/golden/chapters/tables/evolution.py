@@ -258,8 +258,7 @@ def _nested_ntz(case: CaseWriter) -> None:
 def _unlisted(case: CaseWriter) -> None:
     """The type without its feature is refused or read."""
     schema = struct(id="long", n="timestamp_ntz")
-    table = GoldenTable.of(case, schema)
-    table.create(add(table.file([{"id": 1, "n": local(2024, 1, 1)}])))
+    table = GoldenTable.created(case, schema, [{"id": 1, "n": local(2024, 1, 1)}])
     describe(case, table)
     refusal = Refusal("invalid_table", "load", "NTZ-002")
     case.contest_read(
@@ -275,8 +274,9 @@ def _old_name(case: CaseWriter) -> None:
     """The feature's old name is unknown or understood."""
     schema = struct(id="long", n="timestamp_ntz")
     protocol = feature_protocol(["timestampWithoutTimezone"])
-    table = GoldenTable.of(case, schema, protocol=protocol)
-    table.create(add(table.file([{"id": 1, "n": local(2024, 1, 1)}])))
+    table = GoldenTable.created(
+        case, schema, [{"id": 1, "n": local(2024, 1, 1)}], protocol=protocol
+    )
     describe(case, table)
     refusal = Refusal("unsupported", "load", "TF-001")
     case.contest_read(
@@ -294,8 +294,7 @@ def _old_name(case: CaseWriter) -> None:
 def _void(case: CaseWriter) -> None:
     """A void column reads as nulls or is left out."""
     schema = struct(id="long", v="void", name="string")
-    table = GoldenTable.of(case, schema)
-    table.create(add(table.file([{"id": 1, "name": "a"}, {"id": 2, "name": None}])))
+    table = GoldenTable.created(case, schema, [{"id": 1, "name": "a"}, {"id": 2, "name": None}])
     describe(case, table)
     rows: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
     case.contest(
@@ -324,8 +323,7 @@ def _void(case: CaseWriter) -> None:
 @VOID.case("later-typed", "VOID-007 META-002", since="upstream")
 def _void_typed(case: CaseWriter) -> None:
     """A void column may become a real one."""
-    table = GoldenTable.of(case, struct(id="long", v="void"))
-    table.create(add(table.file([{"id": 1}])))
+    table = GoldenTable.created(case, struct(id="long", v="void"), [{"id": 1}])
     table.schema = struct(id="long", v="string")
     table.commit(table.metadata(), add(table.file([{"id": 2, "v": "real"}])))
     describe(case, table)
@@ -336,8 +334,7 @@ def _void_typed(case: CaseWriter) -> None:
 @WIDENING.case("without-feature", "TW-001", features=())
 def _widening_unlisted(case: CaseWriter) -> None:
     """Widened files without the feature are contested."""
-    table = GoldenTable.of(case, struct(v="integer"))
-    table.create(add(table.file([{"v": 7}])))
+    table = GoldenTable.created(case, struct(v="integer"), [{"v": 7}])
     table.schema = struct(v="long")
     table.commit(table.metadata(), add(table.file([{"v": 2**40}])))
     describe(case, table)

@@ -96,8 +96,7 @@ _BAD_METADATA = {
 
 
 def _bad_metadata(case: CaseWriter, wrong: _BadMetadata) -> None:
-    table = GoldenTable.of(case, _PAIR)
-    table.create(add(table.file(_ROWS)))
+    table = GoldenTable.created(case, _PAIR, _ROWS)
     describe(case, table)
     refusal = Refusal("invalid_table", "load", wrong.requirement, code="DELTA_INVALID_METADATA")
     table.commit(json_text(table.metadata(**wrong.changes)))
@@ -151,8 +150,7 @@ def _no_protocol(case: CaseWriter) -> None:
 @METADATA.case("other-provider", "META-015 META-012")
 def _provider(case: CaseWriter) -> None:
     """Data files of an unknown format are refused or read."""
-    table = GoldenTable.of(case, _PAIR)
-    table.create(add(table.file(_ROWS)))
+    table = GoldenTable.created(case, _PAIR, _ROWS)
     describe(case, table)
     table.commit(table.metadata(format={"provider": "stone-tablets", "options": {}}))
     refusal = Refusal("unsupported", "read", "META-015", code="DELTA_UNSUPPORTED_FORMAT")
@@ -188,8 +186,7 @@ def _properties(case: CaseWriter) -> None:
         "user.key": "",
         "\u00fcnicode": "\u2713",
     }
-    table = GoldenTable.of(case, _PAIR, properties=properties)
-    table.create(add(table.file(_ROWS)))
+    table = GoldenTable.created(case, _PAIR, _ROWS, properties=properties)
     publish(case, table)
 
 

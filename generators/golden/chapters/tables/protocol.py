@@ -44,8 +44,7 @@ def _readable(case: CaseWriter, protocol: Mapping[str, Any]) -> None:
         table = tracked.table
         table.create(add(tracked.file(_ROWS)), tracked.mark())
     else:
-        table = GoldenTable.of(case, _PAIR, protocol=protocol)
-        table.create(add(table.file(_ROWS)))
+        table = GoldenTable.created(case, _PAIR, _ROWS, protocol=protocol)
     publish(case, table)
 
 
@@ -267,8 +266,7 @@ _REFUSED = {
 
 
 def _refused(case: CaseWriter, wrong: _Refused) -> None:
-    intended = GoldenTable.of(case, _PAIR)
-    intended.create(add(intended.file(_ROWS)))
+    intended = GoldenTable.created(case, _PAIR, _ROWS)
     describe(case, intended)
     intended.commit({"protocol": wrong.protocol}, operation="UPGRADE PROTOCOL")
     if wrong.lenient:
@@ -297,8 +295,7 @@ for _name, _wrong in _REFUSED.items():
 @FEATURES.case("feature-lists-on-legacy", "PROTO-003 PROTO-004")
 def _lists_on_legacy(case: CaseWriter) -> None:
     """Empty feature lists on legacy versions are contested."""
-    table = GoldenTable.of(case, _PAIR)
-    table.create(add(table.file(_ROWS)))
+    table = GoldenTable.created(case, _PAIR, _ROWS)
     describe(case, table)
     table.commit(
         {"protocol": {**legacy_protocol(1, 2), "readerFeatures": [], "writerFeatures": []}}

@@ -297,8 +297,7 @@ def _spellings(case: CaseWriter) -> None:
 @TRACKING.case("not-tracked", "RT-003 RT-005")
 def _untracked(case: CaseWriter) -> None:
     """Ids of a table without tracking are refused or null."""
-    table = GoldenTable.of(case, _PAIR)
-    table.create(add(table.file(_numbered(0, 2))))
+    table = GoldenTable.created(case, _PAIR, _numbered(0, 2))
     publish(case, table)
     refusal = Refusal("unsupported", "read", "RT-003", code="DELTA_ROW_TRACKING_NOT_ENABLED")
     nothing = {"_row_id": None, "_row_commit_version": None}

@@ -128,8 +128,9 @@ for _feature in _FEATURES:
 @DEFAULTS.case("defaults-do-not-affect-reads", "DFT-001 DFT-002 DFT-004")
 def _defaults(case: CaseWriter) -> None:
     """A column default never shows in a read."""
-    table = GoldenTable.of(case, _PLAIN, protocol=writer_protocol(["allowColumnDefaults"]))
-    table.create(add(table.file([{"c": 1, "name": None}])))
+    table = GoldenTable.created(
+        case, _PLAIN, [{"c": 1, "name": None}], protocol=writer_protocol(["allowColumnDefaults"])
+    )
     default = {"CURRENT_DEFAULT": "'preset'"}
     table.schema = struct(field("c", "long"), field("name", "string", metadata=default))
     table.commit(table.metadata(), operation="CHANGE COLUMN")
@@ -181,9 +182,10 @@ def _iceberg(case: CaseWriter, name: str) -> None:
         plain = plain.without("m")
     schema, highest = assign_column_mapping(plain, case.info.id)
     version = name[-2:]
-    table = GoldenTable.of(
+    table = GoldenTable.created(
         case,
         schema,
+        [{"c": 1, "m": {"k": 1}}],
         protocol=writer_protocol(["columnMapping", name], 2),
         properties={
             "delta.columnMapping.mode": "name",
@@ -191,7 +193,6 @@ def _iceberg(case: CaseWriter, name: str) -> None:
             f"delta.enableIcebergCompat{version}": "true",
         },
     )
-    table.create(add(table.file([{"c": 1, "m": {"k": 1}}])))
     table.commit(add(table.file([{"c": 2}])))
     # Whoever refuses the table breaks TF-002; other rows are another breach.
     case.judged.update(dict.fromkeys(("read-latest", "read-v0", "read-v1"), "SNAP-007"))
@@ -214,8 +215,7 @@ def _iceberg_v2(case: CaseWriter) -> None:
 def _vacuum(case: CaseWriter) -> None:
     """Every version of a table with the check reads."""
     protocol = feature_protocol(["vacuumProtocolCheck"])
-    table = GoldenTable.of(case, _PLAIN)
-    table.create(add(table.file(_ROWS)))
+    table = GoldenTable.created(case, _PLAIN, _ROWS)
     table.protocol = protocol
     table.commit(table.protocol_action(), add(table.file([{"c": 9, "name": "z"}])))
     publish(case, table)
