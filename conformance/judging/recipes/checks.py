@@ -328,7 +328,7 @@ def _clustered(former: Snapshot, now: Snapshot, table: Path) -> Iterator[Fault]:
     names = _clustering_columns(now)
     for path in sorted(after.keys() - before.keys()):
         gone = before.keys() - after.keys()
-        if after[path] is None and _is_sorted_anew(table, path, sorted(gone), names):
+        if after[path] is None and _became_sorted(table, path, sorted(gone), names):
             yield "CLUS-011", f"{path} was clustered, and its clusteringProvider is not set"
     own = {after[path] for path in after.keys() - before.keys()}
     for path in sorted(before.keys() - after.keys()):
@@ -343,7 +343,7 @@ def _clustering_columns(snapshot: Snapshot) -> list[str]:
     return [path[0] for path in held.get("clusteringColumns", ()) if len(path) == 1]
 
 
-def _is_sorted_anew(table: Path, path: str, former: Sequence[str], names: Sequence[str]) -> bool:
+def _became_sorted(table: Path, path: str, former: Sequence[str], names: Sequence[str]) -> bool:
     """Return whether rows lie in the order of a clustering column, and did not before."""
     new = _values(table, path, names)
     for name, values in new.items():
