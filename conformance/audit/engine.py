@@ -204,6 +204,10 @@ class Run:
             self._noted, state.used = layout, state.used | layout.used
             if state.names is not None:
                 state.names |= layout.top_names
+            if layout.mode == "none":
+                state.paths.clear()
+            for path, number in layout.physical_ids:
+                state.paths.setdefault(path, set()).add(number)
         if layout.active("inCommitTimestamp"):
             # Known where the log has the version that turned them on.
             state.stamped = state.stamped or (version, state.timestamp, state.version == version)

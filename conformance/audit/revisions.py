@@ -13,6 +13,8 @@ from conformance.requirements.registry import load_registry
 _ABANDONED: Final = frozenset({"ICE2-009", "ICE2-010"})
 """Requirements of a key that a later text names otherwise: what is under it binds no longer."""
 
+_WIDER: Final = frozenset({"CM-034"})
+"""Requirements that are reported only of what the earlier row that they supersede leaves free."""
 
 _EITHER: Final = frozenset({"RT-035"})
 """Requirements that are reported only of what no reading of a contested text allows."""
@@ -28,6 +30,8 @@ def _in_force(requirement: str, revision: str) -> str | None:
     later = row.superseded_by
     if later and requirement not in _ABANDONED and rows[later].holds_in(revision):
         return later
+    if requirement in _WIDER:
+        return None
     earlier = (each.id for each in rows if each.superseded_by == requirement)
     return next((each for each in earlier if rows[each].holds_in(revision)), None)
 

@@ -120,6 +120,22 @@ def column_mapping(step: Step) -> Findings:
         yield finding("CM-020", line.place, message)
 
 
+@check("commit", "CM-018 CM-034")
+def physical_paths_are_permanent(step: Step) -> Findings:
+    """Report a physical path that was another column's in an earlier version."""
+    if not step.sets_metadata:
+        return
+    place = next(step.of("metaData")).place
+    known = set().union(*step.before.paths.values())
+    for path, number in step.new.physical_ids:
+        former = step.before.paths.get(path, {number})
+        if number in former:
+            continue
+        message = f"the physical path {'.'.join(path)} of id {number} was that of id {min(former)}"
+        for requirement in ("CM-034",) if number in known else ("CM-018", "CM-034"):
+            yield finding(requirement, place, message, "old files have other values under it")
+
+
 def _inner_types(of: Any) -> Iterator[Any]:
     """Return the types in a column down to its structs, whose fields are columns themselves."""
     if not isinstance(of, dict):

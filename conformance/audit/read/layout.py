@@ -135,6 +135,13 @@ class Layout:
         return {c.physical[0] for c in self.columns if len(c.path) == 1}
 
     @property
+    def physical_ids(self) -> Iterator[tuple[tuple[str, ...], int]]:
+        """Physical path and id of each column that has both; none without column mapping."""
+        for column in self.columns if self.mode != "none" else ():
+            if column.field_id is not None and isinstance(column.metadata.get(PHYSICAL_NAME), str):
+                yield column.physical, column.field_id
+
+    @property
     def partition_columns(self) -> dict[str, Column | None]:
         """Physical name of each partition column to its field; ``None`` when it has none."""
         found: dict[str, Column | None] = {}

@@ -54,6 +54,7 @@ class State:
         since: what is active to the first version that had it so, and every one since then.
         names: physical names of the top-level columns of every schema so far; ``None`` where the
             log does not have them all.
+        paths: physical path of each column since column mapping is on, to its ids.
         removed: tombstones, those that have expired included.
         domains: by name, tombstones included.
         timestamp: the in-commit timestamp of the version, when it has one.
@@ -84,6 +85,7 @@ class State:
         self.used: frozenset[str] = frozenset()
         self.since: dict[str, int] = {}
         self.names: set[str] | None = set() if known else None
+        self.paths: dict[tuple[str, ...], set[int]] = {}
         self.id_ranges: list[IdRange] = []
         self.given = -1
         self.lapsed = 0
