@@ -131,14 +131,21 @@ def _holds_void(of: Any) -> bool:
     return any(map(_holds_void, (*inner, *(each for _, each in parts_of(of)))))
 
 
-@check("commit", "CAT-015 CINFO-004")
-def catalog_managed(step: Step) -> Findings:
-    """Report catalog-managed tables without what commits of theirs carry."""
-    if "catalogManaged" not in step.new.features:
-        return
-    if not step.new.active("inCommitTimestamp"):
+@check("definition", "CAT-015")
+def catalogs_need_timestamps(step: Step) -> Findings:
+    """Report catalog-managed tables whose commits are not in an order of time."""
+    changed = step.sets_metadata or step.sets_protocol
+    managed = "catalogManaged" in step.new.features
+    if changed and managed and not step.new.active("inCommitTimestamp"):
         message = "the table is catalog-managed, but in-commit timestamps are not active"
         yield finding("CAT-015", step.place, message)
+
+
+@check("commit", "CINFO-004")
+def catalog_managed(step: Step) -> Findings:
+    """Report commits of catalog-managed tables that name no transaction."""
+    if "catalogManaged" not in step.new.features:
+        return
     info = step.commit_info
     if info is None or not info.body.get("txnId"):
         message = "the table is catalog-managed, but commitInfo has no txnId"
@@ -174,9 +181,39 @@ def transactions_are_distinct(view: VersionView) -> Findings:
             yield finding("CINFO-004", commit.path, message)
 
 
-@check("version", "CLUS-006 CLUS-009 CM-035 VAR-006")
-def clustering_columns(view: VersionView) -> Findings:
-    """Report clustering columns that are no columns, and files without statistics of them."""
+def _domain_after(step: Step) -> Body | None:
+    """Return the domain of clustering columns that is in force after a commit."""
+    domain = step.before.live_domains.get(_CLUSTERING)
+    for line in step.of("domainMetadata"):
+        if line.body.get("domain") == _CLUSTERING:
+            domain = None if line.body.get("removed") is True else line.body
+    return domain
+
+
+@check("definition", "CLUS-006 CM-035 VAR-006")
+def clustering_columns_exist(step: Step) -> Findings:
+    """Report clustering columns that are no columns of their version, or cannot be ordered."""
+    domain = _domain_after(step)
+    set_here = domain is not step.before.domains.get(_CLUSTERING)
+    changed = set_here or step.sets_metadata or step.sets_protocol
+    if not changed or "clustering" not in step.new.features or step.new.schema is None:
+        return
+    columns = {column.physical: column for column in step.new.columns}
+    for name in clustering_of(domain):
+        column = columns.get(name)
+        if column is None:
+            mapped = step.new.mode != "none" and name in step.new.by_path
+            what = "called by its logical name" if mapped else "not in the schema"
+            message = f"the clustering column {'.'.join(name)} is {what}"
+            yield finding("CM-035" if mapped else "CLUS-006", step.place, message)
+        elif column.type == "variant":
+            message = f"the clustering column {column.name} is a variant"
+            yield finding("VAR-006", step.place, message)
+
+
+@check("version", "CLUS-006 CLUS-009")
+def clustered_files_have_statistics(view: VersionView) -> Findings:
+    """Report a clustered table without its domain, and live files without its statistics."""
     domain = view.state.live_domains.get(_CLUSTERING)
     wanted = clustering_of(domain)
     if "clustering" not in view.layout.features:
@@ -189,16 +226,6 @@ def clustering_columns(view: VersionView) -> Findings:
     if not wanted:
         return
     columns = {column.physical: column for column in view.layout.columns}
-    place = f"domain {_CLUSTERING}"
-    for name in wanted:
-        column = columns.get(name)
-        if column is None:
-            mapped = view.layout.mode != "none" and name in view.layout.by_path
-            what = "called by its logical name" if mapped else "not in the schema"
-            message = f"the clustering column {'.'.join(name)} is {what}"
-            yield finding("CM-035" if mapped else "CLUS-006", place, message)
-        elif column.type == "variant":
-            yield finding("VAR-006", place, f"the clustering column {column.name} is a variant")
     # A checkpoint leaves statistics out where the table asks for that, so that none are left.
     left_out = view.layout.properties.get(_AS_JSON, "").lower() == "false"
     for (path, _), body in view.state.adds.items():
@@ -213,11 +240,7 @@ def added_files_have_statistics(step: Step) -> Findings:
     """Report adds without statistics of the clustering columns of their version."""
     if "clustering" not in step.new.features:
         return
-    domain = step.before.live_domains.get(_CLUSTERING)
-    for line in step.of("domainMetadata"):
-        if line.body.get("domain") == _CLUSTERING:
-            domain = None if line.body.get("removed") is True else line.body
-    if wanted := clustering_of(domain):
+    if wanted := clustering_of(_domain_after(step)):
         columns = {column.physical: column for column in step.new.columns}
         for line in step.of("add"):
             stats = statistics_of(line.body) or {}

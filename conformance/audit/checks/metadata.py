@@ -202,6 +202,7 @@ _PROPERTY_FEATURES: Final = (
         )
     ),
     ("delta.appendOnly", "appendOnly", "APP-005"),
+    ("delta.enableInCommitTimestamps", "inCommitTimestamp", "ICT-003"),
     ("delta.enableVariantShredding", "variantShredding", "SHRED-005"),
 )
 """Properties that have no effect while their feature is not supported."""

@@ -102,14 +102,19 @@ def ids_are_repeated(step: Step) -> Findings:
 _IDS: Final = ("baseRowId", "defaultRowCommitVersion")
 
 
-@check("commit", "RT-033 RT-036 RT-037", *schemas.requirements("table/row-tracking"))
+@check("definition", "RT-033", *schemas.requirements("table/row-tracking"))
 def marks_are_valid(step: Step) -> Findings:
-    """Report a high water mark that is missing, malformed or too low."""
-    if not _supported(step):
-        return
-    for line in step.of("domainMetadata"):
+    """Report a high water mark that is removed or malformed."""
+    for line in step.of("domainMetadata") if _supported(step) else ():
         if line.body.get("domain") == _DOMAIN:
             yield from _valid_mark(line)
+
+
+@check("commit", "RT-033 RT-036 RT-037")
+def marks_are_high_enough(step: Step) -> Findings:
+    """Report a high water mark that is missing or too low."""
+    if not _supported(step):
+        return
     highest = step.highest_row_id
     domains = dict(step.before.domains)
     domains.update({str(x.body.get("domain")): x.body for x in step.of("domainMetadata")})
@@ -144,17 +149,28 @@ def _valid_mark(line: Line) -> Findings:
         yield from configuration_findings("table/row-tracking", line, "RT-034", message)
 
 
-@check("commit", "RT-006 RT-009 RT-041 RT-042 RT-043 RT-044 RT-046")
+@check("definition", "RT-006 RT-009 RT-041 RT-042 RT-043 RT-044")
 def enablement_is_complete(step: Step) -> Findings:
     """Report row tracking that is turned on without what it needs."""
-    if not step.sets_metadata or not step.new.is_true(_ENABLED):
+    if not (step.sets_metadata or step.sets_protocol) or not step.new.is_true(_ENABLED):
         return
+    # What is asked of a commit that turns it on; without its feature it has no effect later.
+    severity: Severity | None = None if step.sets_metadata else "warning"
     if "rowTracking" not in step.new.features:
         message = f"{_ENABLED} is true, but the protocol does not support rowTracking"
-        yield finding("RT-041", step.place, message)
+        yield finding("RT-041", step.place, message, severity=severity)
     if step.new.writer < _WRITER:
         message = f"{_ENABLED} is true, and the writer version is {step.new.writer}"
-        yield finding("RT-006", step.place, message)
+        yield finding("RT-006", step.place, message, severity=severity)
+    if step.sets_metadata:
+        yield from _named_columns(step)
+    if step.new.is_true("delta.rowTrackingSuspended"):
+        message = "row tracking is enabled and suspended at once"
+        yield finding("RT-009", step.place, message)
+
+
+def _named_columns(step: Step) -> Findings:
+    """Report names of hidden columns that are missing, or those of columns of the table."""
     names = {c.path[0] for c in step.new.columns}
     mapped = {c.physical[-1] for c in step.new.columns}
     for name in _COLUMNS:
@@ -165,15 +181,13 @@ def enablement_is_complete(step: Step) -> Findings:
             requirement = "RT-043" if column in names else "RT-044"
             message = f"{name} names {column}, a column of the table"
             yield finding(requirement, step.place, message)
-    if not step.old.is_true(_ENABLED):
-        yield from _files_without_ids(step)
-    if step.new.is_true("delta.rowTrackingSuspended"):
-        message = "row tracking is enabled and suspended at once"
-        yield finding("RT-009", step.place, message)
 
 
-def _files_without_ids(step: Step) -> Findings:
+@check("commit", "RT-046")
+def files_have_ids_before(step: Step) -> Findings:
     """Report files that have no ids when row tracking is turned on over them."""
+    if not step.sets_metadata or step.old.is_true(_ENABLED) or not step.new.is_true(_ENABLED):
+        return
     here = {file_key(line.body) for line in step.of("add", "remove")}
     for key, body in step.before.adds.items():
         if key not in here and None in (body.get(name) for name in _IDS):

@@ -8,7 +8,6 @@ from conformance.audit.findings import Findings, check, finding
 from conformance.audit.read.layout import Layout
 from conformance.audit.subjects import Step
 
-_PROPERTY: Final = "delta.enableInCommitTimestamps"
 _VERSION: Final = "delta.inCommitTimestampEnablementVersion"
 _TIMESTAMP: Final = "delta.inCommitTimestampEnablementTimestamp"
 
@@ -68,15 +67,3 @@ def enablement_is_recorded(step: Step) -> Findings:
     if stamp is not None and recorded != str(stamp) and (needed or recorded is not None):
         message = f"{_TIMESTAMP} is {recorded}, but inCommitTimestamp of {since} is {stamp}"
         yield finding("ICT-011", step.place, message)
-
-
-@check("commit", "ICT-003")
-def the_feature_is_supported(step: Step) -> Findings:
-    """Report the enabling property without the feature."""
-    if (
-        step.sets_metadata
-        and step.new.is_true(_PROPERTY)
-        and "inCommitTimestamp" not in step.new.features
-    ):
-        message = f"{_PROPERTY} is true, but the protocol does not support inCommitTimestamp"
-        yield finding("ICT-003", step.place, message)

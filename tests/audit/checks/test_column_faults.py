@@ -110,7 +110,7 @@ def test_a_name_of_one_column_alone_is_clean(name: str, lake: Any) -> None:
 
 
 def test_mapping_that_is_turned_on_again_begins_anew(lake: Any) -> None:
-    """Without mapping no column has an id, and a table that is upgraded names them by themselves."""
+    """Without mapping no column has an id, and one that comes to it names them so."""
     lake.commit(lake.protocol("r:columnMapping"), _metadata(lake, mode="none"))
     lake.commit(_metadata(lake, _column("id", 1, "id"), _column("name", 2, "name", "string")))
     lake.commit(_metadata(lake, mode="none"))

@@ -1,4 +1,4 @@
-"""What is wrong with protocol and metaData is found where a checkpoint alone has them."""
+"""What is wrong with protocol, metaData and domains is found where a checkpoint alone has them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ DEFINED = {name for check in checks_of("definition") for name in check.requireme
 FAULTS = {name: plant for name, broken, plant in planted() if broken & DEFINED}
 
 
-def _newest(lake: Any) -> dict[str, Any]:
-    """Return the last protocol and metaData of the commits."""
-    found: dict[str, Any] = {}
+def _newest(lake: Any) -> list[dict[str, Any]]:
+    """Return the last protocol and metaData of the commits, and the last of each domain."""
+    found: dict[Any, dict[str, Any]] = {}
     for path in sorted(lake.log.glob("*[0-9].json")):
         for line in path.read_bytes().splitlines():
             try:
@@ -29,8 +29,14 @@ def _newest(lake: Any) -> dict[str, Any]:
             except (ValueError, RecursionError):
                 continue
             if isinstance(action, dict):
-                found |= {key: action[key] for key in ("protocol", "metaData") if key in action}
-    return found
+                found |= {key: {key: action[key]} for key in _STATE if key in action}
+                domain = action.get("domainMetadata", {"removed": True})
+                if not domain["removed"]:
+                    found["domain", domain["domain"]] = action
+    return list(found.values())
+
+
+_STATE = ("protocol", "metaData")
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -40,9 +46,9 @@ def test_a_log_that_begins_with_a_checkpoint_is_judged_alike(name: str, lake: An
     for path in [each for each in lake.log.rglob("*") if each.is_file()]:
         path.unlink()
     lake.version = -1
-    lake.commit(*({key: body} for key, body in newest.items()))
+    lake.commit(*newest)
     expected = {each.requirement for each in lake.audit()} & DEFINED
-    lake.checkpoint([{key: body} for key, body in newest.items()])
+    lake.checkpoint(newest)
     (lake.log / f"{0:020}.json").unlink()
     found = {each.requirement for each in lake.audit()}
     assert expected <= found

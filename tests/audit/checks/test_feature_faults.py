@@ -42,6 +42,20 @@ def _clustered(lake: Any, columns: Any, stats: dict[str, Any], *fields: Any) -> 
     lake.commit(lake.file("a.parquet", rows, stats=json.dumps({"numRecords": 2, **stats})))
 
 
+def _domain(columns: Any, name: str = "delta.clustering") -> dict[str, Any]:
+    configuration = json.dumps({"clusteringColumns": columns})
+    body = {"domain": name, "configuration": configuration, "removed": False}
+    return {"domainMetadata": body}
+
+
+def _reclustered(lake: Any, columns: Any, *features: str, **of: Any) -> None:
+    """Name clustering columns that the next version exchanges for right ones."""
+    fields = [lake.field(name, kind) for name, kind in ({"id": "long"} | of).items()]
+    protocol = lake.protocol("clustering", "domainMetadata", *features)
+    lake.commit(protocol, lake.metadata(*fields), _domain(columns))
+    lake.commit(_domain([["id"]]))
+
+
 def _catalog(lake: Any, *, stamps: bool, txn: bool) -> None:
     protocol = lake.protocol("r:catalogManaged", "inCommitTimestamp")
     info = {"inCommitTimestamp": 5} | ({"txnId": "t"} if txn else {})
@@ -104,6 +118,11 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _clustered(
             x, [["v"]], {"nullCount": {"v": 0}}, x.field("v", "variant"), x.field("id")
         ),
+    ),
+    "a clustering column was missing": ({"CLUS-006"}, lambda x: _reclustered(x, [["ghost"]])),
+    "a clustering column was a variant": (
+        {"VAR-006"},
+        lambda x: _reclustered(x, [["v"]], "r:variantType", v="variant"),
     ),
     "a clustering column has no statistics": (
         {"CLUS-009"},

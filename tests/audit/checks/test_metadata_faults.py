@@ -407,6 +407,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
             inCommitTimestampEnablementTimestamp="4",
         ),
     ),
+    "timestamps lose their feature": (
+        {"TF-016", "ICT-003"},
+        lambda x: _stamped(x, 5) or x.commit(x.protocol("appendOnly")),
+    ),
     "timestamps have no feature": (
         {"ICT-001", "ICT-003"},
         lambda x: _schema(x, enableInCommitTimestamps="true"),
@@ -420,8 +424,9 @@ def test_a_fault_fires_its_finding_alone(name: str, fires: Any) -> None:
     fires(plant, expected)
 
 
-def test_effects_that_fail_to_appear_are_warnings(lake: Any) -> None:
-    _schema(lake, appendOnly="true", protocol=lake.protocol("domainMetadata"))
+@pytest.mark.parametrize("name", ["appendOnly", "enableInCommitTimestamps"])
+def test_effects_that_fail_to_appear_are_warnings(name: str, lake: Any) -> None:
+    _schema(lake, protocol=lake.protocol("domainMetadata"), **{name: "true"})
     assert {finding.severity for finding in lake.audit()} == {"warning"}
 
 

@@ -401,6 +401,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"RT-041"},
         lambda x: x.commit(x.protocol("domainMetadata"), _tracking(x)[1]),
     ),
+    "enabled tracking loses its feature": (
+        {"RT-041", "TF-016"},
+        lambda x: x.commit(*_tracking(x)) or x.commit(x.protocol("domainMetadata")),
+    ),
     "enabled tracking has no column names": (
         {"RT-042"},
         lambda x: x.commit(*_tracking(x, rowTracking__materializedRowIdColumnName="")),
