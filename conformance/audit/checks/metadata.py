@@ -6,6 +6,7 @@ sections of the features that column metadata or table properties bring in.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -127,9 +128,10 @@ def physical_paths_are_permanent(step: Step) -> Findings:
         return
     place = next(step.of("metaData")).place
     known = set().union(*step.before.paths.values())
+    shared = Counter(path for path, _ in step.new.physical_ids)
     for path, number in step.new.physical_ids:
         former = step.before.paths.get(path, {number})
-        if number in former:
+        if number in former or shared[path] > 1:
             continue
         message = f"the physical path {'.'.join(path)} of id {number} was that of id {min(former)}"
         for requirement in ("CM-034",) if number in known else ("CM-018", "CM-034"):

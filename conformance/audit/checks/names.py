@@ -7,11 +7,14 @@ File Schema" and "Metadata Cleanup".
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Final
 
-from conformance.audit.findings import Findings, check, finding
+from conformance.audit.findings import Finding, Findings, Severity, check, finding
 from conformance.audit.grammar.log_files import LOG_DIR, LogFile, commit_name, name_of
+from conformance.audit.read.contents import is_of_a_log
+from conformance.audit.read.log import Log
 from conformance.audit.subjects import LogView, VersionView
 from reference_impl.limits import budget
 
@@ -19,6 +22,7 @@ _UUID: Final = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _VERSION: Final = "[0-9]{20}"
 _WORD: Final = "(?i:checkpoints?|checkpt|chkpoint|chkpt|ckpt)"
 _UUID_LIKE: Final = r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}"
+_CODEC: Final = "(?i:gz|gzip|zst|zstd|xz|bz2|lz4|snappy)"
 _LIKE: Final = tuple(
     (re.compile(pattern), requirements, wanted)
     for pattern, requirements, wanted in (
@@ -32,7 +36,7 @@ _LIKE: Final = tuple(
         ),
         (
             (
-                rf"{_VERSION}\.json\.(?i:gz|gzip|zst|zstd|bz2|lz4|snappy)"
+                rf"{_VERSION}(?:\.json)?\.{_CODEC}"
                 rf"|{_VERSION}\.(?i:avro|orc|csv|xml|ya?ml|cbor|msgpack|pb|arrow)"
             ),
             ("LOG-001",),
@@ -64,12 +68,12 @@ _LIKE: Final = tuple(
             "parts are numbered from 1 to their count",
         ),
         (
-            rf"{_VERSION}\.checkpoint\.[0-9]+\.[0-9]+\.parquet",
+            rf"{_VERSION}\.checkpoint\. *[0-9]+\. *[0-9]+\.parquet",
             ("CKPT-023",),
             "number and count of a part have ten digits each",
         ),
         (
-            r"[0-9]+\.checkpoint\.[0-9]+\.[0-9]+\.parquet",
+            r" *[0-9]+\.checkpoint\. *[0-9]+\. *[0-9]+\.parquet",
             ("CKPT-022",),
             "a part is named by its version in twenty digits",
         ),
@@ -126,7 +130,9 @@ _LIKE: Final = tuple(
             (
                 rf"{_VERSION}[._-]{_VERSION}(?:[._-](?i:compact(?:ed|ion)?))?"
                 r"(?:\.(?i:jsonl?|ndjson|parquet))?"
-                rf"|{_VERSION}[._-]compacted[._-]{_VERSION}\.json|compacted[._-].*{_VERSION}\.json"
+                rf"|{_VERSION}[._-]compacted[._-]{_VERSION}\.json"
+                rf"|compact(?:ed|ion)[._-].*{_VERSION}\.json"
+                rf"|{_VERSION}\.{_VERSION}\.compacted\.(?:json\.{_CODEC}|{_UUID_LIKE}\.json)"
                 r"|[^._].*\.compacted\.json"
             ),
             ("COMP-002",),
@@ -137,18 +143,72 @@ _LIKE: Final = tuple(
 """Names that look like those of log files, most specific first."""
 
 
+_BARE: Final = re.compile(rf"{_VERSION}\.parquet")
+"""A commit in Parquet where that is missing, else a checkpoint without its word."""
+
+_NUMBER: Final = re.compile("[0-9]+")
+_BY_SIXTEEN: Final = re.compile(r"([0-9A-Fa-f]*[A-Fa-f][0-9A-Fa-f]*)\.json")
+"""Names with a version in decimal and in hexadecimal digits."""
+
+
+def _lacks(log: Log, version: int) -> bool:
+    """Return whether a commit is missing: the next one, or one that the others stand beside."""
+    if version in log.commits:
+        return False
+    kept = [each.version for each in log.checkpoints if each.complete]
+    following = max([*log.commits, *kept], default=-1) + 1
+    begins = min(log.commits, default=following)
+    covered = max(kept, default=-1) >= begins - 1
+    return (begins if covered else 0) <= version <= following
+
+
+def _is_missed(view: LogView | VersionView, path: str, requirement: str) -> bool:
+    """Return whether a file under a wrong name is a file of the log that has no right one.
+
+    Nothing forbids foreign files beside a log. One that looks like a commit stands for it where
+    the log lacks it. What the log may have or not is known by what is in it.
+    """
+    log, name = view.log, path.rpartition("/")[2]
+    found = _NUMBER.search(name)
+    version = int(found[0][-_DIGITS:]) if found else -1
+    if requirement.startswith("LOG"):
+        by_sixteen = _BY_SIXTEEN.fullmatch(name)
+        return found is not None and _lacks(log, int(by_sixteen[1], 16) if by_sixteen else version)
+    kept: Mapping[str, Iterable[int]] = {
+        "CKPT": (each.version for each in log.checkpoints if each.complete),
+        "COMP": (file.version for file, _ in log.compactions),
+        "CRC": log.checksums,
+    }
+    return version not in kept[requirement.partition("-")[0]] and is_of_a_log(view.storage, path)
+
+
+_DIGITS: Final = 20
+"""Digits of a version, at most."""
+
+
+def _misplaced(
+    view: LogView | VersionView, requirement: str, path: str, message: str, hint: str
+) -> Finding:
+    """Report a file that no reader finds: an error of a file that the log misses."""
+    severity: Severity | None = None if _is_missed(view, path, requirement) else "warning"
+    return finding(requirement, path, message, hint, severity=severity)
+
+
 @check("log", *tuple(dict.fromkeys(name for _, names, _ in _LIKE for name in names)), whole=True)
 def misnamed(view: LogView) -> Findings:
     """Report files that a reader passes over because of their names."""
     for entry in view.log.entries:
         if name_of(entry.name) is not None:
             continue
-        for pattern, requirements, wanted in _LIKE:
-            if pattern.fullmatch(entry.name):
-                hint = "readers ignore the file; rename it if it belongs to the log"
-                for requirement in requirements:
-                    yield finding(requirement, entry.path, wanted, hint)
-                break
+        found = next((each for each in _LIKE if each[0].fullmatch(entry.name)), None)
+        if found is None:
+            continue
+        _, requirements, wanted = found
+        if _BARE.fullmatch(entry.name) and _is_missed(view, entry.path, "LOG-001"):
+            requirements, wanted = ("LOG-001",), "a commit is a JSON file"
+        hint = "readers ignore the file; rename it if it belongs to the log"
+        for requirement in requirements:
+            yield _misplaced(view, requirement, entry.path, wanted, hint)
 
 
 def _whole(view: LogView) -> list[int]:
@@ -223,7 +283,9 @@ _DIRECT: Final = {"checksum": "CRC-004", "compaction": "COMP-001", "commit": "LO
 """Kinds of files that are in the log folder itself, and the requirement that says so."""
 
 _STAGED: Final = f"{LOG_DIR}/_staged_commits"
-_STAGED_NAME: Final = re.compile(rf"[0-9]{{20}}\.{_UUID}\.json")
+_STAGED_NAME: Final = re.compile(rf"{_VERSION}\.{_UUID}\.json")
+_STAGED_LIKE: Final = re.compile(rf"[0-9]+[._-]{_UUID_LIKE}\.json(?:\.{_CODEC})?")
+_STAGED_ANY: Final = re.compile(rf"[^._].*\.json(?:\.{_CODEC})?")
 
 
 def _is_copy(view: VersionView, folder: str, file: LogFile) -> bool:
@@ -237,25 +299,32 @@ def _is_copy(view: VersionView, folder: str, file: LogFile) -> bool:
     return bool(kept) or file.version not in log.commits
 
 
+def _staged(view: VersionView, path: str) -> Findings:
+    """Report a staged commit of another name, or in another folder."""
+    catalogued = "catalogManaged" in view.layout.features
+    folder, _, name = path.rpartition("/")
+    if folder == _STAGED and not _STAGED_NAME.fullmatch(name) and _STAGED_ANY.fullmatch(name):
+        message = "a staged commit is called VERSION.UUID.json, its version of twenty digits"
+        # In a table that no catalog manages the folder is nobody's.
+        severity: Severity | None = None if catalogued else "warning"
+        yield finding("CAT-002", path, message, severity=severity)
+    elif catalogued and folder != _STAGED and _STAGED_LIKE.fullmatch(name):
+        severity = None if _is_missed(view, path, "LOG-001") else "warning"
+        yield finding("CAT-002", path, "a staged commit is in _staged_commits", severity=severity)
+
+
 @check("files", "CRC-004 COMP-001 LOG-001 CAT-002", whole=True)
 def files_below_the_log(view: VersionView) -> Findings:
     """Report commits and what belongs to them in other folders, where nobody looks for them."""
-    catalogued = "catalogManaged" in view.layout.features
     for entry in view.storage.walk():
         budget().check_time()
         folder, _, name = entry.path.rpartition("/")
-        if folder == _STAGED and name.endswith(".json") and not _STAGED_NAME.fullmatch(name):
-            message = "a staged commit is called VERSION.UUID.json, its version of twenty digits"
-            yield finding("CAT-002", entry.path, message)
-            found = name_of(name)
-            if found is None or found.kind == "commit":
-                continue
-        file = None if LOG_DIR in folder.split("/")[1:] or folder == LOG_DIR else name_of(name)
-        if catalogued and folder == LOG_DIR and _STAGED_NAME.fullmatch(name):
-            yield finding("CAT-002", entry.path, "a staged commit is in _staged_commits")
-        requirement = _DIRECT.get(file.kind) if file else None
-        if file and _is_copy(view, folder, file):
+        staged = list(_staged(view, entry.path))
+        yield from staged
+        inside = LOG_DIR in folder.split("/")[1:] or folder == LOG_DIR
+        file = None if inside else name_of(name)
+        if file is None or _is_copy(view, folder, file) or (staged and file.kind == "commit"):
             continue
-        if requirement:
-            message = f"the file is not in {LOG_DIR} itself"
-            yield finding(requirement, entry.path, message, "readers do not find it there")
+        if requirement := _DIRECT.get(file.kind):
+            message, hint = f"the file is not in {LOG_DIR} itself", "readers do not find it there"
+            yield _misplaced(view, requirement, entry.path, message, hint)

@@ -10,6 +10,7 @@ import pytest
 
 Plant = Callable[[Any], Any]
 
+UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
 PART = "checkpoint.{:010d}.{:010d}.parquet"
 
 
@@ -19,6 +20,23 @@ def _drop(lake: Any, version: int) -> None:
 
 def _rename(lake: Any, name: str) -> None:
     lake.basic().write(name, "{}")
+
+
+def _lost(lake: Any, name: str) -> None:
+    """Call the last commit by another name, or put it in another folder."""
+    target = lake.basic().log / name
+    target.parent.mkdir(exist_ok=True)
+    (lake.log / f"{2:020d}.json").rename(target)
+
+
+def _catalogued(lake: Any, name: str) -> None:
+    """Write a catalog-managed table with a staged commit of the next version."""
+    protocol = lake.protocol("r:catalogManaged", "inCommitTimestamp")
+    info = {"commitInfo": {"inCommitTimestamp": 5, "txnId": "t"}}
+    lake.commit(info, protocol, lake.metadata(enableInCommitTimestamps="true"))
+    target = lake.log / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(lake.lines([info]))
 
 
 def _more(lake: Any, *actions: Any) -> None:
@@ -119,6 +137,45 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     "a compaction ends where it starts": (
         {"COMP-013"},
         lambda x: _rename(x, f"{1:020d}.{1:020d}.compacted.json"),
+    ),
+    "a commit is in Parquet": ({"LOG-001"}, lambda x: _lost(x, f"{2:020d}.parquet")),
+    "a commit is packed by zstd": ({"LOG-001"}, lambda x: _lost(x, f"{2:020d}.zst")),
+    "a commit is packed by xz": ({"LOG-001"}, lambda x: _lost(x, f"{2:020d}.json.xz")),
+    "a part is padded with spaces": (
+        {"CKPT-022"},
+        lambda x: _rename(x, f"{2:20d}." + PART.format(1, 2)),
+    ),
+    "a number of a part is padded with spaces": (
+        {"CKPT-023"},
+        lambda x: _rename(x, f"{2:020d}.checkpoint.{1:10d}.{2:10d}.parquet"),
+    ),
+    "a compaction is packed": (
+        {"COMP-002"},
+        lambda x: _rename(x, f"{1:020d}.{2:020d}.compacted.json.gz"),
+    ),
+    "a compaction has a UUID": (
+        {"COMP-002"},
+        lambda x: _rename(x, f"{1:020d}.{2:020d}.compacted.{UUID}.json"),
+    ),
+    "a compaction begins with its word": (
+        {"COMP-002"},
+        lambda x: _rename(x, f"compaction.{1:020d}.{2:020d}.json"),
+    ),
+    "a staged commit is in a folder of another name": (
+        {"CAT-002"},
+        lambda x: _catalogued(x, f"_commits/{1:020d}.{UUID}.json"),
+    ),
+    "a staged commit is in a folder below": (
+        {"CAT-002"},
+        lambda x: _catalogued(x, f"_staged_commits/a/{1:020d}.{UUID}.json"),
+    ),
+    "a staged commit is packed": (
+        {"CAT-002"},
+        lambda x: _catalogued(x, f"_staged_commits/{1:020d}.{UUID}.json.gz"),
+    ),
+    "a staged commit is beside the log": (
+        {"CAT-002"},
+        lambda x: _catalogued(x, f"../_staged_commits/{1:020d}.{UUID}.json"),
     ),
     "a version is missing": ({"LOG-003", "SNAP-001"}, lambda x: _drop(x, 1)),
     "a version is missing below a checkpoint": ({"SNAP-001"}, _gap_below_checkpoint),
@@ -242,6 +299,53 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
 def test_a_fault_fires_its_finding_alone(name: str, fires: Any) -> None:
     expected, plant = FAULTS[name]
     fires(plant, expected)
+
+
+FOREIGN = (
+    "3.txt", f"{2:020d}.txt", f"{2:020d}.json.gz", "1.json", f"{9:020d}.json.zst",
+    f"{2:020d}.parquet", f"{2:020d}.checkpoint.json", "2.checkpoint.parquet",
+    "vendor.compacted.json", f"{1:020d}.{2:020d}.json", "2.crc", f"archive/{9:020d}.json",
+    f"archive/{1:020d}.crc", f"../export/{9:020d}.json", f"_staged_commits/{2:020d}.json",
+)  # fmt: skip
+"""Files that a complete log has no use for."""
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_foreign_file_beside_a_complete_log_is_no_error(name: str, lake: Any) -> None:
+    _rename(lake, name)
+    assert {finding.severity for finding in lake.audit()} <= {"warning"}
+
+
+MISPLACED = ("3.json", f"{3:020d}.json.gz", f"archive/{3:020d}.json", f"../export/{3:020d}.json")
+"""Files that would be the next version."""
+
+
+@pytest.mark.parametrize("name", MISPLACED)
+def test_a_file_that_would_be_the_next_version_is_an_error(name: str, lake: Any) -> None:
+    _rename(lake, name)
+    assert [finding.severity for finding in lake.audit()] == ["error"]
+
+
+def test_a_version_of_hexadecimal_digits_is_an_error_where_it_is_the_next_one(lake: Any) -> None:
+    _rename(lake, f"{10:020x}.json")
+    assert [each.severity for each in lake.audit()] == ["warning"]
+    for _ in range(7):
+        lake.commit({"commitInfo": {}})
+    assert [each.severity for each in lake.audit()] == ["error"]
+
+
+def test_a_file_that_would_fill_a_gap_is_an_error(lake: Any) -> None:
+    _drop(lake, 1)
+    lake.write("1.json", "{}")
+    assert "LOG-002" in {each.requirement for each in lake.audit() if each.severity == "error"}
+
+
+def test_a_checkpoint_of_another_name_is_an_error_where_it_is_the_only_one(lake: Any) -> None:
+    lake.basic()
+    lake.checkpoint(lake.rows(), "2.checkpoint.parquet")
+    assert [each.severity for each in lake.audit()] == ["error"]
+    lake.checkpoint(lake.rows())
+    assert [each.severity for each in lake.audit()] == ["warning"]
 
 
 def test_a_gap_that_a_checkpoint_covers_is_a_warning(lake: Any) -> None:
