@@ -7,7 +7,7 @@ Metadata and Data Files".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,7 +38,13 @@ from conformance.audit.screens import removes_of_live_files
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.features import not_shredded, of_iceberg
-from conformance.audit.stored.places import SchemaPlace, field_id, forbidden_nulls, places_of
+from conformance.audit.stored.places import (
+    SchemaPlace,
+    field_id,
+    forbidden_nulls,
+    partition_places,
+    places_of,
+)
 from conformance.audit.stored.row_ids import RowIds
 from conformance.audit.stored.rules import Rules
 from conformance.audit.stored.statistics import (
@@ -336,8 +342,20 @@ def _schema_columns(opened: _LiveFile) -> Findings:
                 yield finding(requirement, opened.path, message)
             if typed:
                 yield from wrong_statistics(opened, place, values)
+    yield from _partition_types(opened, int96)
     if opened.whole is not None:
         yield from opened.whole[1].judge(opened, places)
+
+
+def _partition_types(opened: _LiveFile, int96: Collection[str]) -> Findings:
+    """Report partition columns that a file has as well, of another type."""
+    for place in partition_places(opened.view.layout, opened.schema):
+        if place.stored is not None and opened.schema.names.count(place.stored.name) == 1:
+            of_old = place.stored.name in int96
+            for requirement, message, severity in type_mismatches(
+                place, opened.view.layout, int96=of_old
+            ):
+                yield finding(requirement, opened.path, f"partition {message}", severity=severity)
 
 
 def _missing_required(opened: _LiveFile, column: SchemaPlace) -> Findings:

@@ -72,12 +72,18 @@ def field_id(field: pa.Field) -> int | None:
 
 def places_of(layout: Layout, schema: pa.Schema) -> tuple[SchemaPlace, ...]:
     """Return the top-level columns that data files have, partition columns left out."""
-    finder = _PlaceFinder(layout.mode)
-    return tuple(
-        place
-        for place in finder.fields(layout.schema, list(schema), ())
-        if place.path[0] not in layout.partitions
-    )
+    return tuple(x for x in _top_places(layout, schema) if x.path[0] not in layout.partitions)
+
+
+def partition_places(layout: Layout, schema: pa.Schema) -> tuple[SchemaPlace, ...]:
+    """Return the partition columns, which a file may have as well."""
+    if not layout.partitions:
+        return ()
+    return tuple(x for x in _top_places(layout, schema) if x.path[0] in layout.partitions)
+
+
+def _top_places(layout: Layout, schema: pa.Schema) -> Iterator[SchemaPlace]:
+    return _PlaceFinder(layout.mode).fields(layout.schema, list(schema), ())
 
 
 def _positions(keys: Iterable[Hashable]) -> dict[Hashable, list[int]]:

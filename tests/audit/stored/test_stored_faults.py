@@ -300,7 +300,24 @@ def _wide(lake: Any, nulls: int, values: list[int | None], deleted: list[int]) -
 
 ID = ("x", pa.array([1]), 1)
 
+
+def _materialised(lake: Any, of: str, stored: pa.Array) -> None:
+    """Write a file that has the column of its partition as well."""
+    fields = (lake.field("id"), lake.field("p", of))
+    lake.commit(lake.protocol(), lake.metadata(*fields, partition=["p"]))
+    rows = pa.table({"id": [1], "p": stored})
+    lake.commit(lake.file("a.parquet", rows, partitionValues={"p": "1"}))
+
+
 FAULTS: dict[str, tuple[set[str], Plant]] = {
+    "a partition column is stored as text": (
+        {"WCON-005"},
+        lambda x: _materialised(x, "long", pa.array(["1"])),
+    ),
+    "a partition column is stored in 32 bits": (
+        {"WCON-005"},
+        lambda x: _materialised(x, "long", pa.array([1], I32)),
+    ),
     **{name: _of_types(name) for name in TYPES},
     "a column of mode id has another type": (
         {"CM-013", "WCON-005"},
@@ -392,6 +409,7 @@ RIGHT: dict[str, Plant] = {
         _pair(pa.list_(I64), None, [1, None]),
         stats={"nullCount": {"v": 1}},
     ),
+    "a partition column of its type": lambda x: _materialised(x, "long", pa.array([1])),
     "a count of a mapped file": lambda x: _by_id(x, ("c-1", pa.array([1]), 1)),
     "a wide count that says nothing": lambda x: _wide(x, 1, [1, None, None], [2]),
     "a wide count of deleted nulls": lambda x: _wide(x, 0, [1, 2, None], [2]),
