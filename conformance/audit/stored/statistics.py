@@ -168,7 +168,9 @@ def _bounds(
         elif tight and _loose(limit, value):
             message = f"{side} of {column.name} is {stated} under tight bounds, not {actual}"
             # A vector that came later leaves bounds of rows that went: it has to loosen them.
-            severity: Severity | None = "warning" if opened.deleted is None else None
+            # Whether NaN is above all numbers, no clause says.
+            unsure = opened.deleted is None or stated == _NOT_FINITE[0]
+            severity: Severity | None = "warning" if unsure else None
             yield finding("STAT-012", opened.path, message, severity=severity)
 
 

@@ -428,6 +428,17 @@ def test_bounds_describe_the_rows_that_a_vector_leaves(lake: Any) -> None:
     assert lake.audit() == []
 
 
+def test_a_bound_that_the_text_does_not_order_is_no_error(lake: Any) -> None:
+    protocol = lake.protocol("r:deletionVectors")
+    metadata = lake.metadata(lake.field("v", "double"), enableDeletionVectors="true")
+    lake.commit(protocol, metadata)
+    stats = {"numRecords": 3, "minValues": {"v": 1.0}, "maxValues": {"v": "NaN"}}
+    rows = pa.table({"v": [1.0, 2.0, float("nan")]})
+    vector = lake.vector([1])
+    lake.commit(lake.file("a.parquet", rows, deletionVector=vector, stats=json.dumps(stats)))
+    assert {found.severity for found in lake.audit()} <= {"warning"}
+
+
 def test_bounds_of_a_nested_column_are_held_against_its_leaf(lake: Any) -> None:
     inner = {"type": "struct", "fields": [lake.field("x.y"), lake.field("z")]}
     lake.commit(lake.protocol(), lake.metadata(lake.field("s", inner)))

@@ -103,6 +103,11 @@ def _partitioned(lake: Any, of: str, text: str | None, **more: Any) -> None:
     lake.commit(lake.file("a.parquet", rows, partitionValues={"p": text}, **more))
 
 
+def _counted(lake: Any, text: str | None, nulls: int, **stats: Any) -> None:
+    known = {"numRecords": 1, "nullCount": {"p": nulls}, **stats}
+    _partitioned(lake, "long", text, stats=json.dumps(known))
+
+
 HEAD = struct.pack("<IQ", 1681511377, 1)
 
 
@@ -250,6 +255,14 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
             x, "long", None, stats=json.dumps({"numRecords": 1, "nullCount": {"p": 0}})
         ),
     ),
+    "a wide count of a partition column is all rows": (
+        {"STAT-009"},
+        lambda x: _counted(x, "1", 1, tightBounds=False),
+    ),
+    "a wide count of a null partition column is 0": (
+        {"STAT-010"},
+        lambda x: _counted(x, None, 0, tightBounds=False),
+    ),
     "a change file has another size": ({"CDC-008"}, lambda x: _changed(x, size=7)),
     "a change file lacks a column": ({"CDFF-007"}, lambda x: _changed(x, name=...)),
     "a change file has a column of its own": (
@@ -357,4 +370,12 @@ def test_a_vector_file_in_a_folder_with_a_percent_needs_its_escape(lake: Any) ->
     commit.write_text(commit.read_text().replace("/v.bin", "/v%20dir/v.bin"))
     assert {each.requirement for each in lake.audit()} == {"DVDESC-006"}
     commit.write_text(commit.read_text().replace("/v%20dir/", "/v%2520dir/"))
+    assert lake.audit() == []
+
+
+@pytest.mark.parametrize(("text", "nulls"), [("1", 7), (None, 7), ("1", 0), (None, 1)])
+def test_a_wide_count_of_a_partition_column_may_say_nothing(
+    text: str | None, nulls: int, lake: Any
+) -> None:
+    _counted(lake, text, nulls, tightBounds=False)
     assert lake.audit() == []
