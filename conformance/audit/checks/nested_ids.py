@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from conformance.audit.findings import Findings, check, finding
@@ -33,10 +33,26 @@ def nested_ids(step: Step) -> Findings:
         given.update(number for _, number in held)
         given.update([] if column.field_id is None else [column.field_id])
         yield from _column(column, step.place)
+    yield from _taken(step)
     for number, count in given.items():
         if count > 1:
             message = f"{count} columns or parts of them have id {number}"
             yield finding("ICE2-007", step.place, message)
+
+
+def _taken(step: Step) -> Findings:
+    """Report new ids in arrays and maps that a column has had which is dropped."""
+    held = {column.field_id for column in step.new.columns} | _given(step.old.columns)
+    former = set().union(*step.before.paths.values()) - held
+    for number in sorted(_given(step.new.columns) & former):
+        message = f"the id {number} of a part of a column was that of a column that is dropped"
+        yield finding("ICE2-007", step.place, message, "old files have its values under the id")
+
+
+def _given(columns: Iterable[Column]) -> set[int]:
+    """Return the ids of what is in arrays and maps."""
+    found = (_by_place(column, key).values() for column in columns for key in (_KEY, _OLDER))
+    return {number for numbers in found for number in numbers if type(number) is int}
 
 
 def _by_place(column: Column, key: str) -> Mapping[str, Any]:

@@ -78,6 +78,28 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
 }
 
 
+def _lists(lake: Any, *schemas: tuple[Any, ...]) -> None:
+    """Write a table of Iceberg compatibility V2 whose schemas follow each other."""
+    lake.commit(lake.protocol("r:columnMapping", "icebergCompatV2"), lake.metadata())
+    for columns in schemas:
+        action = _metadata(lake, *columns)
+        action["metaData"]["configuration"]["delta.enableIcebergCompatV2"] = "true"
+        lake.commit(action)
+
+
+def _list(number: int, element: int) -> dict[str, Any]:
+    of = {"type": "array", "elementType": "long", "containsNull": True}
+    found = _column("l", number, f"p{number}", of)
+    found["metadata"]["delta.columnMapping.nested.ids"] = {f"p{number}.element": element}
+    return found
+
+
+FAULTS["an element has the id of a dropped column"] = (
+    {"ICE2-007"},
+    lambda x: _lists(x, (A, B), (A,), (A, _list(3, 2))),
+)
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_fires_its_findings_alone(name: str, fires: Any) -> None:
     expected, plant = FAULTS[name]
@@ -107,6 +129,16 @@ LEGAL: dict[str, tuple[Any, ...]] = {
 def test_a_name_of_one_column_alone_is_clean(name: str, lake: Any) -> None:
     _versions(lake, *LEGAL[name])
     assert lake.audit() == []
+
+
+def test_an_element_of_a_new_id_is_clean(lake: Any) -> None:
+    _lists(lake, (A, B), (A,), (A, _list(3, 4)), (A,), (A, _list(3, 4)))
+    assert lake.audit() == []
+
+
+def test_an_element_that_was_reported_stays_as_it_is(lake: Any) -> None:
+    _lists(lake, (A, B), (A,), (A, _list(3, 2)), (_list(3, 2),))
+    assert [each.count for each in lake.audit()] == [1]
 
 
 def test_mapping_that_is_turned_on_again_begins_anew(lake: Any) -> None:
