@@ -71,6 +71,8 @@ class RowChanges:
             change files say of it; rows of no difference are left out.
         stated: how many more of each row there are by the change files.
         updates: rows after an update, less those before one.
+        moving: whether an added or removed file is said to change data.
+        told: rows of change files.
         parts: partition values of data files.
         changed_parts: partition values of change files.
 
@@ -80,6 +82,8 @@ class RowChanges:
     rows: Counter[str] = field(default_factory=Counter)
     stated: Counter[str] = field(default_factory=Counter)
     updates: int = 0
+    moving: bool = False
+    told: int = 0
     parts: frozenset[str] = frozenset()
     changed_parts: frozenset[str] = frozenset()
 
@@ -94,6 +98,8 @@ class RowChanges:
             rows,
             stated,
             self.updates + other.updates,
+            self.moving or other.moving,
+            self.told + other.told,
             self.parts | other.parts,
             self.changed_parts | other.changed_parts,
         )
@@ -115,12 +121,14 @@ def read_row_changes(step: Step, storage: Storage) -> RowChanges | None:
     try:
         for line in step.of("add", "remove"):
             sign = 1 if line.action == "add" else -1
+            found.moving |= line.body.get("dataChange") is not False
             found.parts |= {_parts(line, step)}
             for row, _ in _rows(line, step, storage):
                 found.rows[row] += sign
         for line in step.of("cdc"):
             found.changed_parts |= {_parts(line, step)}
             for row, kind in _rows(line, step, storage):
+                found.told += 1
                 found.rows[row] += _SIGNS[str(kind)]
                 found.stated[row] -= _SIGNS[str(kind)]
                 found.updates += _PAIRED.get(str(kind), 0)
@@ -153,6 +161,15 @@ def differing_changes(place: str, moved: RowChanges | None) -> Findings:
     strange = sum(1 for row, count in moved.stated.items() if count and moved.rows[row] == -count)
     if strange:
         message = f"change files have {strange} rows that the data files do not change"
+        yield finding("CDC-001", place, message)
+    else:
+        yield from _told_without_moves(place, moved)
+
+
+def _told_without_moves(place: str, moved: RowChanges) -> Findings:
+    """Report change files of a commit whose files are moved without any change of data."""
+    if moved.told and not moved.moving:
+        message = f"change files have {moved.told} rows, and no file of the commit changes data"
         yield finding("CDC-001", place, message)
 
 

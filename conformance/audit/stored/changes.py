@@ -11,8 +11,10 @@ import pyarrow.parquet as pq
 
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Findings, check, finding, not_followed, unchecked
-from conformance.audit.grammar.uris import decode_path
+from conformance.audit.grammar.uris import decode_path, is_absolute
 from conformance.audit.read.raw import Line
+from conformance.audit.read.state import file_key
+from conformance.audit.screens import beside_change_files
 from conformance.audit.stored.change_rows import differing_changes, read_row_changes
 from conformance.audit.stored.data_file import read_columns
 from conformance.audit.stored.places import field_id, places_of
@@ -24,6 +26,7 @@ from reference_impl.limits import out_of_memory
 from reference_impl.parquet.opening import open_parquet
 from reference_impl.storage import Storage
 
+_FOLDER: Final = "_change_data"
 _NAME: Final = "_change_type"
 _KINDS: Final = frozenset({"insert", "update_preimage", "update_postimage", "delete"})
 
@@ -115,6 +118,25 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
     if extra:
         message = f"the change data file {path} has columns of its own: {', '.join(extra[:5])}"
         yield finding("WCON-001", line.place, message, "readers ignore them", severity="info")
+
+
+@check("change", "CDFF-001", screen=lambda view: beside_change_files(view.step))
+def change_files_at_the_root(view: ChangeView) -> Findings:
+    """Report change files that a whole path leads to, in another folder of the table."""
+    added = {key[0] for line in view.step.of("add") if (key := file_key(line.body))}
+    for line in view.step.of("cdc"):
+        key = file_key(line.body)
+        if key is None or key[0] in added or not is_absolute(key[0]):
+            continue
+        try:
+            where = view.storage.locator()(key[0])
+        except (PlaceRefused, DeltaError, OSError, ValueError):
+            continue  # it is outside, or nobody says where
+        # Where its folder has no such name, the log alone says so.
+        folders = [] if where is None else where.split("/")[:-1]
+        if _FOLDER in folders[1:] and folders[0] != _FOLDER:
+            message = f"the change data file {where} is not under {_FOLDER} at the root"
+            yield finding("CDFF-001", line.place, message)
 
 
 @check("change", "CDC-001 CDC-007 CDC-012 CDFF-009", whole=True)

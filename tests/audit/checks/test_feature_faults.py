@@ -63,6 +63,33 @@ def _catalog(lake: Any, *, stamps: bool, txn: bool) -> None:
     lake.commit({"commitInfo": info}, protocol, lake.metadata(**properties))
 
 
+def _elsewhere(lake: Any, folder: str, *, by_uri: bool) -> None:
+    """Name a change file by its whole place."""
+    kinds = ["update_preimage", "update_postimage"]
+    _changed(lake, pa.table({"id": [1, 1], "name": ["a", "b"], "_change_type": kinds}))
+    held, target = lake.root / "_change_data/c.parquet", lake.root / f"{folder}_change_data"
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "c.parquet").write_bytes(held.read_bytes())
+    text = (lake.log / f"{2:020d}.json").read_text()
+    whole = target.as_uri() if by_uri else str(target)
+    lake.write(f"{2:020d}.json", text.replace('"_change_data/c.', f'"{whole}/c.'))
+
+
+def _unmoved(lake: Any, *kinds: str, files: bool = True) -> None:
+    """Rewrite a file without a change of data, beside a change file."""
+    lake.commit(lake.protocol("changeDataFeed"), lake.metadata(enableChangeDataFeed="true"))
+    held = pa.table({"id": [1], "name": ["a"]})
+    lake.commit(lake.file("old.parquet", held))
+    rows = pa.table({"id": [1] * len(kinds), "name": ["a"] * len(kinds), "_change_type": kinds})
+    size = lake.file("_change_data/c.parquet", rows)["add"]["size"]
+    cdc = {"path": "_change_data/c.parquet", "partitionValues": {}, "size": size}
+    moves = [
+        lake.remove("old.parquet", dataChange=False),
+        lake.file("new.parquet", held, dataChange=False),
+    ]
+    lake.commit(*(moves if files else ()), {"cdc": cdc | {"dataChange": False}})
+
+
 def _changed(lake: Any, rows: pa.Table | None) -> None:
     lake.commit(lake.protocol("changeDataFeed"), lake.metadata(enableChangeDataFeed="true"))
     lake.commit(lake.file("old.parquet", pa.table({"id": [1], "name": ["a"]})))
@@ -142,6 +169,18 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
             ),
         ),
     ),
+    "a change file is in another folder, by its URI": (
+        {"CDFF-001"},
+        lambda x: _elsewhere(x, "data/", by_uri=True),
+    ),
+    "a change file is in another folder, by its path": (
+        {"CDFF-001"},
+        lambda x: _elsewhere(x, "data/", by_uri=False),
+    ),
+    "a change file says of rows that are moved alone": (
+        {"CDC-001"},
+        lambda x: _unmoved(x, "delete", "insert"),
+    ),
     "a change file is not Parquet": ({"CDFF-007"}, lambda x: _changed(x, None)),
     "a change file has another kind of change": (
         {"CDFF-008"},
@@ -189,6 +228,22 @@ def test_change_files_that_are_gone_or_right_are_clean(lake: Any) -> None:
     assert lake.audit() == []
     (lake.root / "_change_data" / "c.parquet").unlink()
     assert lake.audit() == []
+
+
+@pytest.mark.parametrize("by_uri", [True, False])
+def test_a_change_file_may_be_named_by_its_whole_place(by_uri: bool, lake: Any) -> None:
+    _elsewhere(lake, "", by_uri=by_uri)
+    assert lake.audit() == []
+
+
+def test_a_change_file_of_a_commit_without_data_is_reported(lake: Any) -> None:
+    _unmoved(lake, "delete", "insert", files=False)
+    assert "CDC-001" in {each.requirement for each in lake.audit()}
+
+
+def test_an_empty_change_file_says_of_no_row(lake: Any) -> None:
+    _unmoved(lake)
+    assert "CDC-001" not in {each.requirement for each in lake.audit()}
 
 
 def test_a_right_catalog_managed_table_is_clean(lake: Any) -> None:
