@@ -175,11 +175,12 @@ def _first_of_parts(subject: CheckpointView) -> Mask:
     return shown
 
 
-@check("checkpoint content", "CKPT-N-003", screen=_first_of_parts)
+@check("checkpoint content", "CKPT-N-003 CKPT-N-004 CKPT-N-005", screen=_first_of_parts)
 def parts_split_by_hash(subject: CheckpointView) -> Findings:
     """Report a file that is in another part than the hash of its key says: a ruling, so a warning.
 
-    The text calls the hash "spark-style": Murmur3 with seed 42.
+    The text calls the hash "spark-style": Murmur3 with seed 42. A wrong part does not tell whether
+    the hash or its key is another one, so that both rows are named.
     """
     checkpoint = subject.checkpoint
     if checkpoint.kind != "multipart_checkpoint":
@@ -190,13 +191,16 @@ def parts_split_by_hash(subject: CheckpointView) -> Findings:
         key, place = file_key(line.body), places.get(_part(line))
         if key is None or place is None:
             continue
-        hashes = {murmur3_text(path, 42) for path in (key[0], str(line.body["path"]))}
-        if vectors and key[1] is not None:
-            hashes |= {murmur3_text(key[1], each) for each in hashes}
-        wanted = {positive_modulo(each, len(places)) for each in hashes}
-        if place not in wanted:
-            found = f"{key[0]} is in part {place + 1}, by its hash it is in {min(wanted) + 1}"
-            yield finding("CKPT-N-003", line.place, found, severity="warning")
+        bare = {murmur3_text(path, 42) for path in (key[0], str(line.body["path"]))}
+        hashes = {murmur3_text(key[1], each) for each in bare} if vectors and key[1] else bare
+        wanted, by_path = ({positive_modulo(each, len(places)) for each in some}
+                           for some in (hashes, bare))  # fmt: skip
+        if place in wanted:
+            continue
+        found = f"{key[0]} is in part {place + 1}, by its hash it is in {min(wanted) + 1}"
+        of_key = "CKPT-N-004" if vectors else "CKPT-N-005"
+        for requirement in (of_key,) if place in by_path else ("CKPT-N-003", of_key):
+            yield finding(requirement, line.place, found, severity="warning")
 
 
 def _part(line: Line) -> str:

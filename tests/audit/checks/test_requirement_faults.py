@@ -12,6 +12,7 @@ import pytest
 
 from conformance.audit.findings import Finding
 from conformance.audit.summaries.canonical_json import canonical_form, digest
+from generators.materialise.data.spark_hash import murmur3_text
 
 Plant = Callable[[Any], Any]
 LIST = {"type": "array", "elementType": "long", "containsNull": True}
@@ -154,6 +155,43 @@ def _in_two_parts(lake: Any, *features: str) -> None:
     adds = [row for row in rows if "add" in row]
     lake.checkpoint(rows, name.format(1))
     lake.checkpoint(adds, name.format(2))
+
+
+def _keyed(lake: Any, key: Callable[[str, str], int], *features: str) -> None:
+    """Write a checkpoint of two parts that a hash gives the files to, of path and vector."""
+    protocol = lake.protocol(*features, *KEPT)
+    metadata = lake.metadata(**({"enableDeletionVectors": "true"} if features else {}))
+    lake.commit(protocol, metadata)
+    parts: list[list[Any]] = [[], []]
+    for number in range(6):
+        rows = pa.table({"id": [*range(6)]})
+        add = lake.file(f"{number}.parquet", rows)
+        ids = ""
+        if features:
+            vector = add["add"]["deletionVector"] = lake.vector([number])
+            ids = f"p{vector['pathOrInlineDv']}@{vector['offset']}"
+        lake.commit(add)
+        parts[key(f"{number}.parquet", ids) % 2].append(add["add"])
+    for number, adds in enumerate(parts, 1):
+        name = f"{lake.version:020d}.checkpoint.{number:010d}.{2:010d}.parquet"
+        _with_vectors(lake.checkpoint([protocol, metadata], name), adds, keep=number == 1)
+
+
+def _with_vectors(path: Any, adds: list[Any], *, keep: bool) -> None:
+    """Put adds with their vectors into a checkpoint, beside what it has or in its place."""
+    vector = pa.struct({
+        "storageType": pa.string(), "pathOrInlineDv": pa.string(), "offset": pa.int32(),
+        "sizeInBytes": pa.int32(), "cardinality": pa.int64(),
+    })  # fmt: skip
+    kind = pa.struct([
+        ("path", pa.string()), ("partitionValues", pa.map_(pa.string(), pa.string())),
+        ("size", pa.int64()), ("modificationTime", pa.int64()), ("dataChange", pa.bool_()),
+        ("stats", pa.string()), ("deletionVector", vector),
+    ])  # fmt: skip
+    held = pa.array([each | {"partitionValues": []} for each in adds], kind)
+    table = pq.read_table(path)
+    rows = [pa.table({"add": held})] + ([table] if keep else [])
+    pq.write_table(pa.concat_tables(rows, promote_options="default"), path)
 
 
 def _json_checkpoint(lake: Any) -> None:
@@ -315,6 +353,18 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"CKPT-006", "CKPT-N-003", "CKPT-N-004"},
         lambda lake: _in_two_parts(lake, "r:deletionVectors"),
     ),
+    "parts by another hash": (
+        {"CKPT-N-003", "CKPT-N-005"},
+        lambda lake: _keyed(lake, lambda path, _: murmur3_text(path, 0)),
+    ),
+    "parts by another hash, with vectors": (
+        {"CKPT-N-003", "CKPT-N-004"},
+        lambda lake: _keyed(lake, lambda path, _: murmur3_text(path, 0), "r:deletionVectors"),
+    ),
+    "parts by bare paths, with vectors": (
+        {"CKPT-N-004"},
+        lambda lake: _keyed(lake, lambda path, _: murmur3_text(path, 42), "r:deletionVectors"),
+    ),
     "twins that differ": ({"CKPT-N-011", "CKC-006"}, _twins),
     "hint of quoted literals": (
         {"SUM-001", "SUM-002"},
@@ -379,3 +429,8 @@ def test_a_fault_fires_its_findings(
 ) -> None:
     expected, plant = FAULTS[name]
     fires(plant, expected)
+
+
+def test_parts_by_path_and_vector_are_clean(lake: Any) -> None:
+    _keyed(lake, lambda path, of: murmur3_text(of, murmur3_text(path, 42)), "r:deletionVectors")
+    assert lake.audit() == []
