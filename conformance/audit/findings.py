@@ -67,7 +67,7 @@ Stage: TypeAlias = Literal[
     "checkpoint parts", "checkpoint", "checkpoint content",
 ]  # fmt: skip
 """When checks run. ``log``: once, on its files. ``commit``: on each step; ``definition``, of
-protocol and metaData, and ``add``, of live files: on checkpoints without commits as well;
+protocol, metaData and domains, and ``add``, of live files: on checkpoints without commits as well;
 ``change``: on each step, with the files that it names. ``version``: on the latest one; ``files``:
 on its data files. ``checkpoint``: on each complete one, ``checkpoint content`` if it can be read;
 ``checkpoint parts``: on incomplete ones as well."""

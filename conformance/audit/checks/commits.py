@@ -247,12 +247,12 @@ def change_files_in_their_directory(step: Step) -> Findings:
     added = {key[0] for line in step.of("add") if (key := file_key(line.body))}
     for line in step.of("cdc"):
         key = file_key(line.body)
-        if key and not _among_changes(key[0]) and key[0] not in added:
+        if key and not among_changes(key[0]) and key[0] not in added:
             message = f"the change data file {key[0]} is not under _change_data"
             yield finding("CDFF-001", line.place, message)
 
 
-def _among_changes(path: str) -> bool:
+def among_changes(path: str) -> bool:
     """Return whether a decoded path leads below the root's folder of change files."""
     segments = [each for each in path.split("/") if each not in ("", ".")]
     if is_absolute(path) or ".." in segments:  # where the root is, the log does not say

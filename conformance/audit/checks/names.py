@@ -308,6 +308,8 @@ def _staged(view: VersionView, path: str) -> Findings:
         # In a table that no catalog manages the folder is nobody's.
         severity: Severity | None = None if catalogued else "warning"
         yield finding("CAT-002", path, message, severity=severity)
+    elif LOG_DIR in folder.split("/")[1:]:
+        return  # the log of another table
     elif catalogued and folder != _STAGED and _STAGED_LIKE.fullmatch(name):
         severity = None if _is_missed(view, path, "LOG-001") else "warning"
         yield finding("CAT-002", path, "a staged commit is in _staged_commits", severity=severity)

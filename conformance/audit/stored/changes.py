@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from conformance.audit.checks.commits import among_changes
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Findings, check, finding, not_followed, unchecked
 from conformance.audit.grammar.uris import decode_path, is_absolute
@@ -128,13 +129,13 @@ def change_files_at_the_root(view: ChangeView) -> Findings:
         key = file_key(line.body)
         if key is None or key[0] in added or not is_absolute(key[0]):
             continue
+        if not among_changes(key[0]):
+            continue  # reported of the log alone
         try:
             where = view.storage.locator()(key[0])
         except (PlaceRefused, DeltaError, OSError, ValueError):
             continue  # it is outside, or nobody says where
-        # Where its folder has no such name, the log alone says so.
-        folders = [] if where is None else where.split("/")[:-1]
-        if _FOLDER in folders[1:] and folders[0] != _FOLDER:
+        if where is not None and not where.startswith(f"{_FOLDER}/"):
             message = f"the change data file {where} is not under {_FOLDER} at the root"
             yield finding("CDFF-001", line.place, message)
 

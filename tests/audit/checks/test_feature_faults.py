@@ -236,6 +236,17 @@ def test_a_change_file_may_be_named_by_its_whole_place(by_uri: bool, lake: Any) 
     assert lake.audit() == []
 
 
+def test_the_name_counts_below_the_root_alone(lake: Any) -> None:
+    inside = type(lake)(lake.root.with_name("_change_data") / "table")
+    _elsewhere(inside, "", by_uri=True)
+    assert inside.audit() == []
+    other = inside.root / "c.parquet"
+    other.write_bytes((inside.root / "_change_data/c.parquet").read_bytes())
+    path = inside.log / f"{2:020d}.json"
+    path.write_text(path.read_text().replace("_change_data/c.parquet", "c.parquet"))
+    assert [each.requirement for each in inside.audit()] == ["CDFF-001"]
+
+
 def test_a_change_file_of_a_commit_without_data_is_reported(lake: Any) -> None:
     _unmoved(lake, "delete", "insert", files=False)
     assert "CDC-001" in {each.requirement for each in lake.audit()}

@@ -316,6 +316,11 @@ def test_a_foreign_file_beside_a_complete_log_is_no_error(name: str, lake: Any) 
     assert {finding.severity for finding in lake.audit()} <= {"warning"}
 
 
+def test_the_log_of_another_table_is_left_alone(lake: Any) -> None:
+    _catalogued(lake, f"../inner/_delta_log/_staged_commits/{1:020d}.{UUID}.json")
+    assert lake.audit() == []
+
+
 MISPLACED = ("3.json", f"{3:020d}.json.gz", f"archive/{3:020d}.json", f"../export/{3:020d}.json")
 """Files that would be the next version."""
 
