@@ -72,7 +72,7 @@ class RowChanges:
         stated: how many more of each row there are by the change files.
         updates: rows after an update, less those before one.
         moving: whether an added or removed file is said to change data.
-        told: rows of change files.
+        listed: rows of change files.
         parts: partition values of data files.
         changed_parts: partition values of change files.
 
@@ -83,7 +83,7 @@ class RowChanges:
     stated: Counter[str] = field(default_factory=Counter)
     updates: int = 0
     moving: bool = False
-    told: int = 0
+    listed: int = 0
     parts: frozenset[str] = frozenset()
     changed_parts: frozenset[str] = frozenset()
 
@@ -99,7 +99,7 @@ class RowChanges:
             stated,
             self.updates + other.updates,
             self.moving or other.moving,
-            self.told + other.told,
+            self.listed + other.listed,
             self.parts | other.parts,
             self.changed_parts | other.changed_parts,
         )
@@ -128,7 +128,7 @@ def read_row_changes(step: Step, storage: Storage) -> RowChanges | None:
         for line in step.of("cdc"):
             found.changed_parts |= {_parts(line, step)}
             for row, kind in _rows(line, step, storage):
-                found.told += 1
+                found.listed += 1
                 found.rows[row] += _SIGNS[str(kind)]
                 found.stated[row] -= _SIGNS[str(kind)]
                 found.updates += _PAIRED.get(str(kind), 0)
@@ -163,13 +163,13 @@ def differing_changes(place: str, moved: RowChanges | None) -> Findings:
         message = f"change files have {strange} rows that the data files do not change"
         yield finding("CDC-001", place, message)
     else:
-        yield from _told_without_moves(place, moved)
+        yield from _changes_without_moves(place, moved)
 
 
-def _told_without_moves(place: str, moved: RowChanges) -> Findings:
+def _changes_without_moves(place: str, moved: RowChanges) -> Findings:
     """Report change files of a commit whose files are moved without any change of data."""
-    if moved.told and not moved.moving:
-        message = f"change files have {moved.told} rows, and no file of the commit changes data"
+    if moved.listed and not moved.moving:
+        message = f"change files have {moved.listed} rows, and no file of the commit changes data"
         yield finding("CDC-001", place, message)
 
 

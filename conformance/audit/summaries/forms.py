@@ -179,7 +179,7 @@ def _first_of_parts(subject: CheckpointView) -> Mask:
 def parts_split_by_hash(subject: CheckpointView) -> Findings:
     """Report a file that is in another part than the hash of its key says: a ruling, so a warning.
 
-    The text calls the hash "spark-style": Murmur3 with seed 42. A wrong part does not tell whether
+    The text calls the hash "spark-style": Murmur3 with seed 42. A wrong part does not say whether
     the hash or its key is another one, so that both rows are named.
     """
     checkpoint = subject.checkpoint

@@ -70,7 +70,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
             [_column("s", 1, "p1", _struct(_column("c", 4, "p4"), AGAIN))],
         ),
     ),
-    "a name of before the checkpoint is taken": (REUSED, _from_a_checkpoint),
+    "an earlier name than the checkpoint is taken": (REUSED, _from_a_checkpoint),
     "columns exchange their names": (
         {"CM-014", "CM-034"},
         lambda x: _versions(x, [A, B], [_column("a", 1, "p2"), _column("b", 2, "p1")]),
@@ -141,7 +141,7 @@ def test_an_element_that_was_reported_stays_as_it_is(lake: Any) -> None:
     assert [each.count for each in lake.audit()] == [1]
 
 
-def test_mapping_that_is_turned_on_again_begins_anew(lake: Any) -> None:
+def test_mapping_that_is_turned_on_again_begins_again(lake: Any) -> None:
     """Without mapping no column has an id, and one that comes to it names them so."""
     lake.commit(lake.protocol("r:columnMapping"), _metadata(lake, mode="none"))
     lake.commit(_metadata(lake, _column("id", 1, "id"), _column("name", 2, "name", "string")))
