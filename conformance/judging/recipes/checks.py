@@ -30,6 +30,7 @@ from conformance.judging.recipes.times import (
     CLOCK_SLACK,
     Fault,
     misdated,
+    misdated_converted,
     misdated_sidecars,
 )
 from conformance.requirements.registry import load_registry
@@ -119,7 +120,7 @@ class Watch:
 
     def _faults(self, step: Mapping[str, Any], now: Snapshot) -> Iterator[Fault]:
         operation = step["operation"]
-        yield from self._check_file_times(now)
+        yield from self._check_file_times(now, operation)
         if step.get("purge"):
             yield from _purged(now)
         if operation == "checkpoint":
@@ -145,12 +146,14 @@ class Watch:
         yield from self._check_first_timestamp(self.former, now)
         yield from self._new_files(self.former, now)
 
-    def _check_file_times(self, now: Snapshot) -> Iterator[Fault]:
+    def _check_file_times(self, now: Snapshot, operation: str) -> Iterator[Fault]:
         """Look at the times of the commits that came with the step."""
-        adds = None if self.former is None else self.former.adds()
-        held = {} if adds is None else _times(adds, self.table)
+        held = {} if self.former is None else _times(self.former.adds(), self.table)
         first = 0 if self.former is None else self.former.version + 1
         for commit in read_commits(self.table, range(first, now.version + 1)):
+            if operation == "convert":
+                adds = commit.of("add")
+                yield from misdated_converted(adds, self.there, self.began, self.table)
             yield from misdated(
                 commit.of("add", "remove"), held, self.there, self.began, self.table
             )

@@ -23,6 +23,9 @@ Fault: TypeAlias = tuple[str, str]
 CLOCK_SLACK: Final = 60_000
 """What clocks may be apart, in ms."""
 
+_DAY: Final = 86_400_000
+"""What the time of a file that is converted may be off by, in ms: its unit shows beyond that."""
+
 
 def misdated(
     lines: Iterable[Line],
@@ -59,6 +62,24 @@ def misdated(
             yield "ADD-007", f"{path} was created from {since} on, modificationTime is {stamp}"
 
 
+def misdated_converted(
+    lines: Iterable[Line], there: Collection[str], began: int, table: Path
+) -> Iterator[Fault]:
+    """Find converted files whose times are neither those on disk nor that of the step.
+
+    Such a file was created when its time on disk says, or becomes one of the table's now;
+    arguments as above.
+    """
+    for line in lines:
+        path, stamp = line.body.get("path"), line.body.get("modificationTime")
+        place = path_in_table(table, path) if isinstance(path, str) else None
+        if place is None or place not in there or not (table / place).is_file():
+            continue
+        since = min((table / place).stat().st_mtime_ns // 1_000_000, began)
+        if not _within(stamp, since, _DAY):
+            yield "ADD-007", f"{path} is from {since} on, modificationTime is {stamp}"
+
+
 def misdated_sidecars(lines: Iterable[Line], there: Collection[str], began: int) -> Iterator[Fault]:
     """Find sidecars of a step whose times are not those of the step; arguments as above."""
     for line in lines:
@@ -68,6 +89,6 @@ def misdated_sidecars(lines: Iterable[Line], there: Collection[str], began: int)
             yield "SCA-006", f"{name} was created from {began} on, modificationTime is {stamp}"
 
 
-def _within(stamp: Any, since: int) -> bool:
+def _within(stamp: Any, since: int, slack: int = CLOCK_SLACK) -> bool:
     ended = time.time_ns() // 1_000_000
-    return type(stamp) is int and since - CLOCK_SLACK <= stamp <= max(ended, since) + CLOCK_SLACK
+    return type(stamp) is int and since - slack <= stamp <= max(ended, since) + slack

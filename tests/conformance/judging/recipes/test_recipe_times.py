@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from conformance.audit.read.raw import Lines, read_lines
-from conformance.judging.recipes.times import misdated, misdated_sidecars
+from conformance.judging.recipes.times import misdated, misdated_converted, misdated_sidecars
 from generators.materialise.log.files import json_text
 from reference_impl.storage import LocalStorage
 
@@ -58,6 +59,23 @@ def test_a_file_of_the_step_is_right(tmp_path: Path) -> None:
 
 def test_a_file_that_lay_there_before_has_any_time(tmp_path: Path) -> None:
     assert _found(tmp_path, _add(1_000_000), {}, ("a b.parquet",)) == []
+
+
+def test_a_converted_file_has_its_time_on_disk_or_that_of_the_step(tmp_path: Path) -> None:
+    file = tmp_path / "a b.parquet"
+    file.touch()
+    made = _now() - 9 * DAY
+    os.utime(file, (made / 1000, made / 1000))
+
+    def found(stamp: Any, *there: str) -> list[str]:
+        lines = _lines(tmp_path, _add(stamp)).of("add")
+        return [r for r, _ in misdated_converted(lines, there, _now(), tmp_path)]
+
+    for right in (made, made - DAY // 2, _now(), _now() + DAY // 2):
+        assert found(right, "a b.parquet") == []
+    for wrong in (made // 1000, _now() // 1000, made * 1000, made - 2 * DAY, None, 0):
+        assert found(wrong, "a b.parquet") == ["ADD-007"]
+        assert found(wrong) == []
 
 
 @pytest.mark.parametrize("scheme", ["file://", "file:", ""])

@@ -293,6 +293,13 @@ ROWS = (
         "add-file-and-remove-file/write-*",
     ),
     writer(
+        "dates-converted-files-in-seconds",
+        "ADD-007",
+        "actions",
+        leaving(setting("add", "modificationTime", _seconds, COMMIT)),
+        "add-file-and-remove-file/write-convert/*",
+    ),
+    writer(
         "reports-sidecars-in-seconds",
         "SCA-006",
         "actions",
