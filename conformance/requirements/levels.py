@@ -43,7 +43,12 @@ def at_level(
         return replace(verdict, requirement=verdict.requirement or judged)
     broken = verdict.requirement or judged
     if broken in registry and registry[broken].level != "MUST":
-        broken = _broken_must(broken, asked, verdict, registry) or broken
+        lesser, broken = broken, _broken_must(broken, asked, verdict, registry) or broken
+        defines = verdict.requirement == lesser and registry[lesser].level == "DEF"
+        if defines and broken == ROWS_WRITTEN:
+            # Who reads by the definition may give other rows: it says what is wrong.
+            said = f"{lesser} is what readers go by: {registry[lesser].statement}"
+            verdict = replace(verdict, details=(said, *verdict.details))
     level = registry[broken].level if broken in registry else "MUST"
     if level == "MUST":
         return replace(verdict, requirement=broken)

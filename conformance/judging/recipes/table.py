@@ -5,6 +5,7 @@ Serves the section "Write recipes" of ``docs/formats.md``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -94,12 +95,15 @@ def _read_after(replayed: Replay, name: str, rows: pa.Table | None) -> Verdict |
 _SPELLED: Final[Mapping[str, str]] = {
     "string": "PART-003",
     "date": "PART-005",
-    "timestamp": "PART-001",
+    "timestamp": "PART-006",
     "timestamp_ntz": "PART-011",
     "boolean": "PART-013",
     "binary": "PART-014",
 }
 """Type to the row of its text as a partition value; numbers have PART-004."""
+
+_INSTANT: Final = re.compile(r"[+-]?\d{4,}-\d\d-\d\dT.*Z")
+"""A timestamp in the form of PART-008, which is another than that of PART-006."""
 
 
 def _misspelled(now: Snapshot, rows: pa.Table, seen: pa.Table) -> Iterator[str]:
@@ -113,7 +117,15 @@ def _misspelled(now: Snapshot, rows: pa.Table, seen: pa.Table) -> Iterator[str]:
     for name in names:
         if compare_rows(rows.select([name]), seen.select([name])) is not None:
             row = _SPELLED.get(types.get(name, ""), "PART-004")
+            if row == "PART-006" and _has_instants(now):
+                row = "PART-008"
             yield f"{row} is what gives the text of the values of {name}, which are others"
+
+
+def _has_instants(now: Snapshot) -> bool:
+    """Say whether partition values of a version are instants in UTC."""
+    held = now.adds().column("partitionValues").to_pylist(maps_as_pydicts="strict")
+    return any(_INSTANT.fullmatch(text) for values in held for text in values.values() if text)
 
 
 def _traced(

@@ -53,6 +53,14 @@ def test_a_writer_breaks_what_the_check_names(
     assert (verdict.outcome, verdict.requirement) == (outcome, requirement)
 
 
+def test_a_definition_that_is_not_met_is_quoted_beside_the_rows_that_it_gives() -> None:
+    verdict = at_level(failed(broken="STAT-008"), "IDN-012", "writer", load_registry())
+    assert verdict.details[0] == (
+        "STAT-008 is what readers go by: nullCount is the number of nulls in the column."
+    )
+    assert at_level(failed(broken="CRC-018"), "IDN-012", "writer", load_registry()).details == ()
+
+
 def test_what_did_not_fail_keeps_its_outcome_and_names_what_was_judged() -> None:
     verdict = at_level(Verdict(Outcome.PASS), "REC-018", "reader", load_registry())
     assert (verdict.outcome, verdict.requirement) == (Outcome.PASS, "REC-018")

@@ -50,6 +50,13 @@ ROWS = (
         f"{PARTS}integer*",
     ),
     writer(
+        "rounds-partition-instants-up",
+        "PART-008",
+        "actions",
+        leaving(_partition(lambda v: v.replace("1969-12-31T23:59:59", "1970-01-01T00:00:00"))),
+        f"{PARTS}timestamp/*",
+    ),
+    writer(
         "pads-partition-texts",
         "PART-003",
         "actions",
