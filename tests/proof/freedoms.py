@@ -17,7 +17,16 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from breaches.edits import CHECKPOINTS, CHECKSUM, COMPACTION, DATA, HINT, deleting, matching
+from breaches.edits import (
+    CHECKPOINTS,
+    CHECKSUM,
+    COMPACTION,
+    DATA,
+    HINT,
+    deleting,
+    matching,
+)
+from breaches.edits import each as editing
 from breaches.model import Ask, How
 from breaches.seams import afterwards, refusing, rows, viewing
 
@@ -258,6 +267,12 @@ _READS = (
 )
 
 
+def _serialized(body: dict[str, Any]) -> dict[str, Any]:
+    """Serialize a schema that is not."""
+    schema = body["schemaString"]
+    return body if isinstance(schema, str) else {**body, "schemaString": json.dumps(schema)}
+
+
 def _writer(slug: str, source: str, *changes: Change, cases: tuple[str, ...] = _WRITES) -> Freedom:
     return Freedom(slug, source, "writer", committing(*changes), cases)
 
@@ -301,6 +316,12 @@ FREEDOMS = (
         "an empty string for any type translates to null",
         bodies("add remove cdc", _empty_values),
         cases=(*_WRITES, "add-file-and-remove-file/write-append-partitions/write"),
+    ),
+    _reader(
+        "takes-schemas-that-are-objects",
+        "schemaString: schema of the table; no sentence has readers refuse one that can be told",
+        viewing(editing("metaData", _serialized)),
+        ("mutations/metadata-schema-is-object/read",),
     ),
     Freedom(
         "white-space",
