@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
@@ -135,6 +135,74 @@ for _name, _widening in _WIDENINGS.items():
         "TW-004 TW-012" + (" TW-005" if "decimal" in _widening.after else ""),
         partial(_widened, change=_widening),
         features=_needs,
+    )
+
+
+_FINE: Final = 2**24 + 1
+"""The first integer that no float of 32 bits holds."""
+
+_ENDS: Final[Mapping[str, Sequence[tuple[str, str, Sequence[Any]]]]] = {
+    "integers": [
+        ("byte", "short", (-128, 127, -1, 0)),
+        ("byte", "integer", (-128, 127, -1, 0)),
+        ("byte", "long", (-128, 127, -1, 0)),
+        ("short", "integer", (-(2**15), 2**15 - 1, -1, 128)),
+        ("short", "long", (-(2**15), 2**15 - 1, -1, 128)),
+        ("integer", "long", (-(2**31), 2**31 - 1, -1, 2**16)),
+    ],
+    "doubles": [
+        ("byte", "double", (-128, 127)),
+        ("short", "double", (-(2**15), 2**15 - 1)),
+        ("integer", "double", (-(2**31), 2**31 - 1, 1 - 2**31, _FINE, -_FINE)),
+        ("float", "double", (-3.4028234663852886e38, 2.0**-149, 0.10000000149011612, 2.0**24)),
+    ],
+    "decimals": [
+        ("byte", "decimal(38,28)", (-128, 127)),
+        ("short", "decimal(10,0)", (-(2**15), 2**15 - 1)),
+        ("integer", "decimal(10,0)", (-(2**31), 2**31 - 1, _FINE)),
+        ("integer", "decimal(38,28)", (-(2**31), 2**31 - 1, _FINE)),
+        ("long", "decimal(20,0)", (-(2**63), 2**63 - 1, 2**53 + 1, -(2**53) - 1)),
+        ("long", "decimal(38,18)", (-(2**63), 2**63 - 1, 2**53 + 1, -(2**53) - 1)),
+        ("decimal(9,2)", "decimal(18,2)", (Decimal("-9999999.99"), Decimal("0.01"))),
+        ("decimal(18,0)", "decimal(38,20)", (Decimal(1 - 10**18), Decimal(2**53 + 1))),
+        ("decimal(20,10)", "decimal(38,28)", (Decimal("-9999999999.9999999999"), Decimal("1e-10"))),
+    ],
+}
+"""Kind of the new type to changes, each with the old values that an inexact way would change."""
+
+
+def _ends(case: CaseWriter, kind: str) -> None:
+    changes = {f"v{number}": each for number, each in enumerate(_ENDS[kind])}
+    before = struct(
+        field("id", "long"), *(field(name, old) for name, (old, _, _) in changes.items())
+    )
+    table = _widening_table(case, before)
+    rows = [
+        {"id": n, **{name: of[n] for name, (_, _, of) in changes.items() if n < len(of)}}
+        for n in range(max(len(of) for _, _, of in changes.values()))
+    ]
+    table.create(add(table.file(rows)))
+    columns = [
+        field(name, new, metadata=_change(old, new)) for name, (old, new, _) in changes.items()
+    ]
+    table.schema = struct(field("id", "long"), *columns)
+    table.commit(table.metadata(), operation="CHANGE COLUMN")
+    table.commit(add(table.file([{"id": 90}])))
+    publish(case, table, versions=[])
+    for name in changes:
+        wide = [row for row in table.rows() if row[name] is not None]
+        for row in wide:
+            probe = compare(name, "=", row[name], changes[name][1])
+            title = "A filter finds the value, whole"
+            filtered(case, table, f"filter-{name}-{row['id']}", probe, title)
+
+
+for _kind in _ENDS:
+    WIDENING.define(
+        f"ends-in-{_kind}",
+        f"Values at the ends of their types keep all digits as {_kind}",
+        "TW-012 " + ("TW-005" if _kind == "decimals" else "TW-004"),
+        partial(_ends, kind=_kind),
     )
 
 
