@@ -123,7 +123,7 @@ _OLD: Final[list[dict[str, Any]]] = [
     },
     {"id": 3, "s": {"a": 6}, "l": [], "m": {}, "deep": {"ll": [], "lm": []}},
 ]
-"""Rows of before a field was added: structs with a value, without one, and null."""
+"""Rows from before a field was added: structs with a value, without one, and null."""
 
 
 def _added(case: CaseWriter, mode: str) -> None:
