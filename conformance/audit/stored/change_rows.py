@@ -72,7 +72,7 @@ class RowChanges:
         stated: how many more of each row there are by the change files.
         updates: rows after an update, less those before one.
         moving: whether an added or removed file is said to change data.
-        listed: rows of change files.
+        listed: rows that the change files insert or delete, those of updates left out.
         parts: partition values of data files.
         changed_parts: partition values of change files.
 
@@ -128,7 +128,7 @@ def read_row_changes(step: Step, storage: Storage) -> RowChanges | None:
         for line in step.of("cdc"):
             found.changed_parts |= {_parts(line, step)}
             for row, kind in _rows(line, step, storage):
-                found.listed += 1
+                found.listed += str(kind) not in _PAIRED
                 found.rows[row] += _SIGNS[str(kind)]
                 found.stated[row] -= _SIGNS[str(kind)]
                 found.updates += _PAIRED.get(str(kind), 0)
@@ -167,9 +167,12 @@ def differing_changes(place: str, moved: RowChanges | None) -> Findings:
 
 
 def _changes_without_moves(place: str, moved: RowChanges) -> Findings:
-    """Report change files of a commit whose files are moved without any change of data."""
+    """Report inserts and deletes of a commit whose files are moved without any change of data.
+
+    An update may leave every value as it was.
+    """
     if moved.listed and not moved.moving:
-        message = f"change files have {moved.listed} rows, and no file of the commit changes data"
+        message = f"change files have {moved.listed} rows that come or go, and no file changes data"
         yield finding("CDC-001", place, message)
 
 

@@ -252,6 +252,12 @@ def test_a_change_file_of_a_commit_without_data_is_reported(lake: Any) -> None:
     assert "CDC-001" in {each.requirement for each in lake.audit()}
 
 
+@pytest.mark.parametrize("files", [True, False])
+def test_an_update_that_changes_no_value_is_one(files: bool, lake: Any) -> None:
+    _unmoved(lake, "update_preimage", "update_postimage", files=files)
+    assert "CDC-001" not in {each.requirement for each in lake.audit()}
+
+
 def test_an_empty_change_file_says_of_no_row(lake: Any) -> None:
     _unmoved(lake)
     assert "CDC-001" not in {each.requirement for each in lake.audit()}
