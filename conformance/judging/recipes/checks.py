@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from conformance.audit.checks.high_water_marks import lowered_marks
 from conformance.audit.checks.transitions import SYSTEM_DOMAINS
+from conformance.audit.columnar.keys import vector_id
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, open_log
@@ -76,7 +77,7 @@ class Watch:
         committed: when that version was committed: the time of its file, in ms since the epoch.
         began: when the step began, in ms since the epoch.
         there: the files before the step, by their paths below the table root.
-        parts: multi-part checkpoint to the files that each of its parts names.
+        parts: multi-part checkpoint to the actions that each of its parts holds.
 
     """
 
@@ -411,10 +412,23 @@ def _txn_without_rows(commits: Iterable[Lines], txn: Mapping[str, Any]) -> Itera
     yield "TXN-004", f"no commit has the rows and version {wanted[1]} of {wanted[0]}"
 
 
+_KEYS: Final[Mapping[str, Sequence[str]]] = {
+    "add": ("path",),
+    "remove": ("path",),
+    "txn": ("appId", "version"),
+    "domainMetadata": ("domain", "configuration"),
+    "metaData": ("id",),
+    "protocol": (),
+}
+"""Action to the fields that distinguish it in a checkpoint, beside a vector."""
+
+
 def _parts(checkpoint: Checkpoint) -> list[list[str]]:
-    """Return the files that each part of a checkpoint names."""
+    """Return the actions that each part of a checkpoint holds, each by its key."""
     found: dict[str, list[str]] = {entry.path: [] for entry in checkpoint.entries}
-    for line in checkpoint.top.of("add", "remove"):
+    for line in checkpoint.top.of(*_KEYS):
         place = line.place.partition("#")[0]
-        found[place].append(f"{line.action} {line.body.get('path')}")
+        key = [line.body.get(name) for name in _KEYS[line.action or ""]]
+        vector = vector_id(line.body.get("deletionVector"))
+        found[place].append(" ".join(map(str, (line.action, *key, vector))))
     return [sorted(each) for each in found.values()]
