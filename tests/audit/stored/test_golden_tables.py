@@ -16,6 +16,7 @@ CHAPTERS = sorted(path.name for path in CORPUS.iterdir() if path.is_dir())
 
 _FOREIGN: Final = "files that are none of the log's lie in its folder"
 _BY_NAME: Final = "readers by name look at no ids of files"
+_OTHERS: Final = "a column of another physical name is not the table's, whatever its id"
 _RECIPE: Final = "the recipe judges what a writer leaves; of this table the rows alone are asked"
 BROKEN: Final[dict[str, tuple[set[str], str]]] = {
     "add-cdc-file/actions-ignored-by-reads": (
@@ -30,6 +31,8 @@ BROKEN: Final[dict[str, tuple[set[str], str]]] = {
     "column-mapping/name-mode-nested-wrong-ids": ({"CM-015"}, _BY_NAME),
     "column-mapping/name-mode-without-ids": ({"CM-015"}, _BY_NAME),
     "column-mapping/name-mode-wrong-ids": ({"CM-015"}, _BY_NAME),
+    "column-mapping/name-missing-id-there": ({"CM-013"}, _OTHERS),
+    "column-mapping/nested-name-missing-id-there": ({"CM-013"}, _OTHERS),
     "deletion-vectors/remove-without-vector": (
         {"REM-014"},
         "a remove without the vector names another logical file, and removes nothing",

@@ -136,6 +136,31 @@ def _runs(case: CaseWriter) -> None:
     read_spec(case, table, 1)
 
 
+@FORMAT.case("whole-containers", "DVFMT-007 DVFMT-005 DVFMT-002")
+def _whole_containers(case: CaseWriter) -> None:
+    """Runs that fill a container are read, alone and among others."""
+    schema = struct(file="integer", id="integer")
+    table = vector_table(case, schema)
+    each, files, vectors = 65_536, [], []
+    kept: tuple[tuple[int, set[int]], ...] = (
+        (each, set()),
+        (each + 3, {each, each + 2}),
+        (2 * each, {*range(0, each, 4096)}),
+        (3 * each + 5, {7, 2 * each - 1, *range(2 * each, 2 * each + 9), 3 * each + 4}),
+        (5 * each + 1, {each, 3 * each + 40_000, 5 * each}),
+    )
+    for number, (count, left) in enumerate(kept):
+        # What is deleted is never asked for: a constant takes no room.
+        rows = [{"file": number, "id": n if n in left else -1} for n in range(count)]
+        files.append(table.file(rows, layout=FileLayout(compression="zstd")))
+        vectors += store(table, [n for n in range(count) if n not in left])
+    table.create(*map(add, files))
+    pairs = zip(files, vectors, strict=True)
+    table.commit(*(each for file, vector in pairs for each in with_vector(file, vector)))
+    describe(case, table)
+    read_spec(case, table, 1)
+
+
 @FORMAT.case("row-beyond-32-bits", "DVFMT-001 DVFMT-004 DVFMT-005 DVFMT-006")
 def _large(case: CaseWriter) -> None:
     """A vector may name rows that need more than 32 bits."""

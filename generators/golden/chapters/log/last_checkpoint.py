@@ -41,6 +41,16 @@ def _stale(case: CaseWriter) -> None:
     publish(case, table, log_info=_at(5))
 
 
+@HINT.case("absent-before-parts", "LAST-004 CKPT-011 CKPT-021")
+def _absent_before_parts(case: CaseWriter) -> None:
+    """Checkpoints of parts that a cut log begins with are found by listing."""
+    table = grown(case, 8)
+    write_multi_part(table.root, 2, table.states[2], 2)
+    write_multi_part(table.root, 5, table.states[5], 3)
+    drop_commits(table.root, 2)
+    publish(case, table, versions=[2, 3, 4, 5, 6, 7], log_info=_at(5))
+
+
 @HINT.case("with-checksum", "LASTS-009 LASTS-010 SUM-001")
 def _summed(case: CaseWriter) -> None:
     """A hint with a right checksum is used."""

@@ -53,6 +53,7 @@ MAPPING: Final = Chapter("column-mapping", features=("columnMapping",))
 FEATURES: Final = Chapter("table-features", since="2025")
 VECTORS: Final = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
 CHANGES: Final = Chapter("change-data-files", since="2025", features=("deletionVectors",))
+FEED_FILES: Final = Chapter("change-data-files", since="2025")
 
 Rows: TypeAlias = list[dict[str, Any]]
 
@@ -275,3 +276,50 @@ def _updated_by_vector(case: CaseWriter) -> None:
     case.judged = {"changes-all": "CDC-003", "changes-1-1": "CDC-003"}
     ask_changes(case, table, "changes-all", 0, None, changes, "An update has both its images")
     ask_changes(case, table, "changes-1-1", 1, 1, changes, "It has them alone")
+
+
+def _partitioned(case: CaseWriter, mode: str | None) -> None:
+    columns = struct(field("id", "long"), field("name", "string"), field("p", "integer"))
+    if mode is None:
+        table = feed_table(case, columns, partition_columns=["p"])
+    else:
+        table = mapped_table(
+            case,
+            columns,
+            mode=mode,
+            partition_columns=("p",),
+            protocol=feature_protocol(["columnMapping"], ["changeDataFeed"]),
+            properties=FEED,
+        )
+    parts: dict[int | None, DataFile] = {
+        part: table.file(numbered(3, 10 * at), partition={"p": part})
+        for at, part in enumerate((1, None))
+    }
+    table.create(*map(add, parts.values()))
+    changes = [each for file in parts.values() for each in each_row("insert", 0, file.rows)]
+    for version, part in enumerate((1, None), 1):
+        kept, old, gone = parts[part].rows
+        new = {**old, "name": "updated"}
+        images = {"update_preimage": old, "update_postimage": new, "delete": gone}
+        cdc = change_file(table, [*images.values()], [*images], partition={"p": part})
+        rewritten = table.file([kept, new], partition={"p": part})
+        table.commit(remove(parts[part]), add(rewritten), cdc, operation="MERGE")
+        changes += ((kind, version, row) for kind, row in images.items())
+    publish(case, table, versions=[])
+    pin_times(case, table)
+    ask_changes(case, table, "changes-all", 0, None, changes, "Copied rows are no changes")
+    ask_changes(case, table, "changes-1-1", 1, 1, changes, "Nor in a partition alone")
+
+
+for _name, _words, _by in (
+    ("partitioned", "table", None),
+    ("mapped-by-name", "table mapped by name", "name"),
+    ("mapped-by-id", "table mapped by id", "id"),
+):
+    FEED_FILES.define(
+        f"files-win-{_name}",
+        f"Change files win in the partitions of a {_words}",
+        "CDC-003 CDFF-002 CDFF-008",
+        partial(_partitioned, mode=_by),
+        features=() if _by is None else ("columnMapping",),
+    )

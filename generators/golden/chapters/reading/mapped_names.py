@@ -15,8 +15,8 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import Filter, all_of, compare, is_null
 from generators.golden.cases.publish import filtered, projected, publish
-from generators.golden.cases.table import GoldenTable, add
-from generators.golden.chapters.tables.column_mapping import MAPPED_PROTOCOL
+from generators.golden.cases.table import DataFile, GoldenTable, add
+from generators.golden.chapters.tables.column_mapping import MAPPED_PROTOCOL, mapped_table
 from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
 from generators.oracle.delta_schema import (
     ID_KEY,
@@ -158,3 +158,55 @@ for _mode, _requirements in _found.items():
         _requirements,
         partial(_deep, mode=_mode),
     )
+
+
+def _elsewhere(of: Struct) -> Struct:
+    """Give the last field of a struct, and of the structs in it, another physical name."""
+    *others, last = (replace(each, type=map_structs(each.type, _elsewhere)) for each in of)
+    name = f"{last.physical_name}-before"
+    return struct(*others, replace(last, metadata={**last.metadata, PHYSICAL_NAME_KEY: name}))
+
+
+@MAPPING.case("name-missing-id-there", "CM-029 CM-031 CM-032")
+def _id_there(case: CaseWriter) -> None:
+    """In mode name a column is null where its id alone is in a file."""
+    columns = struct(field("id", "long"), field("n", "integer"), field("text", "string"))
+    table = mapped_table(case, columns)
+    rows = [{"id": n, "n": n * 10, "text": f"earlier {n}"} for n in range(3)]
+    written = table.file(rows, written_as=_elsewhere(table.schema), statistics={"numRecords": 3})
+    known = tuple({**row, "text": None} for row in rows)
+    table.create(add(table.register(DataFile(written.body, known, table.schema))))
+    table.commit(add(table.file([{"id": 9, "n": 90, "text": "own"}])))
+    publish(case, table)
+    title = "Another column of the file is not what is asked for"
+    filtered(case, table, "filter-text", is_null("text"), title, requirement="CM-031")
+    projected(case, table, "project-text", ["text"], title, requirement="CM-032")
+
+
+_PAIRED = struct(field("a", "string"), field("b", "string"))
+
+
+@MAPPING.case("nested-name-missing-id-there", "CM-029 CM-031 CM-032")
+def _nested_id_there(case: CaseWriter) -> None:
+    """In mode name a nested field is null where its id alone is in a file."""
+    columns = struct(
+        field("s", _PAIRED),
+        field("l", array(_PAIRED)),
+        field("m", map_of("string", _PAIRED)),
+        field("id", "long"),
+    )
+    table = mapped_table(case, columns)
+    *nested, number = table.schema
+    before = struct(
+        *(replace(each, type=map_structs(each.type, _elsewhere)) for each in nested), number
+    )
+
+    def rows(b: str | None) -> list[dict[str, Any]]:
+        pair = {"a": "in a", "b": b}
+        return [{"s": pair, "l": [pair], "m": {"key": pair}, "id": n} for n in (1, 2)]
+
+    written = table.file(rows("earlier"), written_as=before, statistics={"numRecords": 2})
+    known = tuple(rows(None))
+    table.create(add(table.register(DataFile(written.body, known, table.schema))))
+    table.commit(add(table.file(rows("own"))))
+    publish(case, table)

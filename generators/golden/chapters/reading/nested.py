@@ -172,5 +172,3 @@ for _mode in ("none", "name", "id"):
         f"{_MISSING[_mode]} SNAP-007" if _mode != "none" else "SNAP-007 META-002",
         partial(_added, mode=_mode),
     )
-
-CHAPTERS = (STATISTICS, ROWS, MAPPING)

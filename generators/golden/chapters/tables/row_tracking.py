@@ -198,6 +198,64 @@ def _one_column(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
+def _thirds(values: Sequence[int], rest: int = 0) -> list[int | None]:
+    """Return the values, but null for those whose place leaves a rest when divided by three."""
+    return [None if at % 3 == rest else value for at, value in enumerate(values)]
+
+
+@TRACKING.case("ids-of-some-rows", "RT-023 RT-022 RT-024")
+def _some_ids(case: CaseWriter) -> None:
+    """A row has its materialised id whatever the other rows of its file have."""
+    tracked = Tracked(case)
+    table = tracked.table
+    first = tracked.file(_numbered(0, 20))
+    table.create(add(first), tracked.mark())
+    moved = tracked.file(_numbered(0, 20), ids=_thirds(range(20)), row_group_rows=7)
+    table.commit(remove(first), add(moved), tracked.mark())
+    late = tracked.file(_numbered(0, 20), ids=[*[None] * 12, *range(12, 20)])
+    table.commit(remove(moved), add(late), tracked.mark())
+    case.judged = dict.fromkeys(("row-ids-v1", "row-ids-v2"), "RT-023")
+    publish(case, table)
+    tracked.ask(case, [1, 2])
+
+
+@TRACKING.case("versions-alone-materialised", "RT-025 RT-022 RT-026")
+def _versions_alone(case: CaseWriter) -> None:
+    """A row has its materialised version in a file that has no ids."""
+    tracked = Tracked(case)
+    table = tracked.table
+    table.create(add(tracked.file(_numbered(50, 3))), tracked.mark())
+    table.commit(add(tracked.file(_numbered(60, 3))), tracked.mark())
+    every = tracked.file(_numbered(0, 12), versions=[at % 2 for at in range(12)])
+    some = tracked.file(_numbered(20, 20), versions=_thirds([0, 1] * 10), row_group_rows=7)
+    table.commit(add(every), add(some), tracked.mark())
+    late = tracked.file(_numbered(80, 20), versions=[*[None] * 12, *[0, 1, 2, 1] * 2])
+    table.commit(add(late), tracked.mark())
+    case.judged = dict.fromkeys(("row-ids-v2", "row-ids-v3"), "RT-025")
+    publish(case, table)
+    tracked.ask(case, [2, 3])
+
+
+@TRACKING.case("versions-of-some-rows", "RT-025 RT-022 RT-026")
+def _some_versions(case: CaseWriter) -> None:
+    """A row has its materialised version whether or not it has an id."""
+    tracked = Tracked(case)
+    table = tracked.table
+    table.create(add(tracked.file(_numbered(50, 3))), tracked.mark())
+    for number in range(1, 3):
+        # What is materialised is what the ids are anyhow: the versions alone may be wrong.
+        fresh = range(tracked.next_id, tracked.next_id + 20)
+        ids: Sequence[int | None] = [None] * 20 if number == 1 else _thirds(fresh)
+        versions = _thirds([0] * 20, rest=1)
+        file = tracked.file(
+            _numbered(100 * number, 20), ids=ids, versions=versions, row_group_rows=7
+        )
+        table.commit(add(file), tracked.mark())
+    case.judged = dict.fromkeys(("row-ids-v1", "row-ids-v2"), "RT-025")
+    publish(case, table)
+    tracked.ask(case, [1, 2])
+
+
 @TRACKING.case("ids-under-vectors", "RT-024 DVDESC-021 RT-030", features=("deletionVectors",))
 def _vectors(case: CaseWriter) -> None:
     """A deleted row keeps its place in the numbering."""

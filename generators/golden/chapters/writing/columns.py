@@ -10,7 +10,7 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
-from generators.oracle.delta_schema import array, field, struct
+from generators.oracle.delta_schema import array, field, map_of, struct
 from generators.oracle.operations import SetComment
 
 SCHEMA: Final = Chapter("schema-serialization-format")
@@ -146,6 +146,26 @@ def _columns(case: CaseWriter) -> None:
     recipe.append([{"id": 4}]).add_column(field("label", "string"))
     recipe.append([{"id": 5, "label": "again"}]).delete(compare("id", "=", 1, "long"))
     recipe.checkpoint().publish(case)
+
+
+def _nested_columns(mode: str, case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), {"delta.columnMapping.mode": mode}, ("columnMapping",))
+    inner = struct(field("a", "long"), field("b", struct(field("c", "string"))))
+    row: dict[str, Any] = {"s": {"a": 1, "b": {"c": "x"}}}
+    recipe.append(pairs(1)).add_column(field("s", inner)).append([{**pairs(2)[0], **row}])
+    recipe.add_column(field("l", array(struct(field("a", "integer"), field("d", inner)))))
+    recipe.add_column(field("m", map_of("string", struct(field("k", "double")))))
+    row |= {"l": [{"a": 2, "d": row["s"]}, None], "m": {"key": {"k": 0.5}}}
+    recipe.append([{**pairs(3)[0], **row}]).rename_column("s", "t").publish(case)
+
+
+for _mode in ("name", "id"):
+    MAPPING.define(
+        f"write-add-nested-by-{_mode}",
+        f"Fields within a column that is added get ids too, in mode {_mode}",
+        "CM-019 CM-002 CM-020 CM-022",
+        partial(_nested_columns, _mode),
+    )
 
 
 @MAPPING.case("write-columns-kept", "META-011 SCH-037")

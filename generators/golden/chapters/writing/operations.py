@@ -188,6 +188,44 @@ for _chapter, _name, _title, _properties, _asked, _ids, _read in (
     _chapter.define(_name, _title, _ids, partial(_changes, _properties, _asked), features=_read)
 
 
+def _merged_under_vectors(
+    parts: tuple[str, ...], properties: Mapping[str, str], asked: tuple[str, ...], case: CaseWriter
+) -> None:
+    """Delete rows of each file, and merge into the same files by one clause and by several."""
+    recipe = Recipe(_TRIPLE, parts, {**_VECTORS, **properties}, ("deletionVectors", *asked))
+    first, second = _triples(*range(1, 9)), _triples(*range(11, 15))
+    named = "part" if parts else None
+    recipe.append([{**row, "name": named or row["name"]} for row in first])
+    recipe.append([{**row, "name": named or row["name"]} for row in second])
+    recipe.delete(is_in("id", [2, 5, 12], "long"))
+    null = node("is_null", column("source", "n"))
+    # What is deleted matches nothing, and is inserted.
+    recipe.merge(
+        _triples(1, 3, 5, 13, 20),
+        SAME_ID,
+        MergeClause("matched", "delete", null),
+        MergeClause("matched", "update", None, {"n": column("source", "n")}),
+        MergeClause("not_matched", "insert"),
+    )
+    recipe.merge(_triples(4, 11), SAME_ID, MergeClause("matched", "delete"))
+    update = MergeClause("matched", "update", None, {"n": literal("integer", 7)})
+    recipe.merge(_triples(6, 14), SAME_ID, update).append(_triples(30)).publish(case)
+
+
+for _slug, _words, _parts, _properties, _asked in (
+    ("", "", (), {}, ()),
+    ("-partitions", " in partitions", ("name",), {}, ()),
+    ("-mapped", " under mapping", (), {"delta.columnMapping.mode": "name"}, ("columnMapping",)),
+):
+    VECTORS.define(
+        f"write-merge-after-delete{_slug}",
+        f"A merge keeps the rows deleted that a vector had{_words}",
+        "DVD-017 DVD-018 DV-002 DVDESC-022",
+        partial(_merged_under_vectors, _parts, _properties, _asked),
+        features=("deletionVectors", *_asked),
+    )
+
+
 @FILES.case("write-merge-partitions", "DATA-004 FA-021 ADD-004")
 def _merge_partitions(case: CaseWriter) -> None:
     """A merge moves rows between partitions."""

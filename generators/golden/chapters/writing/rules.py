@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -428,6 +429,30 @@ def _created(case: CaseWriter) -> None:
     """A table that tracks rows from the start names its hidden columns."""
     enabled = {"delta.enableRowTracking": "true"}
     Recipe(PAIR, (), enabled, _TRACKED).set_transaction("app", 1).publish(case)
+
+
+def _replaced(properties: Mapping[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
+    enabled = {"delta.enableRowTracking": "true", **properties}
+    recipe = Recipe(PAIR, (), enabled, (*_TRACKED, *features)).append(pairs(1, 2, 3))
+    other = struct(field("key", "string"), field("id", "long"))
+    recipe.replace(other, [], [{"key": "a", "id": 7}, {"key": "b", "id": 8}])
+    recipe.update({"key": "c"}, compare("id", "=", 8, "long"))
+    recipe.replace(other, ["key"], []).append([{"key": "d", "id": 9}]).publish(case)
+
+
+for _slug, _mapping in (
+    ("", {}),
+    ("-mapped", {"delta.columnMapping.mode": "name"}),
+    ("-mapped-by-id", {"delta.columnMapping.mode": "id"}),
+):
+    TRACKING.define(
+        f"write-replace{_slug}",
+        f"A {'mapped ' if _mapping else ''}table that is replaced names its hidden columns"
+        + (", mode id" if _slug.endswith("id") else ""),
+        "RT-042 RT-047 RT-048 RT-036",
+        partial(_replaced, _mapping, ("columnMapping",) if _mapping else ()),
+        features=("columnMapping",) if _mapping else (),
+    )
 
 
 @TRACKING.case("write-disabled", "RT-002 RT-004 RT-028 RT-039")
