@@ -34,7 +34,7 @@ from breaches.views import (
 from conformance.adapter import DomainMetadata, Ok, Scan
 from schemas.features import FEATURES
 
-_KNOWN = frozenset(
+KNOWN = frozenset(
     {"add", "remove", "cdc", "metaData", "protocol", "txn", "commitInfo", "domainMetadata"}
     | {"sidecar", "checkpointMetadata"}
 )
@@ -55,7 +55,7 @@ def _actions(root: Path) -> Lines:
 
 
 def _unknown_action(root: Path) -> bool:
-    return any(not action.keys() <= _KNOWN for action in _actions(root))
+    return any(not action.keys() <= KNOWN for action in _actions(root))
 
 
 def _unknown_field(root: Path) -> bool:

@@ -142,7 +142,7 @@ def _forgetting(removes: Lines) -> Lines:
     return [a for a in removes if "remove" not in a or a["remove"]["path"] not in added]
 
 
-def _last_only(root: Path, fresh: frozenset[str]) -> None:
+def last_only(root: Path, fresh: frozenset[str]) -> None:
     """Keep of a vector what the latest deletion marked."""
     older: dict[str, set[int]] = {}
     names = matching(COMMIT, fresh)
@@ -391,7 +391,7 @@ ROWS = (
         "forgets-earlier-vectors",
         "DVD-017",
         "actions",
-        leaving(_last_only),
+        leaving(last_only),
         "deletion-vectors*/write-*",
     ),
     writer(

@@ -35,13 +35,20 @@ from breaches.edits import (
 from breaches.model import Ask, How, writer
 from breaches.seams import Edit, afterwards, carrying_out, leaving
 from breaches.views import bodies, commits_of, log_of
-from breaches.writers.features import after_step
+from breaches.writers.features import after_step, last_only
 from conformance.adapter import Answer, Request, Write
 from generators.materialise.data.deletion_vectors import decode_uuid_name, vector_file_name
 
 _RULES = ("delta.invariants", "delta.generationExpression", "delta.identity")
 _COMPACTED = "log-compaction-files/write-compaction-*"
 _NAMED = "checkpoints/write-checkpoint-named/*"
+
+
+def _unnumbered(tree: Any) -> None:
+    """Take the ids of fields within columns."""
+    for column in tree["fields"]:
+        for each_field in struct_fields(column["type"]):
+            each_field["metadata"].pop("delta.columnMapping.id", None)
 
 
 def during(operation: str, *edits: Edit) -> How:
@@ -527,6 +534,30 @@ ROWS = (
         "files",
         during("merge", parquet(_nameless)),
         "default-columns/write-merge-with-default*",
+    ),
+    writer(
+        "forgets-earlier-vectors-in-merges",
+        "DVD-017",
+        "actions",
+        during("merge", last_only),
+        "deletion-vectors/write-merge-after-*",
+    ),
+    writer(
+        "numbers-no-fields-within-new-columns",
+        "CM-002",
+        "actions",
+        during("add_columns", schema(_unnumbered, COMMIT)),
+        "column-mapping/write-add-nested-*",
+    ),
+    writer(
+        "names-no-row-columns-when-it-replaces",
+        "RT-042",
+        "actions",
+        during(
+            "replace",
+            properties(lambda p: [p.pop(k) for k in [*p] if "materialized" in k] and None),
+        ),
+        "row-tracking/write-replace*",
     ),
     writer(
         "forgets-comments-with-not-null",

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from breaches.edits import (
     CHECKPOINT,
@@ -197,6 +199,23 @@ def _swapped_again(root: Path, fresh: frozenset[str]) -> None:
     if matching(r".*\.checkpoint\..*", fresh):
         if marker.exists():
             _swapped(root, fresh)
+        marker.touch()
+
+
+def _moved_again(root: Path, fresh: frozenset[str]) -> None:
+    """Put the transactions of the first part into the last one at every other attempt."""
+    parts = matching(r"_delta_log/\d{20}\.checkpoint\.\d{10}\.\d{10}\.parquet", fresh)
+    marker = root.parent / "moved"
+    if len(parts) > 1 and marker.exists():
+        first, last = (pq.ParquetFile(root / parts[at]).read() for at in (0, -1))
+        filled = pc.is_valid(first["txn"])
+        moved = first.filter(filled).select(["txn"])
+        both = pa.concat_tables([last, moved], promote_options="default")
+        for name, table in ((parts[0], first.filter(pc.invert(filled))), (parts[-1], both)):
+            sink = pa.BufferOutputStream()
+            pq.write_table(table, sink)
+            rewrite(root / name, sink.getvalue().to_pybytes())
+    if parts:
         marker.touch()
 
 

@@ -23,6 +23,7 @@ from breaches.writers.log import (
     _GONE,
     _added_too,
     _merged_rows,
+    _moved_again,
     _old_txns,
     _one_less,
     _swapped_again,
@@ -34,6 +35,13 @@ ROWS = (
         "CKPT-N-007",
         "files",
         leaving(_swapped_again),
+        "checkpoints/write-multi*",
+    ),
+    writer(
+        "moves-transactions-to-another-part",
+        "CKPT-N-007",
+        "files",
+        leaving(_moved_again),
         "checkpoints/write-multi*",
     ),
     writer(

@@ -1,0 +1,204 @@
+"""Wrong readers that go wrong in one place alone: a form of summary, a question, a kind of file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from breaches.edits import (
+    COMMIT,
+    COMPACTION,
+    JSON_CHECKPOINT,
+    Lines,
+    deleting,
+    lines,
+    matching,
+    parquet,
+    read_lines,
+    struct_fields,
+)
+from breaches.model import Ask, How, reader
+from breaches.readers.actions import KNOWN
+from breaches.seams import refusing, viewing
+from breaches.views import bodies, commits_of, log_of, vectors
+from conformance.adapter import Answer, Changes, Request
+
+_ID: Final = "delta.columnMapping.id"
+_NAME: Final = "delta.columnMapping.physicalName"
+_WHOLE: Final = 65_536
+"""Rows of a whole container."""
+
+
+def _unknown(actions: Lines) -> bool:
+    return any(not action.keys() <= KNOWN for action in actions)
+
+
+def _unknown_in(pattern: str) -> Callable[[Path], bool]:
+    def found(root: Path) -> bool:
+        files = (path.relative_to(root).as_posix() for path in log_of(root).glob("*.json"))
+        return any(_unknown(read_lines(root / name)) for name in matching(pattern, files))
+
+    return found
+
+
+def _unknown_columns(folder: str) -> Callable[[Path], bool]:
+    return lambda root: any(
+        not {*pq.read_schema(path).names} <= KNOWN for path in log_of(root).glob(folder)
+    )
+
+
+def _unknown_in_commits(root: Path) -> bool:
+    return any(map(_unknown, commits_of(root).values()))
+
+
+def _asked(kind: type[Request], how: How) -> How:
+    """Go wrong where something of one kind is asked for."""
+
+    def wrong(ask: Ask) -> Ask:
+        other = how(ask)
+
+        def run(request: Request) -> Answer:
+            return (other if isinstance(request, kind) else ask)(request)
+
+        return run
+
+    return wrong
+
+
+def _domains_of_a_checkpoint(root: Path) -> bool:
+    return any(
+        row is not None and row["domain"] != "delta.rowTracking"
+        for path in log_of(root).glob("*.checkpoint*.parquet")
+        for row in pq.read_table(path, columns=["domainMetadata"])[0].to_pylist()
+    )
+
+
+def _parts_without_hint(root: Path, fresh: frozenset[str]) -> None:
+    if not (log_of(root) / "_last_checkpoint").exists():
+        deleting(r"_delta_log/\d{20}\.checkpoint\.\d{10}\.\d{10}\.parquet")(root, fresh)
+
+
+def _no_whole_runs(marked: set[int], _path: Path) -> set[int]:
+    """Read no run that fills its container."""
+    starts = range(0, max(marked, default=0) + 1, _WHOLE)
+    whole = [range(at, at + _WHOLE) for at in starts if marked.issuperset(range(at, at + _WHOLE))]
+    return marked.difference(*whole)
+
+
+def _only_with_ids(table: pa.Table) -> pa.Table:
+    """Take the version of a row where the row has an id."""
+    names = {name.rpartition("-col")[0].lstrip("_"): name for name in table.column_names}
+    version, number = names.get("row-commit-version"), names.get("row-id")
+    if version is None:
+        return table
+    at, nothing = table.schema.get_field_index(version), pa.scalar(None, pa.int64())
+    held = pa.nulls(len(table), pa.int64())
+    if number is not None:
+        held = pc.if_else(pc.is_valid(table[number]), table[version], nothing)
+    return table.set_column(at, version, held)
+
+
+def _all_or_none(table: pa.Table) -> pa.Table:
+    """Take the ids of a file where every row of it has one."""
+    for at, name in enumerate(table.column_names):
+        if name.startswith("_row-id-col") and table[name].null_count:
+            table = table.set_column(at, name, pa.nulls(len(table), pa.int64()))
+    return table
+
+
+def _else_by_id(root: Path, fresh: frozenset[str]) -> None:
+    """Take a column of the right id where none has the name."""
+    trees = [json.loads(body["schemaString"]) for body in bodies(root, "metaData")]
+    held = [f["metadata"] for f in struct_fields(trees[-1])] if trees else []
+    names = {str(each[_ID]).encode(): each[_NAME] for each in held if _ID in each}
+
+    def renamed(table: pa.Table) -> pa.Table:
+        ids = [(each.metadata or {}).get(b"PARQUET:field_id", b"") for each in table.schema]
+        found = zip(table.column_names, ids, strict=True)
+        return table.rename_columns([names.get(number, name) for name, number in found])
+
+    parquet(renamed)(root, fresh)
+
+
+def _partitioned_changes(actions: Lines) -> Lines:
+    """Pass over change files of partitions."""
+    return [a for a in actions if not (a.get("cdc") or {}).get("partitionValues")]
+
+
+def _places() -> dict[str, Any]:
+    return {
+        "compactions": refusing(_unknown_in(COMPACTION)),
+        "checkpoints-in-json": refusing(_unknown_in(JSON_CHECKPOINT)),
+        "sidecars": refusing(_unknown_columns("_sidecars/*.parquet")),
+        "checkpoints": refusing(_unknown_columns("*.checkpoint.*.parquet")),
+        "commits-of-changes": _asked(Changes, refusing(_unknown_in_commits)),
+    }
+
+
+ROWS = (
+    *(
+        reader(
+            f"refuses-unknown-actions-in-{place}",
+            "PROTO-008",
+            "actions",
+            how,
+            "protocol-evolution/unknown-actions-in-*",
+        )
+        for place, how in _places().items()
+    ),
+    reader(
+        "refuses-domains-of-a-checkpoint",
+        "PROTO-010",
+        "actions",
+        refusing(_domains_of_a_checkpoint),
+        "domain-metadata/unknown-domains-in-*",
+    ),
+    reader(
+        "finds-no-parts-without-hint",
+        "LAST-004",
+        "files",
+        viewing(_parts_without_hint),
+        "last-checkpoint-file/absent-before-parts/*",
+    ),
+    reader(
+        "reads-no-whole-runs",
+        "DVFMT-007",
+        "files",
+        viewing(vectors(_no_whole_runs)),
+        "deletion-vector-format/whole-containers/*",
+    ),
+    reader(
+        "takes-ids-of-all-rows-or-none",
+        "RT-023",
+        "files",
+        viewing(parquet(_all_or_none)),
+        "row-tracking/ids-of-some-rows/*",
+    ),
+    reader(
+        "takes-versions-of-rows-with-ids",
+        "RT-025",
+        "files",
+        viewing(parquet(_only_with_ids)),
+        "row-tracking/versions-*",
+    ),
+    reader(
+        "falls-back-to-ids-in-mode-name",
+        "CM-029",
+        "files",
+        viewing(_else_by_id),
+        "column-mapping/name-missing-id-there/*",
+    ),
+    reader(
+        "infers-changes-of-partitions",
+        "CDC-003",
+        "actions",
+        viewing(lines(_partitioned_changes, COMMIT)),
+        "change-data-files/files-win-*",
+    ),
+)
