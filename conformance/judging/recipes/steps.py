@@ -47,7 +47,9 @@ def operation_of(
 def _landed(step: Mapping[str, Any], schema: Struct) -> Mapping[str, Any]:
     """Say what a step does to the table: as it completes rows, to which it replaces which."""
     arguments = dict(step)
-    if "stored" in arguments:
+    if "stored" in arguments and "set" in arguments:
+        arguments["set"] = {**arguments["set"], **arguments.pop("stored")}
+    elif "stored" in arguments:
         arguments["rows"] = arguments.pop("stored")
         arguments.pop("columns", None)
     partition = arguments.get("partition")

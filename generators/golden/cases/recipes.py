@@ -203,14 +203,25 @@ class Recipe:
         """Delete rows; where the table is laid out for the case, by vectors that are so stored."""
         return self._asked(Delete(where.tree, stored), where)
 
-    def update(self, values: Mapping[str, Any], where: Filter | None = None) -> Recipe:
+    def update(
+        self,
+        values: Mapping[str, Any],
+        where: Filter | None = None,
+        stored: Mapping[str, Computed] | None = None,
+    ) -> Recipe:
         """Set columns of the rows of a filter, of all without one.
 
-        A value is a constant, or a :class:`Computed` over the row as it was.
+        Args:
+            values: column to a constant, or to a :class:`Computed` over the row as it was.
+            where: the filter.
+            stored: what the table makes of columns that are not set, over the row as it was.
+
         """
-        computed = {n: v.tree for n, v in values.items() if isinstance(v, Computed)}
-        plain = {n: v for n, v in values.items() if n not in computed}
-        return self._asked(Update(plain, where.tree if where else None, computed), where)
+        self._asked(_update(values, where), where)
+        if stored is not None:
+            self._steps[-1]["stored"] = {name: dict(value.tree) for name, value in stored.items()}
+            self._history[-1] = _update({**values, **stored}, where)
+        return self
 
     def merge(
         self,
@@ -486,6 +497,12 @@ class Computed:
     """A value that is computed from the row: a node of a tree."""
 
     tree: Tree
+
+
+def _update(values: Mapping[str, Any], where: Filter | None) -> Update:
+    computed = {n: v.tree for n, v in values.items() if isinstance(v, Computed)}
+    plain = {n: v for n, v in values.items() if n not in computed}
+    return Update(plain, where.tree if where else None, computed)
 
 
 def _where(where: Filter | None) -> dict[str, Any]:

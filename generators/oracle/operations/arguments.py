@@ -261,6 +261,15 @@ NODES: Final = Argument(
     required=False,
     note="column to node",
 )
+COMPUTED: Final = Argument(
+    {
+        "description": "Columns that the table computes, and that the step does not set.",
+        **_SET,
+        "additionalProperties": NODE,
+    },
+    required=False,
+    seen="judge",
+)
 WIDE: Final = Argument(
     {
         "description": "Of histories alone: column to a constant of no single value, "

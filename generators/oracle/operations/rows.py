@@ -159,7 +159,9 @@ class Delete(Operation):
 
 
 @operation(
-    "update", {"set": args.NODES, **_SELECTED, "values": args.WIDE}, either=("set", "values")
+    "update",
+    {"set": args.NODES, "stored": args.COMPUTED, **_SELECTED, "values": args.WIDE},
+    either=("set", "values"),
 )
 @dataclass(frozen=True, slots=True)
 class Update(Operation):
