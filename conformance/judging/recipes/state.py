@@ -28,6 +28,7 @@ _REQUESTS: Final = ("delta.feature.", "delta.minReaderVersion", "delta.minWriter
 
 _PROTOCOL: Final = "delta."
 _DEFAULT: Final = "CURRENT_DEFAULT"
+_IDENTITY: Final = "delta.identity."
 _CONSTRAINT: Final = "delta.constraints."
 _CLUSTERING: Final = "delta.clustering"
 _ROW_TRACKING: Final = "delta.rowTracking"
@@ -58,7 +59,8 @@ def check_state(
     faults += [("TF-016", f"{trace} is left") for trace in _traces(snapshot, _gone(steps))]
     if history:
         oracle = replay(history)
-        faults += [*_settings(snapshot, [*before, *steps], oracle), *_columns(snapshot, oracle)]
+        faults += _settings(snapshot, [*before, *steps], oracle)
+        faults += _columns(snapshot, oracle, gone=bool(_dropped(steps)))
     if not faults:
         return None
     messages = [message for _, message in faults]
@@ -107,8 +109,10 @@ def _gone(steps: Sequence[Mapping[str, Any]]) -> set[str]:
 
 
 def _features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[_Fault]:
+    # What was not there at once, was found at the step that asked for it.
+    taken = _lacking(snapshot, steps[:-1]) if steps[-1]["operation"] == "enable_feature" else ()
     for name in _lacking(snapshot, steps):
-        yield None, f"feature {name} is not supported"
+        yield "TF-016" if name in taken else None, f"feature {name} is not supported"
     for name in sorted(_gone(steps) & supported(snapshot.protocol)):
         yield None, f"feature {name} is still supported"
 
@@ -206,13 +210,20 @@ def _clustered(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterat
         yield "CLUS-006", f"{_CLUSTERING} names the columns {sorted(found)}, not {wanted}"
 
 
-def _columns(snapshot: Snapshot, oracle: Oracle) -> Iterator[_Fault]:
-    """Look for what people said of columns, at any depth: metadata that are not the protocol's."""
+def _columns(snapshot: Snapshot, oracle: Oracle, *, gone: bool) -> Iterator[_Fault]:
+    """Look for what people said of columns, at any depth, and for what identity columns need.
+
+    Metadata of the protocol may change, and go with a feature that is ``gone``.
+    """
     held = dict(_metadata(json.loads(snapshot.metadata.schema_string)))
     for name, metadata in _metadata(oracle.schema.to_json()):
         for key, value in metadata.items():
             lost = name in held and held[name].get(key) != value
-            if lost and not key.startswith(_PROTOCOL) and key != _DEFAULT:
+            if key.startswith(_IDENTITY):
+                lost = lost and key not in held[name] and not gone
+            elif key.startswith(_PROTOCOL) or key == _DEFAULT:
+                continue
+            if lost:
                 yield "SCH-037", f"column {name} lost its {key!r}"
 
 

@@ -26,6 +26,11 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "column-mapping/write-turn-on-legacy": {0: "CM-010", 1: "WVER-004"},
     "default-columns/write-default": {2: "DFT-005", 3: "DFT-006"},
     "default-columns/write-merge-with-default": {2: "DFT-005"},
+    **{
+        f"default-columns/write-kept-by-{change}": {3: "SCH-037"}
+        for change in ("rename", "nullable", "comment", "widen")
+    },
+    "default-columns/write-overwrite-with-default": {2: "DFT-005", 3: "DFT-005"},
     "deletion-vectors-design/write-purge": {4: "DVD-005", 6: "DVD-005"},
     "deletion-vectors-design/write-restore-across-upgrade": {6: "DVD-013", 8: "DVD-013"},
     "deletion-vectors-design/write-restore-before-vectors": {5: "DVD-014"},
@@ -51,6 +56,7 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "partition-value-serialization/write-timestamp-ntz": {1: "PART-011"},
     "row-tracking/write-changes": {1: "RT-032"},
     "row-tracking/write-enable": {4: "RT-046"},
+    "row-tracking/write-enable-with-vectors": {5: "RT-045"},
     "row-tracking/write-merge": {3: "RT-050"},
     "row-tracking/write-merge-with-vectors": {3: "RT-052"},
     "row-tracking/write-replace": {2: "RT-042", 4: "RT-042"},

@@ -188,10 +188,16 @@ class Recipe:
         """Append rows that lack columns; the last step, which is refused."""
         return self._take({"operation": "append", **self._input_rows(rows)}, NoRowChange())
 
-    def overwrite(self, rows: Sequence[Row], where: Filter | None = None) -> Recipe:
-        """Replace the rows of a filter, all without one."""
-        step = {"operation": "overwrite", **self._input_rows(rows), **_where(where)}
-        return self._take(step, Overwrite(self._kept(rows), where.tree if where else None))
+    def overwrite(
+        self,
+        rows: Sequence[Row],
+        where: Filter | None = None,
+        stored: Sequence[Row] | None = None,
+    ) -> Recipe:
+        """Replace the rows of a filter, all without one; ``stored`` is as in :meth:`append`."""
+        step = {"operation": "overwrite", **self._input_rows(rows, stored), **_where(where)}
+        kept = self._kept(rows if stored is None else stored)
+        return self._take(step, Overwrite(kept, where.tree if where else None))
 
     def delete(self, where: Filter | None = None) -> Recipe:
         """Delete the rows of a filter, all without one."""

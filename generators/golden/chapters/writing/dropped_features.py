@@ -1,11 +1,14 @@
-"""Cases of writing: features that are dropped from a table, and what they leave.
+"""Cases of writing: features that come and go, and what columns keep as they are altered.
 
-Serves "Table Features". A feature is taken out of the protocol when nothing of it is left; the text
-of 2025 knows no removal, so that a refusal is right as well.
+Serves "Table Features", "Default Columns" and "Column Metadata". A feature is taken
+out of the protocol when nothing of it is left; the text of 2025 knows no removal, so that a refusal
+is right as well.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -14,9 +17,11 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
-from generators.oracle.delta_schema import array, struct
+from generators.oracle.delta_schema import Field, array, field, struct
+from generators.oracle.operations import SetComment
 
 FEATURES: Final = Chapter("table-features", since="2025")
+DEFAULTS: Final = Chapter("default-columns", since="2025")
 
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}
 _TRACKED: Final = (
@@ -222,3 +227,85 @@ def _drop_implied(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 4)).append(pairs(1, 2)).given()
     recipe.keep("drop_feature", feature="changeDataFeed").append(pairs(3))
     recipe.publish(case, contested=_READINGS)
+
+
+@FEATURES.case("write-enable-several", "TF-016 TF-015")
+def _enable_several(case: CaseWriter) -> None:
+    """A feature that is enabled takes no other out."""
+    recipe = Recipe(PAIR).append(pairs(1))
+    for name in ("checkConstraints", "changeDataFeed", "appendOnly", "domainMetadata"):
+        recipe.keep("enable_feature", feature=name)
+    recipe.append(pairs(2)).publish(case)
+
+
+_PRESET: Final = "allowColumnDefaults"
+_SEVEN: Final = field("n", "integer", metadata={"CURRENT_DEFAULT": "7"})
+
+
+@DEFAULTS.case("write-overwrite-with-default", "DFT-005")
+def _overwritten_default(case: CaseWriter) -> None:
+    """A row that an overwrite brings without a value gets the default."""
+    default = field("name", "string", metadata={"CURRENT_DEFAULT": "'none'"})
+    schema = struct(PAIR["id"], default)
+    recipe = Recipe(schema, features=(_PRESET,)).append(pairs(1, 2))
+    stored = [{"id": 1, "name": "none"}]
+    recipe.overwrite([{"id": 1}], compare("id", "=", 1, "long"), stored)
+    recipe.overwrite([{"id": 1}], None, stored).publish(case)
+
+
+def _default_kept(
+    properties: dict[str, str],
+    features: tuple[str, ...],
+    change: Callable[[Recipe], Recipe],
+    column: Field,
+    case: CaseWriter,
+) -> None:
+    """Alter a column that has a default, and leave its value out."""
+    recipe = Recipe(struct(field("id", "long"), column), (), properties, (*features, _PRESET))
+    recipe.append([{"id": 1, column.name: 5}])
+    name = change(recipe).now.names[1]
+    recipe.append([{"id": 2}], [{"id": 2, name: 7}]).publish(case)
+
+
+for _name, _title, _properties, _features, _column, _change in (
+    (
+        "rename",
+        "A column that is renamed keeps its default",
+        _MAPPED,
+        ("columnMapping",),
+        _SEVEN,
+        lambda recipe: recipe.rename_column("n", "m"),
+    ),
+    (
+        "nullable",
+        "A column that may have nulls from now on keeps its default",
+        {},
+        (),
+        replace(_SEVEN, nullable=False),
+        lambda recipe: recipe.set_nullable("n", nullable=True),
+    ),
+    (
+        "comment",
+        "A column that gets a comment keeps its default",
+        {},
+        (),
+        _SEVEN,
+        lambda recipe: recipe.do(SetComment("n", "a number")),
+    ),
+    (
+        "widen",
+        "A column that gets a wider type keeps its default",
+        {"delta.enableTypeWidening": "true"},
+        ("typeWidening",),
+        _SEVEN,
+        lambda recipe: recipe.change_type("n", "long"),
+    ),
+):
+    DEFAULTS.define(
+        f"write-kept-by-{_name}",
+        _title,
+        "SCH-037 DFT-005",
+        partial(_default_kept, _properties, _features, _change, _column),
+        since="upstream" if _features == ("typeWidening",) else None,
+        features=_features,
+    )

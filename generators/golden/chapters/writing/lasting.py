@@ -17,7 +17,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
-from generators.golden.cases.recipes import PAIR, Recipe, pairs, unasked
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs, unasked
 from generators.golden.chapters.files.types import local, utc
 from generators.golden.chapters.writing.operations import old_files, removed_files
 from generators.materialise.log.files import LOG_DIRECTORY, read_commit, write_commit
@@ -37,6 +37,10 @@ CLUSTERED: Final = Chapter("clustered-table", since="2025")
 CHECKSUMS: Final = Chapter("version-checksum-file", since="2025")
 PROPERTIES: Final = Chapter("table-properties", since="upstream")
 METADATA: Final = Chapter("change-metadata")
+FEED: Final = Chapter("change-data-files", since="2025")
+CLOCK: Final = Chapter("in-commit-timestamps", since="2025")
+DOMAINS: Final = Chapter("domain-metadata", since="2025")
+TRANSACTIONS: Final = Chapter("transaction-identifiers")
 
 _TRACKED: Final = ("rowTracking", "domainMetadata")
 _TRACKING: Final = {"delta.enableRowTracking": "true"}
@@ -440,3 +444,116 @@ def _json_structs(case: CaseWriter) -> None:
     recipe.append([{"id": 9, "part": None}]).delete(compare("id", "=", 2, "long"))
     recipe.checkpoint("v2-json", 2).append([{"id": 10, "part": "a"}])
     recipe.publish(case, needs=("checkpoint.kind",))
+
+
+_FEED: Final = {"delta.enableChangeDataFeed": "true"}
+
+
+@FEED.case("write-enabled-later", "CDC-012 CDC-013")
+def _recorded_later(case: CaseWriter) -> None:
+    """Changes are recorded once the feed is enabled, on a table of before."""
+    recipe = Recipe(PAIR, features=("changeDataFeed",)).append(pairs(*range(6)))
+    recipe.update({"name": "x"}, compare("id", "=", 0, "long")).set_properties(_FEED)
+    recipe.update({"name": "y"}, compare("id", "=", 1, "long"))
+    recipe.merge([*pairs(9), {"id": 2, "name": "z"}], SAME_ID, *UPSERT)
+    recipe.delete(compare("id", "=", 3, "long")).checkpoint()
+    recipe.update({"name": "w"}, compare("id", "=", 4, "long")).publish(case)
+
+
+def _recorded(properties: Mapping[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
+    """Change rows, and move them between partitions."""
+    schema = struct(field("id", "long"), field("part", "string"))
+    recipe = Recipe(schema, ("part",), {**_FEED, **properties}, ("changeDataFeed", *features))
+    recipe.append([{"id": n, "part": "ab"[n % 2]} for n in range(8)])
+    recipe.update({"part": "c"}, compare("id", "=", 1, "long"))
+    recipe.update({"part": None, "id": 20}, compare("id", "=", 2, "long"))
+    moved: list[dict[str, Any]] = [{"id": 3, "part": "d"}, {"id": 9, "part": "a"}]
+    recipe.merge(moved, SAME_ID, *UPSERT)
+    recipe.update({"id": 50}, compare("id", "=", 5, "long"))
+    recipe.delete(compare("id", "=", 7, "long")).publish(case)
+
+
+for _slug, _title, _properties, _features, _ids in (
+    ("partitions", "Rows that leave a partition are recorded as they were", {}, (), "CDC-012"),
+    (
+        "partitions-with-vectors",
+        "Rows that leave a partition by vectors are recorded as they were",
+        _VECTORS,
+        ("deletionVectors",),
+        "CDC-012",
+    ),
+    (
+        "mapped-by-name",
+        "The feed of a table mapped by name has its columns",
+        _MAPPED,
+        ("columnMapping",),
+        "CDC-012 CM-013",
+    ),
+    (
+        "mapped-by-id",
+        "The feed of a table mapped by id has its columns",
+        {"delta.columnMapping.mode": "id"},
+        ("columnMapping",),
+        "CDC-012 CM-013",
+    ),
+):
+    FEED.define(
+        f"write-{_slug}",
+        _title,
+        _ids,
+        partial(_recorded, _properties, _features),
+        features=_features,
+    )
+
+
+@TRACKING.case("write-enable-with-vectors", "RT-045 RT-046 RT-047", features=("deletionVectors",))
+def _tracked_vectors(case: CaseWriter) -> None:
+    """Files with vectors get row ids as row tracking is enabled."""
+    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(5)))
+    recipe.append(pairs(9)).delete_by_vectors(is_in("id", [1, 3], "long"))
+    recipe.keep("enable_feature", feature="rowTracking").set_properties(_TRACKING)
+    recipe.append(pairs(10)).update({"name": "x"}, compare("id", "=", 2, "long")).publish(case)
+
+
+@CLUSTERED.case("write-mapped", "CLUS-006 CM-035", since="upstream", features=("columnMapping",))
+def _clustered_mapped(case: CaseWriter) -> None:
+    """Clustering columns are named by what files call them."""
+    recipe = Recipe(PAIR, (), _MAPPED, ("columnMapping",), clustering_columns=("name",))
+    recipe.append(pairs(1, 5, 3)).rename_column("name", "label")
+    recipe.append([{"id": 7, "label": "x"}]).keep("cluster_by", columns=["id", "label"])
+    recipe.append([{"id": 8, "label": None}]).publish(case)
+
+
+@WIDENING.case("write-widen-checkpointed", "TW-009 TW-012")
+def _widened_twice(case: CaseWriter) -> None:
+    """Every change of a column's type stays on record after a checkpoint."""
+    schema = struct(field("id", "long"), field("v", "byte"))
+    recipe = Recipe(schema, (), {"delta.enableTypeWidening": "true"}, ("typeWidening",))
+    recipe.append([{"id": 1, "v": 1}]).change_type("v", "short").append([{"id": 2, "v": 300}])
+    recipe.checkpoint().change_type("v", "integer").append([{"id": 3, "v": 70_000}]).publish(case)
+
+
+@CLOCK.case("write-behind-alter", "ICT-008 ICT-009")
+def _altered_behind(case: CaseWriter) -> None:
+    """A commit without files carries a later time than the one before."""
+    ahead = 4_102_444_800_000  # 2100-01-01, in ms since the epoch
+    timed = {"delta.enableInCommitTimestamps": "true"}
+    recipe = Recipe(PAIR, (), timed, ("inCommitTimestamp", "domainMetadata"), start=ahead)
+    recipe.append(pairs(1)).given().set_properties({"team": "a"}).set_transaction("app", 1)
+    recipe.add_column(field("later", "string")).set_domain("mine", "{}")
+    recipe.append([{"id": 2, "name": "b", "later": "x"}]).publish(case)
+
+
+@DOMAINS.case("write-domains-by-case", "DOM-014")
+def _domains_by_case(case: CaseWriter) -> None:
+    """Domains whose names differ by case are two."""
+    recipe = Recipe(PAIR, features=("domainMetadata",)).set_domain("mine", "a")
+    recipe.set_domain("Mine", "b").append(pairs(1)).checkpoint().set_domain("mine", None)
+    recipe.append(pairs(2)).checkpoint().publish(case)
+
+
+@TRANSACTIONS.case("write-progress-by-case", "TXN-004 CKC-006")
+def _progress_by_case(case: CaseWriter) -> None:
+    """Applications whose names differ by case are two."""
+    recipe = Recipe(PAIR).set_transaction("app", 5).set_transaction("App", 2).append(pairs(1))
+    recipe.checkpoint().set_transaction("APP", 1).append(pairs(2)).checkpoint().publish(case)

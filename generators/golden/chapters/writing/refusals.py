@@ -30,6 +30,9 @@ GENERATED: Final = Chapter("generated-columns", since="2025")
 SCHEMA: Final = Chapter("schema-serialization-format")
 FEATURES: Final = Chapter("table-features", since="2025")
 PROTOCOL: Final = Chapter("protocol-evolution")
+FIRST: Final = Chapter("iceberg-compatibility-v1", since="2025")
+SECOND: Final = Chapter("iceberg-compatibility-v2", since="2025")
+TRACKING: Final = Chapter("row-tracking", since="2025")
 CATALOG: Final = Chapter("catalog-managed-tables", since="upstream", features=("catalogManaged",))
 
 _Step: TypeAlias = Callable[[Recipe], Recipe]
@@ -52,7 +55,7 @@ class _Rule:
     breach: str
     broken: _Step
     schema: Struct = PAIR
-    rows: tuple[Mapping[str, Any], ...] = tuple(pairs(1, 2))
+    rows: tuple[dict[str, Any], ...] = tuple(pairs(1, 2))
     properties: Mapping[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
 
@@ -115,7 +118,7 @@ _RULES: Final = (
 )
 
 
-def _after_checkpoint(rule: _Rule, kind: CheckpointKind, case: CaseWriter) -> None:
+def _after_checkpoint(rule: _Rule, kind: CheckpointKind | None, case: CaseWriter) -> None:
     """Give a table with a checkpoint of its rule, and break the rule."""
     recipe = rule.start(*(("v2Checkpoint",) if kind == "v2-json" else ()))
     recipe.checkpoint(kind, int(kind == "v2-json")).given()
@@ -123,11 +126,12 @@ def _after_checkpoint(rule: _Rule, kind: CheckpointKind, case: CaseWriter) -> No
     recipe.publish(case, refusal=Refusal("constraint", "commit", rule.row))
 
 
+_KINDS: Final[tuple[tuple[str, CheckpointKind | None, str | None, str], ...]] = (
+    ("checkpoint", None, None, "a checkpoint"),
+    ("v2-checkpoint", "v2-json", "2025", "a V2 checkpoint"),
+)
 for _rule in _RULES:
-    for _slug, _kind, _since, _named in (
-        ("checkpoint", "classic", None, "a checkpoint"),
-        ("v2-checkpoint", "v2-json", "2025", "a V2 checkpoint"),
-    ):
+    for _slug, _kind, _since, _named in _KINDS:
         _rule.chapter.define(
             f"write-refused-after-{_slug}",
             f"{_rule.breach} is refused after {_named}",
@@ -201,16 +205,17 @@ def _source_changed(change: _Step, case: CaseWriter) -> None:
     )
 
 
-for _slug, _phrase, _change in (
+_SOURCES: Final[tuple[tuple[str, str, _Step], ...]] = (
     ("update", "An update", _by_constant),
     ("computed-update", "A computed update", _by_value),
     ("merge", "A merge", _by_merge),
-):
+)
+for _slug, _phrase, _step in _SOURCES:
     GENERATED.define(
         f"write-source-{_slug}",
         f"{_phrase} of its source leaves no stale generated value",
         "GEN-004 GEN-005",
-        partial(_source_changed, _change),
+        partial(_source_changed, _step),
     )
 
 
@@ -237,6 +242,130 @@ for _slug, _phrase, _broken in (
         f"{_phrase} in a strict partition column is refused",
         "SCH-025",
         partial(_null_partition, _broken),
+    )
+
+
+_MAPPED: Final = {"delta.columnMapping.mode": "name"}
+_VECTORS: Final = {"delta.enableDeletionVectors": "true"}
+
+
+def _with(kind: str | of.DataType) -> Struct:
+    return struct(*PAIR.fields, of.field("c", kind))
+
+
+def _for_iceberg(version: int, *more: str) -> Recipe:
+    properties = {**_MAPPED, f"delta.enableIcebergCompatV{version}": "true"}
+    features = ("columnMapping", f"icebergCompatV{version}", *more)
+    return Recipe(PAIR, (), properties, features).append(pairs(1, 2))
+
+
+def _not_for_iceberg(step: _Step, row: str, more: tuple[str, ...], case: CaseWriter) -> None:
+    recipe = step(_for_iceberg(1 if row.startswith("ICE1") else 2, *more))
+    recipe.publish(case, refusal=Refusal("invalid_table", "commit", row))
+
+
+def _column_of(kind: of.DataType) -> _Step:
+    return lambda recipe: recipe.add_existing_column_refused(of.field("c", kind))
+
+
+_ARRAY: Final = of.array("long")
+_MAP: Final = of.map_of("string", "long")
+
+for _slug, _title, _row, _step, _listed in (
+    ("array", "An array is not added", "ICE1-010", _column_of(_ARRAY), ()),
+    ("map", "A map is not added", "ICE1-010", _column_of(_MAP), ()),
+    (
+        "array-within",
+        "A struct with an array in it is not added",
+        "ICE1-010",
+        _column_of(struct(of.field("a", _ARRAY))),
+        (),
+    ),
+    (
+        "replace",
+        "A table is not replaced by one with an array",
+        "ICE1-010",
+        lambda recipe: recipe.replace(_with(_ARRAY), (), []),
+        (),
+    ),
+    (
+        "vectors",
+        "Vectors are not supported from later on",
+        "ICE1-006",
+        lambda recipe: recipe.keep("enable_feature", feature="deletionVectors"),
+        (),
+    ),
+    (
+        "vectors",
+        "Vectors are not enabled later",
+        "ICE2-014",
+        lambda recipe: recipe.set_properties_refused(_VECTORS),
+        ("deletionVectors",),
+    ),
+):
+    (FIRST if _row.startswith("ICE1") else SECOND).define(
+        f"write-refused-later-{_slug}",
+        _title,
+        _row,
+        partial(_not_for_iceberg, _step, _row, _listed),
+        features=("columnMapping", *_listed),
+    )
+
+
+@FIRST.case("write-later-vectors-unlisted", "ICE1-006", features=("columnMapping",))
+def _unlisted_vectors(case: CaseWriter) -> None:
+    """The property of vectors brings no support for them."""
+    _for_iceberg(1).set_properties(_VECTORS).append(pairs(3)).publish(
+        case,
+        contested=[
+            (
+                "refused",
+                "the property would have vectors written",
+                Refusal("invalid_table", "commit", "ICE1-006"),
+            ),
+            ("inert", "a property alone, of a feature that is not listed, binds nobody", None),
+        ],
+    )
+
+
+_HIDDEN: Final = {
+    "delta.enableRowTracking": "true",
+    "delta.rowTracking.materializedRowIdColumnName": "_row_id",
+    "delta.rowTracking.materializedRowCommitVersionColumnName": "_version",
+}
+
+
+def _onto_hidden(step: _Step, case: CaseWriter) -> None:
+    features = ("rowTracking", "domainMetadata", "columnMapping")
+    recipe = Recipe(PAIR, (), {**_HIDDEN, **_MAPPED}, features).append(pairs(1, 2)).given()
+    step(recipe).publish(case, refusal=Refusal("invalid_table", "commit", "RT-043"))
+
+
+for _slug, _phrase, _step in (
+    (
+        "rename-to-row-ids",
+        "A column is not renamed to",
+        lambda recipe: recipe.rename_column("name", "_row_id"),
+    ),
+    (
+        "rename-to-versions",
+        "A column is not renamed to",
+        lambda recipe: recipe.rename_column("name", "_version"),
+    ),
+    (
+        "replace-by-row-ids",
+        "A table is not replaced by one with",
+        lambda recipe: recipe.replace(
+            struct(of.field("id", "long"), of.field("_row_id", "long")), (), []
+        ),
+    ),
+):
+    TRACKING.define(
+        f"write-{_slug}",
+        f"{_phrase} the name of a hidden column",
+        "RT-043",
+        partial(_onto_hidden, _step),
+        features=("columnMapping",),
     )
 
 
@@ -327,7 +456,7 @@ for _operation in _OF_VERSIONS:
 
 _MANAGED: Final = ("catalogManaged", "inCommitTimestamp", *_LISTED)
 _ELSEWHERE: Final = ("append", "delete", "optimize", "drop-feature", *_MAPPING_ALONE)
-"""Operations that other cases ask of a managed table, or that would be refused without a catalog."""
+"""Operations that other cases ask of a managed table, or that are refused for other reasons."""
 
 
 def _past_the_catalog(operation: str, case: CaseWriter) -> None:
@@ -340,7 +469,7 @@ def _past_the_catalog(operation: str, case: CaseWriter) -> None:
 
 
 for _operation in _OPERATIONS:
-    # Nobody tells which versions there are to be restored.
+    # Nobody says which versions there are to be restored.
     if _operation in (*_ELSEWHERE, "restore"):
         continue
     CATALOG.define(
@@ -349,15 +478,3 @@ for _operation in _OPERATIONS:
         "CAT-011 CAT-016",
         partial(_past_the_catalog, _operation),
     )
-
-
-CHAPTERS = (
-    APPEND_ONLY,
-    CHECKS,
-    INVARIANTS,
-    GENERATED,
-    SCHEMA,
-    FEATURES,
-    PROTOCOL,
-    CATALOG,
-)

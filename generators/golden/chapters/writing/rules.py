@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -15,7 +15,7 @@ from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
-from generators.oracle.operations import MergeClause
+from generators.oracle.operations import MergeClause, SetComment
 
 IDENTITY: Final = Chapter("identity-columns")
 INVARIANTS: Final = Chapter("column-invariants")
@@ -76,6 +76,29 @@ def _going_on(case: CaseWriter) -> None:
     recipe = Recipe(_numbered(10, -5, highWaterMark=0), features=_LISTED)
     recipe.append([{"k": 10, "id": 1}, {"k": 0, "id": 2}]).given()
     recipe.append_numbered("k", *_ids(3)).append_numbered("k", *_ids(4, 5)).publish(case)
+
+
+def _mark_kept(change: Callable[[Recipe], Recipe], case: CaseWriter) -> None:
+    mapped = {"delta.columnMapping.mode": "name"}
+    features = (*_LISTED, "columnMapping")
+    recipe = Recipe(_numbered(1, 1, highWaterMark=2), (), mapped, features)
+    recipe.append([{"k": 1, "id": 1}, {"k": 2, "id": 2}]).given()
+    # An append would write the mark again.
+    change(recipe).publish(case)
+
+
+for _name, _title, _change in (
+    ("rename", "A column that is renamed", lambda recipe: recipe.rename_column("k", "key")),
+    ("comment", "A column that gets a comment", lambda r: r.do(SetComment("k", "the key"))),
+):
+    IDENTITY.define(
+        f"write-mark-kept-by-{_name}",
+        f"{_title} keeps the mark of its identity values",
+        "SCH-037 IDN-016",
+        partial(_mark_kept, _change),
+        since="2025",
+        features=("columnMapping",),
+    )
 
 
 @IDENTITY.case("write-explicit", "IDN-010")

@@ -181,6 +181,21 @@ for _name, _title, _struct, _json, _ids in (
     STRUCTS.define(f"write-{_name}", _title, _ids, partial(_statistics, _struct, _json))
 
 
+@STRUCTS.case("write-exact-statistics", "CKPT-005 CKC-020 CKC-021 STAT-012")
+def _exact(case: CaseWriter) -> None:
+    """Bounds of decimals keep all their digits in a checkpoint."""
+    properties = {
+        "delta.checkpoint.writeStatsAsStruct": "true",
+        "delta.checkpoint.writeStatsAsJson": "false",
+    }
+    schema = struct(id="long", d="decimal(38,2)")
+    values = ("123456789012345678901234567890123456.78", "-98765432109876543210.01", "0.01")
+    recipe = Recipe(schema, (), properties, ("checkConstraints",))
+    for number, value in enumerate(values):
+        recipe.append([{"id": number, "d": Decimal(value)}])
+    recipe.checkpoint().delete(compare("id", "=", 1, "long")).checkpoint().publish(case)
+
+
 @STRUCTS.case("write-lists-of-lower-versions", "CKSCH-011", features=("columnMapping",))
 def _lower_lists(case: CaseWriter) -> None:
     """Feature lists are null in a checkpoint of lower versions."""

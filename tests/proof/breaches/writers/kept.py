@@ -130,6 +130,22 @@ def _without_constraints(found: dict[str, str]) -> None:
             del found[name]
 
 
+def _unmarked(field: Any) -> None:
+    field["metadata"].pop("delta.identity.highWaterMark", None)
+
+
+def _one_for_another(body: dict[str, Any]) -> dict[str, Any]:
+    listed = body.get("writerFeatures") or []
+    kept = [name for name in listed if name != "checkConstraints" or "changeDataFeed" not in listed]
+    return {**body, "writerFeatures": kept} if listed else body
+
+
+def _by_logical_names(body: dict[str, Any]) -> dict[str, Any]:
+    if len(json.loads(body["configuration"])["clusteringColumns"]) < 2:
+        return body
+    return {**body, "configuration": '{"clusteringColumns":[["id"],["label"]]}'}
+
+
 def _without_places(field: Any) -> None:
     for record in field.get("metadata", {}).get("delta.typeChanges", ()):
         record.pop("fieldPath", None)
@@ -564,5 +580,26 @@ ROWS = (
         "SCH-037",
         "actions",
         during("set_nullable", fields(_untold, COMMIT)),
+    ),
+    writer(
+        "forgets-marks-with-a-name",
+        "SCH-037",
+        "actions",
+        during("rename_column", fields(_unmarked, COMMIT)),
+        "identity-columns/write-mark-kept-by-rename/*",
+    ),
+    writer(
+        "enables-one-feature-for-another",
+        "TF-016",
+        "actions",
+        leaving(each("protocol", _one_for_another, COMMIT)),
+        "table-features/write-enable-several*",
+    ),
+    writer(
+        "clusters-by-logical-names",
+        "CM-035",
+        "actions",
+        leaving(each("domainMetadata", _by_logical_names, COMMIT)),
+        "clustered-table/write-mapped/*",
     ),
 )
