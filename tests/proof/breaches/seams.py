@@ -213,3 +213,28 @@ def carrying_out() -> How:
         return answer
 
     return answering(changed)
+
+
+def during(operation: str, *edits: Edit) -> How:
+    """Go wrong in what one operation leaves; the truth goes on apart."""
+
+    def how(ask: Ask) -> Ask:
+        asked: dict[str, str] = {}
+
+        def gated(edit: Edit) -> Edit:
+            def gate(root: Path, fresh: frozenset[str]) -> None:
+                if asked["operation"] == operation:
+                    edit(root, fresh)
+
+            return gate
+
+        inner = leaving(*map(gated, edits))(ask)
+
+        def run(request: Request) -> Answer:
+            if isinstance(request, Write):
+                asked["operation"] = request.operation
+            return inner(request)
+
+        return run
+
+    return how

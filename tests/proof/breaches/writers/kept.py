@@ -33,7 +33,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import Ask, How, writer
-from breaches.seams import Edit, afterwards, carrying_out, leaving
+from breaches.seams import Edit, afterwards, carrying_out, during, leaving
 from breaches.views import bodies, commits_of, log_of
 from breaches.writers.features import after_step, last_only
 from conformance.adapter import Answer, Request, Write
@@ -49,31 +49,6 @@ def _unnumbered(tree: Any) -> None:
     for column in tree["fields"]:
         for each_field in struct_fields(column["type"]):
             each_field["metadata"].pop("delta.columnMapping.id", None)
-
-
-def during(operation: str, *edits: Edit) -> How:
-    """Go wrong in what one operation leaves; the truth goes on apart."""
-
-    def how(ask: Ask) -> Ask:
-        asked: dict[str, str] = {}
-
-        def gated(edit: Edit) -> Edit:
-            def gate(root: Path, fresh: frozenset[str]) -> None:
-                if asked["operation"] == operation:
-                    edit(root, fresh)
-
-            return gate
-
-        inner = leaving(*map(gated, edits))(ask)
-
-        def run(request: Request) -> Answer:
-            if isinstance(request, Write):
-                asked["operation"] = request.operation
-            return inner(request)
-
-        return run
-
-    return how
 
 
 def asking_for(change: Any) -> How:

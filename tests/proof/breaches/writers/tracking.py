@@ -22,7 +22,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import writer
-from breaches.seams import carrying_out, leaving
+from breaches.seams import carrying_out, during, leaving
 from breaches.views import bodies
 from breaches.writers.features import (
     ICE1,
@@ -41,7 +41,6 @@ from breaches.writers.features import (
     after_step,
     materialised,
 )
-from breaches.writers.kept import during
 
 _UNCLUSTERED = {
     "domainMetadata": {"domain": "delta.clustering", "configuration": "{}", "removed": True}
