@@ -70,7 +70,6 @@ KILLED_BY = {
     "gives-a-dropped-name-again": "column-mapping/write-name-again/write",
     "gives-a-table-another-id": "schema-serialization-format/write-nullable/write",
     "gives-row-ids-again": "row-tracking/write-changes/write",
-    "gives-rows-new-ids": "row-tracking/write-merge/write",
     "gives-up-at-once": "append beside append",
     "ignores-append-only": "append-only-tables/write-delete/write",
     "ignores-conflicts": "delete after delete",

@@ -225,8 +225,9 @@ def id_ranges(view: VersionView) -> list[IdRange]:
 def note_row_ids(step: Step) -> None:
     """Keep in the state before a commit which row ids it gives, and which it ends."""
     step.before.id_ranges += _ended(step)
-    if "rowTracking" in step.new.features:
-        step.before.given = max(step.before.given, step.highest_row_id)
+    tracked = "rowTracking" in step.new.features
+    # Ids that were given before the feature was dropped are promised no longer.
+    step.before.given = max(step.before.given, step.highest_row_id) if tracked else -1
 
 
 def _ended(step: Step) -> Iterator[IdRange]:
