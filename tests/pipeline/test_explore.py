@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -183,3 +186,20 @@ def test_a_dry_run_says_the_cost_and_keeps_nothing(
 def test_an_unknown_implementation_is_refused_before_anything_starts(tmp_path: Path) -> None:
     given = ("--impl=nobody", "--seeds=1", f"--output={tmp_path}/o", "--master=none")
     assert main(["pipeline", "explore", *given]) == Status.ADAPTER
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("../b", tarfile.REGTYPE), ("/b", tarfile.REGTYPE), ("b", tarfile.SYMTYPE)],
+)
+def test_a_bundle_that_leads_elsewhere_is_not_unpacked(
+    tmp_path: Path, name: str, kind: bytes
+) -> None:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as archive:
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = kind, str(tmp_path / "b")
+        archive.addfile(member)
+    with pytest.raises(tarfile.TarError, match="no file of a bundle"):
+        unpack(base64.b64encode(data.getvalue()).decode(), tmp_path / "kept")
+    assert list(tmp_path.iterdir()) == []
