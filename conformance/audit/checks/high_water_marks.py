@@ -1,8 +1,7 @@
 """High-water marks, which only rise: of column ids and identity values.
 
-Serves "Column Mapping" and "Identity Columns". A mark that falls lets the next
-operation give out what rows or columns of an earlier version have, which nothing in the table as
-it stands would show.
+Serves "Column Mapping" and "Identity Columns". A mark that falls lets the next operation give out
+what rows or columns of an earlier version have, which nothing in the table as it stands would show.
 """
 
 from __future__ import annotations
@@ -61,9 +60,7 @@ def _marks(layout: Layout) -> Iterator[tuple[tuple[str, str], int]]:
 @check("commit", "CM-022 IDN-016")
 def marks_only_rise(step: Step) -> Findings:
     """Report a commit that lowers or loses a high-water mark."""
-    if not step.before.known or step.before.metadata is None:
-        return
-    if not step.sets_metadata:
+    if not step.before.known or step.before.metadata is None or not step.sets_metadata:
         return
     hint = "what the next operation gives out may be taken already"
     for requirement, message in lowered_marks(step.old, step.new):

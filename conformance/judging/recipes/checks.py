@@ -17,6 +17,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from conformance.audit.checks.features import clustering_of
 from conformance.audit.checks.high_water_marks import lowered_marks
 from conformance.audit.checks.transitions import SYSTEM_DOMAINS
 from conformance.audit.columnar.keys import vector_id
@@ -329,39 +330,38 @@ def _clustered(former: Snapshot, now: Snapshot, table: Path) -> Iterator[Fault]:
     rows did not have, need not say who clustered it.
     """
     before, after = _providers(former), _providers(now)
-    names = _clustering_columns(now)
-    for path in sorted(after.keys() - before.keys()):
-        gone = before.keys() - after.keys()
-        if after[path] is None and _became_sorted(table, path, sorted(gone), names):
+    domain = now.domain_metadata.get("delta.clustering")
+    clustered = clustering_of(None if domain is None else domain.to_wire())
+    names = [path[0] for path in clustered if len(path) == 1]
+    new, gone = (sorted(a.keys() - b.keys()) for a, b in ((after, before), (before, after)))
+    for path in new:
+        if after[path] is None and _became_sorted(table, path, gone, names):
             yield "CLUS-011", f"{path} was clustered, and its clusteringProvider is not set"
-    own = {after[path] for path in after.keys() - before.keys()}
-    for path in sorted(before.keys() - after.keys()):
+    own = {after[path] for path in new}
+    for path in gone:
         if before[path] is not None and before[path] not in own:
             yield "CLUS-012", f"{path} was clustered by {before[path]} and is rewritten"
 
 
-def _clustering_columns(snapshot: Snapshot) -> list[str]:
-    """Return the top-level columns that files are clustered by, by their physical names."""
-    domain = snapshot.domain_metadata.get("delta.clustering")
-    held = json.loads(domain.configuration) if domain is not None else {}
-    return [path[0] for path in held.get("clusteringColumns", ()) if len(path) == 1]
-
-
 def _became_sorted(table: Path, path: str, former: Sequence[str], names: Sequence[str]) -> bool:
     """Return whether rows lie in the order of a clustering column, and did not before."""
-    new = _values(table, path, names)
-    for name, values in new.items():
+    old = [_values(table, each, names) for each in former]
+    for name, values in _values(table, path, names).items():
         held = set(values)
-        old = ([v for v in _values(table, each, [name])[name] if v in held] for each in former)
-        if values == sorted(values) and any(found != sorted(found) for found in old):
+        before = ([v for v in each.get(name, ()) if v in held] for each in old)
+        if values == sorted(values) and any(found != sorted(found) for found in before):
             return True
     return False
 
 
 def _values(table: Path, path: str, names: Sequence[str]) -> dict[str, list[Any]]:
-    file = path_in_table(table, path)
-    found = pq.read_table(table / file, columns=list(names), partitioning=None)
-    return {name: found.column(name).drop_null().to_pylist() for name in found.column_names}
+    """Read columns of a file without their nulls; none of a file that is outside of the table."""
+    place = table / path_in_table(table, path)
+    if not place.is_file():
+        return {}
+    found = pq.ParquetFile(place).read(columns=list(names))
+    flat = (f.name for f in found.schema if not pa.types.is_nested(f.type))
+    return {name: found.column(name).drop_null().to_pylist() for name in flat}
 
 
 def _providers(snapshot: Snapshot) -> dict[str, str | None]:

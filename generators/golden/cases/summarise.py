@@ -10,7 +10,12 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from generators.golden.cases.table import GoldenTable
-from generators.materialise.log.checkpoints import write_classic, write_multi_part, write_v2
+from generators.materialise.log.checkpoints import (
+    Written,
+    write_classic,
+    write_multi_part,
+    write_v2,
+)
 from generators.materialise.log.hints import write_compaction, write_last_checkpoint
 
 Summarise: TypeAlias = Callable[[GoldenTable, int], None]
@@ -29,7 +34,12 @@ def multi_part(table: GoldenTable, version: int) -> None:
 
 def v2(table: GoldenTable, version: int, extension: str, sidecars: int) -> None:
     """Write a V2 checkpoint with so many sidecars, and the hint to it."""
-    written = write_v2(
+    write_last_checkpoint(table.root, v2_alone(table, version, extension, sidecars))
+
+
+def v2_alone(table: GoldenTable, version: int, extension: str, sidecars: int) -> Written:
+    """Write a V2 checkpoint with so many sidecars, and no hint."""
+    return write_v2(
         table.root,
         version,
         table.states[version],
@@ -38,7 +48,6 @@ def v2(table: GoldenTable, version: int, extension: str, sidecars: int) -> None:
         sidecars=sidecars,
         sidecar_names=[f"{table.unique_name('sidecar')}.parquet" for _ in range(sidecars)],
     )
-    write_last_checkpoint(table.root, written)
 
 
 def compaction(table: GoldenTable, version: int, start: int | None = None) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -115,16 +115,15 @@ def _containers_in_turns(case: CaseWriter) -> None:
     case.read("edges", schema, kept, title=title, filter=is_in("id", ids, "integer"))
 
 
-@FORMAT.case("runs-of-few-containers", "DVFMT-007 DVFMT-005 DVFMT-002")
-def _runs(case: CaseWriter) -> None:
-    """Bitmaps with runs are read whatever their number of containers."""
-    schema = struct(file="integer", id="integer")
-    table = vector_table(case, schema)
-    each, files, vectors = 65_536, [], []
-    # Offsets are there from four containers on; the flags of eight fill a byte.
-    for number, containers in enumerate((1, 3, 4, 7, 8, 9)):
-        count = containers * each - 10
-        kept = {at * each + 7 * (number + 1) for at in range(containers)} | {count - 1}
+_CONTAINER: Final = 65_536
+"""Rows of a container."""
+
+
+def _all_deleted_but(case: CaseWriter, left: Sequence[tuple[int, set[int]]]) -> None:
+    """Build files of so many rows, of which vectors leave few."""
+    table = vector_table(case, struct(file="integer", id="integer"))
+    files, vectors = [], []
+    for number, (count, kept) in enumerate(left):
         # What is deleted is never asked for: a constant takes no room.
         rows = [{"file": number, "id": n if n in kept else -1} for n in range(count)]
         files.append(table.file(rows, layout=FileLayout(compression="zstd")))
@@ -136,29 +135,31 @@ def _runs(case: CaseWriter) -> None:
     read_spec(case, table, 1)
 
 
+@FORMAT.case("runs-of-few-containers", "DVFMT-007 DVFMT-005 DVFMT-002")
+def _runs(case: CaseWriter) -> None:
+    """Bitmaps with runs are read whatever their number of containers."""
+    # Offsets are there from four containers on; the flags of eight fill a byte.
+    each = _CONTAINER
+    left = []
+    for number, containers in enumerate((1, 3, 4, 7, 8, 9)):
+        count = containers * each - 10
+        kept = {at * each + 7 * (number + 1) for at in range(containers)}
+        left.append((count, kept | {count - 1}))
+    _all_deleted_but(case, left)
+
+
 @FORMAT.case("whole-containers", "DVFMT-007 DVFMT-005 DVFMT-002")
 def _whole_containers(case: CaseWriter) -> None:
     """Runs that fill a container are read, alone and among others."""
-    schema = struct(file="integer", id="integer")
-    table = vector_table(case, schema)
-    each, files, vectors = 65_536, [], []
-    kept: tuple[tuple[int, set[int]], ...] = (
-        (each, set()),
+    each = _CONTAINER
+    left = (
+        (each, set[int]()),
         (each + 3, {each, each + 2}),
         (2 * each, {*range(0, each, 4096)}),
         (3 * each + 5, {7, 2 * each - 1, *range(2 * each, 2 * each + 9), 3 * each + 4}),
         (5 * each + 1, {each, 3 * each + 40_000, 5 * each}),
     )
-    for number, (count, left) in enumerate(kept):
-        # What is deleted is never asked for: a constant takes no room.
-        rows = [{"file": number, "id": n if n in left else -1} for n in range(count)]
-        files.append(table.file(rows, layout=FileLayout(compression="zstd")))
-        vectors += store(table, [n for n in range(count) if n not in left])
-    table.create(*map(add, files))
-    pairs = zip(files, vectors, strict=True)
-    table.commit(*(each for file, vector in pairs for each in with_vector(file, vector)))
-    describe(case, table)
-    read_spec(case, table, 1)
+    _all_deleted_but(case, left)
 
 
 @FORMAT.case("row-beyond-32-bits", "DVFMT-001 DVFMT-004 DVFMT-005 DVFMT-006")

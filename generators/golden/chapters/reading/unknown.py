@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import pin_times, publish
-from generators.golden.cases.summarise import SUMMARIES, compaction
+from generators.golden.cases.summarise import SUMMARIES, compaction, v2_alone
 from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
@@ -32,7 +32,7 @@ from generators.golden.cases.table import (
 )
 from generators.golden.chapters.files.changes import FEED, ask_changes, each_row, pairs
 from generators.golden.chapters.log.reconciliation import domain_spec
-from generators.materialise.log.checkpoints import Written, write_multi_part, write_v2
+from generators.materialise.log.checkpoints import Written, write_multi_part
 from generators.materialise.log.files import (
     LOG_DIRECTORY,
     compaction_name,
@@ -65,15 +65,7 @@ def _parts(table: GoldenTable, version: int) -> Written:
 
 
 def _v2(table: GoldenTable, version: int, extension: str, sidecars: int = 0) -> Written:
-    written = write_v2(
-        table.root,
-        version,
-        table.states[version],
-        identity=table.unique_name("checkpoint"),
-        extension=extension,
-        sidecars=sidecars,
-        sidecar_names=[f"{table.unique_name('sidecar')}.parquet" for _ in range(sidecars)],
-    )
+    written = v2_alone(table, version, extension, sidecars)
     top, *others = written.files
     if sidecars:
         # A sidecar may have rows of adds and removes alone: the column has no value.
