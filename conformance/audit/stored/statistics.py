@@ -15,6 +15,7 @@ from conformance.audit.findings import Finding, Severity, finding
 from conformance.audit.grammar.types import decimal_of
 from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.places import SchemaPlace
+from conformance.audit.stored.variants import wrong_variant_bounds
 
 _ORDERED: Final = frozenset(
     {
@@ -93,7 +94,9 @@ def _node(
                 yield from _absent(opened, inner, nulls)
         return
     yield from _nulls(opened, place, values, stated[2])
-    if isinstance(place.declared, str):
+    if place.declared == "variant":
+        yield from wrong_variant_bounds(opened, place, values, stated[:2])
+    elif isinstance(place.declared, str):
         yield from _bounds(opened, place, opened.live(plain(values)), stated[:2])
 
 

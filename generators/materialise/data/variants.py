@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from generators.materialise.data.deletion_vectors import z85_encode
+
 
 @dataclass(frozen=True, slots=True)
 class Widths:
@@ -102,3 +104,15 @@ def object_of(
             *(fields[name] for name in lie),
         )
     )
+
+
+def bounds(leaves: Mapping[str, bytes]) -> str:
+    """Encode bounds as statistics in JSON have them: metadata and value in Z85.
+
+    Args:
+        leaves: normalized JSON path to encoded value.
+
+    """
+    names = sorted(leaves, key=str.encode)
+    data = dictionary(names) + object_of(leaves, names)
+    return z85_encode(data + bytes(-len(data) % 4))

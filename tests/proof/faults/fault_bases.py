@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from generators.materialise.builder import TableBuilder
+from generators.materialise.data import variants as encoded
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.materialise.log.files import drop_commits
@@ -455,6 +456,41 @@ def _variants(root: Path) -> TableBuilder:
     return builder
 
 
+def _variant_bounds(root: Path) -> TableBuilder:
+    """Make a table with bounds of what is inside of variants: whole ones, and shredded ones."""
+    schema = struct(field("id", "long"), field("v", "variant"))
+    names = ["variantType", "variantShredding"]
+    properties = {"delta.enableVariantShredding": "true"}
+    builder = TableBuilder(root, schema, features=names, properties=properties, seed="bounds")
+    builder.create()
+    fields = ("a", "b", "c")
+    number, text = encoded.primitive(4, (300).to_bytes(2, "little")), encoded.short_string
+    inner = encoded.object_of({"c": text("in")}, fields)
+    values = [
+        {"a": encoded.primitive(3, b"\x07"), "b": text("x"), "c": inner},
+        {"a": number, "b": text("y"), "c": encoded.primitive(0)},
+        {"a": encoded.primitive(0)},
+    ]
+    metadata = encoded.dictionary(fields)
+    rows = [
+        {"id": n, "v": {"metadata": metadata, "value": encoded.object_of(value, fields)}}
+        for n, value in enumerate(values)
+    ]
+    builder.append(rows)
+    commit = root / "_delta_log" / f"{1:020}.json"
+    info, line = commit.read_text().splitlines()
+    body = json.loads(line)
+    low, high = (
+        encoded.bounds({"$['a']": values[0]["a"], "$['b']": text("x")}),
+        encoded.bounds({"$['a']": number, "$['b']": text("y")}),
+    )
+    stats = json.loads(body["add"]["stats"])
+    stats["minValues"]["v"], stats["maxValues"]["v"] = low, high
+    body["add"]["stats"] = json.dumps(stats)
+    commit.write_text(f"{info}\n{json.dumps(body)}\n")
+    return builder
+
+
 def _void(root: Path) -> TableBuilder:
     schema = struct(field("id", "long"), field("u", "void"))
     builder = TableBuilder(root, schema, seed="void")
@@ -525,6 +561,7 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "ruled": _ruled,
     "append-only": _append_only,
     "variants": _variants,
+    "variant-bounds": _variant_bounds,
     "voids": _void,
     "catalogued": _catalogued,
     "legacy-2-5": _legacy(2, 5),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import date, time
@@ -154,6 +155,25 @@ def _shredded(case: CaseWriter) -> None:
     )
     table.create(add(shredded))
     table.commit(add(_variant_file(table, 10, ("metadata", "value"))))
+    publish(case, table)
+
+
+@SHREDDING.case("bounds-of-paths", "VAR-009 VAR-010 VAR-011 VAR-012 SHRED-006")
+def _bounds_of_paths(case: CaseWriter) -> None:
+    """A file is read whose statistics bound what is inside of its variants."""
+    table = _shredded_table(case)
+    metadata, names = encoded.dictionary(["a", "b"]), ("a", "b")
+    least, most, text = b"\x0c\x05", b"\x10\x2c\x01", encoded.short_string("x")
+    objects = [{"a": least}, {"a": most, "b": text}, {"a": least, "b": b"\x00"}]
+    stored = [_whole(metadata, encoded.object_of(each, names)) for each in objects]
+    members = pa.struct([pa.field(name, pa.binary(), nullable=False) for name in stored[0]])
+    sides = {"minValues": least, "maxValues": most}
+    stats: dict[str, Any] = {"numRecords": 4, "nullCount": {"id": 0, "v": 1}}
+    for (side, bound), at in zip(sides.items(), (0, 3), strict=True):
+        stats[side] = {"id": at, "v": encoded.bounds({"$['a']": bound, "$['b']": text})}
+    whole = _register_variants(table, 0, pa.array([*stored, None], members), [*stored, None])
+    table.create(add(whole, stats=json.dumps(stats, separators=(",", ":"))))
+    case.judged["read-latest"] = "SHRED-006"
     publish(case, table)
 
 
