@@ -140,6 +140,29 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True)
+class Aggregate:
+    """Ask how many rows one version has, and for the extremes of some columns.
+
+    Engines answer such a query by what the log says of files, where they can; the answer has to be
+    that of the rows all the same.
+
+    Payload: a :class:`pyarrow.Table` of one row: ``count``, and ``min(c)`` and ``max(c)`` of each
+    column ``c``, null where it has no value.
+
+    Attributes:
+        table: path or URL of the table root.
+        columns: names of top-level columns.
+        version: see :class:`Snapshot`.
+
+    """
+
+    table: str
+    columns: Sequence[str]
+    version: int | None = None
+    ratified: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Changes:
     """Ask for the row-level changes of the versions ``start`` to ``end``, both included.
 
@@ -206,12 +229,15 @@ class Write:
     rows: pa.Table | None = None
 
 
-Request: TypeAlias = Snapshot | Files | Scan | Changes | History | Txn | DomainMetadata | Write
+Request: TypeAlias = (
+    Snapshot | Files | Scan | Aggregate | Changes | History | Txn | DomainMetadata | Write
+)
 
 REQUESTS: Mapping[str, type[Request]] = {
     "snapshot": Snapshot,
     "files": Files,
     "scan": Scan,
+    "aggregate": Aggregate,
     "changes": Changes,
     "history": History,
     "txn": Txn,

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 import pyarrow as pa
 
 from conformance.adapter import (
+    Aggregate,
     Changes,
     DomainMetadata,
     Files,
@@ -211,6 +212,15 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         endangers=Hazard.COSMETIC,
         default=("ICT-013",),
         shown=(("ICT-*",),),
+    ),
+    "aggregate": Question(
+        Aggregate,
+        {"version": "version", "extremes": "columns"},
+        comparison=_rows,
+        rows=True,
+        expects='`{"rowCount": 1}`, one row with `count`, and `min(c)` and `max(c)` of each column',
+        default=("SNAP-007",),
+        unshown=_NO_ROWS,
     ),
     "changes": Question(
         Changes,

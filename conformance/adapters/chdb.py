@@ -15,11 +15,11 @@ import chdb
 import pyarrow as pa
 from chdb import session
 
-from conformance.adapter import Changes, Claims, Scan, Write
+from conformance.adapter import Aggregate, Changes, Claims, Scan, Write
 from conformance.adapters.dispatch import EngineAdapter
 from conformance.adapters.sql.labels import labelled
 from conformance.adapters.sql.refusals import Refusals, Rule
-from conformance.adapters.sql.text import CLICKHOUSE, query
+from conformance.adapters.sql.text import CLICKHOUSE, aggregates, query
 from reference_impl.errors import DeltaError
 from reference_impl.table import Table
 from reference_impl.types.arrow import arrow_schema
@@ -39,7 +39,7 @@ _CLAIMS: Final = Claims(
         }
     ),
     writer_features=frozenset({"appendOnly", "invariants"}),
-    capabilities=frozenset({"scan.version", "scan.columns", "scan.filter"}),
+    capabilities=frozenset({"scan.version", "scan.columns", "scan.filter", "aggregate.version"}),
 )
 _REFUSALS: Final = Refusals(
     errors=(RuntimeError,),
@@ -94,10 +94,21 @@ class _Engine:
 
     def scan(self, request: Scan) -> pa.Table:
         text = query(_source(request.table), CLICKHOUSE, request.columns, request.filter)
-        if request.version is not None:
-            text += f" SETTINGS delta_lake_snapshot_version = {request.version:d}"
-        rows = self.rows(text)
+        rows = self.rows(_at(text, request.version))
         return labelled(rows, _declared(request.table, request.version))
+
+    def aggregate(self, request: Aggregate) -> pa.Table:
+        text = aggregates(_source(request.table), CLICKHOUSE, request.columns)
+        rows = self.rows(_at(text, request.version))
+        declared = _declared(request.table, request.version)
+        extremes = {
+            f"{function}({name})": declared[name]
+            for name in request.columns
+            for function in ("min", "max")
+            if name in declared
+        }
+        rows = rows.set_column(0, "count", rows.column("count").cast(pa.int64()))
+        return labelled(rows, extremes)
 
     def changes(self, request: Changes) -> pa.Table:
         settings = f"delta_lake_snapshot_start_version = {request.start:d}"
@@ -128,6 +139,13 @@ def _source(table: str) -> str:
     return f"deltaLakeLocal({CLICKHOUSE.string(table)})"
 
 
+def _at(text: str, version: int | None) -> str:
+    """Let a query go to a version."""
+    if version is None:
+        return text
+    return f"{text} SETTINGS delta_lake_snapshot_version = {version:d}"
+
+
 def _declared(table: str, version: int | None) -> dict[str, pa.DataType]:
     try:
         metadata = Table(table).snapshot(version=version).metadata
@@ -147,7 +165,11 @@ def create() -> EngineAdapter:
         engine_version=f"{chdb.__version__} (ClickHouse {version})",
         claims=_CLAIMS,
         refusals=_REFUSALS,
-        reads={"scan": engine.scan, "changes": engine.changes},
+        reads={
+            "scan": engine.scan,
+            "aggregate": engine.aggregate,
+            "changes": engine.changes,
+        },
         writes={"append": engine.append},
         release=engine.close,
     )

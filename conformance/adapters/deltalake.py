@@ -16,6 +16,7 @@ import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
 from conformance.adapter import (
+    Aggregate,
     Changes,
     Claims,
     Files,
@@ -27,7 +28,7 @@ from conformance.adapter import (
 )
 from conformance.adapters.dispatch import EngineAdapter
 from conformance.adapters.sql.refusals import NotOfferedError, Refusals, Rule
-from conformance.adapters.sql.text import DATAFUSION, SIDES, query, render
+from conformance.adapters.sql.text import DATAFUSION, SIDES, aggregates, query, render
 
 _CLAIMS: Final = Claims(
     reader_version=3,
@@ -55,6 +56,7 @@ _CLAIMS: Final = Claims(
             "snapshot.timestamp",
             "files.version",
             "files.timestamp",
+            "aggregate.version",
             "txn.version",
             "overwrite.filter",
             "create.sql",
@@ -129,11 +131,19 @@ def _files(request: Files) -> list[dict[str, Any]]:
 def _scan(request: Scan) -> pa.Table:
     table = _open(request)
     if not hasattr(table, "scan"):
-        asked = query("asked", DATAFUSION, request.columns, request.filter)
-        return pa.table(deltalake.QueryBuilder().register("asked", table).execute(asked))
+        return _answered(table, query("asked", DATAFUSION, request.columns, request.filter))
     predicate = None if request.filter is None else render(request.filter, DATAFUSION)
     columns = None if request.columns is None else list(request.columns)
     return pa.table(table.scan(columns=columns, predicate=predicate))
+
+
+def _answered(table: deltalake.DeltaTable, text: str) -> pa.Table:
+    """Answer a query of a table that it calls ``asked``."""
+    return pa.table(deltalake.QueryBuilder().register("asked", table).execute(text))
+
+
+def _aggregate(request: Aggregate) -> pa.Table:
+    return _answered(_open(request), aggregates("asked", DATAFUSION, request.columns))
 
 
 def _changes(request: Changes) -> pa.Table:
@@ -314,6 +324,7 @@ _READS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "snapshot": _snapshot,
     "files": _files,
     "scan": _scan,
+    "aggregate": _aggregate,
     "changes": _changes,
     "history": _history,
     "txn": _txn,

@@ -16,10 +16,10 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from conformance.adapter import Claims, DomainMetadata, Scan, Txn, Write
+from conformance.adapter import Aggregate, Claims, DomainMetadata, Scan, Txn, Write
 from conformance.adapters.dispatch import EngineAdapter
 from conformance.adapters.sql.refusals import Refusals, Rule
-from conformance.adapters.sql.text import DUCKDB, query
+from conformance.adapters.sql.text import DUCKDB, aggregates, query
 
 _CLAIMS: Final = Claims(
     reader_version=3,
@@ -36,7 +36,14 @@ _CLAIMS: Final = Claims(
     ),
     writer_features=frozenset({"appendOnly", "invariants"}),
     capabilities=frozenset(
-        {"scan.version", "scan.columns", "scan.filter", "domain_metadata.version", "txn.version"}
+        {
+            "scan.version",
+            "scan.columns",
+            "scan.filter",
+            "aggregate.version",
+            "domain_metadata.version",
+            "txn.version",
+        }
     ),
 )
 _REFUSALS: Final = Refusals(
@@ -124,6 +131,10 @@ class _Engine:
         source = _call("delta_scan", request.table, request.version)
         return self.rows(query(source, DUCKDB, request.columns, request.filter))
 
+    def aggregate(self, request: Aggregate) -> pa.Table:
+        source = _call("delta_scan", request.table, request.version)
+        return self.rows(aggregates(source, DUCKDB, request.columns))
+
     def domain_metadata(self, request: DomainMetadata) -> str | None:
         source = _call("delta_domain_metadata", request.table, request.version)
         text = query(source, DUCKDB, ["configuration"]) + " WHERE domain = ?"
@@ -166,6 +177,7 @@ def create() -> EngineAdapter:
     engine = _Engine()
     reads: dict[str, Callable[[Any], Any]] = {
         "scan": engine.scan,
+        "aggregate": engine.aggregate,
         "domain_metadata": engine.domain_metadata,
         "txn": engine.txn,
     }

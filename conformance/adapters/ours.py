@@ -10,8 +10,12 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from conformance.adapter import (
     READ_OPERATIONS,
+    Aggregate,
     Answer,
     Changes,
     Claims,
@@ -55,6 +59,7 @@ _CAPABILITIES: Final = frozenset(
         for operation in ("scan", "snapshot", "files")
         for point in ("version", "timestamp")
     }
+    | {"aggregate.version"}
     | {f"{operation}.ratified" for operation in READ_OPERATIONS}
     | {"scan.columns", "scan.filter", "scan.row_ids", "checkpoint.kind"}
     | {"create.sql", "add_constraint.sql"}
@@ -112,6 +117,19 @@ def _scan(request: Scan) -> Any:
     )
 
 
+def _aggregate(request: Aggregate) -> Any:
+    ratified = _ratified(request.ratified)
+    rows = read_table(
+        request.table, version=request.version, columns=request.columns, ratified=ratified
+    )
+    found = {"count": pa.array([len(rows)], pa.int64())}
+    for name in request.columns:
+        extremes = pc.min_max(rows.column(name))
+        for function in ("min", "max"):
+            found[f"{function}({name})"] = pa.array([extremes[function]], rows.column(name).type)
+    return pa.table(found)
+
+
 def _changes(request: Changes) -> Any:
     return _table(request).changes(request.start, request.end)
 
@@ -137,6 +155,7 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "snapshot": _snapshot,
     "files": _files,
     "scan": _scan,
+    "aggregate": _aggregate,
     "changes": _changes,
     "history": _history,
     "txn": _txn,

@@ -20,7 +20,7 @@ import polars as pl
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
-from conformance.adapter import Claims, Scan, Write
+from conformance.adapter import Aggregate, Claims, Scan, Write
 from conformance.adapters.dispatch import EngineAdapter
 from conformance.adapters.sql.refusals import Refusals, Rule
 from conformance.adapters.sql.text import FilterError
@@ -30,7 +30,9 @@ _CLAIMS: Final = Claims(
     writer_version=7,
     reader_features=frozenset({"deletionVectors", "timestampNtz"}),
     writer_features=frozenset({"appendOnly", "invariants", "timestampNtz"}),
-    capabilities=frozenset({"scan.version", "scan.timestamp", "scan.columns", "scan.filter"}),
+    capabilities=frozenset(
+        {"scan.version", "scan.timestamp", "scan.columns", "scan.filter", "aggregate.version"}
+    ),
 )
 _REFUSALS: Final = Refusals(
     errors=(DeltaError, pl.exceptions.PolarsError, OSError, ValueError, NotImplementedError),
@@ -150,6 +152,18 @@ def _scan(request: Scan) -> pa.Table:
     return rows
 
 
+def _aggregate(request: Aggregate) -> pa.Table:
+    extremes = [
+        of.alias(f"{function}({name})")
+        for name in request.columns
+        for function, of in (("min", pl.col(name).min()), ("max", pl.col(name).max()))
+    ]
+    frame = pl.scan_delta(request.table, version=request.version)
+    found = frame.select(pl.len().alias("count"), *extremes).collect()
+    answer: pa.Table = found.with_columns(pl.col("count").cast(pl.Int64)).to_arrow()
+    return answer
+
+
 def _write(mode: str) -> Callable[[Write], dict[str, Any]]:
     def write(request: Write) -> dict[str, Any]:
         frame = pl.DataFrame(request.rows)
@@ -166,6 +180,6 @@ def create() -> EngineAdapter:
         engine_version=f"{pl.__version__} (deltalake {deltalake.__version__})",
         claims=_CLAIMS,
         refusals=_REFUSALS,
-        reads={"scan": _scan},
+        reads={"scan": _scan, "aggregate": _aggregate},
         writes={"append": _write("append"), "overwrite": _write("overwrite")},
     )

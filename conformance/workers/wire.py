@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from conformance.adapter import (
     REQUESTS,
+    Aggregate,
     Answer,
     Changes,
     Claims,
@@ -52,7 +53,7 @@ class WireError(ValueError):
 
 def returns_rows(request: Request) -> bool:
     """Return whether the answer to a request is a table of rows."""
-    return isinstance(request, Scan | Changes)
+    return isinstance(request, Scan | Aggregate | Changes)
 
 
 def parse_line(line: bytes) -> dict[str, Any]:

@@ -58,6 +58,7 @@ _CLAIMS: Final = Claims(
     capabilities=frozenset(
         {
             "scan.version",
+            "aggregate.version",
             "scan.timestamp",
             "scan.columns",
             "scan.filter",

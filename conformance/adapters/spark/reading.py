@@ -16,8 +16,17 @@ import pyarrow as pa
 from delta import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
-from conformance.adapter import Changes, DomainMetadata, Files, History, Scan, Snapshot, Txn
-from conformance.adapters.sql.text import SPARK, render
+from conformance.adapter import (
+    Aggregate,
+    Changes,
+    DomainMetadata,
+    Files,
+    History,
+    Scan,
+    Snapshot,
+    Txn,
+)
+from conformance.adapters.sql.text import SPARK, aggregates, render
 from generators.file_fields import FILE_FIELDS
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -55,6 +64,7 @@ class SparkReader:
             "snapshot": self._snapshot,
             "files": self._files,
             "scan": self._scan,
+            "aggregate": self._aggregate,
             "changes": self._changes,
             "history": self._history,
             "txn": self._txn,
@@ -101,6 +111,14 @@ class SparkReader:
                 "_metadata.row_commit_version AS _row_commit_version",
             ]
         return _collected(frame.selectExpr(*columns))
+
+    def _aggregate(self, request: Aggregate) -> pa.Table:
+        self._share(request.table)
+        # Delta answers from the log what is SQL over a table, and no aggregate of a frame.
+        source = f"delta.{SPARK.identifier(request.table)}"
+        if request.version is not None:
+            source += f" VERSION AS OF {request.version:d}"
+        return _collected(self.spark.sql(aggregates(source, SPARK, request.columns)))
 
     def _changes(self, request: Changes) -> pa.Table:
         frame = self.frame(

@@ -250,6 +250,17 @@ def query(
     return f"SELECT {listed} FROM {source}{where}"  # noqa: S608  every part is quoted
 
 
+def aggregates(source: str, dialect: Dialect, columns: Sequence[str]) -> str:
+    """Write a query for the number of rows of a source, and for the extremes of columns."""
+    listed = ["COUNT(*) AS count"]
+    for name in columns:
+        column = dialect.identifier(name)
+        for function in ("min", "max"):
+            alias = dialect.identifier(f"{function}({name})")
+            listed.append(f"{function.upper()}({column}) AS {alias}")
+    return f"SELECT {', '.join(listed)} FROM {source}"  # noqa: S608  every part is quoted
+
+
 def _literal(value: Any, delta_type: str, dialect: Dialect) -> str:
     name = dialect.type_name(delta_type)
     if value is None:

@@ -169,7 +169,7 @@ def variant(metadata: bytes, value: bytes) -> Variant:
 def bounds_of(text: str) -> dict[tuple[Step, ...], Leaf]:
     """Read the bounds that statistics have of a variant, as paths to leaves.
 
-    The text joins metadata and value, and its example the other way round; the first byte tells.
+    The text joins metadata and value, its example value and metadata: the first byte says which.
     The example also ends with less than five characters of Z85, for less than four bytes.
 
     Raises:
@@ -196,7 +196,7 @@ def steps_of(path: str) -> tuple[Step, ...]:
     """Take a normalized JSON path apart.
 
     Raises:
-        VariantError: it is none.
+        VariantError: it is something else.
 
     """
     at, steps = 1, list[Step]()

@@ -262,7 +262,7 @@ class CaseWriter:
 
     def row_spec(  # noqa: PLR0913  one argument per field of the format
         self,
-        type: Literal["row_ids", "changes", "write"],  # noqa: A002  the word of the wire
+        type: Literal["row_ids", "changes", "aggregate", "write"],  # noqa: A002  the word of the wire
         slug: str,
         schema: Struct,
         rows: Sequence[Row],

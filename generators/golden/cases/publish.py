@@ -17,6 +17,7 @@ from generators.golden.cases.filters import Filter
 from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.materialise.log.state import dv_unique_id
+from generators.oracle.delta_schema import field, struct
 
 
 def publish(
@@ -160,6 +161,44 @@ def projected(
     """Write a read of some columns of the newest version, in schema order."""
     schema, rows = table.schema_at(table.version), table.rows()
     case.read(slug, schema, rows, title=title, columns=columns, **options)
+
+
+def aggregated(  # noqa: PLR0913  one argument per field of the format
+    case: CaseWriter,
+    table: GoldenTable,
+    slug: str,
+    columns: Sequence[str],
+    title: str,
+    *,
+    version: int | None = None,
+    **options: Any,
+) -> None:
+    """Write the number of rows and the extremes of columns, of the newest version for ``None``."""
+    number = table.version if version is None else version
+    schema, rows = table.schema_at(number), table.rows(number)
+    fields = [field("count", "long")]
+    found: dict[str, Any] = {"count": len(rows)}
+    for name in columns:
+        values = [row[name] for row in rows if row.get(name) is not None]
+        for function, of in (("min", min), ("max", max)):
+            fields.append(field(f"{function}({name})", schema[name].type))
+            found[f"{function}({name})"] = of(values, key=_order) if values else None
+    parameters: dict[str, Any] = {"extremes": [*columns]}
+    case.row_spec(
+        "aggregate",
+        slug,
+        struct(*fields),
+        [found],
+        title=title,
+        parameters=parameters,
+        version=version,
+        **options,
+    )
+
+
+def _order(value: Any) -> Any:
+    """Return what orders a value: texts by their bytes in UTF-8."""
+    return value.encode() if isinstance(value, str) else value
 
 
 def refuse_load(
