@@ -123,6 +123,17 @@ def _from_newer(pattern: str) -> Callable[[Any], Any]:
     return ask
 
 
+def _to_their_end(request: Any) -> Any:
+    """Take a compaction whole, that the version which is asked for is within."""
+    version = getattr(request, "version", None)
+    if version is None:
+        return request
+    names = [path.name for path in log_of(Path(request.table)).glob("*.compacted.json")]
+    ranges = [(int(name[:20]), int(name[21:41])) for name in names]
+    ends = [end for start, end in ranges if start <= version < end]
+    return replace(request, version=max(ends)) if ends else request
+
+
 def _unfiltered(request: Any) -> Any:
     """Filter among the columns that are asked for alone: there is nothing to filter by."""
     if getattr(request, "columns", None) is None or request.filter is None:
@@ -308,6 +319,19 @@ ROWS = (
         "actions",
         viewing(without("domainMetadata", where=COMPACTION)),
     ),
+    reader(
+        "takes-no-metadata-of-compactions",
+        "COMP-012",
+        "actions",
+        viewing(without("metaData", where=COMPACTION)),
+    ),
+    reader(
+        "takes-no-protocols-of-compactions",
+        "COMP-012",
+        "actions",
+        viewing(without("protocol", where=COMPACTION)),
+    ),
+    reader("takes-compactions-beyond-the-version", "COMP-012", "requests", asking(_to_their_end)),
     reader(
         "mistakes-vectors-of-compactions",
         "COMP-012",
