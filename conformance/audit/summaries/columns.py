@@ -11,6 +11,7 @@ from functools import reduce
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.types as at
 
 from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.types import BITS, decimal_of, widens
@@ -73,7 +74,7 @@ def actions_are_structs(subject: CheckpointView) -> Findings:
                 if action in ACTIONS and action not in names:
                     message = f"the column {field.name} is a field of {action}, which is no column"
                     yield finding(requirement, path, message)
-            elif not pa.types.is_struct(field.type):
+            elif not at.is_struct(field.type):
                 message = f"the column {field.name} is {field.type}, and not a struct"
                 yield finding(requirement, path, message)
         if schema is not None and not {*ACTIONS}.intersection(schema.names):
@@ -99,6 +100,43 @@ def _schema(storage: Storage, path: str) -> pa.Schema | None:
         return None
 
 
+_NUMBERS: Final[Mapping[str, Mapping[str, str]]] = {
+    "protocol": {"minReaderVersion": "PROTO-001", "minWriterVersion": "PROTO-002"},
+    "metaData": {"createdTime": "META-010"},
+    "txn": {"version": "TXN-002", "lastUpdated": "TXN-003"},
+    "add": {
+        "size": "ADD-006",
+        "modificationTime": "ADD-007",
+        "baseRowId": "ADD-013",
+        "defaultRowCommitVersion": "ADD-014",
+    },
+    "remove": {
+        "deletionTimestamp": "REM-003",
+        "size": "REM-010",
+        "baseRowId": "REM-015",
+        "defaultRowCommitVersion": "REM-016",
+    },
+    "checkpointMetadata": {"version": "CKM-002"},
+    "sidecar": {"sizeInBytes": "SCA-005", "modificationTime": "SCA-006"},
+}
+"""Fields of actions that are whole numbers, and the requirement that says so."""
+
+
+@check("checkpoint", *(row for rows in _NUMBERS.values() for row in rows.values()), whole=True)
+def whole_numbers(subject: CheckpointView) -> Findings:
+    """Report fields of actions that are stored as fractions, whatever their values are."""
+    paths = [entry.path for entry in subject.checkpoint.entries]
+    for path in (*paths, *_sidecars(subject)):
+        schema = None if path.endswith(".json") else _schema(subject.view.storage, path)
+        actions = pa.struct(list(schema or ()))
+        for action, fields in _NUMBERS.items():
+            for name, requirement in fields.items():
+                stored = _field(_field(actions, action), name)
+                if stored is not None and (at.is_floating(stored) or at.is_decimal(stored)):
+                    message = f"{action}.{name} is stored as {stored}, and no whole number"
+                    yield finding(requirement, path, message, severity="error")
+
+
 @check("checkpoint", "CKC-016 CKC-021", whole=True)
 def typed_copies(subject: CheckpointView) -> Findings:
     """Report typed copies in adds whose types are not those of the columns."""
@@ -112,7 +150,7 @@ def typed_copies(subject: CheckpointView) -> Findings:
 
 def _values(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:
     """Report ``partitionValues_parsed`` whose fields are not the partition columns."""
-    if parsed is None or not pa.types.is_struct(parsed):
+    if parsed is None or not at.is_struct(parsed):
         return
     for name, column in layout.partition_columns.items():
         stored, declared = _field(parsed, name), column.type if column else None
@@ -189,7 +227,7 @@ def _logical(layout: Layout, parsed: pa.DataType) -> set[str]:
 
 def _field(of: pa.DataType | None, name: str) -> pa.DataType | None:
     """Return the type of the one field of a name; ``None`` where there is none, or several."""
-    if of is None or not pa.types.is_struct(of):
+    if of is None or not at.is_struct(of):
         return None
     index = of.get_field_index(name)
     return of.field(index).type if index >= 0 else None
