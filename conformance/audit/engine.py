@@ -250,8 +250,9 @@ class Run:
 
     def _checkpoint(self, checkpoint: Checkpoint, state: State, *, replayed: bool) -> Findings:
         self._visited.add(checkpoint)
-        view = self._view(state)
         content = _content(checkpoint, state.store)
+        # What is not replayed may have changed in commits that are gone.
+        view = self._view(state if replayed else content)
         subject = CheckpointView(checkpoint, content, view, replayed, self._left_out)
         readable = () if checkpoint.all.damaged else checks_of("checkpoint content")
         for check in (*checks_of("checkpoint parts", "checkpoint"), *readable):

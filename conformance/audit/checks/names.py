@@ -20,16 +20,21 @@ from reference_impl.limits import budget
 
 _UUID: Final = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _VERSION: Final = "[0-9]{20}"
-_WORD: Final = "(?i:checkpoints?|checkpt|chkpoint|chkpt|ckpt)"
+_OTHER_FORM: Final = r" *[0-9]+|[0-9A-Fa-f]{20}"
+"""A version in another form: without zeros, padded with spaces, in hexadecimal digits."""
+_WORD: Final = "(?i:(?:v[12][._-]?)?(?:checkpoints?|checkpt|chkpoint|chkpt|ckpt))"
 _UUID_LIKE: Final = r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}"
 _CODEC: Final = "(?i:gz|gzip|zst|zstd|xz|bz2|lz4|snappy)"
+_KEPT: Final = r"(?![._])(?!.*\.(?i:crc|tmp|temp|bak|old|orig|part|partial|swp|lock)$)"
+"""What is no file of a writer that failed, and no file of another tool."""
 _LIKE: Final = tuple(
     (re.compile(pattern), requirements, wanted)
     for pattern, requirements, wanted in (
         (
             (
-                rf"(?:(?i:v|commit|version)[._-]?)?-?[0-9]+\.json|[0-9A-Fa-f]{{20}}\.json|{_VERSION}"
-                rf"|{_VERSION}(?:\.commit)?\.(?i:jsonl?|ndjson|txt|log|commit)"
+                rf"(?:(?i:v|commit|version)[._-]?)?[+-]? *[0-9]+(?:\.0)? ?\.json"
+                rf"|[0-9A-Fa-f]{{20}}\.json|{_VERSION}(?:[_-]?(?i:json))?"
+                rf"|{_VERSION}(?:[._-](?i:commit|delta))?\.(?i:json[l5]?|ndjson|txt|log|commit|delta)"
             ),
             ("LOG-002",),
             "a commit is named by its version in twenty digits and .json",
@@ -43,18 +48,23 @@ _LIKE: Final = tuple(
             "a commit is a JSON file",
         ),
         (
-            r"[0-9]+\.checkpoint\.parquet",
+            rf"(?:{_OTHER_FORM})\.checkpoint\.parquet",
             ("CKPT-019",),
             "a classic checkpoint is named by its version in twenty digits",
         ),
         (
-            rf"[0-9]+\.checkpoint\.{_UUID}\.(?:json|parquet)",
+            rf"(?:{_OTHER_FORM})\.checkpoint\.{_UUID}\.(?:json|parquet)",
             ("CKPT-014",),
             "a UUID-named checkpoint is named by its version in twenty digits",
         ),
         (
+            rf"{_VERSION}\.checkpoint\.[0-9]{{10}}\.[0-9]{{10}}\.(?!parquet$)(?i:parquet|parq|pq)",
+            ("CKPT-021",),
+            "a part is called n.checkpoint.o.p.parquet",
+        ),
+        (
             rf"{_VERSION}\.checkpoint\.[0-9]{{10}}\.[0-9]{{10}}(?:\.(?!parquet$)[0-9A-Za-z]+)?",
-            ("CKPT-N-002",),
+            ("CKPT-N-002", "CKPT-021"),
             "a part of a checkpoint is Parquet",
         ),
         (
@@ -73,7 +83,7 @@ _LIKE: Final = tuple(
             "number and count of a part have ten digits each",
         ),
         (
-            r" *[0-9]+\.checkpoint\. *[0-9]+\. *[0-9]+\.parquet",
+            rf"(?:{_OTHER_FORM})\.checkpoint\. *[0-9]+\. *[0-9]+\.parquet",
             ("CKPT-022",),
             "a part is named by its version in twenty digits",
         ),
@@ -91,8 +101,19 @@ _LIKE: Final = tuple(
             "between n.checkpoint and parquet are a UUID, or the number and the count of a part",
         ),
         (
+            rf"{_VERSION}\.checkpoint\.json",
+            ("CKPT-013", "CKPT-018", "CKC-026"),
+            "n.checkpoint is followed by a UUID, or by parquet",
+        ),
+        (
+            rf"{_VERSION}\.checkpoint\.(?i:orc|avro|csv)",
+            ("CKPT-018", "CKC-026"),
+            "a classic checkpoint is Parquet",
+        ),
+        (
             (
-                rf"{_VERSION}[._-]?{_WORD}(?:[._-](?i:parquet|parq|pq))?|{_WORD}[._-]?{_VERSION}\.parquet"
+                rf"{_VERSION}[._-]?{_WORD}(?:[._-](?i:parquet|parq|pq))?"
+                rf"|{_WORD}(?:[._-]?{_VERSION})?\.parquet"
                 rf"|{_VERSION}\.checkpoint\.(?i:snappy|gz|gzip|zstd|lz4)\.parquet|{_VERSION}\.parquet"
                 rf"|{_VERSION}\.checkpoint\.parquet\.(?i:snappy|gz|gzip|zst|zstd|lz4)"
             ),
@@ -101,7 +122,7 @@ _LIKE: Final = tuple(
         ),
         (
             (
-                rf"{_VERSION}\.checkpoint\.[0-9A-Za-z_-]+\.(?i:json|parquet)|{_VERSION}\.checkpoint\.json"
+                rf"{_VERSION}\.checkpoint\.[0-9A-Za-z_-]+\.(?i:json|parquet)|{_VERSION}\.{_UUID}\.parquet"
                 rf"|{_VERSION}[._-]{_WORD}[._-]\{{?{_UUID_LIKE}\}}?(?:\.(?!crc$|tmp$|bak$)[0-9A-Za-z]+)*"
                 rf"|{_VERSION}[._-]{_UUID_LIKE}[._-]{_WORD}\.(?:json|parquet)"
             ),
@@ -110,7 +131,8 @@ _LIKE: Final = tuple(
         ),
         (
             (
-                rf"[0-9]+\.crc|{_VERSION}[._-](?i:crc(?:32c?|\.json)?|json\.crc|checksum)"
+                rf"(?:{_OTHER_FORM})\.crc"
+                rf"|{_VERSION}[._-]?(?i:(?:crc(?:32c?)?|checksum)(?:\.json)?|json\.crc|md5|sum)"
                 rf"|(?i:crc|checksum)[._-]{_VERSION}"
             ),
             ("CRC-003",),
@@ -122,7 +144,7 @@ _LIKE: Final = tuple(
             "the end of a compaction is above its start",
         ),
         (
-            r"[0-9]+\.[0-9]+\.compacted\.json",
+            rf"(?:{_OTHER_FORM})\.(?:{_OTHER_FORM})\.compacted\.json",
             ("COMP-003",),
             "both versions of a compaction have twenty digits",
         ),
@@ -137,6 +159,24 @@ _LIKE: Final = tuple(
             ),
             ("COMP-002",),
             "a compaction is called x.y.compacted.json",
+        ),
+        (
+            rf"{_KEPT}(?=.*{_VERSION})(?=.*{_WORD}).*(?:{_UUID_LIKE}.*|\.json)",
+            ("CKPT-013",),
+            "a UUID-named checkpoint is called n.checkpoint.u.json or .parquet, u being a UUID",
+        ),
+        (
+            (
+                rf"{_KEPT}(?=.*{_VERSION})(?=.*{_WORD}).*"
+                r"(?<![0-9])[0-9]{1,10}[^0-9]{1,6}[0-9]{1,10}(?![0-9]).*"
+            ),
+            ("CKPT-021",),
+            "a part is called n.checkpoint.o.p.parquet",
+        ),
+        (
+            rf"{_KEPT}(?=.*{_VERSION}).*{_WORD}.*",
+            ("CKPT-018",),
+            "a classic checkpoint is called n.checkpoint.parquet",
         ),
     )
 )
@@ -174,8 +214,10 @@ def _is_missed(view: LogView | VersionView, path: str, requirement: str) -> bool
     if requirement.startswith("LOG"):
         by_sixteen = _BY_SIXTEEN.fullmatch(name)
         return found is not None and _lacks(log, int(by_sixteen[1], 16) if by_sixteen else version)
+    whole = [each.version for each in log.checkpoints if each.complete]
     kept: Mapping[str, Iterable[int]] = {
-        "CKPT": (each.version for each in log.checkpoints if each.complete),
+        "CKPT": whole,
+        "CKC": whole,
         "COMP": (file.version for file, _ in log.compactions),
         "CRC": log.checksums,
     }
@@ -219,7 +261,6 @@ def _whole(view: LogView) -> list[int]:
 def contiguous(view: LogView) -> Findings:
     """Report versions that are missing between two commits."""
     newest = max(_whole(view), default=-1)
-    latest = max(view.log.commits, default=-1)
     for low, high in pairwise(view.log.commits):
         if high > low + 1:
             covered = newest >= high - 1
@@ -232,7 +273,7 @@ def contiguous(view: LogView) -> Findings:
                 else "versions after the gap cannot be read",
                 severity="warning" if covered else None,
             )
-            if not covered and high == latest:
+            if not covered:
                 message = f"version {high} is committed after version {low}"
                 place = f"{LOG_DIR}/{commit_name(high)}"
                 yield finding("LOG-003", place, message, "the next version was another one")
@@ -247,10 +288,16 @@ def covered(view: LogView) -> Findings:
             message = "no version can be read: there is no commit and no complete checkpoint"
             yield finding("CKPT-011", checkpoint.place, message, "restore what is missing")
         return
-    if first > 0 and not any(version >= first - 1 for version in _whole(view)):
-        place = f"{LOG_DIR}/{commit_name(first)}"
+    covering = min((version for version in _whole(view) if version >= first - 1), default=None)
+    place = f"{LOG_DIR}/{commit_name(first)}"
+    if first > 0 and covering is None:
         message = f"the log begins with version {first} and no complete checkpoint covers it"
         yield finding("CKPT-011", place, message, "restore the earlier commits or a checkpoint")
+    elif first > 0 and covering is not None and covering > first:
+        # They may be what a cleanup has not come to, and the versions that it keeps begin later.
+        message = f"commits {first} to {covering - 1} are there and make no version"
+        hint = f"the first checkpoint that covers what is gone is of version {covering}"
+        yield finding("CKPT-011", place, message, hint, severity="warning")
 
 
 @check("log", "CKPT-030 CKPT-031", whole=True)
@@ -325,7 +372,9 @@ def files_below_the_log(view: VersionView) -> Findings:
         yield from staged
         inside = LOG_DIR in folder.split("/")[1:] or folder == LOG_DIR
         file = None if inside else name_of(name)
-        if file is None or _is_copy(view, folder, file) or (staged and file.kind == "commit"):
+        if file is None or _is_copy(view, folder, file):
+            continue
+        if staged and file.kind == "commit" and "catalogManaged" in view.layout.features:
             continue
         if requirement := _DIRECT.get(file.kind):
             message, hint = f"the file is not in {LOG_DIR} itself", "readers do not find it there"

@@ -31,7 +31,8 @@ from reference_impl.errors import DeltaError, PlaceRefused
 from reference_impl.storage import Entry, Storage
 
 _NOT_SIDECAR_DIRS: Final = (
-    *(f"{LOG_DIR}/{name}" for name in ("", "sidecars/", "_sidecar/", "sidecar/")),
+    *(f"{LOG_DIR}/{name}" for name in ("", "sidecars/", "_sidecar/", "sidecar/", "_Sidecars/")),
+    *(f"{LOG_DIR}/{name}" for name in ("_side_cars/", "side_cars/", "_checkpoints/")),
     *("", "_sidecars/"),
 )
 """Folders where a sidecar is looked for that is not in its own."""
@@ -138,6 +139,10 @@ class Checkpoint:
                     found[path] = Lines(faults=(Fault(line.place, error.message),))
                 except OSError:
                     fault = Fault(where, "does not exist")
+                    name = where.rpartition("/")[2]
+                    if name != path and self._is_there(f"{SIDECAR_DIR}/{path}"):
+                        message = f"{path} is the name of the file, which is no URI of it"
+                        fault = Fault(line.place, message, "unescaped")
                     found_in = (f for f in _NOT_SIDECAR_DIRS if self._is_there(f"{f}{path}"))
                     if (folder := next(found_in, None)) is not None:
                         message = f"lies in {folder or 'the root'}, not in {SIDECAR_DIR}/"

@@ -61,8 +61,9 @@ class Fault:
     Attributes:
         place: file, with line or row.
         message: what is wrong with it.
-        kind: ``empty`` for a file without bytes, ``blank`` for a line without any, ``elsewhere``
-            for a file that is not in the folder where it has to be.
+        kind: ``empty`` for a file without bytes, ``blank`` for a line without any, ``no JSON`` for
+            one of another form, ``elsewhere`` for a file that is not in the folder where it has
+            to be, ``unescaped`` for one that is named as it is called, and not as a URI.
         count: how many lines in a row are blank.
         limit: the limit that it is beyond, where nothing is wrong with it otherwise.
 
@@ -70,7 +71,7 @@ class Fault:
 
     place: str
     message: str
-    kind: Literal["broken", "empty", "blank", "elsewhere"] = "broken"
+    kind: Literal["broken", "empty", "blank", "no JSON", "elsewhere", "unescaped"] = "broken"
     count: int = 1
     limit: LimitExceeded | None = None
 
@@ -333,7 +334,7 @@ def json_lines(path: str, texts: Iterable[tuple[int, bytes]]) -> Lines:
         if parsed.limit is not None:
             faults.append(Fault(place, parsed.limit.message, limit=parsed.limit))
         elif parsed.fault is not None:
-            faults.append(Fault(place, f"the line is not JSON: {parsed.fault}"))
+            faults.append(Fault(place, f"the line is not JSON: {parsed.fault}", "no JSON"))
         else:
             line = _line(place, parsed.value)
             files = line.action in ("add", "remove")

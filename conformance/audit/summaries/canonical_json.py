@@ -75,6 +75,7 @@ class _Form:
         comma: joins the pairs.
         order: sorts the pairs; as they stand for ``None``.
         dropped: says whether a member is left out, by its key and whether it is at the top.
+        nulls: whether nulls have a pair.
 
     """
 
@@ -88,6 +89,7 @@ class _Form:
     comma: str = ","
     order: Callable[[tuple[str, str]], Any] | None = lambda pair: _bytes(pair[0])
     dropped: Callable[[str, bool], bool] = lambda key, top: top and key == "checksum"
+    nulls: bool = True
 
     def spell(self, document: dict[str, Any]) -> str:
         left = budget().limits.hint // _SHARE
@@ -110,7 +112,7 @@ class _Form:
         elif isinstance(value, list):
             for at, child in enumerate(value):
                 yield from self._pairs(child, [*path, self.position(at)])
-        else:
+        elif self.nulls or value is not None:
             yield self.between.join(path), self._scalar(value)
 
     def _scalar(self, value: Any) -> str:
@@ -138,6 +140,8 @@ _JOINTS: Final = (
 _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-002", replace(_RIGHT, literal=lambda value: f'"{_literal(value)}"')),
     ("SUM-002", replace(_RIGHT, literal=lambda value: "" if value is None else str(value))),
+    ("SUM-002", replace(_RIGHT, literal=str)),
+    ("SUM-002", replace(_RIGHT, nulls=False)),
     ("SUM-003", replace(_RIGHT, number=lambda value: f'"{value}"')),
     ("SUM-003", replace(_RIGHT, number=_as_float)),
     ("SUM-004", replace(_RIGHT, text=lambda value: _text(value)[1:-1], key=_text)),
@@ -150,9 +154,14 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     *(("SUM-007", replace(_RIGHT, equals=each)) for each in _JOINTS),
     ("SUM-008", replace(_RIGHT, order=None)),
     ("SUM-008", replace(_RIGHT, order=lambda pair: pair[0].casefold())),
+    ("SUM-008", replace(_RIGHT, order=lambda pair: [-byte for byte in _bytes(pair[0])])),
+    ("SUM-008", replace(_RIGHT, order=lambda pair: _bytes("=".join(pair)))),
+    ("SUM-008", replace(_RIGHT, order=lambda pair: _bytes(pair[1]))),
     *(("SUM-009", replace(_RIGHT, comma=each)) for each in _JOINTS),
     ("SUM-010", replace(_RIGHT, position=lambda at: f'"{at}"')),
     ("SUM-010", replace(_RIGHT, position=lambda at: str(at + 1))),
+    ("SUM-010", replace(_RIGHT, position=lambda at: f"[{at}]")),
+    ("SUM-010", replace(_RIGHT, position=lambda _at: "")),
     ("SUM-011", replace(_RIGHT, dropped=lambda _key, _top: False)),
     ("SUM-012", replace(_RIGHT, dropped=lambda key, _top: key == "checksum")),
     *(("SUM-015", replace(_RIGHT, text=partial(_escaped, encoding=e))) for e in _OTHERS),

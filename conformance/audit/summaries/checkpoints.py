@@ -6,7 +6,7 @@ Serves "Checkpoints", "Checkpoint Specs", "Checkpoint Schema" and "Sidecar Files
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ import numpy as np
 
 import schemas
 from conformance.audit.checks.commits import bare_path, fault_finding, line_findings
-from conformance.audit.checks.values import VALUELESS
+from conformance.audit.checks.values import VALUELESS, statistics_of
 from conformance.audit.columnar.keys import Codes
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Findings, check, finding
@@ -28,7 +28,7 @@ from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.screens import no_plain_row
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences, file_differences, known
-from conformance.audit.summaries.parsed import is_stated
+from conformance.audit.summaries.parsed import is_stated, left_out
 from reference_impl.errors import DeltaError
 
 _AT_ONCE: Final = 4096
@@ -64,7 +64,7 @@ class CheckpointView:
     Attributes:
         checkpoint: complete, and of the version of ``view``.
         content: the state that the checkpoint's own rows make.
-        view: the version.
+        view: the version; by ``content`` where it is not replayed.
         replayed: whether the state of ``view`` came from commits and not from a checkpoint.
         left_out: what earlier checkpoints have no statistics of.
         shown: what the check's screen lets it see of the file actions; ``None`` for all.
@@ -119,16 +119,22 @@ def without_statistics(subject: CheckpointView) -> Mask:
     return subject.rows.missing("stats")
 
 
-@check("checkpoint", "CKPT-005 SIDE-004 SIDE-005")
+@check("checkpoint", "CKPT-005 CKC-001 SIDE-004 SIDE-005 SCA-002")
 def readable(subject: CheckpointView) -> Findings:
     """Report checkpoints and sidecars that cannot be read."""
     checkpoint = subject.checkpoint
     for fault in checkpoint.top.faults:
         yield fault_finding("CKPT-005", fault, "checkpoint: ")
+        if fault.kind == "no JSON":
+            yield fault_finding("CKC-001", fault, "checkpoint: ")
     for lines in checkpoint.sidecars.values():
         for fault in lines.faults:
-            requirement = "SIDE-004" if fault.kind == "elsewhere" else "SIDE-005"
+            requirement = _OF_SIDECARS.get(fault.kind, "SIDE-005")
             yield fault_finding(requirement, fault, "sidecar: ")
+
+
+_OF_SIDECARS: Final = {"elsewhere": "SIDE-004", "unescaped": "SCA-002"}
+"""What a sidecar that cannot be read breaks, by the kind of the fault."""
 
 
 @check("checkpoint content", *schemas.requirements("log/checkpoint-row"), screen=no_plain_row)
@@ -171,6 +177,20 @@ def one_action_per_file(subject: CheckpointView) -> Findings:
             message = f"the checkpoint has {' and '.join(actions[:3])} of {path}{_with(vector)}"
             hint = "of several actions of one file the last one alone is in force"
             yield finding("CKPT-006", subject.checkpoint.place, message, hint)
+
+
+@check("checkpoint content", "SCA-006")
+def times_of_sidecars(subject: CheckpointView) -> Findings:
+    """Report times of sidecars that look like another unit: hardly one is of 1970 or 5138."""
+    for line in subject.checkpoint.top.of("sidecar"):
+        time = line.body.get("modificationTime")
+        if type(time) is int and (time in _SECONDS or time >= _MICROSECONDS):
+            message = f"modificationTime {time} is not in milliseconds"
+            yield finding("SCA-006", line.place, message, severity="warning")
+
+
+_SECONDS: Final = range(10**9, 10**11)
+_MICROSECONDS: Final = 10**14
 
 
 @check("checkpoint content", "SCA-002 SCA-003 SCA-005 CKPT-V2-003")
@@ -279,9 +299,11 @@ def _with(vector: str | None) -> str:
 @check("checkpoint content", "CKC-002 CKC-003 CKC-006 CKC-007 CKC-008 CKPT-006 DOM-014")
 def the_rest_equals_replay(subject: CheckpointView) -> Findings:
     """Report protocol, metadata, transactions and domains that differ from the log."""
+    place, want, have = subject.checkpoint.place, subject.view.state, subject.content
+    for name in sorted(have.domains.keys() - have.live_domains.keys()):
+        yield finding("CKC-008", place, f"the checkpoint keeps the removed domain {name}")
     if not subject.replayed:
         return
-    place, want, have = subject.checkpoint.place, subject.view.state, subject.content
     for action, a, b, requirement in (
         ("protocol", want.protocol, have.protocol, "CKC-002"),
         ("metaData", want.metadata, have.metadata, "CKC-003"),
@@ -301,8 +323,6 @@ def the_rest_equals_replay(subject: CheckpointView) -> Findings:
                     yield finding("DOM-014", place, message)
             if what == "domain" and name in want.domains and name not in a2:
                 yield finding("CKPT-006", place, f"the domain {name} was removed before")
-    for name in sorted(have.domains.keys() - have.live_domains.keys()):
-        yield finding("CKC-008", place, f"the checkpoint keeps the removed domain {name}")
 
 
 def _with_logged(subject: CheckpointView) -> Iterator[tuple[Body, Key | None, Body]]:
@@ -313,16 +333,21 @@ def _with_logged(subject: CheckpointView) -> Iterator[tuple[Body, Key | None, Bo
         yield from ((body, key, logged.get(key, {}) if key else {}) for body, key in some)
 
 
+def _counts(body: Body) -> bool:
+    """Return whether a file has statistics, as text or as a struct, that say anything."""
+    return body.get("stats") not in (None, "", "{}") or is_stated(body.get("stats_parsed"))
+
+
 @check("checkpoint content", "CKC-015 CKC-018 CKC-021", screen=without_statistics)
 def statistics_as_configured(subject: CheckpointView) -> Findings:
     """Report statistics and typed values that are missing though the table asks for them."""
     layout, place = subject.view.layout, subject.checkpoint.place
-    if layout.writer < 3 or not subject.replayed:
+    if layout.writer < 3:
         return
     struct = layout.is_true("delta.checkpoint.writeStatsAsStruct")
     text = layout.properties.get("delta.checkpoint.writeStatsAsJson", "true").lower() != "false"
     for have, key, logged in _with_logged(subject):
-        counted = bool(logged.get("stats"))
+        counted = _counts(logged if subject.replayed else have)
         path = key[0] if key else ""
         rules = (
             (
@@ -344,3 +369,9 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
             ):
                 message = f"the checkpoint has no {field} of {path}, which the table asks for"
                 yield finding(requirement, place, message)
+        parsed, stats = have.get("stats_parsed"), statistics_of(have) or statistics_of(logged)
+        if struct and stats and isinstance(parsed, Mapping) and is_stated(parsed):
+            for name in islice(left_out(stats, parsed, layout), 1):
+                message = f"stats_parsed of {path} has no {name}, which its statistics have"
+                # It is written, as the sentence asks; of what is in there it says nothing.
+                yield finding("CKC-021", place, message, severity="warning")

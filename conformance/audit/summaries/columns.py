@@ -5,15 +5,16 @@ Serves "Checkpoint Schema", "Sidecar Files" and "Checkpoint Naming Scheme".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import reduce
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
+import pyarrow.types as at
 
 from conformance.audit.findings import Findings, Severity, check, finding
-from conformance.audit.grammar.types import BITS, decimal_of
+from conformance.audit.grammar.types import BITS, decimal_of, widens
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import ACTIONS
@@ -69,11 +70,11 @@ def actions_are_structs(subject: CheckpointView) -> Findings:
         for field in schema or ():
             if field.name not in ACTIONS:
                 unknown = True
-                action = field.name.partition(".")[0]
+                action = field.name.replace("_", ".").partition(".")[0]
                 if action in ACTIONS and action not in names:
                     message = f"the column {field.name} is a field of {action}, which is no column"
                     yield finding(requirement, path, message)
-            elif not pa.types.is_struct(field.type):
+            elif not at.is_struct(field.type):
                 message = f"the column {field.name} is {field.type}, and not a struct"
                 yield finding(requirement, path, message)
         if schema is not None and not {*ACTIONS}.intersection(schema.names):
@@ -99,6 +100,43 @@ def _schema(storage: Storage, path: str) -> pa.Schema | None:
         return None
 
 
+_NUMBERS: Final[Mapping[str, Mapping[str, str]]] = {
+    "protocol": {"minReaderVersion": "PROTO-001", "minWriterVersion": "PROTO-002"},
+    "metaData": {"createdTime": "META-010"},
+    "txn": {"version": "TXN-002", "lastUpdated": "TXN-003"},
+    "add": {
+        "size": "ADD-006",
+        "modificationTime": "ADD-007",
+        "baseRowId": "ADD-013",
+        "defaultRowCommitVersion": "ADD-014",
+    },
+    "remove": {
+        "deletionTimestamp": "REM-003",
+        "size": "REM-010",
+        "baseRowId": "REM-015",
+        "defaultRowCommitVersion": "REM-016",
+    },
+    "checkpointMetadata": {"version": "CKM-002"},
+    "sidecar": {"sizeInBytes": "SCA-005", "modificationTime": "SCA-006"},
+}
+"""Fields of actions that are whole numbers, and the requirement that says so."""
+
+
+@check("checkpoint", *(row for rows in _NUMBERS.values() for row in rows.values()), whole=True)
+def whole_numbers(subject: CheckpointView) -> Findings:
+    """Report fields of actions that are stored as fractions, whatever their values are."""
+    paths = [entry.path for entry in subject.checkpoint.entries]
+    for path in (*paths, *_sidecars(subject)):
+        schema = None if path.endswith(".json") else _schema(subject.view.storage, path)
+        actions = pa.struct(list(schema or ()))
+        for action, fields in _NUMBERS.items():
+            for name, requirement in fields.items():
+                stored = _field(_field(actions, action), name)
+                if stored is not None and (at.is_floating(stored) or at.is_decimal(stored)):
+                    message = f"{action}.{name} is stored as {stored}, and no whole number"
+                    yield finding(requirement, path, message, severity="error")
+
+
 @check("checkpoint", "CKC-016 CKC-021", whole=True)
 def typed_copies(subject: CheckpointView) -> Findings:
     """Report typed copies in adds whose types are not those of the columns."""
@@ -112,7 +150,7 @@ def typed_copies(subject: CheckpointView) -> Findings:
 
 def _values(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:
     """Report ``partitionValues_parsed`` whose fields are not the partition columns."""
-    if parsed is None or not pa.types.is_struct(parsed):
+    if parsed is None or not at.is_struct(parsed):
         return
     for name, column in layout.partition_columns.items():
         stored, declared = _field(parsed, name), column.type if column else None
@@ -123,38 +161,60 @@ def _values(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:
         elif isinstance(declared, str) and not _fits(type_name(stored), declared):
             message = f"partitionValues_parsed.{name} is {stored}, the column is {declared}"
             yield finding("CKC-016", path, message)
+    known = {*layout.partition_columns, *layout.partitions}  # by another name, it is reported
+    for other in (field.name for field in parsed if layout.partitions and field.name not in known):
+        message = f"partitionValues_parsed has a field {other}, which is no partition column"
+        yield finding("CKC-016", path, message)
 
 
 def _bounds(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:
-    """Report bounds of ``stats_parsed`` that are text where their columns are not."""
+    """Report fields of ``stats_parsed`` that are stored as another kind of value."""
     # In their original format they are written where the table asks for it.
     asked = layout.writer >= _ASKING and layout.is_true("delta.checkpoint.writeStatsAsStruct")
     severity: Severity | None = None if asked else "warning"
-    for kind in ("minValues", "maxValues"):
-        bounds = _field(parsed, kind)
-        for column in layout.columns if bounds is not None else ():
-            stored = reduce(_field, column.physical, bounds)
-            if stored is not None and _is_text(stored) and _typed(column.type):
-                message = f"stats_parsed.{kind}.{column.name} is text, not {column.type}"
-                yield finding("CKC-021", path, message, severity=severity)
+    for name, stored, declared in _statistics(layout, parsed):
+        if stored is not None and not _is_kind(type_name(stored), declared):
+            message = f"stats_parsed.{name} is {stored}, not {declared}"
+            yield finding("CKC-021", path, message, severity=severity)
+
+
+def _statistics(
+    layout: Layout, parsed: pa.DataType | None
+) -> Iterator[tuple[str, pa.DataType | None, str]]:
+    """Yield name, stored type and declared type of each statistic, as far as it has one."""
+    yield "numRecords", _field(parsed, "numRecords"), "long"
+    for column in layout.columns:
+        if not isinstance(column.type, str):
+            continue
+        for kind in ("minValues", "maxValues", "nullCount"):
+            stored = reduce(_field, column.physical, _field(parsed, kind))
+            declared = "long" if kind == "nullCount" else column.type
+            yield f"{kind}.{column.name}", stored, declared
 
 
 _ASKING: Final = 3
 """The writer version that brings the properties of statistics in checkpoints."""
 
 
-def _is_text(stored: pa.DataType) -> bool:
-    return bool(pa.types.is_string(stored) or pa.types.is_large_string(stored))
+def _is_kind(stored: str, declared: str) -> bool:
+    """Return whether a stored type holds values of the kind of a column, whatever its width."""
+    kind = _kind(declared)
+    return kind is None or kind == _kind(stored) or widens(stored, declared)
 
 
-def _typed(declared: Any) -> bool:
-    """Return whether a type has values of its own in a checkpoint, and not text."""
-    return isinstance(declared, str) and (
-        declared in _VALUES or declared in BITS or decimal_of(declared) is not None
-    )
+def _kind(name: str) -> str | None:
+    return "decimal" if decimal_of(name) is not None else _KINDS.get(name)
 
 
-_VALUES: Final = frozenset({"boolean", "date", "double", "float", "timestamp", "timestamp_ntz"})
+_KINDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(BITS, "whole number"),
+    **dict.fromkeys(("float", "double"), "number"),
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), "time"),
+    "boolean": "boolean",
+    "date": "date",
+    "string": "text",
+}
+"""Kinds of values, by type; binary values and variants have no form of their own."""
 
 
 def _logical(layout: Layout, parsed: pa.DataType) -> set[str]:
@@ -167,7 +227,7 @@ def _logical(layout: Layout, parsed: pa.DataType) -> set[str]:
 
 def _field(of: pa.DataType | None, name: str) -> pa.DataType | None:
     """Return the type of the one field of a name; ``None`` where there is none, or several."""
-    if of is None or not pa.types.is_struct(of):
+    if of is None or not at.is_struct(of):
         return None
     index = of.get_field_index(name)
     return of.field(index).type if index >= 0 else None

@@ -90,6 +90,36 @@ def wrong_statistics(
                 yield f"{name} is {value}, the log says {held[path]}"
 
 
+def left_out(stats: Mapping[str, Any], parsed: Mapping[str, Any], layout: Layout) -> Iterator[str]:
+    """Yield statistics that ``stats_parsed`` does not have, though it has room for them.
+
+    A table may say which columns have statistics, and in a wide one not all have them. Values
+    that have several texts are passed over: a writer may not read the text that is there.
+    """
+    leafs = {
+        each.physical: each
+        for each in layout.columns
+        if each.reachable
+        and not (isinstance(each.type, dict) and each.type.get("type") == "struct")
+    }
+    chosen = len(leafs) > _INDEXED or any(name in layout.properties for name in _CHOOSING)
+    if chosen or any(misnamed({"stats_parsed": parsed}, layout)):
+        return  # what has other names is reported
+    for kind in _KINDS:
+        held = dict(leaves(parsed.get(kind)))
+        for path, _ in leaves(stats.get(kind)):
+            column = leafs.get(path)
+            if column is not None and str(column.type) in _PLAIN and path not in held:
+                yield f"{kind}.{column.name}"
+
+
+_INDEXED: Final = 32
+"""Columns that have statistics where the table does not say which."""
+
+_CHOOSING: Final = ("delta.dataSkippingNumIndexedCols", "delta.dataSkippingStatsColumns")
+_PLAIN: Final = frozenset({*BITS, "string", "date"})
+
+
 def wrong_partition_values(
     texts: Mapping[str, Any], parsed: Mapping[str, Any], layout: Layout
 ) -> Iterator[str]:
@@ -113,8 +143,7 @@ def misnamed(body: Mapping[str, Any], layout: Layout) -> Iterator[tuple[str, str
     """Yield requirement and message for typed copies that are keyed by logical names."""
     if layout.mode == "none":
         return
-    physical = layout.top_names
-    logical = {each.path[0] for each in layout.columns if len(each.path) == 1} - physical
+    columns = {each.physical: each.path for each in layout.columns}
     parsed = body.get("stats_parsed")
     found = [
         (node, "CKSCH-013", f"stats_parsed.{kind}")
@@ -125,6 +154,29 @@ def misnamed(body: Mapping[str, Any], layout: Layout) -> Iterator[tuple[str, str
     if isinstance(values, Mapping):
         found.append((values, "CKSCH-012", "partitionValues_parsed"))
     for node, requirement, what in found:
-        wrong = sorted(logical & set(map(str, node)))
-        if wrong:
-            yield requirement, f"{what} is keyed by the logical name {wrong[0]}"
+        wrong = next(_logical_names(node, (), columns, layout), None)
+        if wrong is not None:
+            yield requirement, f"{what} is keyed by the logical name {wrong}"
+
+
+def _logical_names(
+    node: Mapping[str, Any],
+    above: tuple[str, ...],
+    columns: Mapping[tuple[str, ...], tuple[str, ...]],
+    layout: Layout,
+) -> Iterator[str]:
+    """Yield the columns that a tree, keyed by physical names, has by their logical ones.
+
+    Args:
+        node: the tree below a column.
+        above: the physical path of that column; empty for the root.
+        columns: physical path of each column to the logical one.
+        layout: has the columns.
+
+    """
+    for key, child in node.items():
+        path, logical = (*above, str(key)), (*columns.get(above, ()), str(key))
+        if path not in columns and logical in layout.by_path:
+            yield ".".join(logical)
+        elif isinstance(child, Mapping):
+            yield from _logical_names(child, path, columns, layout)

@@ -272,8 +272,12 @@ def _same_table(place: str, want: State, have: State) -> Findings:
             yield finding("COMP-004", place, message)
 
 
+_NAMED: Final = ("txn", "domainMetadata")
+"""Actions of which there is one for each application or domain."""
+
+
 def _repeated(content: Lines, store: Store) -> Findings:
-    """Report a file, a transaction or a domain that the compaction has already."""
+    """Report a small action, or one of a file, that the compaction has already."""
     codes = store.placed(content.rows)[1]
     again = np.bincount(codes)[codes] > 1
     files = set()
@@ -287,9 +291,11 @@ def _repeated(content: Lines, store: Store) -> Findings:
         message = "the compaction keeps a cdc, which is no part of what reconciling gives"
         yield finding("COMP-004", line.place, message, severity="warning")
     seen = set()
-    for line in content.of("txn", "domainMetadata"):
-        key = line.action, str(line.body.get("appId", line.body.get("domain")))
+    for line in content.of("txn", "domainMetadata", "metaData", "protocol"):
+        name = line.body.get("appId", line.body.get("domain")) if line.action in _NAMED else None
+        key = line.action, str(name)
         if key in seen:
-            message = f"the compaction has another {line.action} of {key[1]}"
+            of = f" of {name}" if line.action in _NAMED else ""
+            message = f"the compaction has another {line.action}{of}"
             yield finding("COMP-008" if line.action == "txn" else "COMP-004", line.place, message)
         seen.add(key)

@@ -16,6 +16,7 @@ CHAPTERS = sorted(path.name for path in CORPUS.iterdir() if path.is_dir())
 
 _FOREIGN: Final = "files that are none of the log's lie in its folder"
 _BY_NAME: Final = "readers by name look at no ids of files"
+_STRUCTS: Final = "readers find the statistics where they are"
 _OTHERS: Final = "a column of another physical name is not the table's, whatever its id"
 _RECIPE: Final = "the recipe judges what a writer leaves; of this table the rows alone are asked"
 BROKEN: Final[dict[str, tuple[set[str], str]]] = {
@@ -57,7 +58,10 @@ BROKEN: Final[dict[str, tuple[set[str], str]]] = {
     "iceberg-compatibility-v2/write-replace-partitions": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-replace-partitions-by-id": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-replace-partitions-typed": ({"ICE2-015"}, _RECIPE),
+    "v2-checkpoint-feature/parquet-struct-statistics": ({"CKC-018"}, _STRUCTS),
+    "v2-checkpoint-feature/parquet-struct-statistics-hint": ({"CKC-018"}, _STRUCTS),
     "v2-checkpoint-feature/tags-ignored": ({"CKM-007"}, "readers know no tags"),
+    "v2-checkpoint-feature/uuid-name-malformed": ({"CKPT-013"}, _FOREIGN),
 }
 """Tables that break clauses of writers on purpose: which, and why they are read all the same."""
 

@@ -163,6 +163,15 @@ def _checkpointed_mapped(root: Path) -> TableBuilder:
     return builder
 
 
+def _checkpointed_mapped_nested(root: Path) -> TableBuilder:
+    mode = {"delta.columnMapping.mode": "name"}
+    builder = TableBuilder(root, _NESTED, properties=mode | _AS_STRUCT, seed="mapped nested")
+    builder.create()
+    builder.append(_nested_rows(3))
+    builder.checkpoint(style=_STRUCT, hint=False)
+    return builder
+
+
 def _checkpointed_tracked(root: Path) -> TableBuilder:
     builder = _filled(root, properties={"delta.enableRowTracking": "true", **_KEPT})
     builder.remove([next(iter(builder.files.values()))])
@@ -200,6 +209,12 @@ def _parts_with_vectors(root: Path) -> TableBuilder:
 def _compacted(root: Path) -> TableBuilder:
     builder = _rich(root)
     builder.compact_log(1, builder.version)
+    return builder
+
+
+def _compacted_whole(root: Path) -> TableBuilder:
+    builder = _rich(root)
+    builder.compact_log(0, builder.version)
     return builder
 
 
@@ -525,6 +540,7 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "checkpoint-legacy": _checkpointed_legacy,
     "checkpoint-early": _checkpointed_early,
     "checkpoint-mapped": _checkpointed_mapped,
+    "checkpoint-mapped-nested": _checkpointed_mapped_nested,
     "checkpoint-tracked": _checkpointed_tracked,
     "v2-json": _v2("v2-json"),
     "v2-json-sidecar": _v2("v2-json", sidecars=1),
@@ -536,6 +552,7 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "parts-vectors": _parts_with_vectors,
     "compaction": _compacted,
     "compaction-later": _compacted_later,
+    "compaction-whole": _compacted_whole,
     "cleaned": _cleaned,
     "summed": _summed,
     "summed-plainly": _summed_plainly,

@@ -39,7 +39,7 @@ def _pairs(value: Any, path: tuple[str, ...], how: Mapping[str, Any]) -> Iterato
                 yield from _pairs(child, (*path, name), how)
     elif isinstance(value, list):
         for at, child in enumerate(value):
-            number = f'"{at}"' if how.get("quoted positions") else str(at)
+            number = f'"{at}"' if how.get("quoted positions") else how.get("at", "{}").format(at)
             yield from _pairs(child, (*path, number), how)
     else:
         yield how.get("plus", "+").join(path), _scalar(value, how)
@@ -50,8 +50,10 @@ def wrong_checksum(document: Mapping[str, Any], how: Mapping[str, Any]) -> str:
     pairs = [*_pairs(dict(document), (), how)]
     if how.get("keep top"):
         pairs.append(('"checksum"', how["keep top"]))
+    if how.get("no nulls"):
+        pairs = [pair for pair in pairs if pair[1] != "null"]
     if not how.get("unsorted"):
-        pairs.sort(key=lambda pair: pair[0].encode())
+        pairs.sort(key=lambda pair: pair[0].encode(), reverse=bool(how.get("reversed")))
     text = how.get("comma", ",").join(
         f"{key}{how.get('equals', '=')}{value}" for key, value in pairs
     )

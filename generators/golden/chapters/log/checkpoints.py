@@ -98,6 +98,14 @@ def _newer(case: CaseWriter) -> None:
     files_spec(case, table, 3)
 
 
+@CHECKPOINTS.case("newer-parts-than-asked", "CKPT-004")
+def _newer_parts(case: CaseWriter) -> None:
+    """Time travel does not start from a newer checkpoint in parts."""
+    table = grown(case, 6)
+    write_last_checkpoint(table.root, write_multi_part(table.root, 5, table.states[5], 2))
+    publish(case, table, versions=[3], log_info=_at(5))
+
+
 @CHECKPOINTS.case("log-cut", "CKPT-011 CKPT-003 CLEAN-005 CLEAN-007")
 def _cut(case: CaseWriter) -> None:
     """A log cut below a checkpoint still gives what follows."""

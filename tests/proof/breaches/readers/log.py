@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -105,13 +106,32 @@ def _checkpoints(table: str | Path) -> dict[int, list[str]]:
     return found
 
 
-def _from_newer(request: Any) -> Any:
-    """Start from the first checkpoint at or after the version that is asked for."""
+def _from_newer(pattern: str) -> Callable[[Any], Any]:
+    """Start from the first checkpoint after the version that is asked for, if it is called so."""
+
+    def ask(request: Any) -> Any:
+        version = getattr(request, "version", None)
+        if version is None:
+            return request
+        newer = [
+            v
+            for v, names in _checkpoints(request.table).items()
+            if v > version and any(re.search(pattern, name) for name in names)
+        ]
+        return replace(request, version=min(newer)) if newer else request
+
+    return ask
+
+
+def _to_their_end(request: Any) -> Any:
+    """Take a compaction whole, that the version which is asked for is within."""
     version = getattr(request, "version", None)
     if version is None:
         return request
-    newer = [v for v in _checkpoints(request.table) if v > version]
-    return replace(request, version=min(newer)) if newer else request
+    names = [path.name for path in log_of(Path(request.table)).glob("*.compacted.json")]
+    ranges = [(int(name[:20]), int(name[21:41])) for name in names]
+    ends = [end for start, end in ranges if start <= version < end]
+    return replace(request, version=max(ends)) if ends else request
 
 
 def _unfiltered(request: Any) -> Any:
@@ -237,7 +257,14 @@ ROWS = (
     reader("projects-before-it-filters", "SNAP-007", "requests", asking(_unfiltered)),
     reader("skips-gaps-of-versions", "SNAP-001", "files", viewing(_past_gaps)),
     reader("passes-over-broken-lines", "LOG-006", "files", viewing(content(COMMIT, _object_lines))),
-    reader("starts-from-a-newer-checkpoint", "CKPT-004", "requests", asking(_from_newer)),
+    reader("starts-from-a-newer-checkpoint", "CKPT-004", "requests", asking(_from_newer(""))),
+    *(
+        reader(f"starts-from-{what}", "CKPT-004", "requests", asking(_from_newer(pattern)))
+        for what, pattern in (
+            ("newer-parts", r"checkpoint\.[0-9]+\."),
+            ("a-newer-v2-checkpoint", r"checkpoint\.[0-9a-f]{8}-"),
+        )
+    ),
     reader("takes-missing-parts-for-empty", "CKPT-030", "files", viewing(_complete_parts)),
     reader(
         "takes-no-dataChange-for-no-change",
@@ -292,6 +319,19 @@ ROWS = (
         "actions",
         viewing(without("domainMetadata", where=COMPACTION)),
     ),
+    reader(
+        "takes-no-metadata-of-compactions",
+        "COMP-012",
+        "actions",
+        viewing(without("metaData", where=COMPACTION)),
+    ),
+    reader(
+        "takes-no-protocols-of-compactions",
+        "COMP-012",
+        "actions",
+        viewing(without("protocol", where=COMPACTION)),
+    ),
+    reader("takes-compactions-beyond-the-version", "COMP-012", "requests", asking(_to_their_end)),
     reader(
         "mistakes-vectors-of-compactions",
         "COMP-012",
