@@ -64,7 +64,7 @@ def checks_of(*stages: Stage) -> tuple[Check[Any], ...]:
     return tuple(check for check in CHECKS if check.stage in stages)
 
 
-_ACTIVE: Final = ("icebergCompatV1", "icebergCompatV2")
+_ACTIVE: Final = ("icebergCompatV1", "icebergCompatV2", "variantShredding")
 """Features that ask something of the files that come while they are active."""
 
 
@@ -208,6 +208,8 @@ class Run:
                 state.paths.clear()
             for path, number in layout.physical_ids:
                 state.paths.setdefault(path, set()).add(number)
+            for column in layout.columns:
+                state.widened |= {(column.identity, path) for path, _, _ in column.type_changes}
         if layout.active("inCommitTimestamp"):
             # Known where the log has the version that turned them on.
             state.stamped = state.stamped or (version, state.timestamp, state.version == version)

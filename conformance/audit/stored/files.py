@@ -32,7 +32,7 @@ from conformance.audit.grammar.vectors import (
     load_vector,
     vector_path,
 )
-from conformance.audit.read.layout import Layout
+from conformance.audit.read.layout import Layout, fields_of
 from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.screens import removes_of_live_files
 from conformance.audit.stored.changes import ChangeView
@@ -87,6 +87,14 @@ class _LiveFile(DataFile):
         """Return whether the file is known to have come while something was on already."""
         since = self.view.state.since.get(name)
         return self.born is not None and since is not None and self.born >= since
+
+    def precedes(self, name: str) -> bool:
+        """Return whether the file is known to have come while something was off."""
+        state, born = self.view.state, self.born
+        if born is None or not state.whole or is_absolute(self.path):
+            return False
+        last = state.until.get(name)
+        return last is None or (name not in state.since and born > last)
 
 
 @check(
@@ -280,8 +288,8 @@ def _contents(opened: _LiveFile) -> Findings:
         # The file may be older than what asks for it.
         severity: Severity | None = None if opened.follows("icebergCompatV2") else "warning"
         yield finding(requirement, opened.path, message, severity=severity)
-    if "variantShredding" not in opened.view.layout.features:
-        for requirement, message in not_shredded(opened.file, opened.view.layout):
+    if "variantShredding" not in opened.view.layout.features or opened.precedes("variantShredding"):
+        for requirement, message in not_shredded(opened.schema, opened.view.layout):
             yield finding(requirement, opened.path, message)
 
 
@@ -332,9 +340,11 @@ def _schema_columns(opened: _LiveFile) -> Findings:
         if place.stored is None or named[place.stored.name] != 1:
             yield from wrong_counts_of_absent(opened, place)
             continue
-        wrong = list(type_mismatches(place, layout, int96=place.stored.name in int96))
+        of_old, widened = place.stored.name in int96, opened.view.state.widened
+        wrong = list(type_mismatches(place, layout, widened, int96=of_old))
         for requirement, message, severity in wrong:
             yield finding(requirement, opened.path, message, severity=severity)
+        yield from _extra_fields(opened, place)
         typed = not any(severity is None for _, _, severity in wrong)
         if place.forbids_nulls or (typed and describes(opened.stats, place)):
             values = opened.read(place.stored.name)
@@ -347,13 +357,32 @@ def _schema_columns(opened: _LiveFile) -> Findings:
         yield from opened.whole[1].judge(opened, places)
 
 
+def _extra_fields(opened: _LiveFile, column: SchemaPlace) -> Findings:
+    """Report fields of structs that the schema lacks; dropped ones stay under column mapping."""
+    for place in column.walk() if opened.view.layout.mode == "none" else ():
+        known = {str(each["name"]) for each in fields_of(place.declared)}
+        for child in _struct_fields(place) if known else ():
+            if child.name not in known:
+                message = (
+                    f"the file has the field {child.name} in {place.name}, the schema lacks it"
+                )
+                hint = "readers ignore it"
+                yield finding("WCON-001", opened.path, message, hint, severity="warning")
+
+
+def _struct_fields(place: SchemaPlace) -> list[pa.Field]:
+    of = place.stored.type if place.stored is not None else None
+    return list(of) if of is not None and pa.types.is_struct(of) else []
+
+
 def _partition_types(opened: _LiveFile, int96: Collection[str]) -> Findings:
     """Report partition columns that a file has as well, of another type."""
     for place in partition_places(opened.view.layout, opened.schema):
         if place.stored is not None and opened.schema.names.count(place.stored.name) == 1:
             of_old = place.stored.name in int96
+            widened = opened.view.state.widened
             for requirement, message, severity in type_mismatches(
-                place, opened.view.layout, int96=of_old
+                place, opened.view.layout, widened, int96=of_old
             ):
                 yield finding(requirement, opened.path, f"partition {message}", severity=severity)
 
@@ -388,6 +417,12 @@ def _field_ids(opened: _LiveFile, column: SchemaPlace) -> Findings:
 def _misnamed_column(opened: _LiveFile, place: SchemaPlace, misnamed: pa.Field) -> Findings:
     """Report a column that is under its logical name, or that its id does not lead to."""
     layout, given = opened.view.layout, field_id(misnamed)
+    found = place.stored
+    if layout.mode == "id" and found is not None and found is misnamed:
+        beside = (c for c in layout.columns if c.path[:-1] == place.path[:-1])
+        if misnamed.name in {column.physical[-1] for column in beside}:
+            message = f"column {place.name} has id {given}, which the file gives to {misnamed.name}"
+            yield finding("CM-015", opened.path, message)
     if misnamed.name == place.key:
         message = f"column {place.name} has id {place.column_id}, the file gives it {given}"
         if given == place.column_id:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from conformance.audit.findings import Finding, Severity, finding, unchecked
 from conformance.audit.grammar.types import is_primitive
-from conformance.audit.read.layout import Column, Layout
+from conformance.audit.read.layout import Column, Layout, fields_of
 from conformance.audit.read.raw import parse_object
 from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain, Unfinished
 from conformance.audit.sql.values import arrow_of
@@ -195,9 +195,29 @@ class Rules:
         place = places.get(name)
         if place is None or place.stored is None:
             return opened.live(pa.chunked_array([pa.nulls(count, of)]))
+        stored = opened.live(opened.read(place.stored.name))
         if not is_primitive(str(place.declared)) and self._layout.mode != "none":
-            raise ValueError(f"the fields of {name} have other names in the file")
-        return plain(opened.live(opened.read(place.stored.name))).cast(of)
+            stored = pa.chunked_array([_by_logical_names(place, each) for each in stored.chunks])
+        return plain(stored).cast(of)
+
+
+def _by_logical_names(place: SchemaPlace, values: pa.Array) -> pa.Array:
+    """Return structs with the fields of the schema under their names; others are not known."""
+    if is_primitive(str(place.declared)):
+        return values
+    fields = fields_of(place.declared)
+    if not (pa.types.is_struct(values.type) and len(fields) == len(place.inner)):
+        raise ValueError(f"the fields of {place.name} have other names in the file")
+    held = dict(zip(values.type.names, values.flatten(), strict=True))
+    parts = [
+        pa.nulls(len(values), arrow_of(each.declared))
+        if each.stored is None
+        else _by_logical_names(each, held[each.stored.name])
+        for each in place.inner
+    ]
+    return pa.StructArray.from_arrays(
+        parts, [each["name"] for each in fields], mask=values.is_null()
+    )
 
 
 class _Fields:
@@ -213,6 +233,10 @@ class _Fields:
         return self._known[id(struct)]
 
 
+_OPEN_TYPES: Final = frozenset({"variant", "void"})
+"""Primitive types that may be asked for what is inside."""
+
+
 def _fields_exist(names: Iterable[tuple[str, ...]], layout: Layout, known: _Fields) -> None:
     """Look for the fields of structs that an expression names.
 
@@ -223,6 +247,12 @@ def _fields_exist(names: Iterable[tuple[str, ...]], layout: Layout, known: _Fiel
     for first, *inner in names:
         of: Any = layout.schema
         for name in (first, *inner):
+            while isinstance(of, Mapping) and of.get("type") == "array":
+                of = of.get("elementType")  # the field of each element
+            if isinstance(of, str) and of not in _OPEN_TYPES and is_primitive(of):
+                raise NoColumn(
+                    f"an expression names {'.'.join((first, *inner))!r}, and {of} has no fields"
+                )
             if not isinstance(of, Mapping) or of.get("type") != "struct":
                 break  # a map may be asked for a key
             fields = known.of(of)
