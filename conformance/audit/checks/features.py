@@ -73,9 +73,7 @@ def _misplaced(step: Step, column: Column, path: str, after: str) -> Findings:
 
 def _unrecorded(step: Step) -> Findings:
     """Report columns whose type changes over files that stay, and nothing records it."""
-    removed = {file_key(line.body) for line in step.of("remove")}
-    adds = step.before.adds
-    if not step.before.known or len(adds) <= sum(key in adds for key in removed):
+    if not step.before.known or not step.keeps_files:
         return  # a table that is replaced as a whole may have other columns of the same names
     held = {column.identity: column for column in step.old.columns}
     for column in step.new.columns:
@@ -119,11 +117,8 @@ def _changed(step: Step, column: Column, path: str, types: tuple[str, Any]) -> F
 @check("commit", "DFT-008")
 def new_columns_have_no_default(step: Step) -> Findings:
     """Report a column that is added to a table together with its default."""
-    known, adds = step.before.names, step.before.adds
-    if known is None or not step.sets_metadata or step.before.metadata is None:
-        return
-    removed = {file_key(line.body) for line in step.of("remove")}
-    if len(adds) <= sum(key in adds for key in removed):
+    known = step.before.names
+    if known is None or not step.sets_metadata or not step.keeps_files:
         return  # a table that is replaced is created with the defaults that it begins with
     for column in step.new.columns:
         new = len(column.path) == 1 and column.physical[0] not in known

@@ -396,7 +396,8 @@ def _new_column(step: Step, column: Column, number: int, place: str) -> Findings
         unsure: Severity | None = None if step.before.whole else "warning"
         hint = "the name may come again, and files keep it"
         yield finding("CM-018", place, message, hint, severity=unsure)
-    if any(number in ids for ids in step.before.paths.values()):
+    # A table that is replaced as a whole, as by a clone, may have the columns of another.
+    if step.keeps_files and any(number in ids for ids in step.before.paths.values()):
         message = f"the new column {column.name} has id {number}, which another column had"
         yield finding("CM-022", place, message, "a new id lies above the mark")
 
