@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -126,6 +127,15 @@ def _defaults(lake: Any, *, later: bool) -> None:
         lake.commit(lake.metadata(ruled), lake.remove("a.parquet"))
 
 
+def _day_of_a_session(lake: Any) -> None:
+    """Generate the day of an instant in the zone of a session, west of UTC."""
+    day = lake.field("d", "date", **{"delta.generationExpression": "CAST(t AS DATE)"})
+    lake.commit(lake.protocol("generatedColumns"), lake.metadata(lake.field("t", "timestamp"), day))
+    moment = datetime(2024, 1, 1, 2, 30, tzinfo=UTC)
+    moments = pa.array([moment], pa.timestamp("us", "UTC"))
+    lake.commit(lake.file("a.parquet", pa.table({"t": moments, "d": [date(2023, 12, 31)]})))
+
+
 def _shredded_once(lake: Any) -> None:
     """Turn shredding off over a file that is shredded."""
     parts = pa.struct({"metadata": pa.binary(), "value": pa.binary(), "typed_value": pa.int64()})
@@ -152,6 +162,7 @@ UNUSUAL: dict[str, Callable[[Any], None]] = {
     "names that are alike by folding, and not in lower case": _folded_names,
     "a table that is replaced by one with a default": lambda x: _defaults(x, later=False),
     "a default that comes after its column": lambda x: _defaults(x, later=True),
+    "a generated day in the zone of a session": _day_of_a_session,
     "a shredded file that is older than the property": _shredded_once,
 }
 
