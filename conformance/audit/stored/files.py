@@ -6,7 +6,7 @@ Metadata and Data Files".
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -73,10 +73,11 @@ class _Version:
 
 @dataclass(frozen=True)
 class _LiveFile(DataFile):
-    """A data file in a version that it is live in; with ids and rules of all of them, or none."""
+    """A data file in a version that it is live in, with its rules; with ids of all, or none."""
 
     view: _Version
-    whole: tuple[RowIds, Rules] | None
+    ids: RowIds | None
+    rules: Rules
 
     @property
     def born(self) -> int | None:
@@ -101,7 +102,7 @@ class _LiveFile(DataFile):
     "files",
     "REC-021 ADD-002 DATA-001 SNAP-004 ADD-006 META-012 STAT-001 DVFMT-001 WCON-001",
     "CM-013 CM-015 WCON-005 TW-006 TW-009 VOID-001 PQ-008 PQ-009 PQ-013 SCH-031 SCH-035",
-    "STAT-009 STAT-010 ICE1-008 CHK-003 CHK-004 INV-003 CHK-005 INV-005 INV-006 GEN-004",
+    "STAT-009 STAT-010 ICE1-008 CHK-005 INV-005 INV-006 GEN-004",
     "IDN-008 IDN-009 IDN-013 RT-048 RT-050 RT-052 SCH-015 SCH-019 STAT-008 STAT-012",
     "STAT-013 SCH-025 ICE1-007 ICE2-012 ICE2-015 ICE2-017 SHRED-002 VAR-003 DVFILE-001",
     "DVDESC-022 STAT-002",
@@ -113,7 +114,8 @@ def live_files(view: VersionView) -> Findings:
     changes: set[str] | None = None
     version = _Version(view.storage, view.state, view.layout)
     row_ids, rules = RowIds(view), Rules(view.layout)
-    yield from rules.begin(f"{LOG_DIR}, version {view.state.version}")
+    place = f"{LOG_DIR}, version {view.state.version}"
+    yield from (each for each in rules.begin(place) if each.severity == "info")
     for key, body in sorted(view.state.adds.items(), key=lambda item: str(item[0])):
         budget().check_time()
         path = key[0]
@@ -144,8 +146,7 @@ def _change_files(view: VersionView) -> set[str]:
 
 _OF_THE_WHOLE: Final = frozenset(
     {
-        "REC-021", "CHK-003", "CHK-004", "INV-003", "CHK-005", "INV-005", "INV-006", "GEN-004",
-        "IDN-008", "IDN-009", "IDN-013", "RT-048", "RT-050", "RT-052", "DATA-001", "SNAP-004",
+        "REC-021", "RT-048", "RT-050", "RT-052", "DATA-001", "SNAP-004",
     }
 )  # fmt: skip
 """What is not looked for in files that are live no longer."""
@@ -160,6 +161,7 @@ def removed_files(view: ChangeView) -> Findings:
     """Compare each remove with the add of its file; a file that is deleted already passes."""
     step = view.step
     version = _Version(view.storage, step.before, step.old)
+    rules: Rules | None = None
     for line in step.of("remove") if step.before.known else ():
         budget().check_time()
         key = file_key(line.body)
@@ -172,8 +174,12 @@ def removed_files(view: ChangeView) -> Findings:
         if any(fault.requirement == "DVD-003" for fault in broken):
             continue  # of a vector that a newer one replaced, vacuum may have taken the file alone
         yield from broken
+        if rules is None:
+            rules = Rules(step.old)
+            # What is wrong with the rules themselves is reported where they were set.
+            deque(rules.begin(step.place), maxlen=0)
         if not broken:
-            yield from _file(version, key[0], body, vector, None)
+            yield from _file(version, key[0], body, vector, (None, rules))
 
 
 def _vector(view: _Version, body: Body, path: str) -> tuple[Rows | None, list[Finding]]:
@@ -212,7 +218,7 @@ def _beside_partition_files(view: _Version, descriptor: Body) -> Findings:
 
 
 def _file(
-    view: _Version, path: str, body: Body, vector: Rows | None, whole: tuple[RowIds, Rules] | None
+    view: _Version, path: str, body: Body, vector: Rows | None, whole: tuple[RowIds | None, Rules]
 ) -> Findings:
     try:
         size = view.storage.head(path).size
@@ -235,7 +241,7 @@ def _file(
     try:
         with view.storage.open_input(path) as source:
             file = open_parquet(source)
-            yield from _contents(_LiveFile(path, body, source, file, vector, view, whole))
+            yield from _contents(_LiveFile(path, body, source, file, vector, view, *whole))
     except MemoryError as error:  # Arrow's is one as well
         yield unchecked("META-012", path, out_of_memory(error, path))
     except LimitExceeded as error:
@@ -282,8 +288,8 @@ def _contents(opened: _LiveFile) -> Findings:
         message = f"the deletion vector marks row {opened.deleted.maximum} of a file of {rows}"
         yield finding("DVFMT-001", opened.path, message)
     yield from _columns(opened)
-    if opened.whole is not None:
-        yield from opened.whole[0].add(opened)
+    if opened.ids is not None:
+        yield from opened.ids.add(opened)
     for requirement, message in of_iceberg(opened.file, opened.view.layout):
         # The file may be older than what asks for it.
         severity: Severity | None = None if opened.follows("icebergCompatV2") else "warning"
@@ -353,8 +359,7 @@ def _schema_columns(opened: _LiveFile) -> Findings:
             if typed:
                 yield from wrong_statistics(opened, place, values)
     yield from _partition_types(opened, int96)
-    if opened.whole is not None:
-        yield from opened.whole[1].judge(opened, places)
+    yield from opened.rules.judge(opened, places)
 
 
 def _extra_fields(opened: _LiveFile, column: SchemaPlace) -> Findings:

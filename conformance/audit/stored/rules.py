@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conformance.audit.findings import Finding, Severity, finding, unchecked
+from conformance.audit.findings import Finding, Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.types import is_primitive
 from conformance.audit.read.layout import Column, Layout, fields_of
 from conformance.audit.read.raw import parse_object
@@ -24,6 +24,7 @@ from conformance.audit.sql.values import arrow_of
 from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.places import SchemaPlace
 from conformance.audit.stored.statistics import plain
+from conformance.audit.subjects import Step
 from reference_impl.errors import LimitExceeded
 
 if TYPE_CHECKING:
@@ -202,6 +203,14 @@ class Rules:
         if not is_primitive(str(place.declared)) and self._layout.mode != "none":
             stored = pa.chunked_array([_by_logical_names(place, each) for each in stored.chunks])
         return plain(stored).cast(of)
+
+
+@check("definition", "CHK-003 CHK-004 INV-003")
+def rules_are_conditions(step: Step) -> Findings:
+    """Report constraints and invariants that give no boolean, or name no column."""
+    if step.sets_metadata or step.sets_protocol:
+        found = Rules(step.new).begin(step.place)
+        yield from (each for each in found if each.severity != "info")
 
 
 def _by_logical_names(place: SchemaPlace, values: pa.Array) -> pa.Array:
