@@ -37,7 +37,7 @@ from conformance.audit.read.layout import Layout
 from conformance.audit.read.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.read.state import State
 from conformance.audit.revisions import in_revision
-from conformance.audit.stored import changes, files, row_ids, vectors
+from conformance.audit.stored import changes, files, row_ids, rules, vectors
 from conformance.audit.stored.change_rows import RowChanges, read_row_changes
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.subjects import Layouts, LogView, Standing, Step, VersionView
@@ -54,7 +54,7 @@ CHECKS: Final = checks_in(
     commits, protocols, metadata, nested_ids, transitions, values, timestamps,
     high_water_marks, row_tracking, features,
     checkpoints, columns, forms, checksums,
-    files, changes, vectors, row_ids,
+    rules, files, changes, vectors, row_ids,
 )  # fmt: skip
 """Every check that an audit runs."""
 
@@ -64,7 +64,7 @@ def checks_of(*stages: Stage) -> tuple[Check[Any], ...]:
     return tuple(check for check in CHECKS if check.stage in stages)
 
 
-_ACTIVE: Final = ("icebergCompatV1", "icebergCompatV2")
+_ACTIVE: Final = ("icebergCompatV1", "icebergCompatV2", "variantShredding")
 """Features that ask something of the files that come while they are active."""
 
 
@@ -208,6 +208,8 @@ class Run:
                 state.paths.clear()
             for path, number in layout.physical_ids:
                 state.paths.setdefault(path, set()).add(number)
+            for column in layout.columns:
+                state.widened |= {(column.identity, path) for path, _, _ in column.type_changes}
         if layout.active("inCommitTimestamp"):
             # Known where the log has the version that turned them on.
             state.stamped = state.stamped or (version, state.timestamp, state.version == version)

@@ -16,7 +16,7 @@ from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, Commit, Log
 from conformance.audit.read.raw import Line
-from conformance.audit.read.state import Body, State, highest_row_id
+from conformance.audit.read.state import Body, State, file_key, highest_row_id
 from reference_impl.storage import Storage
 
 
@@ -86,6 +86,13 @@ class Step:
     def every(self) -> Iterator[Line]:
         """Yield all of the commit's lines, less what the check's screen leaves out."""
         return self.commit.content.every(self.shown)
+
+    @cached_property
+    def keeps_files(self) -> bool:
+        """Whether files of the version before stay, so that the table is not replaced."""
+        adds = self.before.adds
+        removed = {file_key(line.body) for line in self.of("remove")}
+        return len(adds) > sum(key in adds for key in removed)
 
     @property
     def rows(self) -> Rows:

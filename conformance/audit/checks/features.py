@@ -5,7 +5,7 @@ Serves "Type Widening", "Writer Requirements for Clustered Table" and "Catalog-m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from conformance.audit.checks.values import statistics_of
@@ -53,40 +53,78 @@ def type_changes(step: Step) -> Findings:
                 yield finding("TW-009", step.place, message)
             latest[path] = after
         for path, after in latest.items():
-            now = _inner(column.type, path)
-            if path == "" and any(parts_of(now)):
-                message = f"a type change of {column.name}, a {now['type']}, has no fieldPath"
-                yield finding("TW-008", step.place, message)
-            elif now != after:
-                where = f"{column.name}.{path}" if path else column.name
-                message = f"the last type change of {where} is to {after}, its type is {now}"
-                yield finding("TW-006", step.place, message)
+            yield from _misplaced(step, column, path, after)
     yield from _unrecorded(step)
+
+
+def _misplaced(step: Step, column: Column, path: str, after: str) -> Findings:
+    """Report the last record of a place that is no place, or has another type."""
+    now = _inner(column.type, path)
+    where = f"{column.name}.{path}" if path else column.name
+    if path == "" and any(parts_of(now)):
+        message = f"a type change of {column.name}, a {now['type']}, has no fieldPath"
+        yield finding("TW-008", step.place, message)
+    elif now != after:
+        message = f"the last type change of {where} is to {after}, its type is {now}"
+        yield finding("TW-006", step.place, message)
+        if now is None:
+            yield finding("TW-008", step.place, f"{where} is no part of the column")
 
 
 def _unrecorded(step: Step) -> Findings:
     """Report columns whose type changes over files that stay, and nothing records it."""
-    removed = {file_key(line.body) for line in step.of("remove")}
-    adds = step.before.adds
-    if not step.before.known or len(adds) <= sum(key in adds for key in removed):
+    if not step.before.known or not step.keeps_files:
         return  # a table that is replaced as a whole may have other columns of the same names
-    held = {_identity(column): column for column in step.old.columns}
+    held = {column.identity: column for column in step.old.columns}
     for column in step.new.columns:
-        was = held.get(_identity(column))
-        if was is None or not isinstance(was.type, str) or was.type in (column.type, "void"):
-            continue
-        if isinstance(column.type, str) and _widens(column.type, was.type):
-            continue  # a restore takes a widening back; files that are wider than this are reported
-        if "typeWidening" in step.new.features and not step.new.is_true(_ENABLED):
-            message = f"column {column.name} goes from {was.type} while {_ENABLED} is not true"
-            yield finding("TW-002", step.place, message)
-        if not any(path == "" and after == column.type for path, _, after in column.type_changes):
-            message = f"column {column.name} goes from {was.type} to {column.type} unrecorded"
-            yield finding("TW-006", step.place, message)
+        was = held.get(column.identity)
+        now = dict(_primitives(column.type, ""))
+        for path, before in _primitives(was.type, "") if was is not None else ():
+            after = now.get(path)
+            if path in now or path == "":
+                yield from _changed(step, column, path, (before, after or column.type))
 
 
-def _identity(column: Column) -> tuple[object, ...]:
-    return column.path if column.field_id is None else (column.field_id,)
+def _primitives(of: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield field path and name of a primitive type, or of those in arrays and maps."""
+    if isinstance(of, str):
+        yield path, of
+    for part, inner in parts_of(of):
+        yield from _primitives(inner, f"{path}.{part}" if path else part)
+
+
+def _changed(step: Step, column: Column, path: str, types: tuple[str, Any]) -> Findings:
+    """Report a type that changes while that is off, to one not allowed, or unrecorded."""
+    before, after = types
+    if before in (after, "void"):
+        return
+    if isinstance(after, str) and _widens(after, before):
+        return  # a restore takes a widening back; files that are wider than this are reported
+    where = f"{column.name}.{path}" if path else column.name
+    supported = "typeWidening" in step.new.features
+    if supported and not step.new.is_true(_ENABLED):
+        message = f"column {where} goes from {before} while {_ENABLED} is not true"
+        yield finding("TW-002", step.place, message)
+    recorded = any(at == path and last == after for at, _, last in column.type_changes)
+    if not recorded:
+        message = f"column {where} goes from {before} to {after} unrecorded"
+        yield finding("TW-006", step.place, message)
+        if supported and not (isinstance(after, str) and _widens(before, after)):
+            message = f"column {where} goes from {before} to {after}, which is no widening"
+            yield finding("TW-003", step.place, message)
+
+
+@check("commit", "DFT-008")
+def new_columns_have_no_default(step: Step) -> Findings:
+    """Report a column that is added to a table together with its default."""
+    known = step.before.names
+    if known is None or not step.sets_metadata or not step.keeps_files:
+        return  # a table that is replaced is created with the defaults that it begins with
+    for column in step.new.columns:
+        new = len(column.path) == 1 and column.physical[0] not in known
+        if new and "CURRENT_DEFAULT" in column.metadata:
+            message = f"the column {column.name} is added together with a default"
+            yield finding("DFT-008", step.place, message)
 
 
 @check("commit", "VOID-003 VOID-004 VOID-005")

@@ -57,15 +57,19 @@ def _marks(layout: Layout) -> Iterator[tuple[tuple[str, str], int]]:
             yield (_VALUE, _identity(column)), held if step > 0 else -held
 
 
-@check("commit", "CM-022 IDN-016")
+@check("commit", "CM-020 CM-022 IDN-016")
 def marks_only_rise(step: Step) -> Findings:
     """Report a commit that lowers or loses a high-water mark."""
     if not step.before.known or step.before.metadata is None or not step.sets_metadata:
         return
     hint = "what the next operation gives out may be taken already"
+    highest = step.new.max_column_id
     for requirement, message in lowered_marks(step.old, step.new):
         yield finding(requirement, step.place, message, hint)
-    highest = step.new.max_column_id
+        given = max(set().union(*step.before.paths.values()), default=0)
+        now = max((column.field_id or 0 for column in step.new.columns), default=0)
+        if requirement == _COLUMN[0] and highest is not None and now <= highest < given:
+            yield finding("CM-020", step.place, f"id {given} was assigned, and {message}")
     if highest is not None and step.new.mode != "none" != step.old.mode:
         former = {column.field_id for column in step.old.columns}
         for column in step.new.columns:

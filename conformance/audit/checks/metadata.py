@@ -299,6 +299,9 @@ def properties_need_their_features(step: Step) -> Findings:
             # To set a property that is without effect is forbidden of one alone.
             severity: Severity | None = None if requirement == "SHRED-005" else "warning"
             yield finding(requirement, step.place, message, severity=severity)
+        elif requirement == "SHRED-005" and step.new.is_true(name) and not _listed(step, feature):
+            message = f"{name} is true, and {feature} is in one list alone"
+            yield finding(requirement, step.place, message)
     mode = step.new.properties.get(_MODE, "none")
     off = step.before.known and step.old.properties.get(_MODE, "none") == "none"
     if mode != "none" and off:
@@ -313,13 +316,19 @@ _MODE: Final = "delta.columnMapping.mode"
 
 def _turned_on(step: Step) -> Findings:
     """Report column mapping that is turned on and not listed for readers and writers."""
-    if (step.new.reader, step.new.writer) != (3, 7):
+    if step.new.writer != 7:
         return
-    for key in ("readerFeatures", "writerFeatures"):
+    # Reader version 2 is the feature itself, and a version before it is without.
+    for key in (
+        ("readerFeatures", "writerFeatures") if step.new.reader == 3 else ("writerFeatures",)
+    ):
         listed = (step.protocol or {}).get(key)
         if isinstance(listed, list) and "columnMapping" not in listed:
             message = f"column mapping is turned on, and {key} does not list columnMapping"
             yield finding("CM-011", step.place, message)
+    if step.new.reader == 1 and "columnMapping" in step.new.features:
+        message = "column mapping is turned on, and reader version 1 does not know it"
+        yield finding("CM-011", step.place, message)
 
 
 @check("definition", "TF-018 TF-019")

@@ -6,6 +6,7 @@ and "Domain Metadata".
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from conformance.audit.columnar.keys import Codes, Store
 from conformance.audit.columnar.rows import ADD, REMOVE, Rows
 from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.retention import retention
+from conformance.audit.read.layout import Column
 from conformance.audit.read.raw import mapping_in
 from conformance.audit.read.state import Body, Key, dv_id, file_key, row_count
 from conformance.audit.screens import (
@@ -131,7 +133,7 @@ def one_vector_per_path(step: Step) -> Findings:
                 yield finding(requirement, line.place, message, hint)
 
 
-@check("commit", "ADD-009 REM-005 FA-017", screen=without_data_change)
+@check("commit", "ADD-009 REM-005 FA-017 APP-002", screen=without_data_change)
 def rearrangements_only_rearrange(step: Step) -> Findings:
     """Report ``dataChange`` false where rows can only appear or vanish."""
     if not step.before.known:
@@ -151,6 +153,10 @@ def rearrangements_only_rearrange(step: Step) -> Findings:
             if line.body.get("dataChange") is False and old and not _is_empty(old):
                 message = "a file is removed with dataChange false and nothing is added"
                 yield from _misdeclared("REM-005", line.place, message, counted=old)
+                if _is_locked(step):
+                    unsure: Severity | None = None if row_count(old) is not None else "warning"
+                    message = f"data of an append-only table is removed: {line.body.get('path')}"
+                    yield finding("APP-002", line.place, message, severity=unsure)
 
 
 def _misdeclared(
@@ -174,12 +180,14 @@ class Balance:
         changes: one of the actions does not say that it changes no data.
         rows: added, and removed; ``None`` where a file does not say.
         first: line of the first add and of the first remove, from 0; ``None`` for none.
+        locked: the table is append-only.
 
     """
 
     changes: bool
     rows: tuple[int | None, int | None]
     first: tuple[int | None, int | None]
+    locked: bool = False
 
     def __add__(self, other: Balance) -> Balance:
         """Add another part of the same commit."""
@@ -191,7 +199,8 @@ class Balance:
             min((n for n in pair if n is not None), default=None)
             for pair in zip(self.first, other.first, strict=True)
         )
-        return Balance(self.changes or other.changes, (new, old), (add, remove))
+        changes, locked = self.changes or other.changes, self.locked or other.locked
+        return Balance(changes, (new, old), (add, remove), locked)
 
 
 def balance_of(step: Step) -> Balance | None:
@@ -212,7 +221,12 @@ def balance_of(step: Step) -> Balance | None:
         changes=False,
         rows=(_rows(store, start + fresh), None if (left < 0).any() else _rows(store, left)),
         first=(_first(rows, ADD), _first(rows, REMOVE)),
+        locked=_is_locked(step),
     )
+
+
+def _is_locked(step: Step) -> bool:
+    return step.old.active("appendOnly") and step.new.active("appendOnly")
 
 
 def _first(rows: Rows, kind: int) -> int | None:
@@ -246,9 +260,12 @@ def unbalanced(place: str, balance: Balance | None) -> Findings:
     message = f"dataChange is false, and {old} rows become {new}"
     line = (add if new > old else remove) + 1
     yield from _misdeclared("ADD-009" if new > old else "REM-005", f"{place}:{line}", message)
+    if balance.locked and new < old:
+        message = f"data of an append-only table is removed: {old} rows become {new}"
+        yield finding("APP-002", f"{place}:{line}", message)
 
 
-@check("commit", "ADD-009 REM-005 FA-017", screen=no_plain_row, whole=True)
+@check("commit", "ADD-009 REM-005 FA-017 APP-002", screen=no_plain_row, whole=True)
 def rearrangements_keep_rows(step: Step) -> Findings:
     """Report rows that a commit adds or loses though all its actions have ``dataChange`` false."""
     yield from unbalanced(step.place, balance_of(step))
@@ -272,7 +289,7 @@ def names_are_new(step: Step) -> Findings:
 @check("commit", "APP-002", screen=removes_of_append_only)
 def append_only(step: Step) -> Findings:
     """Report removed data while the table is append-only."""
-    if not (step.old.active("appendOnly") and step.new.active("appendOnly")):
+    if not _is_locked(step):
         return
     for line in step.of("remove"):
         key = file_key(line.body)
@@ -346,7 +363,7 @@ def _dropped_for_readers(step: Step) -> frozenset[str]:
     return frozenset(str(name) for name in old if name not in new)
 
 
-@check("commit", "CM-014 CM-018 CM-019")
+@check("commit", "CM-014 CM-018 CM-019 CM-022")
 def column_ids_are_permanent(step: Step) -> Findings:
     """Report a physical name that changes, and one of a new column that may not be unique."""
     if not step.sets_metadata or "none" in (step.old.mode, step.new.mode):
@@ -364,9 +381,36 @@ def column_ids_are_permanent(step: Step) -> Findings:
         if was is not None and was != column.physical[-1]:
             message = f"the physical name of {column.name} changes from {was}"
             yield finding("CM-014", place, message)
-        elif was is None and column.field_id is not None and column.path[-1] == column.physical[-1]:
-            message = f"the new column {column.name} has its own name for a physical one"
-            yield finding("CM-018", place, message, "the name may come again, and files keep it")
+        elif was is None and column.field_id is not None:
+            yield from _new_column(step, column, column.field_id, place)
+
+
+def _new_column(step: Step, column: Column, number: int, place: str) -> Findings:
+    """Report a new column whose physical name is no unique one, or whose id was another's."""
+    former = step.before.paths.get(column.physical, ())
+    if number in former:
+        return  # a restore brings back a column that was dropped
+    if _is_no_unique_name(column.physical[-1], column.path[-1]):
+        message = f"the new column {column.name} has the physical name {column.physical[-1]}"
+        # Where the log has not every version, the column may be an older one.
+        unsure: Severity | None = None if step.before.whole else "warning"
+        hint = "the name may come again, and files keep it"
+        yield finding("CM-018", place, message, hint, severity=unsure)
+    # A table that is replaced as a whole, as by a clone, may have the columns of another.
+    if step.keeps_files and any(number in ids for ids in step.before.paths.values()):
+        message = f"the new column {column.name} has id {number}, which another column had"
+        yield finding("CM-022", place, message, "a new id lies above the mark")
+
+
+def _is_no_unique_name(physical: str, own: str) -> bool:
+    """Return whether a physical name is the column's own, or a number alone."""
+    name, own = physical.casefold(), own.casefold()
+    rest = name.removeprefix(own) if name.startswith(own) else name
+    return rest == "" or _COUNTED.fullmatch(rest) is not None
+
+
+_COUNTED: Final = re.compile(r"(?:col|column|field|c|f)?[-_]?[0-9]{1,10}")
+"""Names that a counter gives, in one table unlike another, and not in all of them."""
 
 
 @check("commit", "DOM-008 DOM-009 CLUS-002")

@@ -32,7 +32,12 @@ def statistics_of(body: Mapping[str, Any]) -> dict[str, Any] | None:
 def _partition_values(step: Step) -> Findings:
     for line in step.of("add", "cdc", "remove"):
         values = line.body.get("partitionValues")
-        if not isinstance(values, dict) or step.new.schema is None:
+        if step.new.schema is None:
+            continue
+        if not isinstance(values, dict):
+            if line.action == "add" and step.new.partition_columns:
+                message = "add has no value for any partition column"
+                yield finding("WCON-002", line.place, message)
             continue
         # A remove may belong to a metadata that the same commit replaces.
         layouts = (step.new, step.old) if line.action == "remove" else (step.new,)

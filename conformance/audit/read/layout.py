@@ -65,6 +65,11 @@ class Column:
         return value if type(value) is int else None
 
     @property
+    def identity(self) -> tuple[object, ...]:
+        """The id of column mapping, which outlasts a rename; the path where there is none."""
+        return self.path if self.field_id is None else (self.field_id,)
+
+    @property
     def type_changes(self) -> tuple[tuple[str, str, str], ...]:
         """The recorded type changes: path inside of the column, type before, type after."""
         listed = self.metadata.get("delta.typeChanges")
@@ -161,7 +166,8 @@ def supported_features(protocol: Body | None) -> frozenset[str]:
         listed = protocol.get(key)
         for name in listed if isinstance(listed, list) else ():
             feature = find(str(name))
-            found.add(feature.name if feature else str(name))
+            if feature is None or feature.kind != "writer" or key == "writerFeatures":
+                found.add(feature.name if feature else str(name))
     for feature in FEATURES.values():
         by_writer = 0 < feature.legacy_writer <= writer < 7
         by_reader = 0 < feature.legacy_reader <= reader < 3

@@ -16,8 +16,10 @@ from conformance.audit.columnar.keys import Body, Key, Store, dv_id, file_key
 from conformance.audit.columnar.rows import ADD
 from conformance.audit.read.raw import Lines, parse_object
 
-__all__ = ["Body", "IdRange", "Key", "State", "dv_id", "file_key", "row_count"]
+__all__ = ["Body", "Home", "IdRange", "Key", "State", "dv_id", "file_key", "row_count"]
 
+Home: TypeAlias = tuple[tuple[object, ...], str]
+"""Identity of a field, and a path through arrays and maps inside of it."""
 
 IdRange: TypeAlias = tuple[int, int, str, int, int]
 """First and last row id of a file, its path, the version that added it, and the one that
@@ -52,8 +54,10 @@ class State:
         seen: every path that was ever added or removed, to the version that did so first.
         used: features that a version uses by its metadata, of those that came before the lists.
         since: what is active to the first version that had it so, and every one since then.
+        until: whatever was ever active to the last version that had it so.
         names: physical names of the top-level columns of every schema so far; ``None`` where the
             log does not have them all.
+        widened: where type changes were ever recorded.
         paths: physical path of each column since column mapping is on, to its ids.
         removed: tombstones, those that have expired included.
         domains: by name, tombstones included.
@@ -84,8 +88,10 @@ class State:
         self.timestamp: int | None = None
         self.used: frozenset[str] = frozenset()
         self.since: dict[str, int] = {}
+        self.until: dict[str, int] = {}
         self.names: set[str] | None = set() if known else None
         self.paths: dict[tuple[str, ...], set[int]] = {}
+        self.widened: set[Home] = set()
         self.id_ranges: list[IdRange] = []
         self.given = -1
         self.lapsed = 0
@@ -155,6 +161,7 @@ class State:
     def note(self, active: Collection[str], version: int) -> None:
         """Keep what is active from a version on."""
         self.since = {name: self.since.get(name, version) for name in active}
+        self.until |= dict.fromkeys(active, version)
 
     def adopt(self, content: State) -> None:
         """Go on from what a checkpoint has, when the commits before it are not all there."""

@@ -66,6 +66,11 @@ class Expression:
         names = dict.fromkeys(filter(None, map(name_of, _nodes(tree))))
         return cls(used(tree, columns), tuple(names), tree)
 
+    @property
+    def of_days(self) -> bool:
+        """Whether it takes a day, or a part of its date, from a column and does nothing else."""
+        return all(name_of(node) or _is_of_days(node) for node in _nodes(self._tree))
+
     def evaluate(self, rows: pa.Table) -> pa.Array:
         """Evaluate over rows, one value a row.
 
@@ -100,6 +105,15 @@ class Expression:
                 raise exceeded("sql_memory", f"the parts of an SQL expression take {size} bytes")
         [value] = done
         return pa.repeat(value, rows.num_rows) if isinstance(value, pa.Scalar) else value
+
+
+def _is_of_days(node: exp.Expression) -> bool:
+    if isinstance(node, exp.Cast):
+        return bool(node.args["to"].this.name == "DATE")
+    return isinstance(node, _OF_DAYS)
+
+
+_OF_DAYS: Final = (exp.Paren, exp.TsOrDsToDate, exp.Year, exp.Month, exp.Day, exp.DayOfMonth)
 
 
 def _size(value: Value) -> int:

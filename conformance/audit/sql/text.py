@@ -114,6 +114,8 @@ def _bound(tokens: Sequence[Token]) -> None:
 
 def _finished(tokens: Sequence[Token]) -> None:
     """Refuse brackets that are not closed, and operators without an operand on one side."""
+    if not tokens:
+        raise Unfinished("it says nothing")
     open_: list[TokenType] = []
     for token in tokens:
         if token.token_type in _PAIRS:

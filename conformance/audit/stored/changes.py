@@ -109,7 +109,8 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
         elif place.stored is None and place.declared != "void":
             message = f"the change data file {path} lacks the column {place.name}"
             yield finding("CDFF-007", line.place, message)
-        for requirement, message, severity in type_mismatches(place, layout, int96=True):
+        wrong = type_mismatches(place, layout, step.before.widened, int96=True)
+        for requirement, message, severity in wrong:
             text = f"the change data file {path}: {message}"
             yield finding(requirement, line.place, text, severity=severity)
     properties = layout.properties.items()

@@ -15,6 +15,7 @@ import pyarrow.types as at
 
 from conformance.audit.read.layout import PHYSICAL_NAME, Layout
 from conformance.audit.read.raw import is_list
+from conformance.audit.stored.places import places_of
 
 _KEYS: Final = ("delta.columnMapping.nested.ids", "parquet.field.nested.ids")
 _FIELD_ID: Final = b"PARQUET:field_id"
@@ -82,10 +83,11 @@ def _wanted(metadata: Mapping[str, Any], place: str) -> int | None:
     return None
 
 
-def not_shredded(file: pq.ParquetFile, layout: Layout) -> Iterator[tuple[str, str]]:
-    """Yield requirement and message for variants that are shredded."""
-    variants = {c.physical[-1] for c in layout.columns if c.type == "variant" and len(c.path) == 1}
-    for field in file.schema_arrow:
-        inside = field.type if field.name in variants and at.is_struct(field.type) else ()
-        if any(child.name == "typed_value" for child in inside):
-            yield "SHRED-002", f"the variants of {field.name} are shredded"
+def not_shredded(schema: pa.Schema, layout: Layout) -> Iterator[tuple[str, str]]:
+    """Yield requirement and message for variants that are shredded, at any depth."""
+    for column in places_of(layout, schema):
+        for place in column.walk():
+            of = place.stored.type if place.stored is not None else pa.null()
+            parts = [each.name for each in of] if at.is_struct(of) else []
+            if place.declared == "variant" and "typed_value" in parts:
+                yield "SHRED-002", f"the variants of {place.name} are shredded"

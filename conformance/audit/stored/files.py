@@ -6,7 +6,7 @@ Metadata and Data Files".
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -32,7 +32,7 @@ from conformance.audit.grammar.vectors import (
     load_vector,
     vector_path,
 )
-from conformance.audit.read.layout import Layout
+from conformance.audit.read.layout import Layout, fields_of
 from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.screens import removes_of_live_files
 from conformance.audit.stored.changes import ChangeView
@@ -73,10 +73,11 @@ class _Version:
 
 @dataclass(frozen=True)
 class _LiveFile(DataFile):
-    """A data file in a version that it is live in; with ids and rules of all of them, or none."""
+    """A data file in a version that it is live in, with its rules; with ids of all, or none."""
 
     view: _Version
-    whole: tuple[RowIds, Rules] | None
+    ids: RowIds | None
+    rules: Rules
 
     @property
     def born(self) -> int | None:
@@ -88,12 +89,20 @@ class _LiveFile(DataFile):
         since = self.view.state.since.get(name)
         return self.born is not None and since is not None and self.born >= since
 
+    def precedes(self, name: str) -> bool:
+        """Return whether the file is known to have come while something was off."""
+        state, born = self.view.state, self.born
+        if born is None or not state.whole or is_absolute(self.path):
+            return False
+        last = state.until.get(name)
+        return last is None or (name not in state.since and born > last)
+
 
 @check(
     "files",
     "REC-021 ADD-002 DATA-001 SNAP-004 ADD-006 META-012 STAT-001 DVFMT-001 WCON-001",
     "CM-013 CM-015 WCON-005 TW-006 TW-009 VOID-001 PQ-008 PQ-009 PQ-013 SCH-031 SCH-035",
-    "STAT-009 STAT-010 ICE1-008 CHK-003 CHK-004 INV-003 CHK-005 INV-005 INV-006 GEN-004",
+    "STAT-009 STAT-010 ICE1-008 CHK-005 INV-005 INV-006 GEN-004",
     "IDN-008 IDN-009 IDN-013 RT-048 RT-050 RT-052 SCH-015 SCH-019 STAT-008 STAT-012",
     "STAT-013 SCH-025 ICE1-007 ICE2-012 ICE2-015 ICE2-017 SHRED-002 VAR-003 DVFILE-001",
     "VAR-010 VAR-011 VAR-012",
@@ -106,7 +115,8 @@ def live_files(view: VersionView) -> Findings:
     changes: set[str] | None = None
     version = _Version(view.storage, view.state, view.layout)
     row_ids, rules = RowIds(view), Rules(view.layout)
-    yield from rules.begin(f"{LOG_DIR}, version {view.state.version}")
+    place = f"{LOG_DIR}, version {view.state.version}"
+    yield from (each for each in rules.begin(place) if each.severity == "info")
     for key, body in sorted(view.state.adds.items(), key=lambda item: str(item[0])):
         budget().check_time()
         path = key[0]
@@ -137,8 +147,7 @@ def _change_files(view: VersionView) -> set[str]:
 
 _OF_THE_WHOLE: Final = frozenset(
     {
-        "REC-021", "CHK-003", "CHK-004", "INV-003", "CHK-005", "INV-005", "INV-006", "GEN-004",
-        "IDN-008", "IDN-009", "IDN-013", "RT-048", "RT-050", "RT-052", "DATA-001", "SNAP-004",
+        "REC-021", "RT-048", "RT-050", "RT-052", "DATA-001", "SNAP-004",
     }
 )  # fmt: skip
 """What is not looked for in files that are live no longer."""
@@ -153,6 +162,7 @@ def removed_files(view: ChangeView) -> Findings:
     """Compare each remove with the add of its file; a file that is deleted already passes."""
     step = view.step
     version = _Version(view.storage, step.before, step.old)
+    rules: Rules | None = None
     for line in step.of("remove") if step.before.known else ():
         budget().check_time()
         key = file_key(line.body)
@@ -165,8 +175,12 @@ def removed_files(view: ChangeView) -> Findings:
         if any(fault.requirement == "DVD-003" for fault in broken):
             continue  # of a vector that a newer one replaced, vacuum may have taken the file alone
         yield from broken
+        if rules is None:
+            rules = Rules(step.old)
+            # What is wrong with the rules themselves is reported where they were set.
+            deque(rules.begin(step.place), maxlen=0)
         if not broken:
-            yield from _file(version, key[0], body, vector, None)
+            yield from _file(version, key[0], body, vector, (None, rules))
 
 
 def _vector(view: _Version, body: Body, path: str) -> tuple[Rows | None, list[Finding]]:
@@ -205,7 +219,7 @@ def _beside_partition_files(view: _Version, descriptor: Body) -> Findings:
 
 
 def _file(
-    view: _Version, path: str, body: Body, vector: Rows | None, whole: tuple[RowIds, Rules] | None
+    view: _Version, path: str, body: Body, vector: Rows | None, whole: tuple[RowIds | None, Rules]
 ) -> Findings:
     try:
         size = view.storage.head(path).size
@@ -228,7 +242,7 @@ def _file(
     try:
         with view.storage.open_input(path) as source:
             file = open_parquet(source)
-            yield from _contents(_LiveFile(path, body, source, file, vector, view, whole))
+            yield from _contents(_LiveFile(path, body, source, file, vector, view, *whole))
     except MemoryError as error:  # Arrow's is one as well
         yield unchecked("META-012", path, out_of_memory(error, path))
     except LimitExceeded as error:
@@ -275,14 +289,14 @@ def _contents(opened: _LiveFile) -> Findings:
         message = f"the deletion vector marks row {opened.deleted.maximum} of a file of {rows}"
         yield finding("DVFMT-001", opened.path, message)
     yield from _columns(opened)
-    if opened.whole is not None:
-        yield from opened.whole[0].add(opened)
+    if opened.ids is not None:
+        yield from opened.ids.add(opened)
     for requirement, message in of_iceberg(opened.file, opened.view.layout):
         # The file may be older than what asks for it.
         severity: Severity | None = None if opened.follows("icebergCompatV2") else "warning"
         yield finding(requirement, opened.path, message, severity=severity)
-    if "variantShredding" not in opened.view.layout.features:
-        for requirement, message in not_shredded(opened.file, opened.view.layout):
+    if "variantShredding" not in opened.view.layout.features or opened.precedes("variantShredding"):
+        for requirement, message in not_shredded(opened.schema, opened.view.layout):
             yield finding(requirement, opened.path, message)
 
 
@@ -333,9 +347,11 @@ def _schema_columns(opened: _LiveFile) -> Findings:
         if place.stored is None or named[place.stored.name] != 1:
             yield from wrong_counts_of_absent(opened, place)
             continue
-        wrong = list(type_mismatches(place, layout, int96=place.stored.name in int96))
+        of_old, widened = place.stored.name in int96, opened.view.state.widened
+        wrong = list(type_mismatches(place, layout, widened, int96=of_old))
         for requirement, message, severity in wrong:
             yield finding(requirement, opened.path, message, severity=severity)
+        yield from _extra_fields(opened, place)
         typed = not any(severity is None for _, _, severity in wrong)
         if place.forbids_nulls or (typed and describes(opened.stats, place)):
             values = opened.read(place.stored.name)
@@ -344,8 +360,25 @@ def _schema_columns(opened: _LiveFile) -> Findings:
             if typed:
                 yield from wrong_statistics(opened, place, values)
     yield from _partition_types(opened, int96)
-    if opened.whole is not None:
-        yield from opened.whole[1].judge(opened, places)
+    yield from opened.rules.judge(opened, places)
+
+
+def _extra_fields(opened: _LiveFile, column: SchemaPlace) -> Findings:
+    """Report fields of structs that the schema lacks; dropped ones stay under column mapping."""
+    for place in column.walk() if opened.view.layout.mode == "none" else ():
+        known = {str(each["name"]) for each in fields_of(place.declared)}
+        for child in _struct_fields(place) if known else ():
+            if child.name not in known:
+                message = (
+                    f"the file has the field {child.name} in {place.name}, the schema lacks it"
+                )
+                hint = "readers ignore it"
+                yield finding("WCON-001", opened.path, message, hint, severity="warning")
+
+
+def _struct_fields(place: SchemaPlace) -> list[pa.Field]:
+    of = place.stored.type if place.stored is not None else None
+    return list(of) if of is not None and pa.types.is_struct(of) else []
 
 
 def _partition_types(opened: _LiveFile, int96: Collection[str]) -> Findings:
@@ -353,8 +386,9 @@ def _partition_types(opened: _LiveFile, int96: Collection[str]) -> Findings:
     for place in partition_places(opened.view.layout, opened.schema):
         if place.stored is not None and opened.schema.names.count(place.stored.name) == 1:
             of_old = place.stored.name in int96
+            widened = opened.view.state.widened
             for requirement, message, severity in type_mismatches(
-                place, opened.view.layout, int96=of_old
+                place, opened.view.layout, widened, int96=of_old
             ):
                 yield finding(requirement, opened.path, f"partition {message}", severity=severity)
 
@@ -389,6 +423,12 @@ def _field_ids(opened: _LiveFile, column: SchemaPlace) -> Findings:
 def _misnamed_column(opened: _LiveFile, place: SchemaPlace, misnamed: pa.Field) -> Findings:
     """Report a column that is under its logical name, or that its id does not lead to."""
     layout, given = opened.view.layout, field_id(misnamed)
+    found = place.stored
+    if layout.mode == "id" and found is not None and found is misnamed:
+        beside = (c for c in layout.columns if c.path[:-1] == place.path[:-1])
+        if misnamed.name in {column.physical[-1] for column in beside}:
+            message = f"column {place.name} has id {given}, which the file gives to {misnamed.name}"
+            yield finding("CM-015", opened.path, message)
     if misnamed.name == place.key:
         message = f"column {place.name} has id {place.column_id}, the file gives it {given}"
         if given == place.column_id:

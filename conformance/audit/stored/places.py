@@ -11,6 +11,7 @@ import pyarrow.types as at
 
 from conformance.audit.read.layout import COLUMN_ID, PHYSICAL_NAME, Layout, fields_of
 from conformance.audit.read.raw import is_list, mapping_in
+from conformance.audit.read.state import Home
 
 _CHANGES: Final = "delta.typeChanges"
 
@@ -27,6 +28,7 @@ class SchemaPlace:
         forbids: the requirement of the flag that forbids it.
         column_id: the id of column mapping; ``None`` where there is none to have.
         changes: type changes that are recorded for this place, the first one first.
+        home: identity of the nearest field, and the path inside of it, under which they are.
         stored: what the file has; ``None`` where it has nothing, or more than one thing.
         inner: the places inside; empty where the file has something of another kind.
         misnamed: what the file has for it under its logical name, by its id under the name of no
@@ -42,6 +44,7 @@ class SchemaPlace:
     forbids: str
     column_id: int | None
     changes: tuple[tuple[str, str], ...]
+    home: Home
     stored: pa.Field | None
     inner: tuple[SchemaPlace, ...]
     misnamed: pa.Field | None = None
@@ -103,6 +106,12 @@ def _changes(metadata: Mapping[str, Any], within: str) -> tuple[tuple[str, str],
     )
 
 
+def _home(path: tuple[str, ...], metadata: Mapping[str, Any], within: str) -> Home:
+    given = metadata.get(COLUMN_ID)
+    field = path[: len(path) - len(within.split("."))] if within else path
+    return (given,) if type(given) is int else field, within
+
+
 @dataclass(frozen=True, slots=True)
 class _PlaceFinder:
     mode: str
@@ -137,7 +146,7 @@ class _PlaceFinder:
                 candidates.add(key)
             if number is not None:
                 named = {stored[position].name for position in by_id.get(number, ())}
-                candidates |= named - taken
+                candidates |= named - ({key} if self.mode == "id" and found is not None else taken)
             misnamed = min(
                 (by_name[name][0] for name in candidates if name in by_name), default=None
             )
@@ -159,8 +168,8 @@ class _PlaceFinder:
         inner: tuple[SchemaPlace, ...] = ()
         if stored is not None:
             inner = tuple(self._inner(named[0], declared, enclosing, stored.type))
-        changes = _changes(*enclosing)
-        return SchemaPlace(*named, declared, *required, number, changes, stored, inner)
+        changes, home = _changes(*enclosing), _home(named[0], *enclosing)
+        return SchemaPlace(*named, declared, *required, number, changes, home, stored, inner)
 
     def _inner(
         self,

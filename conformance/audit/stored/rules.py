@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conformance.audit.findings import Finding, Severity, finding, unchecked
+from conformance.audit.findings import Finding, Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.types import is_primitive
-from conformance.audit.read.layout import Column, Layout
+from conformance.audit.read.layout import Column, Layout, fields_of
 from conformance.audit.read.raw import parse_object
 from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain, Unfinished
 from conformance.audit.sql.values import arrow_of
 from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.places import SchemaPlace
 from conformance.audit.stored.statistics import plain
+from conformance.audit.subjects import Step
 from reference_impl.errors import LimitExceeded
 
 if TYPE_CHECKING:
@@ -178,8 +180,10 @@ class Rules:
         rows = pa.table(columns or {"": opened.live(nothing)})
         for start in range(0, rows.num_rows, _BATCH):
             batch = rows.slice(start, _BATCH)
-            judged = _conditions if rule.column is None else _generated
-            yield from judged(opened.path, rule, expression.evaluate(batch), batch)
+            if rule.column is None:
+                yield from _conditions(opened.path, rule, expression.evaluate(batch))
+            else:
+                yield from _generated(opened.path, rule, _in_any_zone(expression, batch), batch)
 
     def _values(
         self, opened: DataFile, places: Mapping[str, SchemaPlace], name: str
@@ -195,9 +199,37 @@ class Rules:
         place = places.get(name)
         if place is None or place.stored is None:
             return opened.live(pa.chunked_array([pa.nulls(count, of)]))
+        stored = opened.live(opened.read(place.stored.name))
         if not is_primitive(str(place.declared)) and self._layout.mode != "none":
-            raise ValueError(f"the fields of {name} have other names in the file")
-        return plain(opened.live(opened.read(place.stored.name))).cast(of)
+            stored = pa.chunked_array([_by_logical_names(place, each) for each in stored.chunks])
+        return plain(stored).cast(of)
+
+
+@check("definition", "CHK-003 CHK-004 INV-003")
+def rules_are_conditions(step: Step) -> Findings:
+    """Report constraints and invariants that give no boolean, or name no column."""
+    if step.sets_metadata or step.sets_protocol:
+        found = Rules(step.new).begin(step.place)
+        yield from (each for each in found if each.severity != "info")
+
+
+def _by_logical_names(place: SchemaPlace, values: pa.Array) -> pa.Array:
+    """Return structs with the fields of the schema under their names; others are not known."""
+    if is_primitive(str(place.declared)):
+        return values
+    fields = fields_of(place.declared)
+    if not (pa.types.is_struct(values.type) and len(fields) == len(place.inner)):
+        raise ValueError(f"the fields of {place.name} have other names in the file")
+    held = dict(zip(values.type.names, values.flatten(), strict=True))
+    parts = [
+        pa.nulls(len(values), arrow_of(each.declared))
+        if each.stored is None
+        else _by_logical_names(each, held[each.stored.name])
+        for each in place.inner
+    ]
+    return pa.StructArray.from_arrays(
+        parts, [each["name"] for each in fields], mask=values.is_null()
+    )
 
 
 class _Fields:
@@ -213,6 +245,10 @@ class _Fields:
         return self._known[id(struct)]
 
 
+_OPEN_TYPES: Final = frozenset({"variant", "void"})
+"""Primitive types that may be asked for what is inside."""
+
+
 def _fields_exist(names: Iterable[tuple[str, ...]], layout: Layout, known: _Fields) -> None:
     """Look for the fields of structs that an expression names.
 
@@ -223,6 +259,12 @@ def _fields_exist(names: Iterable[tuple[str, ...]], layout: Layout, known: _Fiel
     for first, *inner in names:
         of: Any = layout.schema
         for name in (first, *inner):
+            while isinstance(of, Mapping) and of.get("type") == "array":
+                of = of.get("elementType")  # the field of each element
+            if isinstance(of, str) and of not in _OPEN_TYPES and is_primitive(of):
+                raise NoColumn(
+                    f"an expression names {'.'.join((first, *inner))!r}, and {of} has no fields"
+                )
             if not isinstance(of, Mapping) or of.get("type") != "struct":
                 break  # a map may be asked for a key
             fields = known.of(of)
@@ -232,7 +274,29 @@ def _fields_exist(names: Iterable[tuple[str, ...]], layout: Layout, known: _Fiel
             of = fields[name.lower()]
 
 
-def _conditions(path: str, rule: _Rule, values: pa.Array, _: pa.Table) -> Iterator[Finding]:
+def _in_any_zone(expression: Expression, rows: pa.Table) -> list[pa.Array]:
+    """Evaluate over rows; days of timestamps in each zone that a session may have had."""
+    try:
+        return [expression.evaluate(rows)]
+    except Uncertain:
+        if not expression.of_days:
+            raise
+    return [expression.evaluate(_zoneless(rows, hours)) for hours in _OFFSETS]
+
+
+_OFFSETS: Final = range(-18, 19, 6)
+"""Hours from UTC: whatever zone there is, its day is that of one of them."""
+
+
+def _zoneless(rows: pa.Table, hours: int) -> pa.Table:
+    for at, of in enumerate(rows.schema):
+        if pa.types.is_timestamp(of.type) and of.type.tz:
+            counted = pc.add_checked(rows.column(at).cast(pa.int64()), hours * 3_600_000_000)
+            rows = rows.set_column(at, of.name, counted.cast(pa.timestamp("us")))
+    return rows
+
+
+def _conditions(path: str, rule: _Rule, values: pa.Array) -> Iterator[Finding]:
     if pa.types.is_null(values.type):
         values = values.cast(pa.bool_())
     wrong = pc.sum(pc.invert(values)).as_py() or 0
@@ -242,12 +306,15 @@ def _conditions(path: str, rule: _Rule, values: pa.Array, _: pa.Table) -> Iterat
         yield finding(rule.null, path, f"{rule.what} is null for {values.null_count} rows")
 
 
-def _generated(path: str, rule: _Rule, values: pa.Array, rows: pa.Table) -> Iterator[Finding]:
+def _generated(
+    path: str, rule: _Rule, results: list[pa.Array], rows: pa.Table
+) -> Iterator[Finding]:
     from conformance.audit.sql.evaluate import same_as  # noqa: PLC0415  as above
 
     assert rule.column is not None
     held = rows.column(rule.column.path[0]).combine_chunks()
-    wrong = pc.sum(pc.invert(same_as(held, values))).as_py() or 0
+    right = reduce(pc.or_, (same_as(held, values) for values in results))
+    wrong = pc.sum(pc.invert(right)).as_py() or 0
     if wrong:
         yield finding(rule.requirement, path, f"{rule.what} gives another value for {wrong} rows")
 

@@ -5,7 +5,7 @@ Serves "Delta Data Type to Parquet Type Mappings" and "Type Widening".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from conformance.audit.findings import Severity
 from conformance.audit.grammar.types import decimal_of, is_primitive, widens
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import is_list
+from conformance.audit.read.state import Home
 from conformance.audit.stored.places import SchemaPlace
 
 TypeMismatch: TypeAlias = tuple[str, str, Severity | None]
@@ -55,18 +56,26 @@ def type_name(stored: pa.DataType) -> str:
     return _NAMES.get(stored, str(stored))
 
 
-def type_mismatches(column: SchemaPlace, layout: Layout, *, int96: bool) -> Iterator[TypeMismatch]:
+def type_mismatches(
+    column: SchemaPlace, layout: Layout, widened: Container[Home], *, int96: bool
+) -> Iterator[TypeMismatch]:
     """Yield what does not fit in a top-level column, at any depth.
 
     Args:
         column: with what the file has of it.
         layout: of the table.
+        widened: where type changes were recorded in this version or an earlier one.
         int96: whether timestamps in it are stored as int96, which says nothing of zones.
 
     """
     for place in column.walk():
         if place.stored is not None:
-            yield from _mismatches(place, place.stored.type, layout, int96=int96)
+            for requirement, message, severity in _mismatches(
+                place, place.stored.type, layout, int96=int96
+            ):
+                yield requirement, message, severity
+                if requirement == "TW-006" and place.home in widened:
+                    yield "TW-009", f"a type change of column {place.name} was recorded", None
 
 
 def _mismatches(

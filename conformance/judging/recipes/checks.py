@@ -269,7 +269,7 @@ class Watch:
                 yield from _early_row_ids(path, file, now)
             found = [*of_iceberg(file, layout), *_check_codec(file, now)]
             if not layout.is_true("delta.enableVariantShredding"):
-                found += not_shredded(file, layout)
+                found += not_shredded(file.schema_arrow, layout)
             for requirement, message in found:
                 yield requirement, f"{path}: {message}"
 

@@ -19,7 +19,7 @@ from conformance.audit.engine import Run, checks_of
 from conformance.audit.findings import Finding
 from conformance.audit.read.log import Listing, Log, read_log
 from conformance.audit.read.raw import Document, Lines, json_lines
-from conformance.audit.read.state import IdRange, State, file_key
+from conformance.audit.read.state import Home, IdRange, State, file_key
 from conformance.audit.revisions import in_revision
 from conformance.audit.stored.change_rows import RowChanges, differing_changes
 from conformance.audit.stored.vectors import shared_vectors, stored_vectors
@@ -73,6 +73,8 @@ class Latest:
     metadata: Any
     domains: Mapping[str, Any]
     since: Mapping[str, int]
+    until: Mapping[str, int]
+    widened: Collection[Home]
     names: Collection[str] | None
 
 
@@ -185,6 +187,8 @@ def _left(run: Run, *, data: bool) -> BucketResult:
         state.metadata,
         dict(state.domains),
         dict(state.since),
+        dict(state.until),
+        state.widened,
         state.names,
     )
     if data:
@@ -223,6 +227,7 @@ def audit_files(
     state.apply(latest.version, json_lines("", enumerate(text.encode() for text in texts)))
     state.protocol, state.metadata = latest.protocol, latest.metadata
     state.domains, state.since = dict(latest.domains), dict(latest.since)
+    state.until, state.widened = dict(latest.until), set(latest.widened)
     state.names = None if latest.names is None else set(latest.names)
     for path, version in born.items():
         state.seen.versions[state.store.path_code(path)] = version

@@ -114,6 +114,11 @@ def test_a_name_that_is_taken_once_is_reported_once(lake: Any) -> None:
 
 LEGAL: dict[str, tuple[Any, ...]] = {
     "a column comes back by a restore": ([A, B], [A], [A, B]),
+    "a column of its own name comes back by a restore": (
+        [A, _column("b", 2, "b")],
+        [A],
+        [A, _column("b", 2, "b")],
+    ),
     "a column is renamed": ([A, B], [A, _column("c", 2, "p2")]),
     "a leaf has a name of another struct": (
         [_column("s", 1, "p1", _struct(_column("c", 2, "p2")))],

@@ -125,7 +125,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _retyped(x, "integer", "long"),
     ),
     "a type change is of nothing": (
-        {"TW-006"},
+        {"TW-006", "TW-008"},
         lambda x: _widened(x, ARRAY, _change("short", "long", fieldPath="key")),
     ),
     "a catalog-managed table has no timestamps": (

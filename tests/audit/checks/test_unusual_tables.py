@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -113,6 +114,40 @@ def _folded_names(lake: Any) -> None:
     lake.commit(lake.protocol(), lake.metadata(*map(lake.field, names)))
 
 
+def _defaults(lake: Any, *, later: bool) -> None:
+    """Replace a table by one whose new column has a default, or give a column one later on."""
+    new = lake.field("new")
+    ruled = lake.field("new", CURRENT_DEFAULT="1")
+    lake.commit(lake.protocol("allowColumnDefaults"), lake.metadata())
+    lake.commit(lake.file("a.parquet"))
+    if later:
+        lake.commit(lake.metadata(lake.field("id"), lake.field("name", "string"), new))
+        lake.commit(lake.metadata(lake.field("id"), lake.field("name", "string"), ruled))
+    else:
+        lake.commit(lake.metadata(ruled), lake.remove("a.parquet"))
+
+
+def _day_of_a_session(lake: Any) -> None:
+    """Generate the day of an instant in the zone of a session, west of UTC."""
+    day = lake.field("d", "date", **{"delta.generationExpression": "CAST(t AS DATE)"})
+    lake.commit(lake.protocol("generatedColumns"), lake.metadata(lake.field("t", "timestamp"), day))
+    moment = datetime(2024, 1, 1, 2, 30, tzinfo=UTC)
+    moments = pa.array([moment], pa.timestamp("us", "UTC"))
+    lake.commit(lake.file("a.parquet", pa.table({"t": moments, "d": [date(2023, 12, 31)]})))
+
+
+def _shredded_once(lake: Any) -> None:
+    """Turn shredding off over a file that is shredded."""
+    parts = pa.struct({"metadata": pa.binary(), "value": pa.binary(), "typed_value": pa.int64()})
+    held = lake.field("v", "variant")
+    lake.commit(
+        lake.protocol("r:variantType", "r:variantShredding"),
+        lake.metadata(held, enableVariantShredding="true"),
+    )
+    lake.commit(lake.file("a.parquet", pa.table({"v": pa.nulls(2, parts)})))
+    lake.commit(lake.metadata(held, enableVariantShredding="false"))
+
+
 UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a vector with a field of a vendor": _vendor_in_vector,
     "a format with a field of a vendor": _vendor_in_format,
@@ -125,6 +160,10 @@ UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a file without rows that comes": _empty_comes,
     "a file without rows that leaves an append-only table": _empty_of_append_only,
     "names that are alike by folding, and not in lower case": _folded_names,
+    "a table that is replaced by one with a default": lambda x: _defaults(x, later=False),
+    "a default that comes after its column": lambda x: _defaults(x, later=True),
+    "a generated day in the zone of a session": _day_of_a_session,
+    "a shredded file that is older than the property": _shredded_once,
 }
 
 

@@ -234,7 +234,8 @@ TYPES: dict[str, tuple[str, Any, Any, dict[str, Any]]] = {
 
 def _of_types(name: str) -> tuple[set[str], Plant]:
     requirement, of, stored, more = TYPES[name]
-    expected = {requirement} | ({"WCON-001"} if "struct({" in name else set())
+    other = "struct({" in name or "field is absent" in name  # and the file has another one
+    expected = {requirement} | ({"WCON-001"} if other else set())
     return expected, lambda lake: _held(lake, of, stored, **dict(more))
 
 

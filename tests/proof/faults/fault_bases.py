@@ -459,6 +459,20 @@ def _ruled(root: Path) -> TableBuilder:
     return builder
 
 
+def _widened_within(root: Path) -> TableBuilder:
+    """Make a table whose array has elements of a wider type than its first file."""
+    schema = struct(field("id", "long"), field("l", array("integer")))
+    properties = {"delta.enableTypeWidening": "true"}
+    builder = TableBuilder(root, schema, properties=properties, seed="widened-within")
+    builder.create()
+    builder.append([{"id": n, "l": [n]} for n in range(3)])
+    change = {"fromType": "integer", "toType": "long", "fieldPath": "element"}
+    wide = field("l", array("long"), metadata={"delta.typeChanges": [change]})
+    builder.change_table(schema=Struct((builder.schema["id"], wide)))
+    builder.append([{"id": 3, "l": [2**40]}])
+    return builder
+
+
 def _append_only(root: Path) -> TableBuilder:
     return _filled(root, properties={"delta.appendOnly": "true"})
 
@@ -580,6 +594,7 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "variants": _variants,
     "variant-bounds": _variant_bounds,
     "voids": _void,
+    "widened-within": _widened_within,
     "catalogued": _catalogued,
     "legacy-2-5": _legacy(2, 5),
     "legacy-1-7": _featured("appendOnly"),

@@ -297,6 +297,14 @@ def _not_enabled(case: CaseWriter) -> None:
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "TW-002"))
 
 
+@WIDENING.case("write-supported-alone", "TW-002")
+def _supported_alone(case: CaseWriter) -> None:
+    """A type is not widened where widening is supported alone."""
+    recipe = Recipe(_NUMBERS, (), {}, ("typeWidening",)).append([_numbers(1)])
+    recipe.change_type("b", "short")
+    recipe.publish(case, refusal=Refusal("unsupported", "commit", "TW-002"))
+
+
 for _name, _column, _type in (
     ("narrower", "id", "integer"),
     ("other", "b", "string"),

@@ -142,6 +142,87 @@ for _rule in _RULES:
         )
 
 
+_HOLDER: Final = struct(of.field("id", "long"), of.field("s", struct(a="long")))
+
+_PLACED: Final[tuple[tuple[str, _Rule, tuple[str, ...]], ...]] = (
+    (
+        "write-broken-one-of-three",
+        _Rule(
+            CHECKS,
+            "CHK-006",
+            "CHK-006 CHK-005",
+            "A row that breaks one constraint of three",
+            _appending(id=0, name="x"),
+            properties={
+                "delta.constraints.a": "id < 100",
+                "delta.constraints.b": "id > 0",
+                "delta.constraints.c": "name is not null",
+            },
+            features=("checkConstraints",),
+        ),
+        (),
+    ),
+    (
+        "write-broken-within",
+        _Rule(
+            CHECKS,
+            "CHK-006",
+            "CHK-006 CHK-005",
+            "A field of a struct that breaks a constraint",
+            _appending(id=2, s={"a": 0}),
+            _HOLDER,
+            ({"id": 1, "s": {"a": 1}},),
+            {"delta.constraints.positive": "s.a > 0"},
+            ("checkConstraints",),
+        ),
+        (),
+    ),
+    (
+        "write-broken-partition",
+        _Rule(
+            CHECKS,
+            "CHK-006",
+            "CHK-006 CHK-005",
+            "A partition that breaks a constraint",
+            _appending(id=0, name="x"),
+            properties={"delta.constraints.positive": "id > 0"},
+            features=("checkConstraints",),
+        ),
+        ("id",),
+    ),
+    (
+        "write-other-value-partition",
+        _Rule(
+            GENERATED,
+            "GEN-004",
+            "GEN-004",
+            "A partition value that is not generated",
+            _appending(x=2, y=5),
+            _ruled("delta.generationExpression", "x * 2"),
+            ({"x": 1, "y": 2},),
+            features=("generatedColumns",),
+        ),
+        ("y",),
+    ),
+)
+"""Case, rule and partition columns: rules of other places than a column of a file."""
+
+
+def _placed(rule: _Rule, partitions: tuple[str, ...], case: CaseWriter) -> None:
+    """Break a rule of a table that has rows which obey it."""
+    recipe = Recipe(rule.schema, partitions, rule.properties, rule.features).append(rule.rows)
+    rule.broken(recipe).publish(case, refusal=Refusal("constraint", "commit", rule.row))
+
+
+for _slug, _rule, _partitions in _PLACED:
+    _rule.chapter.define(
+        _slug,
+        f"{_rule.breach} is refused",
+        _rule.requirements,
+        partial(_placed, _rule, _partitions),
+    )
+
+
 _LOCKED: Final = {"delta.appendOnly": "true", "delta.enableDeletionVectors": "true"}
 _CHANGES: Final[Mapping[str, _Step]] = {
     "delete": lambda recipe: recipe.delete(_FIRST),

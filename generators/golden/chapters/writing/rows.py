@@ -447,6 +447,14 @@ def _append_only_unlocked(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 1, "long")).publish(case)
 
 
+@APPEND_ONLY.case("write-after-unsetting", "APP-004 APP-002")
+def _append_only_unset(case: CaseWriter) -> None:
+    """Deletes go on once the property appendOnly is gone."""
+    recipe = Recipe(PAIR, properties={"delta.appendOnly": "true"}).append(pairs(1, 2))
+    recipe.unset_properties("delta.appendOnly")
+    recipe.delete(compare("id", "=", 1, "long")).publish(case)
+
+
 _STRICT: Final = struct(field("id", "long", nullable=False), field("name", "string"))
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
-from generators.golden.cases.recipes import PAIR, SAME_ID, Recipe, pairs, unasked
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs, unasked
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 from generators.oracle.filters import column, node
@@ -358,6 +358,16 @@ def _write_in_structs(case: CaseWriter) -> None:
         ]
     )
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
+
+
+@DEFAULTS.case("write-merge-null", "DFT-006")
+def _merge_null(case: CaseWriter) -> None:
+    """A null that a merge brings is a value, and stays null."""
+    plain, named = PAIR.fields
+    schema = struct(plain, replace(named, metadata={"CURRENT_DEFAULT": "'none'"}))
+    recipe = Recipe(schema, features=("allowColumnDefaults",)).append(pairs(1, 2))
+    recipe.merge([{"id": 2, "name": None}, {"id": 5, "name": None}], SAME_ID, *UPSERT)
+    recipe.publish(case)
 
 
 @DEFAULTS.case("write-merge-with-default", "DFT-005")
