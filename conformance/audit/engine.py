@@ -79,6 +79,7 @@ def _content(checkpoint: Checkpoint, store: Store) -> State:
     state = State(store)
     state.apply(checkpoint.version, checkpoint.all)
     state.names = None
+    state.begun = checkpoint.version
     return state
 
 

@@ -52,7 +52,17 @@ def adds_have_ids(step: Step) -> Findings:
             message = (
                 f"defaultRowCommitVersion is {version} in a new file of version {step.version}"
             )
-            yield finding("RT-040", line.place, message)
+            severity: Severity | None = "warning" if _may_come_back(step, line) else None
+            yield finding("RT-040", line.place, message, severity=severity)
+
+
+def _may_come_back(step: Step, line: Line) -> bool:
+    """Return whether a file may be one from before the log, which a restore brings back."""
+    version, base = line.body.get("defaultRowCommitVersion"), line.body.get("baseRowId")
+    mark = row_id_mark(step.before.domains)
+    if type(version) is not int or type(base) is not int or mark is None:
+        return False
+    return base <= mark and version <= step.before.begun
 
 
 @check("commit", "RT-039")
@@ -71,7 +81,8 @@ def ids_are_above_the_mark(step: Step) -> Findings:
         given = base <= step.before.given
         if given or not step.before.whole:
             message = f"baseRowId {base} of a new file is not above the high water mark {mark}"
-            severity: Severity | None = None if given else "warning"
+            certain = given and not _may_come_back(step, line)
+            severity: Severity | None = None if certain else "warning"
             hint = "the ids may be taken by another file"
             yield finding("RT-039", line.place, message, hint, severity=severity)
 
