@@ -33,14 +33,21 @@ from conformance.audit.findings import (
 )
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.retention import retention
-from conformance.audit.read.layout import Layout
+from conformance.audit.read.layout import Layout, supported_features
 from conformance.audit.read.log import AuditError, Checkpoint, Log, open_log
 from conformance.audit.read.state import State
 from conformance.audit.revisions import in_revision
 from conformance.audit.stored import changes, files, row_ids, rules, vectors
 from conformance.audit.stored.change_rows import RowChanges, read_row_changes
 from conformance.audit.stored.changes import ChangeView
-from conformance.audit.subjects import Layouts, LogView, Standing, Step, VersionView
+from conformance.audit.subjects import (
+    Layouts,
+    LogView,
+    Standing,
+    Step,
+    VersionView,
+    highest_in,
+)
 from conformance.audit.summaries import checkpoints, checksums, columns, forms, pointers
 from conformance.audit.summaries.checkpoints import CheckpointView, FilesWithoutStatistics
 from conformance.audit.summaries.checksums import ChecksumView, Measure
@@ -72,6 +79,7 @@ def _content(checkpoint: Checkpoint, store: Store) -> State:
     state = State(store)
     state.apply(checkpoint.version, checkpoint.all)
     state.names = None
+    state.begun = checkpoint.version
     return state
 
 
@@ -94,7 +102,10 @@ def _starts(log: Log) -> tuple[State, bool]:
     for checkpoint in log.checkpoints:
         usable = first is None or checkpoint.version >= first - 1
         if checkpoint.complete and usable and not checkpoint.all.damaged:
-            return _content(checkpoint, log.store), True
+            content = _content(checkpoint, log.store)
+            if "rowTracking" in supported_features(content.protocol):
+                content.given = highest_in(checkpoint.all)
+            return content, True
     return State(log.store, known=False), False
 
 

@@ -16,7 +16,7 @@ _ABANDONED: Final = frozenset({"ICE2-009", "ICE2-010"})
 _WIDER: Final = frozenset({"CM-034"})
 """Requirements that are reported only of what the earlier row that they supersede leaves free."""
 
-_EITHER: Final = frozenset({"RT-035"})
+_EITHER: Final = frozenset({"ICT-003", "RT-035"})
 """Requirements that are reported only of what no reading of a contested text allows."""
 
 
@@ -50,8 +50,9 @@ def in_revision(findings: Iterable[Finding], revision: str) -> Iterator[Finding]
             continue
         if requirement == found.requirement:
             yield found
+        elif found.requirement in _EITHER:
+            yield replace(found, requirement=requirement)
         elif found.severity == "error":
             # The text of the revision may be contested where the other one is not.
-            known = "error" if found.requirement in _EITHER else severity_of(requirement)
-            grave = max(found.severity, known, key=SEVERITIES.index)
+            grave = max(found.severity, severity_of(requirement), key=SEVERITIES.index)
             yield replace(found, requirement=requirement, severity=grave)

@@ -15,7 +15,7 @@ from conformance.audit.columnar.keys import Codes, Store
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, Commit, Log
-from conformance.audit.read.raw import Line
+from conformance.audit.read.raw import Line, Lines
 from conformance.audit.read.state import Body, State, file_key, highest_row_id
 from reference_impl.storage import Storage
 
@@ -57,6 +57,12 @@ class Layouts:
 
 _VERDICTS: Final = 100_000
 """Values whose verdicts are cached, at most."""
+
+
+def highest_in(lines: Lines) -> int:
+    """Return the highest row id that adds assign, those of other parts among them; -1 for none."""
+    known = lines.facts.get("highest")
+    return highest_row_id(x.body for x in lines.of("add")) if known is None else int(known)
 
 
 class Step:
@@ -130,8 +136,7 @@ class Step:
     @cached_property
     def highest_row_id(self) -> int:
         """The highest row id that the commit assigns; -1 for none."""
-        known = self.commit.content.facts.get("highest")
-        return highest_row_id(x.body for x in self.of("add")) if known is None else int(known)
+        return highest_in(self.commit.content)
 
     @property
     def sets_metadata(self) -> bool:

@@ -44,6 +44,7 @@ _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "CRC-001": ("WNEW-001",),
     "DVD-001": ("DVD-002", "DVD-003", "DVD-004"),
+    "DVFMT-002": ("DVFMT-003", "DVFMT-004", "DVFMT-005", "DVFMT-011"),
     "FA-011": ("WLOG-001",),
     "FA-017": ("ADD-009", "REM-005"),
     "ICT-008": ("ICT-009",),

@@ -379,7 +379,8 @@ def iceberg_compatibility(step: Step) -> Findings:
         return
     one = step.new.active("icebergCompatV1")
     two = step.new.active("icebergCompatV2")
-    mapped = step.new.mode in ("id", "name")
+    stated = step.new.properties.get("delta.columnMapping.mode")
+    mapped = step.new.mode in ("id", "name") and stated == step.new.mode
     rules = (
         (one and not mapped, "ICE1-005", "icebergCompatV1 is active without column mapping"),
         (

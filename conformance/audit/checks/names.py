@@ -332,7 +332,9 @@ _DIRECT: Final = {"checksum": "CRC-004", "compaction": "COMP-001", "commit": "LO
 _STAGED: Final = f"{LOG_DIR}/_staged_commits"
 _STAGED_NAME: Final = re.compile(rf"{_VERSION}\.{_UUID}\.json")
 _STAGED_LIKE: Final = re.compile(rf"[0-9]+[._-]{_UUID_LIKE}\.json(?:\.{_CODEC})?")
-_STAGED_ANY: Final = re.compile(rf"[^._].*\.json(?:\.{_CODEC})?")
+_STAGED_ANY: Final = re.compile(
+    rf"[^._].*\.(?i:json)(?:\.{_CODEC})?|[0-9]+[._-]{_UUID_LIKE}(?i:\.jsonl?|\.txt)?"
+)
 
 
 def _is_copy(view: VersionView, folder: str, file: LogFile) -> bool:

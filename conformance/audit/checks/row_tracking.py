@@ -10,7 +10,7 @@ from conformance.audit.checks.commits import configuration_findings
 from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.read.raw import Line, parse_object
 from conformance.audit.read.state import Body, IdRange, State, file_key, last_row_id
-from conformance.audit.subjects import Step, VersionView
+from conformance.audit.subjects import Standing, Step, VersionView
 
 _DOMAIN: Final = "delta.rowTracking"
 _ENABLED: Final = "delta.enableRowTracking"
@@ -52,7 +52,17 @@ def adds_have_ids(step: Step) -> Findings:
             message = (
                 f"defaultRowCommitVersion is {version} in a new file of version {step.version}"
             )
-            yield finding("RT-040", line.place, message)
+            severity: Severity | None = "warning" if _may_come_back(step, line) else None
+            yield finding("RT-040", line.place, message, severity=severity)
+
+
+def _may_come_back(step: Step, line: Line) -> bool:
+    """Return whether a file may be one from before the log, which a restore brings back."""
+    version, base = line.body.get("defaultRowCommitVersion"), line.body.get("baseRowId")
+    mark = row_id_mark(step.before.domains)
+    if type(version) is not int or type(base) is not int or mark is None:
+        return False
+    return base <= mark and version <= step.before.begun
 
 
 @check("commit", "RT-039")
@@ -71,7 +81,8 @@ def ids_are_above_the_mark(step: Step) -> Findings:
         given = base <= step.before.given
         if given or not step.before.whole:
             message = f"baseRowId {base} of a new file is not above the high water mark {mark}"
-            severity: Severity | None = None if given else "warning"
+            certain = given and not _may_come_back(step, line)
+            severity: Severity | None = None if certain else "warning"
             hint = "the ids may be taken by another file"
             yield finding("RT-039", line.place, message, hint, severity=severity)
 
@@ -140,6 +151,30 @@ def marks_are_high_enough(step: Step) -> Findings:
         yield finding("RT-037", step.place, message, hint, severity="warning")
 
 
+@check("add", "RT-031 RT-033 RT-037")
+def checkpoints_keep_ids(step: Step) -> Findings:
+    """Report ids of a checkpoint without its commits that no log can have given."""
+    if not isinstance(step, Standing) or not _supported(step):
+        return
+    domains = {str(line.body.get("domain")): line.body for line in step.of("domainMetadata")}
+    mark, enabled = row_id_mark(domains), step.new.is_true(_ENABLED)
+    if step.highest_row_id >= 0 and _DOMAIN not in domains:
+        yield finding(
+            "RT-033", step.place, "the files have row ids, and there is no high water mark"
+        )
+    for line in step.of("add"):
+        last, version = last_row_id(line.body), line.body.get("defaultRowCommitVersion")
+        if mark is not None and last is not None and last > mark:
+            message = f"the high water mark is {mark}, but row id {last} is assigned"
+            yield finding("RT-037", line.place, message)
+        if enabled and None in (line.body.get("baseRowId"), version):
+            message = "row tracking is enabled, but the file has no ids in the checkpoint"
+            yield finding("RT-031", line.place, message)
+        elif type(version) is int and version > step.version:
+            message = f"defaultRowCommitVersion is {version} in a checkpoint of {step.version}"
+            yield finding("RT-031", line.place, message)
+
+
 def _valid_mark(line: Line) -> Findings:
     """Look at the domain itself; both keys that are contested are valid in it."""
     if line.body.get("removed") is True:
@@ -173,6 +208,10 @@ def _named_columns(step: Step) -> Findings:
     """Report names of hidden columns that are missing, or those of columns of the table."""
     names = {c.path[0] for c in step.new.columns}
     mapped = {c.physical[-1] for c in step.new.columns}
+    hidden = {name: step.new.properties[name] for name in _COLUMNS if step.new.properties.get(name)}
+    if len(hidden) > len(set(hidden.values())):
+        message = f"{' and '.join(_COLUMNS)} name the same column"
+        yield finding("RT-043", step.place, message)
     for name in _COLUMNS:
         column = step.new.properties.get(name)
         if not column:

@@ -38,6 +38,28 @@ def every_commit_has_one(step: Step) -> Findings:
         yield finding("ICT-007", step.commit_info.place, message)
 
 
+@check("commit", "ICT-007")
+def they_are_milliseconds(step: Step) -> Findings:
+    """Report timestamps that are those of their commit in another unit."""
+    info, stamp = step.commit_info, _stamp(step)
+    time = info.body.get("timestamp") if info else None
+    if not _enabled(step.new) or stamp is None or type(time) is not int or time < _FIRST:
+        return
+    if stamp == (step.before.timestamp or 0) + 1:
+        return  # it follows one that is wrong already
+    for unit, value in (("seconds", stamp * 1000), ("microseconds", stamp // 1000)):
+        if abs(value - time) <= _NEAR:
+            message = f"inCommitTimestamp {stamp} is in {unit}, and not in milliseconds"
+            yield finding("ICT-007", step.place, message)
+
+
+_FIRST: Final = 1_000_000_000_000
+"""A time in 2001, which no table is older than."""
+
+_NEAR: Final = 3_600_000
+"""Milliseconds by which a commit may take longer than the provenance information says."""
+
+
 @check("commit", "ICT-009")
 def they_rise(step: Step) -> Findings:
     """Report timestamps that do not rise strictly."""
@@ -67,3 +89,18 @@ def enablement_is_recorded(step: Step) -> Findings:
     if stamp is not None and recorded != str(stamp) and (needed or recorded is not None):
         message = f"{_TIMESTAMP} is {recorded}, but inCommitTimestamp of {since} is {stamp}"
         yield finding("ICT-011", step.place, message)
+
+
+@check("definition", "ICT-010 ICT-011")
+def enablement_is_whole(step: Step) -> Findings:
+    """Report a checkpoint without its commits that says half of when timestamps began."""
+    if step.before.known or not step.sets_metadata or not _enabled(step.new):
+        return
+    version, recorded = (step.new.properties.get(key) for key in (_VERSION, _TIMESTAMP))
+    if version is None and recorded is not None:
+        yield finding("ICT-010", step.place, f"{_TIMESTAMP} is set, and {_VERSION} is not")
+    if recorded is None and version is not None:
+        yield finding("ICT-011", step.place, f"{_VERSION} is set, and {_TIMESTAMP} is not")
+    if version is not None and version.isdecimal() and int(version[:20]) > step.version:
+        message = f"{_VERSION} is {version}, which is after version {step.version}"
+        yield finding("ICT-010", step.place, message)

@@ -10,12 +10,13 @@ import struct
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded
 
 MAGIC: Final = 1681511377
@@ -138,9 +139,25 @@ def decode_rows(payload: bytes) -> Rows:
         raise _cause(payload) or fault from None
 
 
-def _parsed(payload: bytes, native: str | None = None) -> Rows:
-    """Parse what follows the magic number; ``native`` is the byte order of the older layout."""
-    reader = _Reader(payload)
+def _parsed(
+    payload: bytes,
+    native: str | None = None,
+    *,
+    order: str = "<",
+    inside: str | None = None,
+    offsets: bool = True,
+) -> Rows:
+    """Parse what follows the magic number.
+
+    Args:
+        payload: the vector.
+        native: the byte order of the older layout; the portable one for ``None``.
+        order: the byte order of the portable layout.
+        inside: that of its buckets, where it is another.
+        offsets: whether bitmaps have the offsets of their containers.
+
+    """
+    reader = _Reader(payload, order, inside or order, offsets=offsets)
     found = list(reader.portable() if native is None else reader.native(native))
     if reader.at != len(payload):
         rest = len(payload) - reader.at
@@ -153,18 +170,41 @@ def _cause(payload: bytes) -> VectorFault | None:
     """Return the one thing by which a payload is wrong, where without it the rest is right."""
     body = payload[4:]
     magic = struct.pack("<I", MAGIC)
+    if payload.startswith(magic):
+        with suppress(VectorFault, LimitExceeded):
+            if _parsed(payload, "<").cardinality:
+                return VectorFault("DVFMT-002", "the bitmap has the older layout")
     for requirement, message, right in (
         ("DVFMT-008", "the magic number is that of the older layout", body),
         ("DVFMT-010", "the count of buckets is big endian", body[7::-1] + body[8:]),
         ("DVFMT-010", "key and bitmap begin big endian", _swapped(body)),
         ("DVFMT-003", "the count of buckets has 4 bytes", body[:4] + bytes(4) + body[4:]),
-        ("DVFMT-011", "bytes stand before the bitmap", body[4:]),
+        ("DVFMT-003", "there is no count of buckets", struct.pack("<Q", 1) + body),
+        *(("DVFMT-011", "bytes stand before the bitmap", body[n:]) for n in _BEFORE),
     ):
         if right != body or not payload.startswith(magic):
-            with suppress(VectorFault):
+            with suppress(VectorFault, LimitExceeded):
                 _parsed(magic + right)
                 return VectorFault(requirement, message)
+    layouts: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("DVFMT-010", "the bitmap is big endian", {"order": ">"}),
+        ("DVFMT-010", "the buckets are big endian", {"inside": ">"}),
+        (
+            "DVFMT-010",
+            "count and keys of the buckets are big endian",
+            {"order": ">", "inside": "<"},
+        ),
+        ("DVFMT-005", "a bitmap lacks the offsets of its containers", {"offsets": False}),
+    )
+    for requirement, message, options in layouts:
+        with suppress(VectorFault, LimitExceeded):
+            if _parsed(magic + body, **options).cardinality:
+                return VectorFault(requirement, message)
     return None
+
+
+_BEFORE: Final = (1, 2, 4, 8)
+"""Bytes that a length or a version before the bitmap may take."""
 
 
 def _swapped(body: bytes) -> bytes:
@@ -175,8 +215,9 @@ def _swapped(body: bytes) -> bytes:
 class _Reader:
     """Walks over the bytes of a vector."""
 
-    def __init__(self, payload: bytes) -> None:
+    def __init__(self, payload: bytes, order: str, inside: str, *, offsets: bool) -> None:
         self._payload = payload
+        self._order, self._inside, self._offsets = order, inside, offsets
         self._data = np.frombuffer(payload, np.uint8)
         self.at = 4
         self._containers = 0
@@ -197,14 +238,14 @@ class _Reader:
         return found
 
     def portable(self) -> Iterator[tuple[int, _Kind, _Bytes, int]]:
-        last, count = -1, self._take("<Q")
+        last, count = -1, self._take(f"{self._order}Q")
         _refuse_many(count, len(self._payload))
         if count & 0xFFFF in (_WITH_RUNS, _WITHOUT_RUNS) and count > len(self._payload):
             raise VectorFault("DVFMT-002", "a bitmap of 32 bits stands where buckets are counted")
         for index in range(count):
             if self.at == len(self._payload):
                 raise VectorFault("DVFMT-003", f"{count} buckets are counted, there are {index}")
-            key = self._take("<I")
+            key = self._take(f"{self._order}I")
             if key <= last:
                 raise VectorFault("DVFMT-004", f"bucket {key} follows bucket {last}")
             if key >= _TOP_BIT:
@@ -216,7 +257,7 @@ class _Reader:
     def _refuse_more(self, last: int) -> None:
         """Refuse a bucket behind those that are counted."""
         end, rest = self.at, len(self._payload) - self.at
-        if rest < _LEAST or not last < self._take("<I") < _TOP_BIT:
+        if rest < _LEAST or not last < self._take(f"{self._order}I") < _TOP_BIT:
             self.at = end
             return
         try:
@@ -239,14 +280,14 @@ class _Reader:
 
     def _bucket(self, high: int) -> Iterator[tuple[int, _Kind, _Bytes, int]]:
         """Parse one standard bitmap of 32-bit values."""
-        begin, cookie = self.at, self._take("<I")
+        begin, cookie = self.at, self._take(f"{self._inside}I")
         with_runs = cookie & 0xFFFF == _WITH_RUNS
         if with_runs:
             size = (cookie >> 16) + 1
             flags = self._slice((size + 7) // 8)
             runs = np.unpackbits(flags, count=size, bitorder="little").tolist()
         elif cookie == _WITHOUT_RUNS:
-            size = self._take("<I")
+            size = self._take(f"{self._inside}I")
             if size > _CONTAINER:
                 raise VectorFault("DVFMT-005", f"a bitmap has {size} containers")
             runs = [0] * size
@@ -256,10 +297,10 @@ class _Reader:
         if self._containers > budget().limits.vector_containers:
             found = f"a deletion vector has {self._containers} containers and more"
             raise exceeded("vector_containers", found)
-        header = self._slice(4 * size).view("<u2").reshape(-1, 2).tolist()
+        header = self._slice(4 * size).view(f"{self._inside}u2").reshape(-1, 2).tolist()
         offsets = None
-        if not with_runs or size >= _OFFSETS_FROM:
-            offsets = self._slice(4 * size).view("<u4").tolist()
+        if self._offsets and (not with_runs or size >= _OFFSETS_FROM):
+            offsets = self._slice(4 * size).view(f"{self._inside}u4").tolist()
         last = -1
         for index, (key, less) in enumerate(header):
             if key <= last:
@@ -273,11 +314,11 @@ class _Reader:
     def _container(self, run: bool, count: int) -> tuple[_Kind, _Bytes]:
         kind: _Kind
         if run:
-            kind, stored = "run", self._slice(4 * self._take("<H"))
-            right = _runs_hold(stored, count)
+            kind, stored = "run", self._slice(4 * self._take(f"{self._inside}H"))
+            right = _runs_hold(stored, count, self._inside)
         elif count <= _ARRAY_LIMIT:
             kind, stored = "array", self._slice(2 * count)
-            right = bool((np.diff(stored.view("<u2").astype(np.int64)) > 0).all())
+            right = bool((np.diff(stored.view(f"{self._inside}u2").astype(np.int64)) > 0).all())
         else:
             kind, stored = "bitmap", self._slice(_CONTAINER // 8)
             right = int(np.bitwise_count(stored).sum()) == count
@@ -292,8 +333,8 @@ def _refuse_many(buckets: int, size: int) -> None:
         raise exceeded("vector_buckets", f"a deletion vector has {buckets} buckets")
 
 
-def _runs_hold(stored: _Bytes, count: int) -> bool:
-    pairs = stored.view("<u2").reshape(-1, 2).astype(np.int64)
+def _runs_hold(stored: _Bytes, count: int, order: str) -> bool:
+    pairs = stored.view(f"{order}u2").reshape(-1, 2).astype(np.int64)
     ends = pairs[:, 0] + pairs[:, 1]
     apart = bool((pairs[1:, 0] > ends[:-1]).all()) and int(ends.max(initial=0)) < _CONTAINER
     return apart and int((pairs[:, 1] + 1).sum()) == count

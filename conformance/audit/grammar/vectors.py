@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import re
 import zlib
-from base64 import a85decode, b85decode
-from collections.abc import Mapping
+from base64 import a85decode, b85decode, urlsafe_b64decode
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
 
-from conformance.audit.grammar.roaring import Rows, VectorFault, decode_rows
+from conformance.audit.grammar.roaring import MAGIC, Rows, VectorFault, decode_rows
 from conformance.audit.grammar.uris import decode_path, is_absolute, unescaped
 from conformance.audit.grammar.z85 import decode_z85
-from reference_impl.errors import DeltaError
+from reference_impl.errors import DeltaError, LimitExceeded
 from reference_impl.limits import budget, exceeded
 from reference_impl.storage import Storage
 
@@ -31,6 +31,10 @@ VECTOR_REQUIREMENTS: Final = (
 _VERSION: Final = b"\x01"
 _FIELD: Final = 4
 """Bytes of the size before a vector, and of the checksum after it."""
+
+_MAGIC: Final = MAGIC.to_bytes(4, "little")
+_NEAR: Final = 17
+"""What a vector begins with, and how far behind its size it is looked for."""
 
 _UUID: Final = 20
 """Characters of a UUID in Z85."""
@@ -60,7 +64,11 @@ def vector_path(descriptor: Mapping[str, Any]) -> str | None:
         return path
     if len(text) < _UUID:
         raise VectorFault("DVDESC-002", f"{text!r} is shorter than a UUID in Z85")
-    prefix, name = text[:-_UUID], UUID(bytes=_z85(text[-_UUID:]))
+    return file_of(text[:-_UUID], UUID(bytes=_z85(text[-_UUID:])))
+
+
+def file_of(prefix: str, name: UUID) -> str:
+    """Return the path of the file of a vector."""
     return f"{prefix}/deletion_vector_{name}.bin" if prefix else f"deletion_vector_{name}.bin"
 
 
@@ -113,10 +121,7 @@ def load_vector(storage: Storage, descriptor: Mapping[str, Any]) -> Rows:
     try:
         rows = decode_rows(payload)
     except VectorFault as fault:
-        if path is None and fault.requirement == "DVFMT-008" and _otherwise(descriptor):
-            message = "pathOrInlineDv is a vector in the alphabet of RFC 1924 or Ascii85, not Z85"
-            raise VectorFault("DVDESC-011", message) from None
-        raise
+        raise (fault if path is not None else _written_otherwise(descriptor) or fault) from None
     if rows.cardinality != cardinality:
         message = f"the vector deletes {rows.cardinality} rows, its descriptor says {cardinality}"
         raise VectorFault("DVDESC-010", message)
@@ -146,13 +151,33 @@ def _inline(text: str, size: int) -> bytes:
     return padded[:size]
 
 
-def _otherwise(descriptor: Mapping[str, Any]) -> bool:
-    """Say whether a text is that of a vector in another alphabet of base 85."""
-    for decode in (b85decode, a85decode):
-        with suppress(ValueError):
-            payload = decode(descriptor["pathOrInlineDv"])
-            return decode_rows(payload[: descriptor["sizeInBytes"]]).cardinality > 0
-    return False
+def _written_otherwise(descriptor: Mapping[str, Any]) -> VectorFault | None:
+    """Return what is wrong with the text of an inline vector, where its bytes are right."""
+    text, size = descriptor["pathOrInlineDv"], descriptor["sizeInBytes"]
+    for way, decode in _FOREIGN:
+        with suppress(ValueError, LimitExceeded):
+            if decode_rows(decode(text)[:size]).cardinality:
+                return VectorFault("DVDESC-011", f"pathOrInlineDv is a vector in {way}, not Z85")
+    padded = _z85(text)
+    for length in range(len(padded) - _FIELD + 1, len(padded) + 1):
+        with suppress(VectorFault, LimitExceeded):
+            if not any(padded[length:]) and decode_rows(padded[:length]).cardinality:
+                message = f"the inline vector has {length} bytes, sizeInBytes says {size}"
+                return VectorFault("DVDESC-009", message)
+    return None
+
+
+def _turned(text: str) -> bytes:
+    data = decode_z85(text)
+    return b"".join(data[at : at + _FIELD][::-1] for at in range(0, len(data), _FIELD))
+
+
+_FOREIGN: Final[tuple[tuple[str, Callable[[str], bytes]], ...]] = (
+    ("the alphabet of RFC 1924", b85decode),
+    ("Ascii85", a85decode),
+    ("words of the other byte order", _turned),
+)
+"""Ways to write bytes that are taken for Z85, and how each is read."""
 
 
 def _refuse_large(size: int) -> None:
@@ -160,17 +185,43 @@ def _refuse_large(size: int) -> None:
         raise exceeded("vector", f"a deletion vector has {size} bytes")
 
 
-_SPELLED: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}(?:\.bin)?$")
+_SPELLED: Final = re.compile(
+    r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}(?:\.bin)?$", re.IGNORECASE
+)
 """A UUID in hexadecimal digits, as names of files have it."""
 
 
 def _gone(storage: Storage, path: str, descriptor: Mapping[str, Any]) -> VectorFault:
     text = descriptor["pathOrInlineDv"]
-    if descriptor["storageType"] == "u" and _SPELLED.search(text):
-        return VectorFault("DVDESC-002", f"{text!r} ends with no UUID in Z85")
-    if descriptor["storageType"] == "p" and text != path and is_there(storage, text):
+    if descriptor["storageType"] == "u":
+        if _SPELLED.search(text):
+            return VectorFault("DVDESC-002", f"{text!r} ends with no UUID in Z85")
+        for requirement, way, name in _named_otherwise(text):
+            if is_there(storage, name):
+                return VectorFault(requirement, f"{text!r} ends with a UUID in {way}")
+    elif text != path and is_there(storage, text):
         return VectorFault("DVDESC-006", f"{text!r} is a path that is not escaped as a URI is")
     return VectorFault("DVD-003", "the file of the vector does not exist", path)
+
+
+def _named_otherwise(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield requirement, way and path for each other way to read a name."""
+    for way, decode in _FOREIGN:
+        with suppress(ValueError):
+            found = UUID(bytes=decode(text[-_UUID:]))
+            yield "DVDESC-011", way, file_of(text[:-_UUID], found)
+    with suppress(ValueError):
+        found = UUID(bytes_le=decode_z85(text[-_UUID:]))
+        yield "DVDESC-002", "the byte order of GUIDs", file_of(text[:-_UUID], found)
+    with suppress(ValueError):
+        digits = text.rstrip("=")[-_BASE64:]
+        found = UUID(bytes=urlsafe_b64decode(digits.translate(_URL_SAFE) + "=="))
+        yield "DVDESC-002", "base 64", file_of(text.rstrip("=")[:-_BASE64], found)
+
+
+_BASE64: Final = 22
+_URL_SAFE: Final = str.maketrans("+/", "-_")
+"""Characters of a UUID in base 64, and what turns one alphabet of it into the other."""
 
 
 def is_there(storage: Storage, path: str) -> bool:
@@ -204,5 +255,7 @@ def _stored(storage: Storage, path: str, offset: int | None, size: int) -> bytes
     if zlib.crc32(payload) == int.from_bytes(framed[size:], "little") != checksum:
         raise VectorFault("DVSTO-002", "the checksum of the vector is little endian", path)
     if zlib.crc32(payload) != checksum:
+        if framed.find(_MAGIC) in range(1, _NEAR):
+            raise VectorFault("DVSTO-006", "the vector does not follow its size at once", path)
         raise VectorFault("DVSTO-007", "the checksum of the vector is another", path)
     return payload

@@ -151,7 +151,10 @@ class Lines:
                     for n, part in enumerate(parts)
                 ]
             ),
-            {"counts": sum((part.counts() for part in parts), Counter())}
+            {
+                "counts": sum((part.counts() for part in parts), Counter()),
+                "highest": max(part.facts.get("highest", -1) for part in parts),
+            }
             if any(part.facts for part in parts)
             else None,
         )

@@ -51,6 +51,7 @@ class State:
         version: the version; -1 before the first commit.
         adds: live files.
         vectors: path of each live file to the ids of the vectors that it is live with.
+        begun: the version of the checkpoint that the replay goes on from; -1 where there is none.
         seen: every path that was ever added or removed, to the version that did so first.
         used: features that a version uses by its metadata, of those that came before the lists.
         since: what is active to the first version that had it so, and every one since then.
@@ -77,6 +78,7 @@ class State:
         self.store = Store() if store is None else store
         self.known = known
         self.version = -1
+        self.begun = -1
         self.protocol: Body | None = None
         self.metadata: Body | None = None
         self.adds = Files(self.store)
@@ -168,6 +170,7 @@ class State:
         self.store = content.store
         for name in (
             "protocol", "metadata", "adds", "removed", "seen", "ids", "stamped", "txns", "domains",
+            "begun",
         ):  # fmt: skip
             setattr(self, name, getattr(content, name))
         self.known = True

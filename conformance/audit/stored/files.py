@@ -7,7 +7,7 @@ Metadata and Data Files".
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -106,13 +106,14 @@ class _LiveFile(DataFile):
     "IDN-008 IDN-009 IDN-013 RT-048 RT-050 RT-052 SCH-015 SCH-019 STAT-008 STAT-012",
     "STAT-013 SCH-025 ICE1-007 ICE2-012 ICE2-015 ICE2-017 SHRED-002 VAR-003 DVFILE-001",
     "VAR-010 VAR-011 VAR-012",
-    "DVDESC-022 STAT-002",
+    "DVDESC-022 STAT-002 DVD-004",
     *VECTOR_REQUIREMENTS,
 )
 def live_files(view: VersionView) -> Findings:
     """Hold every live file against its add action."""
     seen: dict[str, Key] = {}
     changes: set[str] | None = None
+    kept: dict[str, str] | None = None
     version = _Version(view.storage, view.state, view.layout)
     row_ids, rules = RowIds(view), Rules(view.layout)
     place = f"{LOG_DIR}, version {view.state.version}"
@@ -131,6 +132,9 @@ def live_files(view: VersionView) -> Findings:
             yield finding("DATA-001", path, message, severity="info" if path in changes else None)
         vector, broken = _vector(version, body, path)
         yield from broken
+        if any(fault.requirement == "DVD-003" for fault in broken):
+            kept = _vector_files(view.storage) if kept is None else kept
+            yield from _kept_elsewhere(body, kept)
         yield from _file(version, path, body, vector, (row_ids, rules))
     yield from row_ids.doubles()
 
@@ -147,7 +151,7 @@ def _change_files(view: VersionView) -> set[str]:
 
 _OF_THE_WHOLE: Final = frozenset(
     {
-        "REC-021", "RT-048", "RT-050", "RT-052", "DATA-001", "SNAP-004",
+        "REC-021", "RT-048", "RT-050", "RT-052", "DATA-001", "SNAP-004", "DVD-004",
     }
 )  # fmt: skip
 """What is not looked for in files that are live no longer."""
@@ -206,6 +210,22 @@ def _vector(view: _Version, body: Body, path: str) -> tuple[Rows | None, list[Fi
         return None, [finding("DVFMT-002", path, message)]
 
 
+def _vector_files(storage: Storage) -> dict[str, str]:
+    """Return where the vector files below a table are, by name."""
+    paths = (entry.path for entry in storage.walk() if entry.path.endswith(".bin"))
+    return {path.rpartition("/")[2]: path for path in paths}
+
+
+def _kept_elsewhere(body: Body, kept: Mapping[str, str]) -> Findings:
+    """Report a vector file that is not where its descriptor says."""
+    descriptor = body["deletionVector"]
+    where = vector_path(descriptor) or ""
+    found = kept.get(where.rpartition("/")[2])
+    if descriptor.get("storageType") == "u" and found is not None:
+        message = f"the vector file is {found}, by its descriptor it is {where}"
+        yield finding("DVFILE-001", found, message)
+
+
 def _beside_partition_files(view: _Version, descriptor: Body) -> Findings:
     """Report a vector file in the folder of a partition."""
     where = vector_path(descriptor)
@@ -229,6 +249,9 @@ def _file(
     except (OSError, ValueError):
         message = "the file is live in the latest version and does not exist"
         yield finding("SNAP-004", path, message, "restore the file or remove it from the table")
+        if isinstance(body.get("deletionVector"), dict):
+            message = "the file is gone, which is live with a deletion vector"
+            yield finding("DVD-004", path, message)
         yield from _misspelled(view, body, path)
         return
     if type(body.get("size")) is int and body["size"] != size:

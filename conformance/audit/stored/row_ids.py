@@ -80,6 +80,8 @@ class RowIds:
             if name == _IDS:
                 yield from self._in_range(path, numbers, row_id_mark(self.view.state.live_domains))
                 positions = np.flatnonzero(valid.to_numpy())
+                if type(base) is int and (numbers - positions == base).any():
+                    yield self._needless(requirement, path, "a row id")
                 self._hold(path, numbers, positions)
             elif (
                 numbers.size and not 0 <= numbers.min() <= numbers.max() <= self.view.state.version
@@ -89,6 +91,14 @@ class RowIds:
                     f"in a table of version {self.view.state.version}"
                 )
                 yield finding(requirement, path, message)
+            elif (numbers == opened.body.get("defaultRowCommitVersion")).any():
+                yield self._needless(requirement, path, "a commit version")
+
+    @staticmethod
+    def _needless(requirement: str, path: str, what: str) -> Finding:
+        message = f"{what} is materialised that is the fresh one of its row"
+        # No reader sees a difference.
+        return finding(requirement, path, message, "write null there", severity="warning")
 
     @staticmethod
     def _in_range(path: str, ids: _Ids, mark: int | None) -> Iterator[Finding]:

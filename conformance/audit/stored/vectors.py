@@ -9,6 +9,7 @@ from typing import Any, Final
 from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.roaring import Rows
 from conformance.audit.grammar.vectors import load_vector
+from conformance.audit.read.raw import Line
 from conformance.audit.read.state import file_key
 from conformance.audit.screens import doubled_paths
 from conformance.audit.stored.changes import ChangeView
@@ -25,7 +26,7 @@ def vectors_keep_rows(view: ChangeView) -> Findings:
     """Report a new vector that brings back rows which the one before it deletes."""
     step = view.step
     info = step.commit_info
-    if not step.before.known or info is None or str(info.body.get("operation")) not in _DELETES:
+    if not step.before.known or info is None or _name(info) not in _DELETES:
         return  # other operations, as a restore, may bring rows back
     replaced = {
         key[0]: line.body["deletionVector"]
@@ -48,6 +49,10 @@ def vectors_keep_rows(view: ChangeView) -> Findings:
         if old is not None and new is not None and not new.covers(old):
             message = f"the new vector of {key[0]} leaves out rows that the former one deletes"
             yield finding("DVD-017", line.place, message, "deleted rows come back")
+
+
+def _name(info: Line) -> str:
+    return str(info.body.get("operation")).upper()
 
 
 def _rows(storage: Storage, descriptor: Any) -> Rows | None:

@@ -176,6 +176,9 @@ class Traces:
             self.rows = {}
             return None
         seen = scan(now, row_ids=True).to_pylist()
+        if any(None in (row[_ID], row[_CHANGED]) for row in seen):
+            self.rows = {}
+            return None  # a file without them is for the audit to report
         known = {_key(row): (row[_ID], row[_CHANGED]) for row in seen}
         values = [row.values for row in oracle.rows]
         keys = [_key(row) for row in arrow_table(_nullable(oracle.schema), values).to_pylist()]

@@ -248,7 +248,6 @@ RIGHT: dict[str, Plant] = {
     "ids that are null": lambda x: _ids(
         x, pa.array([None, None], pa.int64()), pa.array([None, 1], pa.int64())
     ),
-    "an id of its own": lambda x: _ids(x, pa.array([2, None], pa.int64())),
     "a file as it was": lambda x: _again(x, "add"),
     "a file that is removed": lambda x: _again(x, "remove"),
     "a mark that rises": lambda x: _fallen(x, _mark(12)),
@@ -281,6 +280,11 @@ def test_what_is_right_is_clean(name: str, lake: Any) -> None:
 def test_an_expression_that_is_not_known_is_left_open(lake: Any) -> None:
     _ruled(lake, "from_another_world(id)", IDS)
     assert {(f.requirement, f.severity) for f in lake.audit()} == {("CHK-005", "info")}
+
+
+def test_an_id_of_its_own_is_a_warning(lake: Any) -> None:
+    _ids(lake, pa.array([2, None], pa.int64()))
+    assert [(each.requirement, each.severity) for each in lake.audit()] == [("RT-050", "warning")]
 
 
 def test_a_remove_that_leaves_row_ids_out_is_a_warning(lake: Any) -> None:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from conformance.audit import audit
+from generators.materialise.builder import TableBuilder
+from generators.materialise.log.files import drop_commits
+from generators.oracle.delta_schema import field, struct
 from reference_impl import Table
 
 FEED = {"enableChangeDataFeed": "true"}
@@ -165,6 +171,23 @@ UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a generated day in the zone of a session": _day_of_a_session,
     "a shredded file that is older than the property": _shredded_once,
 }
+
+
+def test_a_file_that_the_log_forgot_may_be_restored(tmp_path: Path) -> None:
+    properties = {"delta.enableRowTracking": "true"}
+    table = TableBuilder(tmp_path, struct(field("id", "long")), properties=properties)
+    table.create()
+    table.append([{"id": 1}])
+    table.overwrite([{"id": 2}])
+    path = table.checkpoint(hint=False).files[0]
+    drop_commits(tmp_path, table.version + 1)
+    held = pq.read_table(path)
+    # The tombstone has expired, and the file is still there.
+    pq.write_table(held.filter(pc.is_null(held["remove"])), path, store_schema=False)
+    table.append([{"id": 3}])
+    table.restore(1)
+    found = {(each.requirement, each.severity) for each in audit(str(tmp_path))}
+    assert found == {("RT-039", "warning"), ("RT-040", "warning")}
 
 
 @pytest.mark.parametrize("name", UNUSUAL)

@@ -179,6 +179,20 @@ def _checkpointed_tracked(root: Path) -> TableBuilder:
     return builder
 
 
+def _cleaned_tracked(root: Path) -> TableBuilder:
+    builder = _checkpointed_tracked(root)
+    drop_commits(root, builder.version + 1)
+    builder.append(_rows(7, 2))
+    return builder
+
+
+def _cleaned_timed(root: Path) -> TableBuilder:
+    builder = _timed_later(root)
+    builder.checkpoint(hint=False)
+    drop_commits(root, builder.version + 1)
+    return builder
+
+
 def _v2(kind: Any, **options: Any) -> Callable[[Path], TableBuilder]:
     def build(root: Path) -> TableBuilder:
         builder = _rich(root, features=["v2Checkpoint"])
@@ -556,6 +570,8 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "checkpoint-mapped": _checkpointed_mapped,
     "checkpoint-mapped-nested": _checkpointed_mapped_nested,
     "checkpoint-tracked": _checkpointed_tracked,
+    "cleaned-tracked": _cleaned_tracked,
+    "cleaned-timed": _cleaned_timed,
     "v2-json": _v2("v2-json"),
     "v2-json-sidecar": _v2("v2-json", sidecars=1),
     "v2-parquet": _v2("v2-parquet"),

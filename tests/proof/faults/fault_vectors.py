@@ -44,7 +44,8 @@ def change_vector_file(path: Path, descriptor: dict[str, Any], how: Mapping[str,
     checksum = struct.pack(f"{order}I", how.get("checksum", zlib.crc32(payload)))
     checksum = checksum[::-1] if how.get("swap checksum") else checksum
     version = bytes([how.get("version", 1)])
-    framed = version + size + payload + checksum
+    between = bytes.fromhex(how.get("between", ""))
+    framed = version + size + between + payload + checksum
     path.write_bytes(framed[: how.get("cut")])
     descriptor["sizeInBytes"] = len(payload)
 

@@ -232,6 +232,8 @@ ROWS = (
         viewing(only_when(_off, _no_vector())),
     ),
     reader("finds-no-vectors-at-absolute-paths", "DV-005", "actions", viewing(_no_vector("p"))),
+    reader("finds-no-vectors-in-the-log", "DV-005", "actions", viewing(_no_vector("i"))),
+    reader("finds-no-vectors-by-their-names", "DV-005", "actions", viewing(_no_vector("u"))),
     reader(
         "takes-the-prefix-for-nothing",
         "DVDESC-003",

@@ -135,6 +135,20 @@ ROWS = (
         TRACKED,
     ),
     writer(
+        "merges-without-commit-versions",
+        "RT-040",
+        "actions",
+        leaving(dropping("add", "defaultRowCommitVersion")),
+        "row-tracking/write-merge/*",
+    ),
+    writer(
+        "merges-without-row-ids",
+        "RT-028",
+        "actions",
+        leaving(dropping("add", "baseRowId")),
+        "row-tracking/write-merge/*",
+    ),
+    writer(
         "names-no-row-columns",
         "RT-042",
         "actions",
