@@ -47,6 +47,55 @@ def publish(
         files_spec(case, table)
 
 
+def publish_respelled(
+    case: CaseWriter,
+    table: GoldenTable,
+    written: Sequence[tuple[str, Sequence[dict[str, Any]], Sequence[dict[str, Any]]]],
+    refusal: Refusal | None = None,
+) -> None:
+    """Write the specs of a table whose newest commit spells the paths of its removes otherwise.
+
+    Paths are the same after decoding, or as they are written: the text is read both ways, so that
+    the newest version is contested. What comes before it is not.
+
+    Args:
+        case: the case to write to.
+        table: the table, complete; its ledger has what goes by decoded paths.
+        written: each answer by paths as written: its name, its rows, and its files as
+            :func:`file_entries` has them.
+        refusal: how the table is refused where paths as written leave it in no valid state.
+
+    """
+    describe(case, table)
+    refused = [Accepted("refused", "a path is live once", refusal=refusal)] if refusal else []
+    for version in table.versions[:-1]:
+        read_spec(case, table, version)
+    for version in (None, *table.versions):
+        snapshot_spec(case, table, version)
+    answers = [
+        ("decoded", "paths are compared after decoding", table.rows(), file_entries(table)),
+        *((name, "paths are compared as written", *answer) for name, *answer in written),
+    ]
+    for version in (None, table.version):
+        case.contest_read(
+            "The remove cancels the add that it decodes to, or nothing",
+            table.schema,
+            *(Accepted(name, source, rows=rows) for name, source, rows, _ in answers),
+            *refused,
+            slug=f"read-{_place(version)[0]}",
+            version=version,
+        )
+    case.contest(
+        "files",
+        "files-latest",
+        [
+            *(Accepted(name, text, expected={"files": files}) for name, text, _, files in answers),
+            *refused,
+        ],
+        title="The remove cancels the add that it decodes to, or nothing",
+    )
+
+
 def describe(
     case: CaseWriter, table: GoldenTable, *, log_info: Mapping[str, int] | None = None
 ) -> None:
