@@ -50,7 +50,7 @@ def publish(
 def publish_respelled(
     case: CaseWriter,
     table: GoldenTable,
-    written: Sequence[tuple[str, Sequence[dict[str, Any]], Sequence[dict[str, Any]]]],
+    written: Sequence[tuple[str, Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]],
     refusal: Refusal | None = None,
 ) -> None:
     """Write the specs of a table whose newest commit spells the paths of its removes otherwise.
@@ -67,33 +67,26 @@ def publish_respelled(
 
     """
     describe(case, table)
-    refused = [Accepted("refused", "a path is live once", refusal=refusal)] if refusal else []
-    for version in table.versions[:-1]:
-        read_spec(case, table, version)
+    source, otherwise = "paths are compared after decoding", "paths are compared as written"
+    entries = file_entries(table)
+    rows = [Accepted("decoded", source, rows=table.rows())]
+    files = [Accepted("decoded", source, expected={"files": entries})]
+    for name, of_rows, of_files in written:
+        rows.append(Accepted(name, otherwise, rows=of_rows))
+        files.append(Accepted(name, otherwise, expected={"files": of_files}))
+    if refusal:
+        refused = Accepted("refused", "a path is live once", refusal=refusal)
+        rows.append(refused)
+        files.append(refused)
+    for before in table.versions[:-1]:
+        read_spec(case, table, before)
     for version in (None, *table.versions):
         snapshot_spec(case, table, version)
-    answers = [
-        ("decoded", "paths are compared after decoding", table.rows(), file_entries(table)),
-        *((name, "paths are compared as written", *answer) for name, *answer in written),
-    ]
-    for version in (None, table.version):
-        case.contest_read(
-            "The remove cancels the add that it decodes to, or nothing",
-            table.schema,
-            *(Accepted(name, source, rows=rows) for name, source, rows, _ in answers),
-            *refused,
-            slug=f"read-{_place(version)[0]}",
-            version=version,
-        )
-    case.contest(
-        "files",
-        "files-latest",
-        [
-            *(Accepted(name, text, expected={"files": files}) for name, text, _, files in answers),
-            *refused,
-        ],
-        title="The remove cancels the add that it decodes to, or nothing",
-    )
+    title = "The remove cancels the add that it decodes to, or nothing"
+    for latest in (None, table.version):
+        slug = f"read-{_place(latest)[0]}"
+        case.contest_read(title, table.schema, *rows, slug=slug, version=latest)
+    case.contest("files", "files-latest", files, title=title)
 
 
 def describe(
