@@ -338,9 +338,22 @@ def _underscored(lake: Any) -> None:
     lake.commit(lake.file("_p=a/a.parquet", rows, partitionValues={"_p": "a"}))
 
 
+def _other_transaction(lake: Any) -> None:
+    """Name a transaction in the checksum, and something else in provenance, which is free."""
+    lake.commit({"commitInfo": {"txnId": "mine"}}, lake.protocol(), lake.metadata())
+    numbers = {"tableSizeBytes": 0, "numFiles": 0, "numMetadata": 1, "numProtocol": 1}
+    lake.write(
+        f"{0:020d}.crc",
+        json.dumps(
+            {**lake.protocol(), "metadata": lake.metadata()["metaData"], **numbers, "txnId": "t"}
+        ),
+    )
+
+
 @pytest.mark.parametrize(
     ("plant", "expected"),
     [
+        (_other_transaction, {"CRC-006": "warning"}),
         (_cut_off, {"STAT-012": "warning"}),
         (_shorter_retention, {"CKC-005": "warning", "CKPT-007": "warning"}),
         (_underscored, {"DATA-001": "warning"}),
