@@ -350,9 +350,14 @@ def _other_transaction(lake: Any) -> None:
     )
 
 
+def _null_beside(lake: Any) -> None:
+    lake.basic().commit({"txn": None, **lake.file("c.parquet"), "remove": None})
+
+
 @pytest.mark.parametrize(
     ("plant", "expected"),
     [
+        (_null_beside, {"LOG-004": "warning"}),
         (_other_transaction, {"CRC-006": "warning"}),
         (_cut_off, {"STAT-012": "warning"}),
         (_shorter_retention, {"CKC-005": "warning", "CKPT-007": "warning"}),
