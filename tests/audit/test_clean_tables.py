@@ -275,8 +275,8 @@ def _with_id(lake: Any, text: str) -> None:
     lake.commit(lake.protocol(), {"metaData": body | {"id": text}})
 
 
-def _dated(lake: Any, text: str) -> None:
-    metadata = lake.metadata(lake.field("id"), lake.field("p", "timestamp"), partition=["p"])
+def _dated(lake: Any, text: str, of: str = "timestamp") -> None:
+    metadata = lake.metadata(lake.field("id"), lake.field("p", of), partition=["p"])
     rows = pa.table({"id": [1]})
     lake.commit(lake.protocol(), metadata)
     lake.commit(lake.file("a.parquet", rows, partitionValues={"p": text}))
@@ -358,6 +358,8 @@ def _null_beside(lake: Any) -> None:
     ("plant", "expected"),
     [
         (_null_beside, {"LOG-004": "warning"}),
+        (lambda x: _dated(x, "2024-1-5 1:2:3.5"), {"PART-006": "warning"}),
+        (lambda x: _dated(x, "2024-1-5", "date"), {"PART-005": "warning"}),
         (_other_transaction, {"CRC-006": "warning"}),
         (_cut_off, {"STAT-012": "warning"}),
         (_shorter_retention, {"CKC-005": "warning", "CKPT-007": "warning"}),

@@ -33,6 +33,7 @@ _UTC: Final = r"(?:Z|[+-]00:?00)"
 _ISO: Final = re.compile(
     rf"({_DATE.pattern})(?:[T ]{_TIME}{_UTC}?|T([0-9]{{2}}):([0-9]{{2}}){_UTC})"
 )
+_SINGLE: Final = re.compile(r"(?<![0-9.])[0-9](?![0-9])", re.ASCII)
 _DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _LONGEST: Final = 400
 """Characters that no number or point in time needs."""
@@ -131,3 +132,12 @@ def fault_of(text: str, declared: str) -> str | None:
     if sized is not None:
         return _decimal(text, *sized)
     return check(text) if check else None
+
+
+def padded(text: str, declared: str) -> str:
+    """Return a date or a point in time with single digits padded by zeros; others as they are.
+
+    The section shows padded values in its examples, and its forms do not say how many digits a
+    month has.
+    """
+    return _SINGLE.sub(r"0\g<0>", text) if declared in TEXT_REQUIREMENTS else text
