@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -267,6 +268,109 @@ def test_all_columns_of_a_file_may_have_been_dropped(lake: Any) -> None:
 def test_what_was_dropped_is_not_known_of_a_log_that_was_cleaned_up(lake: Any) -> None:
     _dropped_before_cleanup(lake)
     assert _severities(lake)["CM-013"] == "warning"
+
+
+def _with_id(lake: Any, text: str) -> None:
+    body = lake.metadata()["metaData"]
+    lake.commit(lake.protocol(), {"metaData": body | {"id": text}})
+
+
+def _dated(lake: Any, text: str, of: str = "timestamp") -> None:
+    metadata = lake.metadata(lake.field("id"), lake.field("p", of), partition=["p"])
+    rows = pa.table({"id": [1]})
+    lake.commit(lake.protocol(), metadata)
+    lake.commit(lake.file("a.parquet", rows, partitionValues={"p": text}))
+
+
+def _hinted(lake: Any) -> None:
+    _checkpointed(lake)
+    text = json.dumps({"type": "struct", "fields": []})
+    hint = {"version": 2, "size": len(lake.rows()), "checkpointSchema": text}
+    lake.write("_last_checkpoint", json.dumps(hint))
+
+
+def _timed(lake: Any) -> None:
+    """Give a removal without a time one in the checkpoint."""
+    lake.commit(lake.protocol(), lake.metadata())
+    lake.commit(lake.file("a.parquet"))
+    lake.commit(lake.remove("a.parquet", deletionTimestamp=None))
+    lake.checkpoint([lake.protocol(), lake.metadata(), lake.remove("a.parquet")])
+
+
+FREE: dict[str, Callable[[Any], object]] = {
+    "a table id without hyphens": lambda x: _with_id(x, "3f1c0a527a5d4d589a016f2b8f9f2a10"),
+    "a timestamp of ISO 8601 without seconds": lambda x: _dated(x, "2024-01-05T10:20Z"),
+    "a schema of the checkpoint as text": _hinted,
+    "a removal whose time stands in the checkpoint alone": _timed,
+}
+"""Forms that no sentence of the text excludes."""
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_a_form_that_the_text_leaves_free_is_no_finding(name: str, lake: Any) -> None:
+    FREE[name](lake)
+    assert lake.audit() == []
+
+
+def _cut_off(lake: Any) -> None:
+    """State the greatest string by its first letters, and do not raise them."""
+    bounds = {"minValues": {"name": "a" * 32}, "maxValues": {"name": "z" * 32}}
+    rows = pa.table({"id": [1, 2], "name": ["a" * 40, "z" * 40]})
+    stats = json.dumps({"numRecords": 2, "nullCount": {"name": 0}, **bounds})
+    lake.commit(lake.protocol(), lake.metadata())
+    lake.commit(lake.file("a.parquet", rows, stats=stats))
+
+
+def _shorter_retention(lake: Any) -> None:
+    """Leave out a tombstone of an hour, where the table does not say how long they stay."""
+    now = int(time.time() * 1000)
+    lake.commit(lake.protocol(), lake.metadata())
+    lake.commit(lake.file("a.parquet"))
+    lake.commit(lake.remove("a.parquet", deletionTimestamp=now - 3_600_000))
+    lake.checkpoint([lake.protocol(), lake.metadata()])
+
+
+def _underscored(lake: Any) -> None:
+    """Name a directory after a partition column, as writers do by default."""
+    schema = lake.field("id"), lake.field("_p", "string")
+    rows = pa.table({"id": [1]})
+    lake.commit(lake.protocol(), lake.metadata(*schema, partition=["_p"]))
+    lake.commit(lake.file("_p=a/a.parquet", rows, partitionValues={"_p": "a"}))
+
+
+def _other_transaction(lake: Any) -> None:
+    """Name a transaction in the checksum, and something else in provenance, which is free."""
+    lake.commit({"commitInfo": {"txnId": "mine"}}, lake.protocol(), lake.metadata())
+    numbers = {"tableSizeBytes": 0, "numFiles": 0, "numMetadata": 1, "numProtocol": 1}
+    lake.write(
+        f"{0:020d}.crc",
+        json.dumps(
+            {**lake.protocol(), "metadata": lake.metadata()["metaData"], **numbers, "txnId": "t"}
+        ),
+    )
+
+
+def _null_beside(lake: Any) -> None:
+    lake.basic().commit({"txn": None, **lake.file("c.parquet"), "remove": None})
+
+
+@pytest.mark.parametrize(
+    ("plant", "expected"),
+    [
+        (_null_beside, {"LOG-004": "warning"}),
+        (lambda x: _dated(x, "2024-1-5 1:2:3.5"), {"PART-006": "warning"}),
+        (lambda x: _dated(x, "2024-1-5", "date"), {"PART-005": "warning"}),
+        (_other_transaction, {"CRC-006": "warning"}),
+        (_cut_off, {"STAT-012": "warning"}),
+        (_shorter_retention, {"CKC-005": "warning", "CKPT-007": "warning"}),
+        (_underscored, {"DATA-001": "warning"}),
+    ],
+)
+def test_what_may_be_a_reading_of_the_text_is_a_warning(
+    lake: Any, plant: Callable[[Any], None], expected: dict[str, str]
+) -> None:
+    plant(lake)
+    assert _severities(lake) == expected
 
 
 def _cases() -> list[Path]:

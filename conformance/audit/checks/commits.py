@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 import schemas
@@ -21,7 +22,7 @@ from conformance.audit.findings import (
     unchecked,
 )
 from conformance.audit.grammar.uris import is_absolute, unescaped
-from conformance.audit.read.raw import Fault, Line, mapping_in, parse_json
+from conformance.audit.read.raw import ACTIONS, Fault, Line, mapping_in, parse_json
 from conformance.audit.read.state import dv_id, file_key, row_count
 from conformance.audit.screens import (
     beside_change_files,
@@ -163,9 +164,27 @@ def readable(step: Step) -> Findings:
 
 @check("commit", *schemas.requirements("log/commit-line"), screen=no_plain_row)
 def valid_actions(step: Step) -> Findings:
-    """Report actions that break their schemas."""
-    documents = ((line.document, line.place) for line in step.every())
+    """Report actions that break their schemas, and those that are null beside another."""
+    documents = ((without_nulls(line), line.place) for line in step.every())
     yield from line_findings("log/commit-line", documents, "LOG-004")
+    spared = (line for line in step.every() if without_nulls(line) is not line.document)
+    for line in islice(spared, 1):
+        message = "an action is null beside the one that the line holds"
+        hint = "leave it out: not every reader takes null for nothing"
+        yield finding("LOG-004", line.place, message, hint, severity="warning")
+
+
+def without_nulls(line: Line) -> Any:
+    """Return the document of a line without actions that are null beside the one that it holds.
+
+    What is null is not there, so that the line has one action; no sentence says that it must not
+    be named.
+    """
+    document = line.document
+    if line.action is None or len(document) == 1:
+        return document
+    absent = {name for name in ACTIONS if name in document and document[name] is None}
+    return {k: v for k, v in document.items() if k not in absent} if absent else document
 
 
 @check("commit", "FA-011 FA-012 WLOG-001", screen=doubled_paths)

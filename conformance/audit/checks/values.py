@@ -12,7 +12,7 @@ from typing import Any, Final
 import schemas
 from conformance.audit.checks.commits import line_findings
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
-from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of
+from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of, padded
 from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Column, Layout
 from conformance.audit.read.raw import Line, parse_json, parse_object
@@ -91,7 +91,9 @@ def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
             requirement = TEXT_REQUIREMENTS.get(column.type, "PART-004")
             message = f"{line.action}: {text[:80]!r} of partition column {name} {fault}"
             # Which form a writer takes is free, not whether it is one of them.
-            yield finding(requirement, line.place, message, severity="error")
+            free = fault_of(padded(text, column.type), column.type) is None
+            severity: Severity = "warning" if free else "error"
+            yield finding(requirement, line.place, message, severity=severity)
 
 
 @check(

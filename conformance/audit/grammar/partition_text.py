@@ -1,7 +1,8 @@
 """The text form of partition values (section Partition Value Serialization).
 
-What the section leaves open is accepted: a timestamp without zone, how many digits a fraction of
-a second has up to six, how a number that is not finite is spelled, a sign.
+What the section leaves open is accepted: a timestamp without zone, no seconds in the form of
+ISO 8601, how many digits a fraction of a second has up to six, how a number that is not finite is
+spelled, a sign.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ _NOT_FINITE: Final = re.compile(r"[+-]?inf(?:inity)?|nan", re.IGNORECASE)
 _DATE: Final = re.compile(r"([+-]?[0-9]{4,6})-([0-9]{2})-([0-9]{2})")
 _TIME: Final = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]{1,6})?"
 _SPACED: Final = re.compile(rf"({_DATE.pattern}) {_TIME}")
-_ISO: Final = re.compile(rf"({_DATE.pattern})[T ]{_TIME}(?:Z|[+-]00:?00)?")
+_UTC: Final = r"(?:Z|[+-]00:?00)"
+_ISO: Final = re.compile(
+    rf"({_DATE.pattern})(?:[T ]{_TIME}{_UTC}?|T([0-9]{{2}}):([0-9]{{2}}){_UTC})"
+)
+_SINGLE: Final = re.compile(r"(?<![0-9.])[0-9](?![0-9])", re.ASCII)
 _DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _LONGEST: Final = 400
 """Characters that no number or point in time needs."""
@@ -73,7 +78,9 @@ def _moment(pattern: re.Pattern[str], form: str) -> Callable[[str], str | None]:
         found = pattern.fullmatch(text)
         if found is None:
             return f"is not {form}"
-        _, year, month, day, hour, minute, second = found.groups()
+        _, year, month, day, *times = found.groups()
+        # ISO 8601 may leave the seconds out.
+        hour, minute, second = (*filter(None, times), "00")[:3]
         clock = int(hour) < 24 and int(minute) < 60 and int(second) < 60
         if _in_calendar(year, month, day) and clock:
             return None
@@ -125,3 +132,12 @@ def fault_of(text: str, declared: str) -> str | None:
     if sized is not None:
         return _decimal(text, *sized)
     return check(text) if check else None
+
+
+def padded(text: str, declared: str) -> str:
+    """Return a date or a point in time with single digits padded by zeros; others as they are.
+
+    The section shows padded values in its examples, and its forms do not say how many digits a
+    month has.
+    """
+    return _SINGLE.sub(r"0\g<0>", text) if declared in TEXT_REQUIREMENTS else text

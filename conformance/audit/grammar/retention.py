@@ -9,7 +9,9 @@ from typing import Final
 DAY: Final = 24 * 60 * 60 * 1000
 """A day in ms."""
 
-_NAME: Final = "delta.deletedFileRetentionDuration"
+RETENTION: Final = "delta.deletedFileRetentionDuration"
+"""The table property that says how long removed files stay."""
+
 # In one way alone, or a text of many parts that goes wrong at its end is tried in 2 to the n ways.
 _PART: Final = re.compile(r"(\d{1,12})\s+([a-z]+)(?:\s+|$)", re.IGNORECASE)
 _INTERVAL: Final = re.compile(rf"(?:interval\s+)?(?:{_PART.pattern})+", re.IGNORECASE)
@@ -25,7 +27,7 @@ _UNITS: Final = {
 
 def retention(properties: Mapping[str, str]) -> int:
     """Return the ms for which removed files are kept; a week where the text is no interval."""
-    text = properties.get(_NAME, "").strip()
+    text = properties.get(RETENTION, "").strip()
     parts = _PART.findall(text) if _INTERVAL.fullmatch(text) else []
     known = [(int(count), _UNITS.get(unit.lower().removesuffix("s"))) for count, unit in parts]
     if not known or any(length is None for _, length in known):

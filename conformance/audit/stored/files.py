@@ -125,11 +125,17 @@ def live_files(view: VersionView) -> Findings:
             message = f"the path is live twice, with deletion vectors {seen[path][1]} and {key[1]}"
             yield finding("REC-021", path, message)
         seen[path] = key
-        if not is_absolute(path) and any(part.startswith("_") for part in path.split("/")[:-1]):
+        if hidden := _hidden(path):
             changes = _change_files(view) if changes is None else changes
             message = "the data file is in a directory whose name begins with an underscore"
+            severity: Severity | None = None
+            # Directories are named after partition columns by default, whatever their names.
+            if all(part.startswith(_partition_folders(version)) for part in hidden):
+                severity = "warning"
             # A file that is that of changes as well has its place there.
-            yield finding("DATA-001", path, message, severity="info" if path in changes else None)
+            if path in changes:
+                severity = "info"
+            yield finding("DATA-001", path, message, severity=severity)
         vector, broken = _vector(version, body, path)
         yield from broken
         if any(fault.requirement == "DVD-003" for fault in broken):
@@ -137,6 +143,17 @@ def live_files(view: VersionView) -> Findings:
             yield from _kept_elsewhere(body, kept)
         yield from _file(version, path, body, vector, (row_ids, rules))
     yield from row_ids.doubles()
+
+
+def _hidden(path: str) -> list[str]:
+    """Return the directories of a path below the table root that begin with an underscore."""
+    return [] if is_absolute(path) else [d for d in path.split("/")[:-1] if d.startswith("_")]
+
+
+def _partition_folders(view: _Version) -> tuple[str, ...]:
+    """Return what the names of directories of partitions begin with."""
+    layout = view.layout
+    return tuple(f"{name}=" for name in {*layout.partitions, *layout.partition_columns})
 
 
 def _change_files(view: VersionView) -> set[str]:
@@ -231,9 +248,8 @@ def _beside_partition_files(view: _Version, descriptor: Body) -> Findings:
     where = vector_path(descriptor)
     if where is None:
         return
-    folders = where.rpartition("/")[0].split("/")
-    names = {f"{name}=" for name in (*view.layout.partitions, *view.layout.partition_columns)}
-    if any(folder.startswith(tuple(names)) for folder in folders if names):
+    names = _partition_folders(view)
+    if any(folder.startswith(names) for folder in where.rpartition("/")[0].split("/")):
         message = "the vector file is in the folder of a partition"
         yield finding("DVFILE-001", where, message)
 

@@ -140,7 +140,9 @@ def _remove_differences(
     """Yield requirement and message for each field of a tombstone that a summary has otherwise."""
     for name in (*_REMOVE, *_IF_BOTH):
         a, b = _field(want, name), _field(have, name)
-        if a != b and (name not in _IF_BOTH or (a and b)):
+        # The time of a removal is optional: a summary may have one all the same.
+        added = name == "deletionTimestamp" and a is None
+        if a != b and not added and (name not in _IF_BOTH or (a and b)):
             message = (
                 f"{name} is {_shortened(have.get(name))}, the log says {_shortened(want.get(name))}"
             )

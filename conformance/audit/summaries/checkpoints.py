@@ -20,8 +20,8 @@ from conformance.audit.checks.commits import bare_path, fault_finding, line_find
 from conformance.audit.checks.values import VALUELESS, statistics_of
 from conformance.audit.columnar.keys import Codes
 from conformance.audit.columnar.rows import Mask, Rows
-from conformance.audit.findings import Findings, check, finding
-from conformance.audit.grammar.retention import retention
+from conformance.audit.findings import Findings, Severity, check, finding
+from conformance.audit.grammar.retention import RETENTION, retention
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body, Key, State, file_key
@@ -238,13 +238,17 @@ def files_equal_replay(subject: CheckpointView) -> Findings:
         yield finding("CKPT-006", place, message)
     yield from _stale(subject)
     # What has expired is not in the state, and a longer retention does not bring it back.
-    horizon = max(subject.view.now - retention(subject.view.layout.properties), want.lapsed)
+    properties = subject.view.layout.properties
+    horizon = max(subject.view.now - retention(properties), want.lapsed)
+    # The threshold is the user's: where the table does not say it, it may be a shorter one.
+    severity: Severity | None = None if RETENTION in properties else "warning"
     for key in sorted(want.removed.minus(have.removed), key=str):
         stamp = want.removed[key].get("deletionTimestamp")
         if type(stamp) is int and stamp > horizon:
             message = f"the checkpoint lacks the unexpired tombstone of {key[0]}{_with(key[1])}"
             for requirement in ("CKC-005", "CKPT-007"):
-                yield finding(requirement, place, message, "vacuum may keep the file for ever")
+                hint = "vacuum may keep the file for ever"
+                yield finding(requirement, place, message, hint, severity=severity)
 
 
 def _stale(subject: CheckpointView) -> Findings:

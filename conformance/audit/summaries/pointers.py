@@ -12,7 +12,12 @@ from typing import Any, Final
 import numpy as np
 
 import schemas
-from conformance.audit.checks.commits import fault_finding, line_findings, schema_findings
+from conformance.audit.checks.commits import (
+    fault_finding,
+    line_findings,
+    schema_findings,
+    without_nulls,
+)
 from conformance.audit.checks.values import VALUELESS
 from conformance.audit.columnar.keys import Store
 from conformance.audit.columnar.rows import ADD
@@ -182,7 +187,7 @@ def compactions(view: LogView) -> Findings:
         for fault in content.faults:
             yield fault_finding("COMP-005", fault)
         odd = content.rows.odd  # a plain row breaks no rule of the schema
-        documents = ((line.document, line.place) for line in content.every(odd))
+        documents = ((without_nulls(line), line.place) for line in content.every(odd))
         for found in line_findings("log/commit-line", documents, "COMP-005"):
             ours = found.requirement == "LOG-004"
             yield replace(found, requirement="COMP-005") if ours else found

@@ -48,6 +48,48 @@ def publish(
         files_spec(case, table)
 
 
+def publish_respelled(
+    case: CaseWriter,
+    table: GoldenTable,
+    written: Sequence[tuple[str, Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]],
+    refusal: Refusal | None = None,
+) -> None:
+    """Write the specs of a table whose newest commit spells the paths of its removes otherwise.
+
+    Paths are the same after decoding, or as they are written: the text is read both ways, so that
+    the newest version is contested. What comes before it is not.
+
+    Args:
+        case: the case to write to.
+        table: the table, complete; its ledger has what goes by decoded paths.
+        written: each answer by paths as written: its name, its rows, and its files as
+            :func:`file_entries` has them.
+        refusal: how the table is refused where paths as written leave it in no valid state.
+
+    """
+    describe(case, table)
+    source, otherwise = "paths are compared after decoding", "paths are compared as written"
+    entries = file_entries(table)
+    rows = [Accepted("decoded", source, rows=table.rows())]
+    files = [Accepted("decoded", source, expected={"files": entries})]
+    for name, of_rows, of_files in written:
+        rows.append(Accepted(name, otherwise, rows=of_rows))
+        files.append(Accepted(name, otherwise, expected={"files": of_files}))
+    if refusal:
+        refused = Accepted("refused", "a path is live once", refusal=refusal)
+        rows.append(refused)
+        files.append(refused)
+    for before in table.versions[:-1]:
+        read_spec(case, table, before)
+    for version in (None, *table.versions):
+        snapshot_spec(case, table, version)
+    title = "The remove cancels the add that it decodes to, or nothing"
+    for latest in (None, table.version):
+        slug = f"read-{_place(latest)[0]}"
+        case.contest_read(title, table.schema, *rows, slug=slug, version=latest)
+    case.contest("files", "files-latest", files, title=title)
+
+
 def describe(
     case: CaseWriter, table: GoldenTable, *, log_info: Mapping[str, int] | None = None
 ) -> None:

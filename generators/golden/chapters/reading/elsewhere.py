@@ -14,7 +14,14 @@ from typing import Any, Final, TypeAlias
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import is_null
-from generators.golden.cases.publish import describe, filtered, pin_times, publish
+from generators.golden.cases.publish import (
+    describe,
+    file_entries,
+    filtered,
+    pin_times,
+    publish,
+    publish_respelled,
+)
 from generators.golden.cases.table import (
     DataFile,
     GoldenTable,
@@ -67,7 +74,7 @@ def _fields(of: Field) -> list[Field]:
 
 @VECTORS.case("removed-in-lower-case", "REM-002 ADD-003 REC-006")
 def _respelled_vector(case: CaseWriter) -> None:
-    """A remove with a vector may spell its escapes otherwise."""
+    """A remove with a vector may miss the file that it spells otherwise."""
     table = vector_table(case)
     files = [table.file(numbered(4, 10 * n), path=f"é {n}%.parquet") for n in range(2)]
     first, second = store(table, [1], [1, 3])
@@ -80,8 +87,20 @@ def _respelled_vector(case: CaseWriter) -> None:
         for line, file in zip(lines, (files[0], files[0], files[0], files[1]), strict=True)
     ]
     place.write_text("".join(spelled), "utf-8")
-    case.judged = {"read-latest": "REM-002"}
-    publish(case, table)
+    # As written, the first file is live under its newest vector or under both.
+    before, after = (file_entries(table, version) for version in range(2))
+    newest = [*after, *(each for each in before if each["path"] == files[1].path)]
+    rows = table.rows(0)
+    gone = [row for row in rows if row["id"] == 3]
+    publish_respelled(
+        case,
+        table,
+        [
+            ("as-written-newest", [row for row in rows if row not in gone], newest),
+            ("as-written-both", [*rows, *table.rows(1)], [*before, *after]),
+        ],
+        Refusal("invalid_table", "read", "FA-019"),
+    )
 
 
 # Defaults are for writers, wherever a column lies.

@@ -14,7 +14,14 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import is_null
-from generators.golden.cases.publish import describe, filtered, publish, refuse_load
+from generators.golden.cases.publish import (
+    describe,
+    file_entries,
+    filtered,
+    publish,
+    publish_respelled,
+    refuse_load,
+)
 from generators.golden.cases.summarise import SUMMARIES, Summarise, classic, multi_part
 from generators.golden.cases.table import (
     GoldenTable,
@@ -110,7 +117,7 @@ for _form in ("commits", "mapped", *_AFTER):
     )
 
 
-# A remove finds its file, however the path is spelled.
+# Whether a remove finds a file whose path it spells otherwise is read in two ways.
 
 
 def _lower(case: CaseWriter, name: str, spelled: str) -> None:
@@ -138,14 +145,13 @@ def _respelled(case: CaseWriter, form: str) -> None:
     for name in written:
         for file in files[:2]:
             _lower(case, name, file.path)
-    case.judged = {"read-latest": "REM-002", "read-v2": "REM-002"}
-    publish(case, table)
+    publish_respelled(case, table, [("as-written", table.rows(1), file_entries(table, 1))])
 
 
 for _form in ("commits", *_AFTER):
     ACTIONS.define(
         f"removed-in-lower-case-{_form}",
-        "A remove may write the letters of escapes in another case",
+        "Escapes in letters of another case may name the file or another",
         "REM-002 ADD-003 REC-006",
         partial(_respelled, form=_form),
         **_summary_features(_form),

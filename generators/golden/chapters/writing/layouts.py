@@ -350,7 +350,7 @@ for _name, _title, _schema, _id in (
 
 @DATA.case("write-underscored-partition", "DATA-001")
 def _underscored_partition(case: CaseWriter) -> None:
-    """No partition column makes a hidden folder."""
+    """A partition column may begin with an underscore."""
     schema = struct(id="long", _part="string")
     recipe = Recipe(schema, ("_part",)).append([{"id": 1, "_part": "a"}, {"id": 2, "_part": None}])
     recipe.append([{"id": 3, "_part": "_a"}]).delete(compare("id", "=", 2, "long")).publish(case)

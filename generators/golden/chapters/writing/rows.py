@@ -363,13 +363,19 @@ def _nulls(case: CaseWriter) -> None:
     Recipe(PAIR).append(rows).delete(compare("id", "=", 1, "long")).publish(case)
 
 
+_KEPT: Final = {"delta.deletedFileRetentionDuration": "interval 7 days"}
+"""How long removed files stay is the user's to say; a checkpoint has their tombstones as long."""
+
+
 @CHECKPOINTS.case(
     "write-checkpoint",
     "CKPT-001 CKPT-005 CKPT-006 CKPT-007 CKPT-031 CKC-002 CKC-003 CKC-004 CKC-005 CKC-012",
 )
 def _checkpoint(case: CaseWriter) -> None:
     """A checkpoint holds the state and no more."""
-    recipe = Recipe(_KEYED, ("part",)).append([{"id": 1, "part": "a"}, {"id": 2, "part": None}])
+    recipe = Recipe(_KEYED, ("part",), _KEPT).append(
+        [{"id": 1, "part": "a"}, {"id": 2, "part": None}]
+    )
     recipe.append([{"id": 3, "part": "b/c"}]).delete(compare("id", "=", 1, "long")).checkpoint()
     recipe.append([{"id": 4, "part": "a"}]).publish(case)
 
