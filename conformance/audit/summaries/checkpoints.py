@@ -17,7 +17,6 @@ import numpy as np
 
 import schemas
 from conformance.audit.checks.commits import bare_path, fault_finding, line_findings
-from conformance.audit.checks.values import VALUELESS
 from conformance.audit.columnar.keys import Codes
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Findings, check, finding
@@ -27,7 +26,7 @@ from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.screens import no_plain_row
 from conformance.audit.subjects import VersionView
-from conformance.audit.summaries.actions import add_differences, file_differences, known
+from conformance.audit.summaries.actions import REPEATED, add_differences, file_differences, known
 from conformance.audit.summaries.parsed import is_stated
 from reference_impl.errors import DeltaError
 
@@ -138,7 +137,7 @@ def valid_rows(subject: CheckpointView) -> Findings:
     yield from line_findings("log/checkpoint-row", documents, "CKC-001")
 
 
-@check("checkpoint content", "CKC-002 CKC-003 CKPT-006")
+@check("checkpoint content", "CKC-002 CKC-003 CKPT-006 REC-005")
 def exactly_one(subject: CheckpointView) -> Findings:
     """Report a checkpoint without, or with several of, protocol, metaData and marks of V2."""
     checkpoint = subject.checkpoint
@@ -155,7 +154,8 @@ def exactly_one(subject: CheckpointView) -> Findings:
     for (kind, key), count in keys.items():
         if count > 1:
             message = f"the checkpoint has {count} {kind} actions of {key}"
-            yield finding("CKPT-006", checkpoint.place, message)
+            for broken in ("CKPT-006",) if kind == "txn" else ("CKPT-006", "REC-005"):
+                yield finding(broken, checkpoint.place, message)
 
 
 @check("checkpoint content", "CKPT-006", screen=_repeated_keys)
@@ -245,7 +245,7 @@ def _stale(subject: CheckpointView) -> Findings:
         yield finding("CKPT-005", subject.checkpoint.place, message)
 
 
-@check("checkpoint content", "CKPT-005 RT-031 CKC-016 CKSCH-012 CKSCH-013", *VALUELESS)
+@check("checkpoint content", "CKPT-005 RT-031 CKC-016 CKSCH-012 CKSCH-013", *REPEATED)
 def files_are_copied(subject: CheckpointView) -> Findings:
     """Report files and tombstones of which a checkpoint says other things than the log."""
     if not subject.replayed:

@@ -99,6 +99,29 @@ def _schema(storage: Storage, path: str) -> pa.Schema | None:
         return None
 
 
+_LONGS: Final = (
+    ("add", "size", "ADD-006"),
+    ("add", "modificationTime", "ADD-007"),
+    ("txn", "version", "TXN-002"),
+)
+"""Fields of actions that are longs, with the requirement that says so."""
+
+
+@check("checkpoint", "ADD-006 ADD-007 TXN-002", whole=True)
+def longs_are_longs(subject: CheckpointView) -> Findings:
+    """Report columns of numbers that hold other numbers than longs."""
+    paths = [entry.path for entry in subject.checkpoint.entries]
+    for path in (*paths, *_sidecars(subject)):
+        schema = None if path.endswith(".json") else _schema(subject.view.storage, path)
+        for action, name, requirement in _LONGS:
+            stored = _field(_field(pa.struct(list(schema or ())), action), name)
+            if stored is None or not (pa.types.is_integer(stored) or pa.types.is_floating(stored)):
+                continue  # none has a value, or its values are reported one by one
+            if stored != pa.int64():
+                message = f"the column {action}.{name} is {stored}, and not a long"
+                yield finding(requirement, path, message)
+
+
 @check("checkpoint", "CKC-016 CKC-021", whole=True)
 def typed_copies(subject: CheckpointView) -> Findings:
     """Report typed copies in adds whose types are not those of the columns."""

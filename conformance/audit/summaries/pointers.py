@@ -13,7 +13,6 @@ import numpy as np
 
 import schemas
 from conformance.audit.checks.commits import fault_finding, line_findings, schema_findings
-from conformance.audit.checks.values import VALUELESS
 from conformance.audit.columnar.keys import Store
 from conformance.audit.columnar.rows import ADD
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
@@ -23,7 +22,7 @@ from conformance.audit.read.log import Checkpoint, Log
 from conformance.audit.read.raw import Lines
 from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
-from conformance.audit.summaries.actions import file_differences, known, known_of
+from conformance.audit.summaries.actions import REPEATED, file_differences, known, known_of
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded
@@ -169,8 +168,8 @@ class _Replay:
 
 @check(
     "log",
-    "COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-009 COMP-012 DOM-014",
-    *VALUELESS,
+    "COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-009 COMP-012 DOM-014 REC-005",
+    *REPEATED,
     *schemas.requirements("log/commit-line"),
 )
 def compactions(view: LogView) -> Findings:
@@ -247,6 +246,9 @@ def _same(
             yield finding(requirement, place, message)
     for name in sorted(want.domains.keys() - have.domains.keys()):
         yield finding("DOM-014", place, f"the compaction lacks the domain {name}")
+    for name in sorted(domains[0].keys() & domains[1].keys()):
+        if domains[0][name] != domains[1][name]:
+            yield finding("DOM-014", place, f"the compaction has the domain {name} otherwise")
     yield from file_differences(
         place,
         want,
@@ -291,5 +293,6 @@ def _repeated(content: Lines, store: Store) -> Findings:
         key = line.action, str(line.body.get("appId", line.body.get("domain")))
         if key in seen:
             message = f"the compaction has another {line.action} of {key[1]}"
-            yield finding("COMP-008" if line.action == "txn" else "COMP-004", line.place, message)
+            for broken in ("COMP-008",) if line.action == "txn" else ("COMP-004", "REC-005"):
+                yield finding(broken, line.place, message)
         seen.add(key)
