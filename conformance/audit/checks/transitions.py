@@ -346,6 +346,8 @@ _LISTS: Final = 7
 def _in_use(step: Step) -> frozenset[str]:
     """Return the features that the version makes use of, by its metadata and its domains."""
     found = {*step.new.used}
+    if step.new.properties.get("delta.columnMapping.mode", "none") != "none":
+        found.add("columnMapping")
     for test, feature, _ in COLUMN_FEATURES:
         found |= {feature} if any(map(test, step.new.columns)) else set()
     found |= {x.name for x in FEATURES.values() if x.activation and step.new.is_true(x.activation)}

@@ -272,6 +272,13 @@ def typed_copies_agree(subject: CheckpointView) -> Findings:
             yield finding(requirement, place, f"{path}: {message}")
 
 
+@check("checkpoint content", "ADD-004", screen=lambda x: x.rows.unescaped)
+def escaped_paths(subject: CheckpointView) -> Findings:
+    """Report paths with characters that a URI has to escape."""
+    for line in subject.of("add", "remove"):
+        yield from bare_path("ADD-004", line)
+
+
 def _with(vector: str | None) -> str:
     return f" with deletion vector {vector}" if vector else ""
 

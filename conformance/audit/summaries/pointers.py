@@ -12,7 +12,12 @@ from typing import Any, Final
 import numpy as np
 
 import schemas
-from conformance.audit.checks.commits import fault_finding, line_findings, schema_findings
+from conformance.audit.checks.commits import (
+    bare_path,
+    fault_finding,
+    line_findings,
+    schema_findings,
+)
 from conformance.audit.columnar.keys import Store
 from conformance.audit.columnar.rows import ADD
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
@@ -168,7 +173,7 @@ class _Replay:
 
 @check(
     "log",
-    "COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-009 COMP-012 DOM-014 REC-005",
+    "COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-009 COMP-012 DOM-014 REC-005 ADD-004",
     *REPEATED,
     *schemas.requirements("log/commit-line"),
 )
@@ -178,16 +183,7 @@ def compactions(view: LogView) -> Findings:
     for file, content in view.log.compactions:
         budget().check_time()
         place = f"{LOG_DIR}/{file.name}"
-        for fault in content.faults:
-            yield fault_finding("COMP-005", fault)
-        odd = content.rows.odd  # a plain row breaks no rule of the schema
-        documents = ((line.document, line.place) for line in content.every(odd))
-        for found in line_findings("log/commit-line", documents, "COMP-005"):
-            ours = found.requirement == "LOG-004"
-            yield replace(found, requirement="COMP-005") if ours else found
-        for action, requirement in (("sidecar", "SCA-001"), ("checkpointMetadata", "CKM-001")):
-            for line in content.of(action):
-                yield finding(requirement, line.place, f"a compaction has a {action} action")
+        yield from _line_by_line(content)
         if latest is not None and file.end > latest:
             message = f"the compaction reaches to version {file.end}, which is not committed"
             yield finding("COMP-012", place, message, severity="warning")
@@ -202,6 +198,22 @@ def compactions(view: LogView) -> Findings:
             want, commits = replayed
             layout = layout_of(want.protocol, want.metadata)
             yield from _same(place, want, content, (layout, commits))
+
+
+def _line_by_line(content: Lines) -> Findings:
+    """Report lines of a compaction that no log file may have."""
+    for fault in content.faults:
+        yield fault_finding("COMP-005", fault)
+    odd = content.rows.odd  # a plain row breaks no rule of the schema
+    documents = ((line.document, line.place) for line in content.every(odd))
+    for found in line_findings("log/commit-line", documents, "COMP-005"):
+        ours = found.requirement == "LOG-004"
+        yield replace(found, requirement="COMP-005") if ours else found
+    for line in content.of("add", "remove", shown=content.rows.unescaped | odd):
+        yield from bare_path("ADD-004", line)
+    for action, requirement in (("sidecar", "SCA-001"), ("checkpointMetadata", "CKM-001")):
+        for line in content.of(action):
+            yield finding(requirement, line.place, f"a compaction has a {action} action")
 
 
 def _added(keys: set[Key], commits: Sequence[Lines], store: Store) -> set[Key]:
