@@ -31,8 +31,8 @@ class Moved:
         known: whether all files could be read.
         added: rows of the files that are added.
         removed: rows of the files that are removed.
-        brought: rows of those of the added files that are not to change data.
-        taken: rows of those of the removed files that are not to change data.
+        moved_in: rows of those of the added files that are not to change data.
+        moved_out: rows of those of the removed files that are not to change data.
         places: of the first action that brings rows, and of the first that takes some; empty for
             none.
 
@@ -41,8 +41,8 @@ class Moved:
     known: bool = True
     added: Counter[str] = field(default_factory=Counter)
     removed: Counter[str] = field(default_factory=Counter)
-    brought: Counter[str] = field(default_factory=Counter)
-    taken: Counter[str] = field(default_factory=Counter)
+    moved_in: Counter[str] = field(default_factory=Counter)
+    moved_out: Counter[str] = field(default_factory=Counter)
     places: tuple[str, str] = ("", "")
 
     @property
@@ -57,14 +57,14 @@ class Moved:
             self.known and other.known,
             self.added + other.added,
             self.removed + other.removed,
-            self.brought + other.brought,
-            self.taken + other.taken,
+            self.moved_in + other.moved_in,
+            self.moved_out + other.moved_out,
             (_first(a, c), _first(b, d)),
         )
 
 
 def _first(one: str, other: str) -> str:
-    """Return which of two places, as ``file:line``, comes first; an empty one is none."""
+    """Return which of two places, as ``file:line``, comes first; an empty one does not count."""
     return min(filter(None, (one, other)), key=lambda place: (len(place), place), default="")
 
 
@@ -110,12 +110,12 @@ def _count(found: Moved, line: Line, step: Step, storage: Storage, *, restated: 
     if line.action == "add":
         found.added += rows
         if quiet:
-            found.brought += rows
+            found.moved_in += rows
             found.places = first or line.place, last
     else:
         found.removed += rows
         if quiet:
-            found.taken += rows
+            found.moved_out += rows
             found.places = first, last or line.place
 
 
@@ -123,7 +123,7 @@ def changed_rows(moved: Moved | None) -> Findings:
     """Report rows that come or go with files that are not to change data."""
     if moved is None or not moved.known or moved.size > _ROWS:
         return
-    come, go = moved.brought - moved.removed, moved.taken - moved.added
+    come, go = moved.moved_in - moved.removed, moved.moved_out - moved.added
     for rows, place, requirement, words in (
         (come, moved.places[0], "ADD-009", "rows of added files are in none that is removed"),
         (go, moved.places[1], "REM-005", "rows of removed files are in none that is added"),
