@@ -40,6 +40,7 @@ from conformance.audit.revisions import in_revision
 from conformance.audit.stored import changes, files, row_ids, rules, vectors
 from conformance.audit.stored.change_rows import RowChanges, read_row_changes
 from conformance.audit.stored.changes import ChangeView
+from conformance.audit.stored.rearranged import Moved, read_moved
 from conformance.audit.subjects import (
     Layouts,
     LogView,
@@ -123,6 +124,7 @@ class Run:
         measures: numbers of the files of each version that has a checksum.
         balances: rows that each commit brings and takes away.
         row_changes: rows that each commit with change files moves.
+        moved: rows of each commit that rearranges files.
         latest: the latest version; ``None`` where the log does not give its state.
 
     """
@@ -151,6 +153,7 @@ class Run:
         self.measures: dict[int, Measure] = {}
         self.balances: dict[int, Balance] = {}
         self.row_changes: dict[int, RowChanges] = {}
+        self.moved: dict[int, Moved] = {}
         self.latest: VersionView | None = None
         self._storage = storage
         self._data = data
@@ -192,6 +195,8 @@ class Run:
                 if self._data and not self._whole:
                     row_changes = read_row_changes(step, self._storage)
                     self.row_changes |= {} if row_changes is None else {version: row_changes}
+                    moved = read_moved(step, self._storage)
+                    self.moved |= {} if moved is None else {version: moved}
                 if not self._whole and (balance := balance_of(step)):
                     self.balances[version] = balance
             note_row_ids(step)

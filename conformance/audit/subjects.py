@@ -69,7 +69,13 @@ class Step:
     """A commit between the state before it and the protocol and metadata after it.
 
     ``before`` is the running state: a check reads it and changes nothing.
+
+    Attributes:
+        standing: whether these are the adds of a checkpoint, and not of a commit.
+
     """
+
+    standing = False
 
     def __init__(self, commit: Commit, before: State, layouts: Layouts) -> None:
         """Derive protocol and metadata after the commit."""
@@ -165,6 +171,8 @@ class Standing(Step):
 
     Tombstones may be older than the metadata, so that they are left out.
     """
+
+    standing = True
 
     def __init__(self, checkpoint: Checkpoint, store: Store, layouts: Layouts) -> None:
         """Take all of a checkpoint whose rows a store has."""

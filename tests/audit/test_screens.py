@@ -99,5 +99,6 @@ def test_large_replays_agree_with_a_checkpoint_but_for_what_is_planted(lake: Any
     found = {(each.requirement, each.message.partition(":")[0]) for each in lake.audit(data=False)}
     assert found == {
         ("CKPT-005", "58.parquet"),
+        ("ADD-006", "58.parquet"),
         ("CKC-004", "the checkpoint lacks the live file 68.parquet"),
     }

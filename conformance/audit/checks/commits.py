@@ -30,7 +30,7 @@ from conformance.audit.screens import (
     no_plain_row,
     unescaped_paths,
 )
-from conformance.audit.subjects import Standing, Step
+from conformance.audit.subjects import Step
 from reference_impl.limits import budget
 
 _EXPLAINED: Final = 100
@@ -38,6 +38,9 @@ _EXPLAINED: Final = 100
 
 _SMALL: Final = 200
 _MOST: Final = 1000
+_LISTS: Final = 7
+"""The writer version that goes by lists of features, so that vectors may be among them."""
+
 _KNOWN: Final[dict[tuple[str, ...], Sequence[Finding]]] = {}
 """Findings of the last documents of fewer characters than ``_SMALL``, without their places."""
 
@@ -187,9 +190,10 @@ def without_nulls(line: Line) -> Any:
     return {k: v for k, v in document.items() if k not in absent} if absent else document
 
 
-@check("commit", "FA-011 FA-012 WLOG-001", screen=doubled_paths)
+@check("commit", "FA-011 FA-012 FA-016 WLOG-001", screen=doubled_paths)
 def one_file_action_per_path(step: Step) -> Findings:
     """Report a path that is added twice, or removed twice, in one commit."""
+    without_vectors = ("FA-016",) if step.new.writer < _LISTS else ()
     for action in ("add", "remove"):
         seen: dict[str, str | None] = {}
         for line in step.of(action):
@@ -202,8 +206,10 @@ def one_file_action_per_path(step: Step) -> Findings:
                 message = f"{action} of {path} occurs twice" + (
                     "" if same else ", with different deletion vectors"
                 )
-                for requirement in ("WLOG-001", "FA-011", "FA-012") if same else ("FA-012",):
-                    yield finding(requirement, line.place, message)
+                broken = ("WLOG-001", "FA-011", "FA-012") if same else ("FA-012",)
+                for requirement in (*broken, *without_vectors):
+                    # What a reader does of such a commit is contested, not that it is invalid.
+                    yield finding(requirement, line.place, message, severity="error")
             seen[path] = vector
 
 
@@ -250,7 +256,7 @@ def one_action_per_key(step: Step) -> Findings:
 @check("commit", "FA-016", screen=doubled_paths)
 def one_action_without_vectors(step: Step) -> Findings:
     """Report a path that a commit both adds and removes where no vector distinguishes them."""
-    if step.new.writer >= 7:
+    if step.new.writer >= _LISTS:
         return  # the text that knows table features lets vectors do so
     removed = {key[0] for line in step.of("remove") if (key := file_key(line.body))}
     for line in step.of("add"):
@@ -318,14 +324,15 @@ def bare_path(requirement: str, line: Line) -> Findings:
 @check("add", "DVDESC-022 STAT-002", screen=no_plain_row)
 def vectors_need_row_counts(step: Step) -> Findings:
     """Report an add with a deletion vector and without statistics."""
-    # A checkpoint leaves them out where the table asks for that.
-    left_out = isinstance(step, Standing) and (
-        step.new.properties.get("delta.checkpoint.writeStatsAsJson", "").lower() == "false"
-    )
+    # A checkpoint leaves texts of statistics out where the table asks for that.
+    left_out = step.new.properties.get("delta.checkpoint.writeStatsAsJson", "").lower() == "false"
+    if step.standing and left_out:
+        return
     for line in step.of("add"):
-        if left_out or type(mapping_in(line.body, "stats_parsed").get("numRecords")) is int:
+        if dv_id(line.body) is None or row_count(line.body) is not None:
             continue
-        if dv_id(line.body) is not None and row_count(line.body) is None:
+        parsed = mapping_in(line.body, "stats_parsed").get("numRecords")
+        if not step.standing or type(parsed) is not int:
             message = "a file with a deletion vector has no numRecords in its stats"
             for requirement in ("DVDESC-022", "STAT-002"):
                 yield finding(requirement, line.place, message)

@@ -176,7 +176,7 @@ LISTED: Final[Mapping[str, str]] = {
 }
 """Feature to the row that wants its name in the protocol."""
 
-_COLUMN_FEATURES: Final[tuple[tuple[Callable[[Column], bool], str, str], ...]] = (
+COLUMN_FEATURES: Final[tuple[tuple[Callable[[Column], bool], str, str], ...]] = (
     (_has_type("timestamp_ntz"), "timestampNtz", "has type timestamp_ntz"),
     (_has_type("variant"), "variantType", "has type variant"),
     (_has_key("delta.typeChanges"), "typeWidening", "has type changes"),
@@ -212,7 +212,7 @@ _PROPERTY_FEATURES: Final = (
 
 @check(
     "definition",
-    *(LISTED[feature] for _, feature, _ in _COLUMN_FEATURES),
+    *(LISTED[feature] for _, feature, _ in COLUMN_FEATURES),
     "CHK-001 CHK-002 CHK-007 PART-012",
 )
 def columns_need_their_features(step: Step) -> Findings:
@@ -220,7 +220,7 @@ def columns_need_their_features(step: Step) -> Findings:
     if not (step.sets_metadata or step.sets_protocol):
         return
     for column in step.new.columns:
-        for test, feature, words in _COLUMN_FEATURES:
+        for test, feature, words in COLUMN_FEATURES:
             if test(column) and feature not in step.new.features:
                 message = f"column {column.name} {words}, but {feature} is not supported"
                 yield finding(LISTED[feature], step.place, message)

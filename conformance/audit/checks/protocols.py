@@ -51,7 +51,7 @@ def lists_go_together(step: Step) -> Findings:
     for line in step.of("protocol"):
         reader, writer = line.body.get("minReaderVersion"), line.body.get("minWriterVersion")
         readers, writers = line.body.get("readerFeatures"), line.body.get("writerFeatures")
-        if readers and writers is None:
+        if readers and not writers:
             yield finding("TF-006", line.place, "there are readerFeatures without writerFeatures")
         if step.version != 0 or type(reader) is not int or type(writer) is not int:
             continue

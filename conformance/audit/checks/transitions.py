@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from conformance.audit.checks.metadata import COLUMN_FEATURES
 from conformance.audit.columnar.keys import Codes, Store
 from conformance.audit.columnar.rows import ADD, REMOVE, Rows
 from conformance.audit.findings import Findings, Severity, check, finding
@@ -33,6 +34,7 @@ from conformance.audit.screens import (
 )
 from conformance.audit.subjects import Step
 from conformance.audit.summaries.parsed import same_value
+from schemas.features import FEATURES
 
 
 def _is_empty(body: Body) -> bool:
@@ -338,8 +340,12 @@ def protocol_keeps_its_promises(step: Step) -> Findings:
             message = f"{feature} is or was in use, and the upgrade to lists leaves it out"
             yield finding("TF-012", place, message)
         gone = frozenset()
+    used = _in_use(step)
     for feature in sorted(gone):
-        yield finding("TF-016", place, f"the feature {feature} is no longer supported", hint)
+        message = f"the feature {feature} is no longer supported"
+        # Whether one may be dropped is contested, not whether one that is in use may.
+        severity: Severity | None = "error" if feature in used else None
+        yield finding("TF-016", place, message, hint, severity=severity)
     for feature in sorted(_dropped_for_readers(step) - gone):
         yield finding("TF-016", place, f"readerFeatures no longer lists {feature}", hint)
     for what, old, new in (
@@ -352,6 +358,25 @@ def protocol_keeps_its_promises(step: Step) -> Findings:
 
 _LISTS: Final = 7
 """The writer version that goes by lists of features."""
+
+
+def _in_use(step: Step) -> frozenset[str]:
+    """Return the features that the version makes use of, by its metadata and its domains."""
+    found = {*step.new.used}
+    if step.new.properties.get("delta.columnMapping.mode", "none") != "none":
+        found.add("columnMapping")
+    for test, feature, _ in COLUMN_FEATURES:
+        found |= {feature} if any(map(test, step.new.columns)) else set()
+    found |= {x.name for x in FEATURES.values() if x.activation and step.new.is_true(x.activation)}
+    domains = dict(step.before.live_domains)
+    for line in step.of("domainMetadata"):
+        name = str(line.body.get("domain"))
+        domains.pop(name, None)
+        if line.body.get("removed") is not True:
+            domains[name] = line.body
+    found |= {"domainMetadata"} if domains else set()
+    found |= {"clustering"} if "delta.clustering" in domains else set()
+    return frozenset(found)
 
 
 def _dropped_for_readers(step: Step) -> frozenset[str]:

@@ -43,7 +43,9 @@ def _partition_values(step: Step) -> Findings:
         layouts = (step.new, step.old) if line.action == "remove" else (step.new,)
         fitting = [x for x in layouts if set(values) == set(x.partition_columns)]
         if fitting:
-            yield from min((list(_typed(line, values, layout)) for layout in fitting), key=len)
+            yield from min(
+                (list(typed_values(line, values, layout)) for layout in fitting), key=len
+            )
         elif line.action != "remove" or values:
             yield from _keys(line, values, step.new)
 
@@ -80,7 +82,8 @@ def _keys(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
             yield finding(each, line.place, message)
 
 
-def _typed(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
+def typed_values(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
+    """Report partition values of an action that are not of the types of their columns."""
     for name, column in layout.partition_columns.items():
         text = values.get(name)
         if column is None or not isinstance(text, str) or not isinstance(column.type, str):

@@ -175,6 +175,16 @@ class Lines:
                 counted[action] += count
         return counted
 
+    @property
+    def rearranges(self) -> bool:
+        """Whether a file action of the whole file says that it changes no data."""
+        if "rearranges" in self.facts:
+            return bool(self.facts["rearranges"])
+        if bool((~self.rows.change & ~self.rows.odd).any()):
+            return True
+        odd = self.of("add", "remove", shown=self.rows.odd)
+        return any(line.body.get("dataChange") is False for line in odd)
+
     def of(self, *actions: str, shown: Mask | None = None) -> Iterator[Line]:
         """Yield the lines of some actions, in file order; of rows those that are ``shown``."""
         small = ((at, line) for at, line in self.small if line.action in actions)

@@ -29,14 +29,14 @@ from conformance.audit.sql.errors import Uncertain
 from conformance.audit.sql.values import arrow_of
 from conformance.audit.stored.data_file import read_columns
 from conformance.audit.stored.places import SchemaPlace, places_of
-from conformance.audit.stored.statistics import plain
+from conformance.audit.stored.statistics.columns import plain
 from conformance.audit.stored.types import type_name
 from conformance.audit.subjects import Step
 from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
 from reference_impl.parquet.opening import open_parquet
 from reference_impl.storage import Storage
 
-_FILES: Final = 50
+FILES: Final = 50
 """File actions of a commit up to which its rows are compared."""
 
 _ROWS: Final = 5_000
@@ -54,7 +54,7 @@ _TEXTS: Final = frozenset({"string", "binary", "boolean", "date"})
 _NUMBERS: Final = frozenset({"byte", "short", "integer", "long"})
 """Types of partition columns that are compared by value: ``01`` is 1, and ``1.50`` is 1.5."""
 
-_UNREADABLE: Final = (
+UNREADABLE: Final = (
     OSError, ValueError, KeyError, MemoryError, OverflowError, DeltaError, PlaceRefused,
     Uncertain, pa.ArrowException,
 )  # fmt: skip
@@ -115,7 +115,7 @@ def read_row_changes(step: Step, storage: Storage) -> RowChanges | None:
     counts = step.commit.content.counts()
     if not counts["cdc"] or not step.before.known:
         return None
-    if step.new.schema is None or counts["add"] + counts["remove"] + counts["cdc"] > _FILES:
+    if step.new.schema is None or counts["add"] + counts["remove"] + counts["cdc"] > FILES:
         return RowChanges(known=False)
     found = RowChanges()
     try:
@@ -123,11 +123,11 @@ def read_row_changes(step: Step, storage: Storage) -> RowChanges | None:
             sign = 1 if line.action == "add" else -1
             found.moving |= line.body.get("dataChange") is not False
             found.parts |= {_parts(line, step)}
-            for row, _ in _rows(line, step, storage):
+            for row, _ in rows_of(line, step, storage):
                 found.rows[row] += sign
         for line in step.of("cdc"):
             found.changed_parts |= {_parts(line, step)}
-            for row, kind in _rows(line, step, storage):
+            for row, kind in rows_of(line, step, storage):
                 found.listed += str(kind) not in _PAIRED
                 found.rows[row] += _SIGNS[str(kind)]
                 found.stated[row] -= _SIGNS[str(kind)]
@@ -136,7 +136,7 @@ def read_row_changes(step: Step, storage: Storage) -> RowChanges | None:
         if error.limit == "seconds":
             raise
         return RowChanges(known=False)
-    except _UNREADABLE:
+    except UNREADABLE:
         return RowChanges(known=False)
     found.rows = Counter({row: count for row, count in found.rows.items() if count})
     return found
@@ -188,11 +188,11 @@ def _parts(line: Line, step: Step) -> str:
     return repr(_partition(_body(line, step).get("partitionValues"), step.new))
 
 
-def _rows(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]:
+def rows_of(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]:
     """Yield the rows of a file as digests, with the kind of change where it has one.
 
     Raises:
-        one of ``_UNREADABLE``: the file cannot be read, or its rows cannot be compared.
+        one of ``UNREADABLE``: the file cannot be read, or its rows cannot be compared.
 
     """
     body = _body(line, step)

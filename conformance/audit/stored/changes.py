@@ -19,7 +19,8 @@ from conformance.audit.screens import beside_change_files
 from conformance.audit.stored.change_rows import differing_changes, read_row_changes
 from conformance.audit.stored.data_file import read_columns
 from conformance.audit.stored.places import field_id, places_of
-from conformance.audit.stored.statistics import plain
+from conformance.audit.stored.rearranged import changed_rows, read_moved
+from conformance.audit.stored.statistics.columns import plain
 from conformance.audit.stored.types import type_mismatches, type_name
 from conformance.audit.subjects import Step
 from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
@@ -49,7 +50,9 @@ class ChangeView:
         return replace(self, step=self.step.only(shown))
 
 
-@check("change", "ADD-002 CDC-008 CM-013 CDFF-007 CDFF-008 WCON-001 WCON-005 TW-006 TW-009")
+@check(
+    "change", "ADD-002 CDC-008 CM-013 CDFF-007 CDFF-008 META-012 WCON-001 WCON-005 TW-006 TW-009"
+)
 def change_files(view: ChangeView) -> Findings:
     """Report change data files that do not say what changed; those that are gone pass."""
     for line in view.step.of("cdc"):
@@ -77,6 +80,8 @@ def change_files(view: ChangeView) -> Findings:
         except (OSError, ValueError, DeltaError, pa.ArrowException) as error:
             message = f"the change data file {path} cannot be read: {str(error)[:200]}"
             yield finding("CDFF-007", line.place, message)
+            if isinstance(error, pa.ArrowInvalid):  # it is not Parquet, or damaged
+                yield finding("META-012", line.place, message)
 
 
 def _kinds_of_change(file: pq.ParquetFile, source: Any, place: str, path: str) -> Findings:
@@ -145,3 +150,9 @@ def change_files_at_the_root(view: ChangeView) -> Findings:
 def changes_are_those_of_the_data(view: ChangeView) -> Findings:
     """Report change files that have other rows than the data files of their commit."""
     yield from differing_changes(view.step.place, read_row_changes(view.step, view.storage))
+
+
+@check("change", "ADD-009 REM-005 FA-017", whole=True)
+def rearrangements_keep_values(view: ChangeView) -> Findings:
+    """Report rows that come or go with files that are not to change data, as the files show."""
+    yield from changed_rows(read_moved(view.step, view.storage))

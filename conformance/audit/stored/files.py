@@ -47,7 +47,7 @@ from conformance.audit.stored.places import (
 )
 from conformance.audit.stored.row_ids import RowIds
 from conformance.audit.stored.rules import Rules
-from conformance.audit.stored.statistics import (
+from conformance.audit.stored.statistics.columns import (
     describes,
     plain,
     wrong_counts_of_absent,

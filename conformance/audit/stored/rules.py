@@ -23,7 +23,7 @@ from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain, Unfinis
 from conformance.audit.sql.values import arrow_of
 from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.places import SchemaPlace
-from conformance.audit.stored.statistics import plain
+from conformance.audit.stored.statistics.columns import plain
 from conformance.audit.subjects import Step
 from reference_impl.errors import LimitExceeded
 

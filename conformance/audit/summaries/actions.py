@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from conformance.audit.checks.values import VALUELESS, statistics_of
+import schemas
+from conformance.audit.checks.commits import line_findings
+from conformance.audit.checks.values import VALUELESS, statistics_of, typed_values
 from conformance.audit.columnar.files import unlike
 from conformance.audit.findings import Findings, finding
+from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS
 from conformance.audit.read.layout import Layout
-from conformance.audit.read.raw import mapping_in
+from conformance.audit.read.raw import Line, mapping_in
 from conformance.audit.read.state import Body, State
 from conformance.audit.summaries.parsed import (
     is_stated,
@@ -44,6 +47,12 @@ _ADD: Final = (
 _REMOVE: Final = ("deletionTimestamp", "deletionVector", "baseRowId", "defaultRowCommitVersion")
 _IF_BOTH: Final = ("partitionValues", "size")
 """Fields of a remove that a summary may leave out."""
+
+REPEATED: Final = (
+    *VALUELESS, "ADD-006", "PART-004", *TEXT_REQUIREMENTS.values(),
+    *schemas.requirements("table/statistics"),
+)  # fmt: skip
+"""What an add of a summary can break that the add of the log does not."""
 
 _ROW_IDS: Final = ("baseRowId", "defaultRowCommitVersion")
 
@@ -112,6 +121,8 @@ def add_differences(
                 f"{name} is {_shortened(have.get(name))}, the log says {_shortened(want.get(name))}"
             )
             yield (row_ids if name in _ROW_IDS else fallback), message
+            if name == "size":  # a file has one, so that one of the two is wrong
+                yield "ADD-006", message
     stats, held = statistics_of(want), statistics_of(have)
     if held is not None and comparable(held) != comparable(stats or {}):
         logged = "nothing" if stats is None else _shortened(want.get("stats"))
@@ -149,6 +160,16 @@ def _remove_differences(
             yield (row_ids if name in _ROW_IDS else fallback), message
 
 
+def _malformed(place: str, want: Body, have: Body, layout: Layout) -> Findings:
+    """Report values of an add that a summary has in another form, where it has others."""
+    values = mapping_in(have, "partitionValues")
+    if layout.schema is not None and values != mapping_in(want, "partitionValues"):
+        yield from typed_values(Line(place, None, "add", dict(have)), values, layout)
+    held = statistics_of(have)
+    if held is not None and have.get("stats") != want.get("stats"):
+        yield from line_findings("table/statistics", [(held, place)], "STAT-007", "stats")
+
+
 def file_differences(  # noqa: PLR0913  two states, and the rows of a summary
     place: str,
     want: State,
@@ -174,6 +195,7 @@ def file_differences(  # noqa: PLR0913  two states, and the rows of a summary
     for key, logged, kept in unlike(want.adds, have.adds, adds=True, whole=whole):
         for requirement, message in add_differences(logged, kept, layout, *adds):
             yield finding(requirement, place, f"{key[0]}: {message}")
+        yield from _malformed(f"{place}: {key[0]}", logged, kept, layout)
         texts, copied = (mapping_in(each, "partitionValues") for each in (logged, kept))
         # The commits of a compaction may be without metadata.
         columns = texts.keys() if layout.schema is None else layout.partition_columns.keys()

@@ -17,7 +17,7 @@ import numpy as np
 
 import schemas
 from conformance.audit.checks.commits import bare_path, fault_finding, line_findings
-from conformance.audit.checks.values import VALUELESS, statistics_of
+from conformance.audit.checks.values import statistics_of
 from conformance.audit.columnar.keys import Codes
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Findings, Severity, check, finding
@@ -27,7 +27,7 @@ from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.screens import no_plain_row
 from conformance.audit.subjects import VersionView
-from conformance.audit.summaries.actions import add_differences, file_differences, known
+from conformance.audit.summaries.actions import REPEATED, add_differences, file_differences, known
 from conformance.audit.summaries.parsed import is_stated, left_out
 from reference_impl.errors import DeltaError
 
@@ -144,7 +144,7 @@ def valid_rows(subject: CheckpointView) -> Findings:
     yield from line_findings("log/checkpoint-row", documents, "CKC-001")
 
 
-@check("checkpoint content", "CKC-002 CKC-003 CKPT-006")
+@check("checkpoint content", "CKC-002 CKC-003 CKPT-006 REC-005")
 def exactly_one(subject: CheckpointView) -> Findings:
     """Report a checkpoint without, or with several of, protocol, metaData and marks of V2."""
     checkpoint = subject.checkpoint
@@ -161,7 +161,8 @@ def exactly_one(subject: CheckpointView) -> Findings:
     for (kind, key), count in keys.items():
         if count > 1:
             message = f"the checkpoint has {count} {kind} actions of {key}"
-            yield finding("CKPT-006", checkpoint.place, message)
+            for broken in ("CKPT-006",) if kind == "txn" else ("CKPT-006", "REC-005"):
+                yield finding(broken, checkpoint.place, message)
 
 
 @check("checkpoint content", "CKPT-006", screen=_repeated_keys)
@@ -269,7 +270,7 @@ def _stale(subject: CheckpointView) -> Findings:
         yield finding("CKPT-005", subject.checkpoint.place, message)
 
 
-@check("checkpoint content", "CKPT-005 RT-031 CKC-016 CKSCH-012 CKSCH-013", *VALUELESS)
+@check("checkpoint content", "CKPT-005 RT-031 CKC-016 CKSCH-012 CKSCH-013", *REPEATED)
 def files_are_copied(subject: CheckpointView) -> Findings:
     """Report files and tombstones of which a checkpoint says other things than the log."""
     if not subject.replayed:
@@ -294,6 +295,13 @@ def typed_copies_agree(subject: CheckpointView) -> Findings:
         body, path = line.body, line.body.get("path")
         for requirement, message in add_differences(body, body, layout, "CKPT-005", "RT-031"):
             yield finding(requirement, place, f"{path}: {message}")
+
+
+@check("checkpoint content", "ADD-004", screen=lambda x: x.rows.unescaped)
+def escaped_paths(subject: CheckpointView) -> Findings:
+    """Report paths with characters that a URI has to escape."""
+    for line in subject.of("add", "remove"):
+        yield from bare_path("ADD-004", line)
 
 
 def _with(vector: str | None) -> str:

@@ -132,9 +132,14 @@ def whole_numbers(subject: CheckpointView) -> Findings:
         for action, fields in _NUMBERS.items():
             for name, requirement in fields.items():
                 stored = _field(_field(actions, action), name)
-                if stored is not None and (at.is_floating(stored) or at.is_decimal(stored)):
+                if stored is None:
+                    continue
+                if at.is_floating(stored) or at.is_decimal(stored):
                     message = f"{action}.{name} is stored as {stored}, and no whole number"
                     yield finding(requirement, path, message, severity="error")
+                elif at.is_integer(stored) and stored != pa.int64() and action != "protocol":
+                    message = f"{action}.{name} is stored as {stored}, and is a long"
+                    yield finding(requirement, path, message, severity="warning")
 
 
 @check("checkpoint", "CKC-016 CKC-021", whole=True)

@@ -13,12 +13,12 @@ import numpy as np
 
 import schemas
 from conformance.audit.checks.commits import (
+    bare_path,
     fault_finding,
     line_findings,
     schema_findings,
     without_nulls,
 )
-from conformance.audit.checks.values import VALUELESS
 from conformance.audit.columnar.keys import Store
 from conformance.audit.columnar.rows import ADD
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
@@ -28,7 +28,7 @@ from conformance.audit.read.log import Checkpoint, Log
 from conformance.audit.read.raw import Lines
 from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
-from conformance.audit.summaries.actions import file_differences, known, known_of
+from conformance.audit.summaries.actions import REPEATED, file_differences, known, known_of
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded
@@ -174,8 +174,8 @@ class _Replay:
 
 @check(
     "log",
-    "COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-009 COMP-012 DOM-014",
-    *VALUELESS,
+    "COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-009 COMP-012 DOM-014 REC-005 ADD-004",
+    *REPEATED,
     *schemas.requirements("log/commit-line"),
 )
 def compactions(view: LogView) -> Findings:
@@ -184,16 +184,7 @@ def compactions(view: LogView) -> Findings:
     for file, content in view.log.compactions:
         budget().check_time()
         place = f"{LOG_DIR}/{file.name}"
-        for fault in content.faults:
-            yield fault_finding("COMP-005", fault)
-        odd = content.rows.odd  # a plain row breaks no rule of the schema
-        documents = ((without_nulls(line), line.place) for line in content.every(odd))
-        for found in line_findings("log/commit-line", documents, "COMP-005"):
-            ours = found.requirement == "LOG-004"
-            yield replace(found, requirement="COMP-005") if ours else found
-        for action, requirement in (("sidecar", "SCA-001"), ("checkpointMetadata", "CKM-001")):
-            for line in content.of(action):
-                yield finding(requirement, line.place, f"a compaction has a {action} action")
+        yield from _line_by_line(content)
         if latest is not None and file.end > latest:
             message = f"the compaction reaches to version {file.end}, which is not committed"
             yield finding("COMP-012", place, message, severity="warning")
@@ -208,6 +199,22 @@ def compactions(view: LogView) -> Findings:
             want, commits = replayed
             layout = layout_of(want.protocol, want.metadata)
             yield from _same(place, want, content, (layout, commits))
+
+
+def _line_by_line(content: Lines) -> Findings:
+    """Report lines of a compaction that no log file may have."""
+    for fault in content.faults:
+        yield fault_finding("COMP-005", fault)
+    odd = content.rows.odd  # a plain row breaks no rule of the schema
+    documents = ((without_nulls(line), line.place) for line in content.every(odd))
+    for found in line_findings("log/commit-line", documents, "COMP-005"):
+        ours = found.requirement == "LOG-004"
+        yield replace(found, requirement="COMP-005") if ours else found
+    for line in content.of("add", "remove", shown=content.rows.unescaped | odd):
+        yield from bare_path("ADD-004", line)
+    for action, requirement in (("sidecar", "SCA-001"), ("checkpointMetadata", "CKM-001")):
+        for line in content.of(action):
+            yield finding(requirement, line.place, f"a compaction has a {action} action")
 
 
 def _added(keys: set[Key], commits: Sequence[Lines], store: Store) -> set[Key]:
@@ -252,6 +259,9 @@ def _same(
             yield finding(requirement, place, message)
     for name in sorted(want.domains.keys() - have.domains.keys()):
         yield finding("DOM-014", place, f"the compaction lacks the domain {name}")
+    for name in sorted(domains[0].keys() & domains[1].keys()):
+        if domains[0][name] != domains[1][name]:
+            yield finding("DOM-014", place, f"the compaction has the domain {name} otherwise")
     yield from file_differences(
         place,
         want,
@@ -302,5 +312,7 @@ def _repeated(content: Lines, store: Store) -> Findings:
         if key in seen:
             of = f" of {name}" if line.action in _NAMED else ""
             message = f"the compaction has another {line.action}{of}"
-            yield finding("COMP-008" if line.action == "txn" else "COMP-004", line.place, message)
+            broken = {"txn": ("COMP-008",), "domainMetadata": ("COMP-004", "REC-005")}
+            for requirement in broken.get(str(line.action), ("COMP-004",)):
+                yield finding(requirement, line.place, message)
         seen.add(key)

@@ -22,6 +22,7 @@ from conformance.audit.read.raw import Document, Lines, json_lines
 from conformance.audit.read.state import Home, IdRange, State, file_key
 from conformance.audit.revisions import in_revision
 from conformance.audit.stored.change_rows import RowChanges, differing_changes
+from conformance.audit.stored.rearranged import Moved, changed_rows
 from conformance.audit.stored.vectors import shared_vectors, stored_vectors
 from conformance.audit.subjects import Layouts, LogView, VersionView
 from conformance.audit.summaries.checksums import ChecksumView, Measure
@@ -95,6 +96,7 @@ class BucketResult:
         measures: by version, see :class:`~conformance.audit.engine.Run`.
         balances: by version, as there.
         row_changes: by version, as there.
+        moved: by version, as there.
         ranges: of row ids.
         vectors: that are stored in files, each with its data file.
         latest: the latest version; ``None`` where the log does not give it.
@@ -106,6 +108,7 @@ class BucketResult:
     measures: dict[int, Measure] = field(default_factory=dict)
     balances: dict[int, Balance] = field(default_factory=dict)
     row_changes: dict[int, RowChanges] = field(default_factory=dict)
+    moved: dict[int, Moved] = field(default_factory=dict)
     ranges: list[IdRange] = field(default_factory=list)
     vectors: list[tuple[str, str]] = field(default_factory=list)
     latest: Latest | None = None
@@ -174,7 +177,7 @@ def audit_bucket(  # noqa: PLR0913  what a bucket is
 
 
 def _left(run: Run, *, data: bool) -> BucketResult:
-    left = BucketResult(run.measures, run.balances, run.row_changes)
+    left = BucketResult(run.measures, run.balances, run.row_changes, run.moved)
     view = run.latest
     if view is None:
         return left
@@ -267,6 +270,9 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
                 add, (each.row_changes[version] for each in left if version in each.row_changes)
             )
             found.append(differing_changes(log.commits[version].path, row_changes))
+        for version in sorted({version for each in left for version in each.moved}):
+            moved = [each.moved[version] for each in left if version in each.moved]
+            found.append(changed_rows(reduce(add, moved)))
         for version in sorted({version for each in left for version in each.measures}):
             measure = reduce(add, (each.measures[version] for each in left))
             state = State()

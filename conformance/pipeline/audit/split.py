@@ -91,6 +91,7 @@ def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[OtherAct
     faults: list[Fault] = []
     highest = -1
     added: str | None = None
+    rearranges = False
     for lines in parts:
         counts += lines.counts()
         small += lines.small
@@ -99,8 +100,14 @@ def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[OtherAct
             highest = max(highest, highest_row_id(line.body for line in lines.of("add")))
             lines.rows.forget()
         added = added or lines.first_add
+        rearranges = rearranges or lines.rearranges
         yield from _pieces(path, lines.rows, buckets)
-    facts = {"counts": dict(counts), "highest": highest, "added": added}
+    facts = {
+        "counts": dict(counts),
+        "highest": highest,
+        "added": added,
+        "rearranges": rearranges,
+    }
     yield OtherActions(path, small, tuple(faults), facts)
 
 

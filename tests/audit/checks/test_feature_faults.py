@@ -181,7 +181,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"CDC-001"},
         lambda x: _unmoved(x, "delete", "insert"),
     ),
-    "a change file is not Parquet": ({"CDFF-007"}, lambda x: _changed(x, None)),
+    "a change file is not Parquet": ({"CDFF-007", "META-012"}, lambda x: _changed(x, None)),
     "a change file has another kind of change": (
         {"CDFF-008"},
         lambda x: _changed(x, pa.table({"id": [1], "name": ["a"], "_change_type": ["upsert"]})),

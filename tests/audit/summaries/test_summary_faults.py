@@ -241,7 +241,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _json_tombstone(x, stats='{"numRecords":2}'),
     ),
     "a checkpoint has another size of a file": (
-        {"CKPT-005"},
+        {"CKPT-005", "ADD-006"},
         lambda x: _checkpoint(x, _set("add", size=7)),
     ),
     "a checkpoint lacks a transaction": ({"CKC-006"}, lambda x: _checkpoint(x, _without("txn"))),

@@ -239,7 +239,7 @@ def _life(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VECTORS.case("life-cycle-checkpoint", "REC-009 CKC-004 CKC-005 ADD-012")
+@VECTORS.case("life-cycle-checkpoint", "REC-009 REC-010 CKC-004 CKC-005 ADD-012")
 def _life_checkpoint(case: CaseWriter) -> None:
     """A checkpoint keeps each vector with its file."""
     table = vector_table(case)
@@ -251,6 +251,7 @@ def _life_checkpoint(case: CaseWriter) -> None:
     write_classic(table.root, 2, table.states[2], CheckpointStyle(stats_parsed=True))
     table.commit(*with_vector(plain, _inline(table, [0])))
     drop_commits(table.root, 2)
+    case.judged["read-latest"] = "REC-010"
     publish(case, table, versions=[2, 3], log_info={"lastCheckpointVersion": 2})
     _probe(case, table)
 

@@ -48,6 +48,7 @@ CHECKPOINTS: Final = Chapter("checkpoints")
 ORDER: Final = Chapter("action-reconciliation")
 DOMAINS: Final = Chapter("domain-metadata", since="2025")
 FEATURES: Final = Chapter("table-features", since="2025")
+EVOLUTION: Final = Chapter("protocol-evolution")
 
 _PAIR: Final = struct(id="long", name="string")
 _AFTER: Final = ("classic", "v2-json-sidecars", "compaction")
@@ -169,7 +170,7 @@ def _unknown_feature(case: CaseWriter, form: str) -> None:
     drop_commits(table.root, 1)
     table.commit(add(table.file([{"id": 2, "name": "b"}])))
     describe(case, table)
-    refusal = Refusal("unsupported", "load", "RVER-002")
+    refusal = Refusal("unsupported", "load", "RVER-002" if form == "classic" else "TF-001")
     refuse_load(case, refusal, "The feature is unknown, though no commit names it")
 
 
@@ -183,7 +184,75 @@ for _form in ("classic", "v2-json-sidecars"):
     )
 
 
+def _unknown_version(case: CaseWriter) -> None:
+    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
+    table.protocol = {**feature_protocol(), "minReaderVersion": 4}
+    table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
+    classic(table, 1)
+    drop_commits(table.root, 1)
+    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    describe(case, table)
+    refusal = Refusal("unsupported", "load", "PROTO-005", code="DELTA_INVALID_PROTOCOL_VERSION")
+    refuse_load(case, refusal, "The version is unknown, though no commit names it")
+
+
+EVOLUTION.define(
+    "unknown-reader-version-in-classic",
+    "A reader version that only a checkpoint has is refused",
+    "PROTO-005 PROTO-007",
+    _unknown_version,
+    since="2025",
+)
+
+
 # What a summary says is gone may come again, and what follows it is in order.
+
+
+def _added_again(case: CaseWriter, form: str) -> None:
+    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
+    gone, kept = (table.file([{"id": n, "name": f"n{n}"}]) for n in range(2))
+    table.create(add(gone), add(kept))
+    table.commit(remove(gone), operation="DELETE")
+    SUMMARIES[form](table, 1)
+    table.commit(add(gone), operation="RESTORE")
+    case.judged = dict.fromkeys(("read-latest", "files-latest"), "REC-008")
+    publish(case, table)
+
+
+for _form in _AFTER:
+    ORDER.define(
+        f"added-again-after-{_form}",
+        "A file that a summary has for removed is live once it is added again",
+        "REC-008 REC-018",
+        partial(_added_again, form=_form),
+        **_summary_features(_form),
+    )
+
+
+def _removed_after(case: CaseWriter, form: str) -> None:
+    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form, "domainMetadata"))
+    table.create(domain("app.gone", "1"))
+    table.commit(domain("app.kept", "2"), add(table.file([{"id": 1, "name": "a"}])))
+    if form != "compaction":
+        SUMMARIES[form](table, 1)
+    table.commit(domain("app.gone", "1", removed=True))
+    if form == "compaction":
+        SUMMARIES[form](table, 2)
+    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    case.judged = {"domain-app-gone": "REC-015", "domain-app-kept": "DOM-012"}
+    publish(case, table, files=False)
+    domain_spec(case, "app.gone", None)
+    domain_spec(case, "app.kept", "2")
+
+
+for _form in _AFTER:
+    DOMAINS.define(
+        f"removed-after-{_form}",
+        "A domain that a summary has is gone once it is removed",
+        "REC-015 REC-016 DOM-012",
+        partial(_removed_after, form=_form),
+        features=("v2Checkpoint",) if _form == "v2-json-sidecars" else (),
+    )
 
 
 def _set_again(case: CaseWriter, form: str) -> None:

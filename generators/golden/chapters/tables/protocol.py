@@ -368,6 +368,7 @@ def _commit_info(case: CaseWriter) -> None:
     table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file(_ROWS)), info={"operationParameters": {"deep": [{"x": None}]}})
     table.commit('{"commitInfo":{}}', add(table.file([{"id": 3, "name": "c"}])), with_info=False)
-    odd = {"commitInfo": {"timestamp": -1, "operation": ["a", 1], "version": "many", "add": {}}}
-    table.commit(json_text(odd), with_info=False)
+    odd = {"timestamp": -1, "operation": ["a", 1], "version": "many", "add": {}}
+    overwrites = {"operationParameters": {"mode": "Overwrite"}}
+    table.commit(json_text({"commitInfo": odd | overwrites}), with_info=False)
     publish(case, table)

@@ -409,6 +409,14 @@ def _domains_kept_when_rearranged(case: CaseWriter) -> None:
     recipe.keep("drop_feature", feature="vacuumProtocolCheck").append(pairs(6)).publish(case)
 
 
+@DOMAINS.case("write-kept-when-overwritten", "DOM-014")
+def _domains_kept_when_overwritten(case: CaseWriter) -> None:
+    """Domains are kept when all rows are overwritten."""
+    recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1, 2))
+    recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').set_domain("theirs", "{}").given()
+    recipe.overwrite(pairs(5)).append(pairs(6)).publish(case)
+
+
 def _system(configuration: str | None, requirement: str, case: CaseWriter) -> None:
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').given()

@@ -142,6 +142,7 @@ _ODD: Final[Mapping[str, str]] = {
     "quotes": 'it\'s "so"',
     "dots": "..",
     "null-word": "null",
+    "outer-spaces": " x ",
 }
 
 
@@ -158,6 +159,14 @@ for _name, _value in _ODD.items():
         "ADD-004 DATA-002 PART-003",
         partial(_odd_value, _value),
     )
+
+
+@FILES.case("write-odd-changes", "ADD-004 CDC-006 CDFF-001", since="2025")
+def _odd_changes(case: CaseWriter) -> None:
+    """Change files of an odd partition are found by their paths."""
+    rows = [{"id": 1, "part": "a b%#"}, {"id": 2, "part": "plain"}, {"id": 3, "part": "a b%#"}]
+    recipe = Recipe(_KEYED, ("part",), {"delta.enableChangeDataFeed": "true"}).append(rows)
+    recipe.update({"id": 9}, compare("id", "=", 3, "long")).publish(case)
 
 
 @FILES.case("write-odd-columns", "ADD-004 DATA-002")

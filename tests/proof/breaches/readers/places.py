@@ -12,22 +12,27 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from breaches.edits import (
+    CHECKPOINTS,
     COMMIT,
     COMPACTION,
     JSON_CHECKPOINT,
     Lines,
     deleting,
+    each,
     lines,
+    listed,
     matching,
     parquet,
     read_lines,
     struct_fields,
+    without,
 )
 from breaches.model import Ask, How, reader
 from breaches.readers.actions import KNOWN
-from breaches.seams import refusing, viewing
+from breaches.seams import Edit, refusing, viewing
 from breaches.views import bodies, commits_of, log_of, vectors
 from conformance.adapter import Answer, Changes, Request
+from schemas.features import FEATURES
 
 _ID: Final = "delta.columnMapping.id"
 _NAME: Final = "delta.columnMapping.physicalName"
@@ -131,6 +136,69 @@ def _partitioned_changes(actions: Lines) -> Lines:
     return [a for a in actions if not (a.get("cdc") or {}).get("partitionValues")]
 
 
+def _rows_of_checkpoints(root: Path, kind: str) -> Lines:
+    """Return the actions of a kind that the checkpoints of a table hold."""
+    found: Lines = []
+
+    def keep(actions: Lines) -> None:
+        found.extend(a[kind] for a in actions if a.get(kind) is not None)
+
+    files = (path.relative_to(root).as_posix() for path in log_of(root).rglob("*"))
+    lines(keep, CHECKPOINTS)(root, frozenset(files))
+    return found
+
+
+def _kept_from_checkpoints(
+    kind: str, key: str, held: str, lost: Callable[[dict[str, Any]], object] = bool
+) -> Edit:
+    """Lose what commits after a checkpoint say of something that the checkpoint has.
+
+    Args:
+        kind: action that is lost.
+        key: of the action.
+        held: action of the checkpoint.
+        lost: says of which actions that is so.
+
+    """
+
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        known = {body.get(key) for body in _rows_of_checkpoints(root, held)}
+        last = max((int(p.name[:20]) for p in log_of(root).glob("*.checkpoint*")), default=None)
+        for name in matching(COMMIT, fresh):
+            if last is not None and int(Path(name).stem) > last:
+                each(
+                    kind,
+                    lambda body: None if body.get(key) in known and lost(body) else body,
+                    name.replace(".", r"\."),
+                )(root, fresh)
+
+    return edit
+
+
+def _by_path_in_checkpoints(actions: Lines) -> Lines:
+    """Let a tombstone cancel an add of its path, whatever their vectors."""
+    gone = {a["remove"]["path"] for a in actions if a.get("remove") is not None}
+    return [a for a in actions if a.get("add") is None or a["add"]["path"] not in gone]
+
+
+def _overwriting(root: Path, fresh: frozenset[str]) -> None:
+    """Drop all files before a commit that says that it overwrites."""
+    modes = {
+        version: str((action["commitInfo"].get("operationParameters") or {}).get("mode"))
+        for version, actions in commits_of(root).items()
+        for action in actions
+        if isinstance(action.get("commitInfo"), dict)
+    }
+    last = max((n for n, mode in modes.items() if mode.lower() == "overwrite"), default=0)
+    for name in matching(COMMIT, fresh):
+        if int(Path(name).stem) < last:
+            without("add", where=name.replace(".", r"\."))(root, fresh)
+
+
+def _known_version(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "minReaderVersion": min(body["minReaderVersion"], 3)}
+
+
 def _places() -> dict[str, Any]:
     return {
         "compactions": refusing(_unknown_in(COMPACTION)),
@@ -200,5 +268,58 @@ ROWS = (
         "actions",
         viewing(lines(_partitioned_changes, COMMIT)),
         "change-data-files/files-win-*",
+    ),
+    reader(
+        "keeps-tombstones-of-checkpoints",
+        "REC-008",
+        "actions",
+        viewing(_kept_from_checkpoints("add", "path", "remove")),
+        "action-reconciliation/added-again-after-*",
+    ),
+    reader(
+        "cancels-by-path-in-checkpoints",
+        "REC-010",
+        "actions",
+        viewing(lines(_by_path_in_checkpoints, CHECKPOINTS)),
+        "deletion-vectors/life-cycle-checkpoint/*",
+    ),
+    reader(
+        "keeps-domains-of-checkpoints",
+        "REC-015",
+        "actions",
+        viewing(
+            _kept_from_checkpoints(
+                "domainMetadata", "domain", "domainMetadata", lambda body: body.get("removed")
+            )
+        ),
+        "domain-metadata/removed-after-*",
+    ),
+    reader(
+        "loses-domains-of-compactions",
+        "DOM-012",
+        "actions",
+        viewing(without("domainMetadata", where=COMPACTION)),
+        "domain-metadata/removed-after-*",
+    ),
+    reader(
+        "overwrites-where-commitInfo-says-so",
+        "CINFO-003",
+        "actions",
+        viewing(_overwriting),
+        "protocol-evolution/commit-info-any-shape/*",
+    ),
+    reader(
+        "reads-any-reader-version-of-a-checkpoint",
+        "PROTO-005",
+        "actions",
+        viewing(each("protocol", _known_version, CHECKPOINTS)),
+        "protocol-evolution/unknown-reader-version-*",
+    ),
+    reader(
+        "reads-unknown-features-of-a-checkpoint",
+        "TF-001",
+        "actions",
+        viewing(listed(lambda names: [n for n in names if n in FEATURES], where=CHECKPOINTS)),
+        "table-features/unknown-reader-feature-in-*",
     ),
 )

@@ -496,6 +496,13 @@ ROWS = (
         "domain-metadata/write-kept-when-rearranged*",
     ),
     writer(
+        "drops-domains-when-overwriting",
+        "DOM-014",
+        "actions",
+        _adding_domain(_GONE, lambda found: {"add", "remove"} <= {key for a in found for key in a}),
+        "domain-metadata/write-kept-when-overwritten*",
+    ),
+    writer(
         "names-no-domain",
         "DOM-001",
         "actions",

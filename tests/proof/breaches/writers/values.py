@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 import pyarrow as pa
 
 from breaches.edits import (
+    COMMIT,
     dropping,
     fields,
     parquet,
     schema,
+    setting,
     statistics,
     types,
     unlisted,
@@ -62,6 +65,20 @@ ROWS = (
         "actions",
         leaving(_partition(lambda v: f"{v} ")),
         f"{PARTS}string*",
+    ),
+    writer(
+        "trims-partition-texts",
+        "PART-003",
+        "actions",
+        leaving(_partition(str.strip)),
+        "add-file-and-remove-file/write-odd-value-outer-spaces/*",
+    ),
+    writer(
+        "leaves-paths-of-changes-unescaped",
+        "ADD-004",
+        "actions",
+        leaving(setting("cdc", "path", unquote, COMMIT)),
+        "add-file-and-remove-file/write-odd-changes/*",
     ),
     writer(
         "keeps-numbers-in-hexadecimal",

@@ -15,7 +15,7 @@ from conformance.audit.findings import Finding, Severity, finding
 from conformance.audit.grammar.types import decimal_of
 from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.places import SchemaPlace
-from conformance.audit.stored.variants import wrong_variant_bounds
+from conformance.audit.stored.statistics.variants import wrong_variant_bounds
 
 _ORDERED: Final = frozenset(
     {
