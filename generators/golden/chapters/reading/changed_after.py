@@ -30,6 +30,7 @@ from generators.golden.chapters.files.deletion_vectors import (
     with_vector,
 )
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
+from generators.materialise.log.hints import version_checksum_document, write_version_checksum
 from generators.oracle.delta_schema import field, struct
 
 AFTER: Final = Chapter("action-reconciliation", since="2025")
@@ -44,11 +45,19 @@ _WRITERS = ("appendOnly", "changeDataFeed", "domainMetadata")
 
 _CHECKPOINTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 CKPT-005"
 _COMPACTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 COMP-011 COMP-012"
+_SUMMED: Final = "REC-018 REC-013 REC-012 REC-004 REC-014 CRC-002"
+
+
+def _checksum(table: GoldenTable, version: int) -> None:
+    write_version_checksum(table.root, version, version_checksum_document(table.states[version]))
+
+
 _SHAPES: Final[dict[str, tuple[str, Summarise]]] = {
     **{
         name: (_COMPACTED if name == "compaction" else _CHECKPOINTED, write)
         for name, write in SUMMARIES.items()
     },
+    "checksum": (_SUMMED, _checksum),
     "compaction-of-the-changes": (_COMPACTED, lambda table, _: compaction(table, 6, _SUMMARY)),
 }
 

@@ -1,16 +1,23 @@
-"""Cases of writing: recipes of clustered tables, of Iceberg, of void columns, of conversion."""
+"""Cases of writing: recipes of clustered tables, of Iceberg, of void columns, of conversion.
+
+And what vacuum, restore, checkpoints and the change feed may not lose.
+"""
 
 from __future__ import annotations
 
 from datetime import date
 from functools import partial
 from typing import Any, Final
+from urllib.parse import quote
 
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Computed, Recipe, pairs
 from generators.golden.chapters.files.types import utc
+from generators.golden.chapters.writing.operations import old_files, removed_files
+from generators.materialise.builder import TableBuilder
+from generators.materialise.log.files import read_commit, write_commit
 from generators.oracle.delta_schema import DataType, Struct, array, field, map_of, struct
 from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
@@ -22,8 +29,14 @@ VOID: Final = Chapter("void-type", since="upstream")
 DATA: Final = Chapter("data-files")
 FILES: Final = Chapter("add-file-and-remove-file")
 DESIGN: Final = Chapter("deletion-vectors-design", since="2025")
+FEED: Final = Chapter("change-data-files", since="2025")
+CLOCK: Final = Chapter("in-commit-timestamps", since="2025")
+CHECKPOINTS: Final = Chapter("checkpoints", since="2025")
 
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}
+_ENABLED: Final = {"delta.enableDeletionVectors": "true"}
+_WEEK: Final = {"delta.deletedFileRetentionDuration": "interval 7 days"}
+_AGES: Final = {"delta.deletedFileRetentionDuration": "interval 100000 days"}
 _NO_STATISTICS: Final = {"delta.dataSkippingNumIndexedCols": "0"}
 
 
@@ -384,3 +397,74 @@ def _manifest(case: CaseWriter) -> None:
     recipe.delete_by_vectors(compare("id", "=", 2, "long")).given()
     recipe.keep("generate_manifest", version=False)
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "DVD-010"))
+
+
+@FEED.case("write-whole-files", "CDC-012")
+def _whole_files(case: CaseWriter) -> None:
+    """A delete records the rows of a file that goes whole beside others."""
+    recipe = Recipe(PAIR, (), {"delta.enableChangeDataFeed": "true"}, ("changeDataFeed",))
+    recipe.append(pairs(1, 2)).append(pairs(3, 4)).given()
+    recipe.delete(is_in("id", [1, 2, 3], "long")).append(pairs(5)).publish(case)
+
+
+@CLOCK.case("write-enabled-then-restored", "ICT-010 ICT-011")
+def _provenance(case: CaseWriter) -> None:
+    """A restore and a replacement keep since when commits have times."""
+    recipe = Recipe(PAIR).append(pairs(1)).keep("enable_feature", feature="inCommitTimestamp")
+    recipe.set_properties({"delta.enableInCommitTimestamps": "true"}).append(pairs(2))
+    recipe.set_properties({"team": "tables"}).append(pairs(3)).restore(4).append(pairs(4))
+    other = struct(field("key", "string"), field("id", "long"))
+    recipe.replace(other, (), [{"key": "a", "id": 1}]).publish(case)
+
+
+@DESIGN.case("write-vacuum-retained-vectors", "DVD-003", features=("deletionVectors",))
+def _retained_vectors(case: CaseWriter) -> None:
+    """A vacuum keeps a vector that was replaced a moment ago."""
+    recipe = Recipe(PAIR, (), _ENABLED, ("deletionVectors",)).append(pairs(1, 2, 3, 4))
+    recipe.delete_by_vectors(compare("id", "=", 2, "long")).given()
+    recipe.delete(compare("id", "=", 3, "long"))
+    recipe.keep("vacuum", version=False, kept=old_files(case)).append(pairs(5)).publish(case)
+
+
+@FILES.case("write-vacuum-encoded-paths", "FA-008 SNAP-005 ADD-003")
+def _encoded_paths(case: CaseWriter) -> None:
+    """A vacuum knows live files whose paths have escapes in the log."""
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).append(pairs(4))
+    recipe.delete(compare("id", "=", 3, "long")).given()
+
+    def kept(builder: TableBuilder) -> list[str]:
+        for version, name in ((1, "a b.parquet"), (3, "p=x%20y/ä#1.parquet")):
+            lines = read_commit(case.delta, version)
+            body = next(line["add"] for line in lines if "add" in line)
+            place = case.delta / name
+            place.parent.mkdir(exist_ok=True)
+            (case.delta / body["path"]).rename(place)
+            body["path"] = quote(name)
+            write_commit(case.delta, version, lines)
+        old_files(case)(builder)
+        return ["a b.parquet", "p=x%20y/ä#1.parquet"]
+
+    recipe.keep("vacuum", version=False, kept=kept, gone=removed_files).publish(case)
+
+
+@CHECKPOINTS.case("write-long-retention", "CKC-005 CKPT-007")
+def _long_retention(case: CaseWriter) -> None:
+    """A checkpoint keeps tombstones for as long as the table promises."""
+    recipe = Recipe(PAIR, (), _AGES).append(pairs(1, 2)).append(pairs(3))
+    recipe.delete(is_in("id", [1, 2], "long")).given()
+    recipe.append(pairs(4)).checkpoint().append(pairs(5)).publish(case)
+
+
+@CHECKPOINTS.case("write-replaced-vectors", "CKC-005 CKPT-007", features=("deletionVectors",))
+def _replaced_vectors(case: CaseWriter) -> None:
+    """A checkpoint has tombstones of vectors that a live file had."""
+    recipe = Recipe(PAIR, (), {**_ENABLED, **_WEEK}, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe.delete(compare("id", "=", 1, "long")).delete(compare("id", "=", 2, "long"))
+    recipe.checkpoint().append(pairs(9)).publish(case)
+
+
+@CHECKPOINTS.case("write-lower-progress", "CKC-006")
+def _lower_progress(case: CaseWriter) -> None:
+    """A checkpoint has the newest progress of an application, if lower."""
+    recipe = Recipe(PAIR).append(pairs(1)).set_transaction("app", 7).set_transaction("app", 3)
+    recipe.given().append(pairs(2)).checkpoint().append(pairs(3)).publish(case)
