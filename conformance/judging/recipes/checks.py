@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 from conformance.audit.checks.features import clustering_of
 from conformance.audit.checks.high_water_marks import lowered_marks
 from conformance.audit.checks.transitions import SYSTEM_DOMAINS
-from conformance.audit.columnar.keys import vector_id
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, open_log
@@ -412,23 +411,15 @@ def _txn_without_rows(commits: Iterable[Lines], txn: Mapping[str, Any]) -> Itera
     yield "TXN-004", f"no commit has the rows and version {wanted[1]} of {wanted[0]}"
 
 
-_KEYS: Final[Mapping[str, Sequence[str]]] = {
-    "add": ("path",),
-    "remove": ("path",),
-    "txn": ("appId", "version"),
-    "domainMetadata": ("domain", "configuration"),
-    "metaData": ("id",),
-    "protocol": (),
-}
-"""Action to the fields that distinguish it in a checkpoint, beside a vector."""
+_KEPT: Final = ("add", "remove", "txn", "domainMetadata", "metaData", "protocol")
+"""Actions that a checkpoint keeps."""
 
 
 def _parts(checkpoint: Checkpoint) -> list[list[str]]:
-    """Return the actions that each part of a checkpoint holds, each by its key."""
+    """Return the actions that each part of a checkpoint holds, as texts that are equal if they are."""
     found: dict[str, list[str]] = {entry.path: [] for entry in checkpoint.entries}
-    for line in checkpoint.top.of(*_KEYS):
+    for line in checkpoint.top.of(*_KEPT):
         place = line.place.partition("#")[0]
-        key = [line.body.get(name) for name in _KEYS[line.action or ""]]
-        vector = vector_id(line.body.get("deletionVector"))
-        found[place].append(" ".join(map(str, (line.action, *key, vector))))
+        body = json.dumps(line.body, sort_keys=True, default=str)
+        found[place].append(f"{line.action} {body}")
     return [sorted(each) for each in found.values()]

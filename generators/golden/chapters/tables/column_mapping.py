@@ -10,6 +10,7 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_null
 from generators.golden.cases.publish import (
+    aggregated,
     describe,
     earlier_spec,
     filtered,
@@ -292,6 +293,11 @@ def _swapped_names(case: CaseWriter) -> None:
     file = table.register(DataFile(written.body, written.rows, table.schema))
     table.create(add(file))
     publish(case, table)
+    title = "Whatever is asked, the names in a file play no part"
+    projected(case, table, "project-a", ["a"], title)
+    filtered(case, table, "filter-b", compare("b", "=", "x", "string"), title)
+    filtered(case, table, "filter-null", is_null("a"), title)
+    aggregated(case, table, "aggregate", ["a", "b"], title, requirement="CM-025")
 
 
 _PAIRED = struct(

@@ -351,6 +351,7 @@ def _column_of(kind: of.DataType) -> _Step:
 
 _ARRAY: Final = of.array("long")
 _MAP: Final = of.map_of("string", "long")
+_VARIANT: Final = ("variantType",)
 
 for _slug, _title, _row, _step, _listed in (
     ("array", "An array is not added", "ICE1-010", _column_of(_ARRAY), ()),
@@ -368,6 +369,13 @@ for _slug, _title, _row, _step, _listed in (
         "ICE1-010",
         lambda recipe: recipe.replace(_with(_ARRAY), (), []),
         (),
+    ),
+    (
+        "variant",
+        "A variant is not added",
+        "ICE2-018",
+        _column_of(of.Primitive("variant")),
+        _VARIANT,
     ),
     (
         "vectors",

@@ -427,7 +427,8 @@ def _altered(case: CaseWriter) -> None:
     """Changes of columns and properties and a restore carry later times."""
     recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",)).append(pairs(1))
     recipe.add_column(field("later", "string")).set_properties({"team": "tables"})
-    recipe.append([{"id": 2, "name": "n2", "later": "x"}]).restore(1).append(pairs(3)).publish(case)
+    recipe.append([{"id": 2, "name": "n2", "later": "x"}]).restore(1).append(pairs(3))
+    recipe.set_transaction("app", 1).publish(case)
 
 
 @CLOCK.case("write-enable", "ICT-005 ICT-010 ICT-011 ICT-012")

@@ -103,6 +103,7 @@ def _all_actions(case: CaseWriter) -> None:
         **_VECTORS,
         "delta.enableRowTracking": "true",
         "delta.enableChangeDataFeed": "true",
+        "delta.deletedFileRetentionDuration": "interval 7 days",
     }
     recipe = _everything(Recipe(_KEYED, ("part",), properties, features))
     recipe.update({"id": 30}, compare("id", "=", 3, "long")).set_domain("unknown.to.all", "{}")

@@ -1,0 +1,196 @@
+"""Cases of rules that hold for every question, and not for a plain read alone.
+
+Serves the sections whose rules are asked about. A reader has a path of its own through filters,
+projections, aggregates, change feeds and checkpoints, and each of them has to keep the rule.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+from generators.golden.cases.case import CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare
+from generators.golden.cases.publish import aggregated, filtered, projected, publish
+from generators.golden.cases.summarise import SUMMARIES
+from generators.golden.cases.table import (
+    EPOCH,
+    MINUTE,
+    DataFile,
+    GoldenTable,
+    add,
+    domain,
+    feature_protocol,
+    legacy_protocol,
+    txn,
+)
+from generators.golden.chapters.files.changes import ask_changes, each_row
+from generators.golden.chapters.files.deletion_vectors import (
+    numbered,
+    store,
+    vector_table,
+    with_vector,
+)
+from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
+from generators.golden.chapters.tables.column_mapping import mapped_table
+from generators.golden.chapters.tables.row_tracking import Tracked
+from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits
+from generators.oracle.delta_schema import array, map_of, struct
+
+FEATURES: Final = Chapter("table-features", since="2025")
+MAPPING: Final = Chapter("column-mapping", features=("columnMapping",))
+TRANSACTIONS: Final = Chapter("transaction-identifiers")
+DOMAINS: Final = Chapter("domain-metadata", since="2025")
+TRACKING: Final = Chapter("row-tracking", since="2025")
+VECTORS: Final = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
+
+_PAIR: Final = struct(id="long", name="string")
+_UNKNOWN: Final = "somethingNobodyKnows"
+
+
+def _pairs(*numbers: int) -> list[dict[str, Any]]:
+    return [{"id": n, "name": f"n{n}"} for n in numbers]
+
+
+def _unknown_writer_feature(case: CaseWriter, form: str) -> None:
+    readers = ["v2Checkpoint"] if form == "v2-json-sidecars" else []
+    table = GoldenTable.created(case, _PAIR, _pairs(1))
+    table.protocol = feature_protocol(
+        readers, [_UNKNOWN, "changeDataFeed", "domainMetadata", "appendOnly"]
+    )
+    table.properties["delta.enableChangeDataFeed"] = "true"
+    table.commit(table.protocol_action(), table.metadata(), operation="UPGRADE PROTOCOL")
+    table.commit(txn("app", 7), domain("mine", "{}"))
+    if form != "commits":
+        SUMMARIES[form](table, table.version)
+        drop_commits(table.root, table.version)
+    first = table.version
+    new = _pairs(2)
+    table.commit(add(table.file(new)))
+    case.file_time(f"{LOG_DIRECTORY}/{commit_name(first + 1)}", EPOCH + MINUTE * (first + 1))
+    publish(case, table, versions=[first] if form != "commits" else [0, 1])
+    txn_spec(case, "app", 7)
+    domain_spec(case, "mine", "{}")
+    ask_changes(
+        case,
+        table,
+        "changes",
+        first + 1,
+        first + 1,
+        each_row("insert", first + 1, new),
+        "Changes are read as well",
+    )
+    aggregated(case, table, "aggregate", ["id"], "So are counts")
+    case.judged |= dict.fromkeys(("txn-app", "domain-mine", "changes", "aggregate"), "TF-002")
+
+
+for _form in ("commits", "classic", "v2-json-sidecars"):
+    FEATURES.define(
+        f"unknown-writer-feature-in-{_form}",
+        "Whatever is asked, a feature of writers alone stops no reader",
+        "TF-002",
+        partial(_unknown_writer_feature, form=_form),
+        features=("v2Checkpoint",) if _form == "v2-json-sidecars" else (),
+    )
+
+
+@FEATURES.case("unknown-writer-feature-beside-vectors", "TF-002", features=("deletionVectors",))
+def _unknown_beside_vectors(case: CaseWriter) -> None:
+    """A feature of writers alone stops no reader beside features of readers."""
+    protocol = feature_protocol(["deletionVectors"], [_UNKNOWN, "appendOnly"])
+    table = vector_table(case, _PAIR, protocol=protocol)
+    file = table.file(_pairs(1, 2, 3))
+    table.create(add(file, deletionVector=store(table, [1])[0]))
+    publish(case, table)
+
+
+@MAPPING.case("mode-none-nested-annotations", "CM-024 CM-023")
+def _nested_annotations(case: CaseWriter) -> None:
+    """Annotations of nested columns mean nothing in mode none."""
+    inner = struct(a="string", b="long")
+    schema = struct(id="long", p="string", s=inner, l=array(inner), m=map_of("string", inner))
+    table = mapped_table(case, schema, mode="none", partition_columns=("p",))
+    plain = struct(id="long", p="string", s=inner, l=array(inner), m=map_of("string", inner))
+    value = {"a": "x", "b": 1}
+    rows = [{"id": 1, "s": value, "l": [value, None], "m": {"k": value}}]
+    file = table.file(rows, written_as=plain, partition={"p": "here"})
+    table.create(add(table.register(DataFile(file.body, file.rows, table.schema))))
+    publish(case, table)
+    filtered(
+        case, table, "filter-partition", compare("p", "=", "here", "string"), "By its own name"
+    )
+    projected(case, table, "project-nested", ["s", "m"], "Nested columns are found by name")
+
+
+@TRANSACTIONS.case("times-go-back", "TXN-005 REC-004")
+def _times_go_back(case: CaseWriter) -> None:
+    """The newest entry wins, whatever its time of update is."""
+    table = GoldenTable.of(case, _PAIR)
+    late = 1_700_000_000_000
+    table.create(txn("back", 1, lastUpdated=late), txn("bare", 1, lastUpdated=late))
+    table.commit(txn("back", 2, lastUpdated=late - 1000), txn("bare", 2))
+    write_classic(table.root, 1, table.states[1], CheckpointStyle())
+    drop_commits(table.root, 1)
+    table.commit(txn("back", 3, lastUpdated=1), add(table.file(_pairs(1))))
+    publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
+    for app, version, at in (("back", 3, None), ("bare", 2, None), ("back", 2, 1)):
+        txn_spec(case, app, version, at)
+    case.judged |= dict.fromkeys(("txn-back", "txn-bare", "txn-back-v1"), "REC-004")
+
+
+@DOMAINS.case("names-alike", "REC-005 REC-014 DOM-012")
+def _domains_alike(case: CaseWriter) -> None:
+    """Domains whose names differ by case are different ones."""
+    table = GoldenTable.of(case, _PAIR, protocol=feature_protocol(writers=["domainMetadata"]))
+    table.create(domain("mine", "lower"), domain("Mine", "upper"))
+    table.commit(domain("Mine", "newer"), add(table.file(_pairs(1))))
+    publish(case, table)
+    case.spec(
+        "domain_metadata",
+        "lower",
+        title="The one has its own configuration",
+        expected={"configuration": "lower"},
+        parameters={"domain": "mine"},
+    )
+    case.spec(
+        "domain_metadata",
+        "upper",
+        title="The other has the one that was set last",
+        expected={"configuration": "newer"},
+        parameters={"domain": "Mine"},
+    )
+    case.judged |= {"lower": "REC-014", "upper": "REC-014"}
+
+
+@TRACKING.case("supported-not-enabled-in-checkpoint", "RT-003 RT-001")
+def _supported_in_checkpoint(case: CaseWriter) -> None:
+    """Files without ids are read from a checkpoint as well."""
+    tracked = Tracked(case, properties={}, protocol=legacy_protocol(1, 2))
+    table = tracked.table
+    table.create(add(table.file(_pairs(0, 1))))
+    table.protocol = feature_protocol(writers=["rowTracking", "domainMetadata"])
+    table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
+    table.commit(add(tracked.file(_pairs(10, 11))), tracked.mark())
+    write_classic(table.root, 2, table.states[2], CheckpointStyle())
+    drop_commits(table.root, 2)
+    table.commit(add(tracked.file(_pairs(20))), tracked.mark())
+    case.judged |= {"read-latest": "RT-003", "read-v2": "RT-003"}
+    publish(case, table, versions=[2, 3], log_info={"lastCheckpointVersion": 2})
+
+
+@VECTORS.case("life-goes-on-after-checkpoint", "REC-009 REC-010 ADD-012")
+def _life_goes_on(case: CaseWriter) -> None:
+    """A tombstone of a checkpoint hides no later vector of its path."""
+    table = vector_table(case)
+    file = table.file(numbered(8))
+    table.create(add(file))
+    first, second, third = store(table, [1], [1, 3], [1, 3, 5])
+    table.commit(*with_vector(file, first))
+    table.commit(*with_vector(file, second, first))
+    write_classic(table.root, 2, table.states[2], CheckpointStyle())
+    drop_commits(table.root, 2)
+    table.commit(*with_vector(file, third, second))
+    case.judged |= {"read-latest": "REC-010", "files-latest": "REC-009"}
+    publish(case, table, versions=[2, 3], log_info={"lastCheckpointVersion": 2})
