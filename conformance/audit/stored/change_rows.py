@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC
 from decimal import Decimal
 from hashlib import blake2b
 from typing import Any, Final
@@ -233,11 +234,12 @@ def _column(table: pa.Table, place: SchemaPlace, count: int) -> list[Any]:
         if not all(map(_whole, place.walk())):
             raise ValueError("other files may have other fields inside")
         return [_ordered(value, values.type) for value in values.to_pylist()]
-    return values.cast(arrow_of(declared)).to_pylist()  # type: ignore[no-any-return]
+    of = arrow_of(declared)
+    return [_ordered(value, of) for value in values.cast(of).to_pylist()]
 
 
 def _ordered(value: Any, of: pa.DataType) -> Any:
-    """Bring the fields of structs and the entries of maps, which have no order, into one."""
+    """Return a value in one form: structs and maps have no order, and numbers several spellings."""
     if value is None:
         return None
     if at.is_struct(of):
@@ -247,7 +249,11 @@ def _ordered(value: Any, of: pa.DataType) -> Any:
         return sorted(entries, key=repr)
     if at.is_list(of) or at.is_large_list(of):
         return [_ordered(item, of.value_type) for item in value]
-    return value
+    if at.is_timestamp(of):
+        # The unit and the name of the zone are the file's, not the row's.
+        return (value if of.tz is None else value.astimezone(UTC)).isoformat()
+    # Minus zero is zero, and a writer may keep either.
+    return value + 0.0 if at.is_floating(of) else value
 
 
 def _whole(place: SchemaPlace) -> bool:
