@@ -171,10 +171,6 @@ def _overwrites(_: Any) -> Any:
     return lambda self, path, data: self.put(path, data)
 
 
-def _lost_bound(_: Any) -> Any:
-    return lambda text: text[:32]
-
-
 def _cut_bytes(_: Any) -> Any:
     """Cut at 32 bytes, through the middle of a character."""
     return lambda text: text.encode()[:34].decode(errors="replace")
@@ -544,7 +540,6 @@ MUTANTS: dict[str, Mutant] = {
             afterwards(lambda text: re.sub(r"\.\d{6}", "", text) if text else text),
         ),
     ),
-    "loses-the-bound-of-strings": wrong("STAT-012", ("write.statistics:upper_prefix", _lost_bound)),
     "breaks-code-points": wrong("STAT-012", ("write.statistics:upper_prefix", _cut_bytes)),
     "cuts-instants-to-seconds": wrong("STAT-012", ("write.statistics:_instant", _whole_seconds)),
     "bounds-no-numbers": wrong("STAT-012", ("write.statistics:_float_bounds", _with_nan)),

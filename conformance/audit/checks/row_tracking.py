@@ -227,9 +227,12 @@ def files_have_ids_before(step: Step) -> Findings:
     """Report files that have no ids when row tracking is turned on over them."""
     if not step.sets_metadata or step.old.is_true(_ENABLED) or not step.new.is_true(_ENABLED):
         return
-    here = {file_key(line.body) for line in step.of("add", "remove")}
+    here = {file_key(line.body): line for line in step.of("remove", "add")}
     for key, body in step.before.adds.items():
-        if key not in here and None in (body.get(name) for name in _IDS):
+        again = here.get(key)
+        if again is not None and again.action == "remove":
+            continue
+        if None in ((body if again is None else again.body).get(name) for name in _IDS):
             message = f"row tracking is enabled over {key[0]}, which has no row ids"
             yield finding("RT-046", step.place, message)
 

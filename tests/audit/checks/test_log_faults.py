@@ -228,7 +228,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _more(x, {"checkpointMetadata": {"version": 3}}),
     ),
     "a path is added twice": (
-        {"WLOG-001", "FA-011", "FA-012"},
+        {"WLOG-001", "FA-011", "FA-012", "FA-016"},
         lambda x: _more(x, x.file("c.parquet"), x.file("c.parquet")),
     ),
     "a commit has two metaData": ({"WLOG-002"}, lambda x: _more(x, x.metadata(), x.metadata())),

@@ -170,7 +170,7 @@ def _unknown_feature(case: CaseWriter, form: str) -> None:
     drop_commits(table.root, 1)
     table.commit(add(table.file([{"id": 2, "name": "b"}])))
     describe(case, table)
-    refusal = Refusal("unsupported", "load", "RVER-002" if form == "classic" else "TF-001")
+    refusal = Refusal("unsupported", "load", "TF-001")
     refuse_load(case, refusal, "The feature is unknown, though no commit names it")
 
 
