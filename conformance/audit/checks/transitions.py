@@ -419,7 +419,7 @@ def _new_column(step: Step, column: Column, number: int, place: str) -> Findings
     if _is_no_unique_name(column.physical[-1], column.path[-1]):
         message = f"the new column {column.name} has the physical name {column.physical[-1]}"
         # Where the log has not every version, the column may be an older one; in a table that is
-        # replaced by a clone, one of before the other table's columns were mapped.
+        # replaced by a clone, one that is older than the mapping of the other table.
         sure = step.before.whole and not step.replaces_files
         unsure: Severity | None = None if sure else "warning"
         hint = "the name may come again, and files keep it"

@@ -61,7 +61,7 @@ class _Rule:
 
     @property
     def key(self) -> str:
-        """What tells the rule from others, and from the same one with another text."""
+        """Name of the rule, which changes with its text."""
         return f"{self.what}: {self.text}"
 
 

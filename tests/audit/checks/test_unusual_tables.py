@@ -158,7 +158,7 @@ MILLISECONDS = 1_700_000_000_000
 
 
 def _microseconds_of_provenance(lake: Any) -> None:
-    """Tell the time in another unit, where the text leaves provenance to the writer."""
+    """Give the time in another unit, where the text leaves provenance to the writer."""
     info = {"inCommitTimestamp": MILLISECONDS, "timestamp": MILLISECONDS * 1000}
     metadata = lake.metadata(enableInCommitTimestamps="true")
     lake.commit({"commitInfo": info}, lake.protocol("inCommitTimestamp"), metadata)
@@ -243,6 +243,14 @@ def _without_values(values: Any, path: tuple[str, ...], of: pa.DataType) -> pa.A
     return pa.StructArray.from_arrays([*inner.values()], [*inner], mask=values.is_null())
 
 
+def _of_another_type(lake: Any, *types: Any) -> None:
+    """Give a column another type, of which no file has a value."""
+    fields = ([lake.field("id"), lake.field("x", of)] for of in types)
+    lake.commit(lake.protocol(), lake.metadata(*next(fields)))
+    lake.commit(lake.file("a.parquet", pa.table({"id": [1]})))
+    lake.commit(lake.metadata(*next(fields)))
+
+
 UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a vector with a field of a vendor": _vendor_in_vector,
     "a format with a field of a vendor": _vendor_in_format,
@@ -259,6 +267,14 @@ UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a default that comes after its column": lambda x: _defaults(x, later=True),
     "a generated day in the zone of a session": _day_of_a_session,
     "a shredded file that is older than the property": _shredded_once,
+    "another type of a column that no file has": lambda x: _of_another_type(x, "integer", "string"),
+    "another type of elements that no file has": lambda x: _of_another_type(
+        x,
+        *(
+            {"type": "array", "elementType": of, "containsNull": True}
+            for of in ("integer", "string")
+        ),
+    ),
     "provenance with a time in microseconds": _microseconds_of_provenance,
     "a mapped table that a clone of an older one replaces": _replaced_by_a_clone,
     "a checkpoint that is being copied": lambda x: _renamed_checkpoint(
