@@ -21,7 +21,7 @@ from conformance.audit.columnar.rows import ADD, REMOVE, Rows
 from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.retention import retention
 from conformance.audit.read.layout import Column
-from conformance.audit.read.raw import mapping_in
+from conformance.audit.read.raw import mapping_in, parse_object
 from conformance.audit.read.state import Body, Key, dv_id, file_key, row_count
 from conformance.audit.screens import (
     differing_removes,
@@ -375,7 +375,9 @@ def _in_use(step: Step) -> frozenset[str]:
         if line.body.get("removed") is not True:
             domains[name] = line.body
     found |= {"domainMetadata"} if domains else set()
-    found |= {"clustering"} if "delta.clustering" in domains else set()
+    clustered = parse_object((domains.get("delta.clustering") or {}).get("configuration")) or {}
+    # A table that is clustered no longer may keep its domain, without columns.
+    found |= {"clustering"} if clustered.get("clusteringColumns") else set()
     return frozenset(found)
 
 

@@ -251,6 +251,29 @@ def _of_another_type(lake: Any, *types: Any) -> None:
     lake.commit(lake.metadata(*next(fields)))
 
 
+def _no_longer_clustered(lake: Any) -> None:
+    """Empty the columns that a table is clustered by, and then drop the feature."""
+    columns = (json.dumps({"clusteringColumns": names}) for names in ([["id"]], []))
+    domains = [
+        {"domainMetadata": {"domain": "delta.clustering", "configuration": of, "removed": False}}
+        for of in columns
+    ]
+    features = lake.protocol("clustering", "domainMetadata")
+    lake.commit(features, lake.metadata(), domains[0])
+    lake.commit(domains[1])
+    lake.commit(lake.protocol("domainMetadata"))
+
+
+def _bytes_of_a_partition(lake: Any) -> None:
+    """Rearrange a file whose partition has its bytes as characters to one with escapes."""
+    fields = lake.field("id"), lake.field("b", "binary")
+    lake.commit(lake.protocol(), lake.metadata(*fields, partition=["b"]))
+    rows = pa.table({"id": [1]})
+    lake.commit(lake.file("a.parquet", rows, partitionValues={"b": "\u0001"}))
+    escaped = {"partitionValues": {"b": r"\u0001"}, "dataChange": False}
+    lake.commit(lake.remove("a.parquet", dataChange=False), lake.file("b.parquet", rows, **escaped))
+
+
 UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a vector with a field of a vendor": _vendor_in_vector,
     "a format with a field of a vendor": _vendor_in_format,
@@ -267,6 +290,8 @@ UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a default that comes after its column": lambda x: _defaults(x, later=True),
     "a generated day in the zone of a session": _day_of_a_session,
     "a shredded file that is older than the property": _shredded_once,
+    "a feature that is dropped of a table that is clustered no longer": _no_longer_clustered,
+    "bytes of a partition that are rearranged to escapes": _bytes_of_a_partition,
     "another type of a column that no file has": lambda x: _of_another_type(x, "integer", "string"),
     "another type of elements that no file has": lambda x: _of_another_type(
         x,
