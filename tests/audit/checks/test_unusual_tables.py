@@ -220,6 +220,18 @@ def _ruled_later(lake: Any, **metadata: str) -> None:
     lake.commit(lake.remove("a.parquet"))
 
 
+def _ruled_before_a_cleanup(lake: Any) -> None:
+    """Clean up the log of a table whose rows are older than an invariant."""
+    rule = {"delta.invariants": json.dumps({"expression": {"expression": "id > 1"}})}
+    lake.commit(lake.protocol(), lake.metadata(lake.field("id")))
+    lake.commit(lake.file("a.parquet", pa.table({"id": [1]})))
+    lake.commit(lake.metadata(lake.field("id", **rule)))
+    Table(str(lake.root)).checkpoint()
+    lake.commit(lake.file("b.parquet", pa.table({"id": [2]})))
+    for version in range(3):
+        (lake.log / f"{version:020d}.json").unlink()
+
+
 def _of_no_type(lake: Any, action: str, *path: str, of: pa.DataType) -> None:
     """Store what no row of a checkpoint has as a column of a type of its own."""
     properties = {"checkpoint__writeStatsAsStruct": "true"}
@@ -318,6 +330,7 @@ UNUSUAL: dict[str, Callable[[Any], None]] = {
     "an invariant that is younger than rows": lambda x: _ruled_later(
         x, **{"delta.invariants": json.dumps({"expression": {"expression": "g > 1"}})}
     ),
+    "an invariant that is younger than rows, in a log that begins later": _ruled_before_a_cleanup,
     "a generated column that is younger than rows": lambda x: _ruled_later(
         x, **{"delta.generationExpression": "id + 1"}
     ),
