@@ -162,6 +162,7 @@ class Run:
         self._first = first
         self._layouts = Layouts()
         self._noted: Layout | None = None
+        self._ruled: frozenset[str] = frozenset()
         self._visited: set[Checkpoint] = set()
         self._left_out = FilesWithoutStatistics(log.checkpoints)
         self._complete: dict[int, list[Checkpoint]] = {}
@@ -218,6 +219,7 @@ class Run:
         if layout is not self._noted:
             self._lapse(state, layout)
             self._noted, state.used = layout, state.used | layout.used
+            self._ruled = rules.lasting_rules(layout)
             if state.names is not None:
                 state.names |= layout.top_names
             if layout.mode == "none":
@@ -232,7 +234,7 @@ class Run:
         else:
             state.stamped = None
         mapped = {"columnMapping"} if layout.mode != "none" else set()
-        state.note(mapped | set(filter(layout.active, _ACTIVE)), version)
+        state.note(mapped | self._ruled | set(filter(layout.active, _ACTIVE)), version)
 
     def _lapse(self, state: State, layout: Layout) -> None:
         """Note which tombstones may be gone where their retention becomes longer."""

@@ -107,6 +107,11 @@ class Step:
         return len(adds) > sum(key in adds for key in removed)
 
     @property
+    def replaces_files(self) -> bool:
+        """Whether there are files in the version before, and none of them stays."""
+        return len(self.before.adds) > 0 and not self.keeps_files
+
+    @property
     def rows(self) -> Rows:
         """The commit's file actions as columns, for screens."""
         return self.commit.content.rows

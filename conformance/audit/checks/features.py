@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from conformance.audit.checks.values import statistics_of
-from conformance.audit.findings import Findings, check, finding
+from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.types import is_primitive, widens
 from conformance.audit.read.layout import Column, parts_of
@@ -108,7 +108,9 @@ def _changed(step: Step, column: Column, path: str, types: tuple[str, Any]) -> F
     recorded = any(at == path and last == after for at, _, last in column.type_changes)
     if not recorded:
         message = f"column {where} goes from {before} to {after} unrecorded"
-        yield finding("TW-006", step.place, message)
+        # Without the feature nothing asks for a record: files of the other type are reported.
+        severity: Severity | None = None if supported else "warning"
+        yield finding("TW-006", step.place, message, severity=severity)
         if supported and not (isinstance(after, str) and _widens(before, after)):
             message = f"column {where} goes from {before} to {after}, which is no widening"
             yield finding("TW-003", step.place, message)

@@ -186,6 +186,12 @@ _LIKE: Final = tuple(
 _BARE: Final = re.compile(rf"{_VERSION}\.parquet")
 """A commit in Parquet where that is missing, else a checkpoint without its word."""
 
+_RIGHT: Final = re.compile(
+    rf"(?:^|[^0-9]){_VERSION}\.checkpoint\.(?:{_UUID}\.json|(?:{_UUID}\.)?parquet)"
+    rf"(?!\.(?:{_CODEC}|{_UUID_LIKE}|[0-9]{{10}}\.[0-9]{{10}})$)(?=.)|.{_VERSION}\.checkpoint\.parquet$"
+)
+"""The name of a checkpoint with something before or behind it."""
+
 _NUMBER: Final = re.compile("[0-9]+")
 _BY_SIXTEEN: Final = re.compile(r"([0-9A-Fa-f]*[A-Fa-f][0-9A-Fa-f]*)\.json")
 """Names with a version in decimal and in hexadecimal digits."""
@@ -215,6 +221,8 @@ def _is_missed(view: LogView | VersionView, path: str, requirement: str) -> bool
         by_sixteen = _BY_SIXTEEN.fullmatch(name)
         return found is not None and _lacks(log, int(by_sixteen[1], 16) if by_sixteen else version)
     whole = [each.version for each in log.checkpoints if each.complete]
+    if _RIGHT.search(name) or version < min(log.commits, default=0) <= max(whole, default=-1):
+        return False  # a copy of another tool, or what a cleanup has left
     kept: Mapping[str, Iterable[int]] = {
         "CKPT": whole,
         "CKC": whole,

@@ -43,8 +43,10 @@ def they_are_milliseconds(step: Step) -> Findings:
     """Report timestamps that are those of their commit in another unit."""
     info, stamp = step.commit_info, _stamp(step)
     time = info.body.get("timestamp") if info else None
-    if not _enabled(step.new) or stamp is None or type(time) is not int or time < _FIRST:
+    if not _enabled(step.new) or stamp is None or type(time) is not int:
         return
+    if not _FIRST <= time < _LAST:
+        return  # provenance information is free, its unit is its own
     if stamp == (step.before.timestamp or 0) + 1:
         return  # it follows one that is wrong already
     for unit, value in (("seconds", stamp * 1000), ("microseconds", stamp // 1000)):
@@ -55,6 +57,9 @@ def they_are_milliseconds(step: Step) -> Findings:
 
 _FIRST: Final = 1_000_000_000_000
 """A time in 2001, which no table is older than."""
+
+_LAST: Final = 100_000_000_000_000
+"""A time in 5138, which no table is of: a larger number is in another unit."""
 
 _NEAR: Final = 3_600_000
 """Milliseconds by which a commit may take longer than the provenance information says."""

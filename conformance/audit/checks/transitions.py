@@ -21,7 +21,7 @@ from conformance.audit.columnar.rows import ADD, REMOVE, Rows
 from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.retention import retention
 from conformance.audit.read.layout import Column
-from conformance.audit.read.raw import mapping_in
+from conformance.audit.read.raw import mapping_in, parse_object
 from conformance.audit.read.state import Body, Key, dv_id, file_key, row_count
 from conformance.audit.screens import (
     differing_removes,
@@ -375,7 +375,9 @@ def _in_use(step: Step) -> frozenset[str]:
         if line.body.get("removed") is not True:
             domains[name] = line.body
     found |= {"domainMetadata"} if domains else set()
-    found |= {"clustering"} if "delta.clustering" in domains else set()
+    clustered = parse_object((domains.get("delta.clustering") or {}).get("configuration")) or {}
+    # A table that is clustered no longer may keep its domain, without columns.
+    found |= {"clustering"} if clustered.get("clusteringColumns") else set()
     return frozenset(found)
 
 
@@ -405,7 +407,8 @@ def column_ids_are_permanent(step: Step) -> Findings:
             continue
         if was is not None and was != column.physical[-1]:
             message = f"the physical name of {column.name} changes from {was}"
-            yield finding("CM-014", place, message)
+            severity: Severity | None = "warning" if step.replaces_files else None
+            yield finding("CM-014", place, message, severity=severity)
         elif was is None and column.field_id is not None:
             yield from _new_column(step, column, column.field_id, place)
 
@@ -417,8 +420,10 @@ def _new_column(step: Step, column: Column, number: int, place: str) -> Findings
         return  # a restore brings back a column that was dropped
     if _is_no_unique_name(column.physical[-1], column.path[-1]):
         message = f"the new column {column.name} has the physical name {column.physical[-1]}"
-        # Where the log has not every version, the column may be an older one.
-        unsure: Severity | None = None if step.before.whole else "warning"
+        # Where the log has not every version, the column may be an older one; in a table that is
+        # replaced by a clone, one that is older than the mapping of the other table.
+        sure = step.before.whole and not step.replaces_files
+        unsure: Severity | None = None if sure else "warning"
         hint = "the name may come again, and files keep it"
         yield finding("CM-018", place, message, hint, severity=unsure)
     # A table that is replaced as a whole, as by a clone, may have the columns of another.

@@ -7,9 +7,11 @@ and updated, less what is deleted and what was there before the update.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC
 from decimal import Decimal
 from hashlib import blake2b
 from typing import Any, Final
@@ -48,6 +50,8 @@ _BYTES: Final = 16 << 20
 _KIND: Final = "_change_type"
 _SIGNS: Final = {"insert": -1, "update_postimage": -1, "delete": 1, "update_preimage": 1}
 _PAIRED: Final = {"update_preimage": -1, "update_postimage": 1}
+_CODE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+_ESCAPED: Final = re.compile(rf"(?:{_CODE.pattern})+")
 _TEXTS: Final = frozenset({"string", "binary", "boolean", "date"})
 """Types of partition columns whose value is their text."""
 
@@ -233,11 +237,12 @@ def _column(table: pa.Table, place: SchemaPlace, count: int) -> list[Any]:
         if not all(map(_whole, place.walk())):
             raise ValueError("other files may have other fields inside")
         return [_ordered(value, values.type) for value in values.to_pylist()]
-    return values.cast(arrow_of(declared)).to_pylist()  # type: ignore[no-any-return]
+    of = arrow_of(declared)
+    return [_ordered(value, of) for value in values.cast(of).to_pylist()]
 
 
 def _ordered(value: Any, of: pa.DataType) -> Any:
-    """Bring the fields of structs and the entries of maps, which have no order, into one."""
+    """Return a value in one form: structs and maps have no order, and numbers several spellings."""
     if value is None:
         return None
     if at.is_struct(of):
@@ -247,7 +252,11 @@ def _ordered(value: Any, of: pa.DataType) -> Any:
         return sorted(entries, key=repr)
     if at.is_list(of) or at.is_large_list(of):
         return [_ordered(item, of.value_type) for item in value]
-    return value
+    if at.is_timestamp(of):
+        # The unit and the name of the zone are the file's, not the row's.
+        return (value if of.tz is None else value.astimezone(UTC)).isoformat()
+    # Minus zero is zero, and a writer may keep either.
+    return value + 0.0 if at.is_floating(of) else value
 
 
 def _whole(place: SchemaPlace) -> bool:
@@ -277,6 +286,9 @@ def _partition(values: Any, layout: Layout) -> list[Any]:
         if text is not None and (not isinstance(text, str) or fault_of(text, declared)):
             raise ValueError(f"{text!r} is no value of {name}")
         if text is None or column.type in _TEXTS:
+            # Bytes are written as characters, or as escapes of them.
+            if text is not None and column.type == "binary" and _ESCAPED.fullmatch(text):
+                text = _CODE.sub(lambda x: chr(int(x[1], 16)), text)
             found.append(text)
         elif column.type in _NUMBERS or decimal_of(declared):
             found.append(str(Decimal(text).normalize()))

@@ -399,7 +399,7 @@ def _schema_columns(opened: _LiveFile) -> Findings:
             if typed:
                 yield from wrong_statistics(opened, place, values)
     yield from _partition_types(opened, int96)
-    yield from opened.rules.judge(opened, places)
+    yield from opened.rules.judge(opened, places, opened.follows)
 
 
 def _extra_fields(opened: _LiveFile, column: SchemaPlace) -> Findings:

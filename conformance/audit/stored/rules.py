@@ -7,8 +7,8 @@ evaluates as far as its meaning is certain. The rest is left open, by a finding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
@@ -59,6 +59,11 @@ class _Rule:
     text: str
     column: Column | None = None
 
+    @property
+    def key(self) -> str:
+        """Name of the rule, which changes with its text."""
+        return f"{self.what}: {self.text}"
+
 
 def _rules(layout: Layout) -> Iterator[_Rule]:
     if "checkConstraints" in layout.features:
@@ -78,6 +83,11 @@ def _rules(layout: Layout) -> Iterator[_Rule]:
         if known and isinstance(generation, str):
             what = f"the expression of the generated column {column.name}"
             yield _Rule("GEN-004", "GEN-004", what, generation, column)
+
+
+def lasting_rules(layout: Layout) -> frozenset[str]:
+    """Return the rules of a layout that may be younger than rows which break them."""
+    return frozenset(rule.key for rule in _rules(layout) if rule.requirement != "CHK-005")
 
 
 class Rules:
@@ -141,8 +151,17 @@ class Rules:
         except (Uncertain, LimitExceeded, *_UNKNOWN):
             return None
 
-    def judge(self, opened: DataFile, places: Iterable[SchemaPlace]) -> Iterator[Finding]:
-        """Hold the live rows of a data file against the rules; its columns are at ``places``."""
+    def judge(
+        self, opened: DataFile, places: Iterable[SchemaPlace], follows: Callable[[str], bool]
+    ) -> Iterator[Finding]:
+        """Hold the live rows of a data file against the rules.
+
+        Args:
+            opened: the file.
+            places: of its columns.
+            follows: says of the key of a rule whether the file is known to be no older.
+
+        """
         held = {place.path[0]: place for place in places}
         stored = next((place.stored for place in held.values() if place.stored is not None), None)
         if not (self._parsed or self._identities) or stored is None:
@@ -151,7 +170,11 @@ class Rules:
             return
         for rule, expression in self._parsed:
             try:
-                yield from self._broken(opened, held, rule, expression)
+                # Rows of a time before an invariant need not fulfil it; a constraint is held
+                # against all of them when it comes.
+                known = rule.requirement == "CHK-005" or follows(rule.key)
+                for found in self._broken(opened, held, rule, expression):
+                    yield found if known else replace(found, severity="warning")
             except LimitExceeded as error:
                 yield unchecked(rule.requirement, opened.path, error)
             except (Uncertain, *_UNKNOWN) as error:

@@ -154,6 +154,138 @@ def _shredded_once(lake: Any) -> None:
     lake.commit(lake.metadata(held, enableVariantShredding="false"))
 
 
+MILLISECONDS = 1_700_000_000_000
+
+
+def _microseconds_of_provenance(lake: Any) -> None:
+    """Give the time in another unit, where the text leaves provenance to the writer."""
+    info = {"inCommitTimestamp": MILLISECONDS, "timestamp": MILLISECONDS * 1000}
+    metadata = lake.metadata(enableInCommitTimestamps="true")
+    lake.commit({"commitInfo": info}, lake.protocol("inCommitTimestamp"), metadata)
+
+
+def _replaced_by_a_clone(lake: Any) -> None:
+    """Replace a mapped table by one that is older than its mapping, with its ids."""
+    mapped = {"columnMapping__mode": "name", "columnMapping__maxColumnId": "9"}
+    lake.commit(lake.protocol(reader=2, writer=5), lake.metadata(lake.column("id", 1), **mapped))
+    numbered = pa.schema([pa.field("c-1", pa.int64(), metadata={"PARQUET:field_id": "1"})])
+    lake.commit(lake.file("a.parquet", pa.table([[1]], schema=numbered)))
+    others = (
+        lake.field(
+            name,
+            **{"delta.columnMapping.id": number, "delta.columnMapping.physicalName": name},
+        )
+        for number, name in ((1, "y"), (2, "z"))
+    )
+    lake.commit(lake.metadata(*others, **mapped), lake.remove("a.parquet"))
+
+
+def _renamed_checkpoint(lake: Any, name: str, *, cleaned: bool = False) -> None:
+    """Leave a checkpoint in the log as another tool would; ``cleaned``: beside a newer one."""
+    lake.basic()
+    Table(str(lake.root)).checkpoint()
+    old = next(lake.log.glob("*.checkpoint.parquet"))
+    (lake.log / "_last_checkpoint").unlink()
+    old.rename(lake.log / name)
+    if cleaned:
+        lake.commit(lake.file("c.parquet"))
+        Table(str(lake.root)).checkpoint()
+        for version in range(3):
+            (lake.log / f"{version:020d}.json").unlink()
+
+
+def _rearranged(lake: Any, of: Any, held: pa.Array, kept: pa.Array) -> None:
+    """Write the row of a file again, in another form."""
+    lake.commit(lake.protocol(), lake.metadata(lake.field("v", of)))
+    lake.commit(lake.file("a.parquet", pa.table({"v": held})))
+    added = lake.file("b.parquet", pa.table({"v": kept}), dataChange=False)
+    lake.commit(lake.remove("a.parquet", dataChange=False), added)
+
+
+def _moments(lake: Any) -> None:
+    held, kept = (
+        pa.array([{"p": datetime(2024, 1, 1, tzinfo=UTC)}], pa.struct([("p", pa.timestamp(*of))]))
+        for of in (("us", "UTC"), ("ms", "+00:00"))
+    )
+    within = {**STRUCT["fields"][0], "type": "timestamp"}  # type: ignore[dict-item]
+    _rearranged(lake, {"type": "struct", "fields": [within]}, held, kept)
+
+
+def _ruled_later(lake: Any, **metadata: str) -> None:
+    """Give a column a rule that older rows do not fulfil, and then remove them."""
+    lake.commit(lake.protocol(writer=4), lake.metadata(lake.field("id"), lake.field("g")))
+    lake.commit(lake.file("a.parquet", pa.table({"id": [1], "g": [1]})))
+    lake.commit(lake.file("b.parquet", pa.table({"id": [1], "g": [1]})))
+    lake.commit(lake.metadata(lake.field("id"), lake.field("g", **metadata)))
+    lake.commit(lake.remove("a.parquet"))
+
+
+def _ruled_before_a_cleanup(lake: Any) -> None:
+    """Clean up the log of a table whose rows are older than an invariant."""
+    rule = {"delta.invariants": json.dumps({"expression": {"expression": "id > 1"}})}
+    lake.commit(lake.protocol(), lake.metadata(lake.field("id")))
+    lake.commit(lake.file("a.parquet", pa.table({"id": [1]})))
+    lake.commit(lake.metadata(lake.field("id", **rule)))
+    Table(str(lake.root)).checkpoint()
+    lake.commit(lake.file("b.parquet", pa.table({"id": [2]})))
+    for version in range(3):
+        (lake.log / f"{version:020d}.json").unlink()
+
+
+def _of_no_type(lake: Any, action: str, *path: str, of: pa.DataType) -> None:
+    """Store what no row of a checkpoint has as a column of a type of its own."""
+    properties = {"checkpoint__writeStatsAsStruct": "true"}
+    lake.commit(lake.protocol(writer=3), lake.metadata(lake.field("id"), **properties))
+    lake.commit(lake.file("a.parquet", pa.table({"id": pa.array([None], pa.int64())})))
+    Table(str(lake.root)).checkpoint()
+    file = next(lake.log.glob("*.checkpoint.parquet"))
+    table = pq.read_table(file)
+    position = table.schema.get_field_index(action)
+    changed = _without_values(table.column(action).combine_chunks(), path, of)
+    pq.write_table(table.set_column(position, action, changed), file)
+    (lake.log / "_last_checkpoint").unlink()
+
+
+def _without_values(values: Any, path: tuple[str, ...], of: pa.DataType) -> pa.Array:
+    if not path:
+        return pa.nulls(len(values), of)
+    inner = {name: values.field(name) for name in values.type.names}
+    nothing = pa.nulls(len(values), pa.struct([]))
+    inner[path[0]] = _without_values(inner.get(path[0], nothing), path[1:], of)
+    return pa.StructArray.from_arrays([*inner.values()], [*inner], mask=values.is_null())
+
+
+def _of_another_type(lake: Any, *types: Any) -> None:
+    """Give a column another type, of which no file has a value."""
+    fields = ([lake.field("id"), lake.field("x", of)] for of in types)
+    lake.commit(lake.protocol(), lake.metadata(*next(fields)))
+    lake.commit(lake.file("a.parquet", pa.table({"id": [1]})))
+    lake.commit(lake.metadata(*next(fields)))
+
+
+def _no_longer_clustered(lake: Any) -> None:
+    """Empty the columns that a table is clustered by, and then drop the feature."""
+    columns = (json.dumps({"clusteringColumns": names}) for names in ([["id"]], []))
+    domains = [
+        {"domainMetadata": {"domain": "delta.clustering", "configuration": of, "removed": False}}
+        for of in columns
+    ]
+    features = lake.protocol("clustering", "domainMetadata")
+    lake.commit(features, lake.metadata(), domains[0])
+    lake.commit(domains[1])
+    lake.commit(lake.protocol("domainMetadata"))
+
+
+def _bytes_of_a_partition(lake: Any) -> None:
+    """Rearrange a file whose partition has its bytes as characters to one with escapes."""
+    fields = lake.field("id"), lake.field("b", "binary")
+    lake.commit(lake.protocol(), lake.metadata(*fields, partition=["b"]))
+    rows = pa.table({"id": [1]})
+    lake.commit(lake.file("a.parquet", rows, partitionValues={"b": "\u0001"}))
+    escaped = {"partitionValues": {"b": r"\u0001"}, "dataChange": False}
+    lake.commit(lake.remove("a.parquet", dataChange=False), lake.file("b.parquet", rows, **escaped))
+
+
 UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a vector with a field of a vendor": _vendor_in_vector,
     "a format with a field of a vendor": _vendor_in_format,
@@ -170,6 +302,44 @@ UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a default that comes after its column": lambda x: _defaults(x, later=True),
     "a generated day in the zone of a session": _day_of_a_session,
     "a shredded file that is older than the property": _shredded_once,
+    "a feature that is dropped of a table that is clustered no longer": _no_longer_clustered,
+    "bytes of a partition that are rearranged to escapes": _bytes_of_a_partition,
+    "another type of a column that no file has": lambda x: _of_another_type(x, "integer", "string"),
+    "another type of elements that no file has": lambda x: _of_another_type(
+        x,
+        *(
+            {"type": "array", "elementType": of, "containsNull": True}
+            for of in ("integer", "string")
+        ),
+    ),
+    "provenance with a time in microseconds": _microseconds_of_provenance,
+    "a mapped table that a clone of an older one replaces": _replaced_by_a_clone,
+    "a checkpoint that is being copied": lambda x: _renamed_checkpoint(
+        x, f"{2:020d}.checkpoint.parquet._COPYING_"
+    ),
+    "a copy of a checkpoint": lambda x: _renamed_checkpoint(
+        x, f"Copy of {2:020d}.checkpoint.parquet"
+    ),
+    "a file of another tool that a cleanup leaves": lambda x: _renamed_checkpoint(
+        x, f"{2:020d}.checkpoint.first.parquet", cleaned=True
+    ),
+    "a minus zero that is rearranged to zero": lambda x: _rearranged(
+        x, "double", pa.array([-0.0]), pa.array([0.0])
+    ),
+    "a point in time that is rearranged in another unit": _moments,
+    "an invariant that is younger than rows": lambda x: _ruled_later(
+        x, **{"delta.invariants": json.dumps({"expression": {"expression": "g > 1"}})}
+    ),
+    "an invariant that is younger than rows, in a log that begins later": _ruled_before_a_cleanup,
+    "a generated column that is younger than rows": lambda x: _ruled_later(
+        x, **{"delta.generationExpression": "id + 1"}
+    ),
+    "a bound of no type": lambda x: _of_no_type(
+        x, "add", "stats_parsed", "minValues", "id", of=pa.null()
+    ),
+    "row ids that no row has, stored as doubles": lambda x: _of_no_type(
+        x, "add", "baseRowId", of=pa.float64()
+    ),
 }
 
 
