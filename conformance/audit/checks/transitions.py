@@ -421,8 +421,10 @@ def _new_column(step: Step, column: Column, number: int, place: str) -> Findings
     if _is_no_unique_name(column.physical[-1], column.path[-1]):
         message = f"the new column {column.name} has the physical name {column.physical[-1]}"
         # Where the log has not every version, the column may be an older one; in a table that is
-        # replaced by a clone, one that is older than the mapping of the other table.
-        sure = step.before.whole and not step.replaces_files
+        # replaced by a clone, one that is older than the mapping of the other table. An id is
+        # given once in a table, though not in all tables.
+        numbered = column.physical[-1].endswith(f"{number}")
+        sure = step.before.whole and not step.replaces_files and not numbered
         unsure: Severity | None = None if sure else "warning"
         hint = "the name may come again, and files keep it"
         yield finding("CM-018", place, message, hint, severity=unsure)

@@ -416,7 +416,7 @@ _KEPT: Final = ("add", "remove", "txn", "domainMetadata", "metaData", "protocol"
 
 
 def _parts(checkpoint: Checkpoint) -> list[list[str]]:
-    """Return the actions that each part of a checkpoint holds, as texts that are equal if they are."""
+    """Return the actions that each part of a checkpoint holds, as texts to compare."""
     found: dict[str, list[str]] = {entry.path: [] for entry in checkpoint.entries}
     for line in checkpoint.top.of(*_KEPT):
         place = line.place.partition("#")[0]
