@@ -161,6 +161,11 @@ class Aggregate:
     version: int | None = None
     ratified: Mapping[str, Any] | None = None
 
+    @property
+    def extremes(self) -> list[tuple[str, str, str]]:
+        """Name in the answer, function (``min`` or ``max``) and column of each extreme."""
+        return [(f"{of}({name})", of, name) for name in self.columns for of in ("min", "max")]
+
 
 @dataclass(frozen=True, slots=True)
 class Changes:

@@ -98,14 +98,11 @@ class _Engine:
         return labelled(rows, _declared(request.table, request.version))
 
     def aggregate(self, request: Aggregate) -> pa.Table:
-        text = aggregates(_source(request.table), CLICKHOUSE, request.columns)
+        text = aggregates(_source(request.table), CLICKHOUSE, request)
         rows = self.rows(_at(text, request.version))
         declared = _declared(request.table, request.version)
         extremes = {
-            f"{function}({name})": declared[name]
-            for name in request.columns
-            for function in ("min", "max")
-            if name in declared
+            alias: declared[name] for alias, _, name in request.extremes if name in declared
         }
         rows = rows.set_column(0, "count", rows.column("count").cast(pa.int64()))
         return labelled(rows, extremes)

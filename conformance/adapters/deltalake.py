@@ -143,7 +143,7 @@ def _answered(table: deltalake.DeltaTable, text: str) -> pa.Table:
 
 
 def _aggregate(request: Aggregate) -> pa.Table:
-    return _answered(_open(request), aggregates("asked", DATAFUSION, request.columns))
+    return _answered(_open(request), aggregates("asked", DATAFUSION, request))
 
 
 def _changes(request: Changes) -> pa.Table:

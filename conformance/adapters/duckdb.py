@@ -133,7 +133,7 @@ class _Engine:
 
     def aggregate(self, request: Aggregate) -> pa.Table:
         source = _call("delta_scan", request.table, request.version)
-        return self.rows(aggregates(source, DUCKDB, request.columns))
+        return self.rows(aggregates(source, DUCKDB, request))
 
     def domain_metadata(self, request: DomainMetadata) -> str | None:
         source = _call("delta_domain_metadata", request.table, request.version)

@@ -123,10 +123,9 @@ def _aggregate(request: Aggregate) -> Any:
         request.table, version=request.version, columns=request.columns, ratified=ratified
     )
     found = {"count": pa.array([len(rows)], pa.int64())}
-    for name in request.columns:
-        extremes = pc.min_max(rows.column(name))
-        for function in ("min", "max"):
-            found[f"{function}({name})"] = pa.array([extremes[function]], rows.column(name).type)
+    for alias, function, name in request.extremes:
+        column = rows.column(name)
+        found[alias] = pa.array([getattr(pc, function)(column)], column.type)
     return pa.table(found)
 
 

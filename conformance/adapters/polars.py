@@ -154,9 +154,7 @@ def _scan(request: Scan) -> pa.Table:
 
 def _aggregate(request: Aggregate) -> pa.Table:
     extremes = [
-        of.alias(f"{function}({name})")
-        for name in request.columns
-        for function, of in (("min", pl.col(name).min()), ("max", pl.col(name).max()))
+        getattr(pl.col(name), function)().alias(alias) for alias, function, name in request.extremes
     ]
     frame = pl.scan_delta(request.table, version=request.version)
     found = frame.select(pl.len().alias("count"), *extremes).collect()

@@ -118,7 +118,7 @@ class SparkReader:
         source = f"delta.{SPARK.identifier(request.table)}"
         if request.version is not None:
             source += f" VERSION AS OF {request.version:d}"
-        return _collected(self.spark.sql(aggregates(source, SPARK, request.columns)))
+        return _collected(self.spark.sql(aggregates(source, SPARK, request)))
 
     def _changes(self, request: Changes) -> pa.Table:
         frame = self.frame(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from conformance.adapter import Aggregate
 from conformance.adapters.sql.floats import IEEE, TOTAL_ORDER, FloatOrder, flipped, number_of
 
 _COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>"})
@@ -250,15 +251,15 @@ def query(
     return f"SELECT {listed} FROM {source}{where}"  # noqa: S608  every part is quoted
 
 
-def aggregates(source: str, dialect: Dialect, columns: Sequence[str]) -> str:
+def aggregates(source: str, dialect: Dialect, request: Aggregate) -> str:
     """Write a query for the number of rows of a source, and for the extremes of columns."""
-    listed = ["COUNT(*) AS count"]
-    for name in columns:
-        column = dialect.identifier(name)
-        for function in ("min", "max"):
-            alias = dialect.identifier(f"{function}({name})")
-            listed.append(f"{function.upper()}({column}) AS {alias}")
-    return f"SELECT {', '.join(listed)} FROM {source}"  # noqa: S608  every part is quoted
+    name = dialect.identifier
+    extremes = (
+        f"{function.upper()}({name(column)}) AS {name(alias)}"
+        for alias, function, column in request.extremes
+    )
+    listed = ", ".join(("COUNT(*) AS count", *extremes))
+    return f"SELECT {listed} FROM {source}"  # noqa: S608  every part is quoted
 
 
 def _literal(value: Any, delta_type: str, dialect: Dialect) -> str:

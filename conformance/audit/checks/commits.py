@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any, Final
 
 import schemas
@@ -22,6 +21,7 @@ from conformance.audit.findings import (
     unchecked,
 )
 from conformance.audit.grammar.uris import is_absolute, unescaped
+from conformance.audit.read.layout import LISTS
 from conformance.audit.read.raw import ACTIONS, Fault, Line, mapping_in, parse_json
 from conformance.audit.read.state import dv_id, file_key, row_count
 from conformance.audit.screens import (
@@ -38,9 +38,6 @@ _EXPLAINED: Final = 100
 
 _SMALL: Final = 200
 _MOST: Final = 1000
-_LISTS: Final = 7
-"""The writer version that goes by lists of features, so that vectors may be among them."""
-
 _KNOWN: Final[dict[tuple[str, ...], Sequence[Finding]]] = {}
 """Findings of the last documents of fewer characters than ``_SMALL``, without their places."""
 
@@ -168,13 +165,20 @@ def readable(step: Step) -> Findings:
 @check("commit", *schemas.requirements("log/commit-line"), screen=no_plain_row)
 def valid_actions(step: Step) -> Findings:
     """Report actions that break their schemas, and those that are null beside another."""
-    documents = ((without_nulls(line), line.place) for line in step.every())
-    yield from line_findings("log/commit-line", documents, "LOG-004")
-    spared = (line for line in step.every() if without_nulls(line) is not line.document)
-    for line in islice(spared, 1):
+    spared: list[str] = []
+
+    def documents() -> Iterator[tuple[Any, str]]:
+        for line in step.every():
+            document = without_nulls(line)
+            if document is not line.document and not spared:
+                spared.append(line.place)
+            yield document, line.place
+
+    yield from line_findings("log/commit-line", documents(), "LOG-004")
+    for place in spared:
         message = "an action is null beside the one that the line holds"
         hint = "leave it out: not every reader takes null for nothing"
-        yield finding("LOG-004", line.place, message, hint, severity="warning")
+        yield finding("LOG-004", place, message, hint, severity="warning")
 
 
 def without_nulls(line: Line) -> Any:
@@ -193,7 +197,7 @@ def without_nulls(line: Line) -> Any:
 @check("commit", "FA-011 FA-012 FA-016 WLOG-001", screen=doubled_paths)
 def one_file_action_per_path(step: Step) -> Findings:
     """Report a path that is added twice, or removed twice, in one commit."""
-    without_vectors = ("FA-016",) if step.new.writer < _LISTS else ()
+    without_vectors = ("FA-016",) if step.new.writer < LISTS else ()
     for action in ("add", "remove"):
         seen: dict[str, str | None] = {}
         for line in step.of(action):
@@ -256,7 +260,7 @@ def one_action_per_key(step: Step) -> Findings:
 @check("commit", "FA-016", screen=doubled_paths)
 def one_action_without_vectors(step: Step) -> Findings:
     """Report a path that a commit both adds and removes where no vector distinguishes them."""
-    if step.new.writer >= _LISTS:
+    if step.new.writer >= LISTS:
         return  # the text that knows table features lets vectors do so
     removed = {key[0] for line in step.of("remove") if (key := file_key(line.body))}
     for line in step.of("add"):

@@ -14,7 +14,14 @@ import schemas
 from conformance.audit.checks.commits import configuration_findings, schema_findings
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.types import BITS, PRIMITIVES, decimal_of, widens
-from conformance.audit.read.layout import MAX_COLUMN_ID, PHYSICAL_NAME, Column, Layout, parts_of
+from conformance.audit.read.layout import (
+    MAX_COLUMN_ID,
+    MODE,
+    PHYSICAL_NAME,
+    Column,
+    Layout,
+    parts_of,
+)
 from conformance.audit.read.raw import parse_json
 from conformance.audit.subjects import Step
 from schemas.features import find
@@ -302,16 +309,13 @@ def properties_need_their_features(step: Step) -> Findings:
         elif requirement == "SHRED-005" and step.new.is_true(name) and not _listed(step, feature):
             message = f"{name} is true, and {feature} is in one list alone"
             yield finding(requirement, step.place, message)
-    mode = step.new.properties.get(_MODE, "none")
-    off = step.before.known and step.old.properties.get(_MODE, "none") == "none"
+    mode = step.new.properties.get(MODE, "none")
+    off = step.before.known and step.old.properties.get(MODE, "none") == "none"
     if mode != "none" and off:
         yield from _turned_on(step)
     if mode != "none" and "columnMapping" not in step.new.features:
         message = f"column mapping mode {mode} is without effect: columnMapping is not supported"
         yield finding("CM-006", step.place, message, severity="warning")
-
-
-_MODE: Final = "delta.columnMapping.mode"
 
 
 def _turned_on(step: Step) -> Findings:
@@ -379,7 +383,7 @@ def iceberg_compatibility(step: Step) -> Findings:
         return
     one = step.new.active("icebergCompatV1")
     two = step.new.active("icebergCompatV2")
-    stated = step.new.properties.get("delta.columnMapping.mode")
+    stated = step.new.properties.get(MODE)
     mapped = step.new.mode in ("id", "name") and stated == step.new.mode
     rules = (
         (one and not mapped, "ICE1-005", "icebergCompatV1 is active without column mapping"),

@@ -220,7 +220,7 @@ def _is_missed(view: LogView | VersionView, path: str, requirement: str) -> bool
     if requirement.startswith("LOG"):
         by_sixteen = _BY_SIXTEEN.fullmatch(name)
         return found is not None and _lacks(log, int(by_sixteen[1], 16) if by_sixteen else version)
-    whole = [each.version for each in log.checkpoints if each.complete]
+    whole = _whole(view)
     if _RIGHT.search(name) or version < min(log.commits, default=0) <= max(whole, default=-1):
         return False  # a copy of another tool, or what a cleanup has left
     kept: Mapping[str, Iterable[int]] = {
@@ -261,7 +261,8 @@ def misnamed(view: LogView) -> Findings:
             yield _misplaced(view, requirement, entry.path, wanted, hint)
 
 
-def _whole(view: LogView) -> list[int]:
+def _whole(view: LogView | VersionView) -> list[int]:
+    """Return the versions of the complete checkpoints."""
     return sorted({c.version for c in view.log.checkpoints if c.complete})
 
 

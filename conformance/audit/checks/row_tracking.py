@@ -10,7 +10,7 @@ from conformance.audit.checks.commits import configuration_findings
 from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.read.raw import Line, parse_object
 from conformance.audit.read.state import Body, IdRange, State, file_key, last_row_id
-from conformance.audit.subjects import Standing, Step, VersionView
+from conformance.audit.subjects import Step, VersionView
 
 _DOMAIN: Final = "delta.rowTracking"
 _ENABLED: Final = "delta.enableRowTracking"
@@ -154,7 +154,7 @@ def marks_are_high_enough(step: Step) -> Findings:
 @check("add", "RT-031 RT-033 RT-037")
 def checkpoints_keep_ids(step: Step) -> Findings:
     """Report ids of a checkpoint without its commits that no log can have given."""
-    if not isinstance(step, Standing) or not _supported(step):
+    if not step.standing or not _supported(step):
         return
     domains = {str(line.body.get("domain")): line.body for line in step.of("domainMetadata")}
     mark, enabled = row_id_mark(domains), step.new.is_true(_ENABLED)

@@ -20,7 +20,7 @@ from conformance.audit.columnar.keys import Codes, Store
 from conformance.audit.columnar.rows import ADD, REMOVE, Rows
 from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.retention import retention
-from conformance.audit.read.layout import Column
+from conformance.audit.read.layout import LISTS, MODE, Column
 from conformance.audit.read.raw import mapping_in, parse_object
 from conformance.audit.read.state import Body, Key, dv_id, file_key, row_count
 from conformance.audit.screens import (
@@ -332,7 +332,7 @@ def protocol_keeps_its_promises(step: Step) -> Findings:
     place = next(step.of("protocol")).place
     hint = "allowed only after every trace of the feature has left the history"
     gone = step.old.features - step.new.features
-    if step.old.writer < _LISTS == step.new.writer:
+    if step.old.writer < LISTS == step.new.writer:
         # An upgrade lists what is used of the features of the old versions.
         # Without retention no earlier version can be reached, and what it used does not count.
         reachable = retention(step.new.properties) > 0
@@ -356,14 +356,10 @@ def protocol_keeps_its_promises(step: Step) -> Findings:
             yield finding("TF-016", place, f"{what} is lowered from {old} to {new}", hint)
 
 
-_LISTS: Final = 7
-"""The writer version that goes by lists of features."""
-
-
 def _in_use(step: Step) -> frozenset[str]:
     """Return the features that the version makes use of, by its metadata and its domains."""
     found = {*step.new.used}
-    if step.new.properties.get("delta.columnMapping.mode", "none") != "none":
+    if step.new.properties.get(MODE, "none") != "none":
         found.add("columnMapping")
     for test, feature, _ in COLUMN_FEATURES:
         found |= {feature} if any(map(test, step.new.columns)) else set()

@@ -13,6 +13,7 @@ from conformance.audit.read.raw import mapping_in, parse_object
 from conformance.audit.read.state import Body
 from schemas.features import FEATURES, find
 
+MODE: Final = "delta.columnMapping.mode"
 MAX_COLUMN_ID: Final = "delta.columnMapping.maxColumnId"
 """The table property that holds the highest id of a column."""
 
@@ -26,6 +27,9 @@ _BY_COLUMN: Final = {
     "delta.identity.start": "identityColumns",
 }
 """Feature by the property, or the key of column metadata, that makes use of it."""
+
+LISTS: Final = 7
+"""The writer version that goes by lists of features."""
 
 COLUMN_ID: Final = "delta.columnMapping.id"
 PHYSICAL_NAME: Final = "delta.columnMapping.physicalName"
@@ -239,7 +243,7 @@ def layout_of(protocol: Body | None, metadata: Body | None) -> Layout:
         for key, value in (configuration if isinstance(configuration, dict) else {}).items()
         if isinstance(value, str)
     }
-    mode = properties.get("delta.columnMapping.mode", "none")
+    mode = properties.get(MODE, "none")
     mode = mode if mode in ("none", "id") else "name"  # another one is reported
     mode = mode if "columnMapping" in features else "none"
     schema = parse_object(metadata.get("schemaString"))

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final
 
+import pyarrow as pa
+
 from conformance.audit.columnar.keys import Store
 from conformance.audit.grammar.log_files import (
     LAST_CHECKPOINT,
@@ -28,6 +30,7 @@ from conformance.audit.read.raw import (
     read_file,
 )
 from reference_impl.errors import DeltaError, PlaceRefused
+from reference_impl.parquet.opening import open_parquet
 from reference_impl.storage import Entry, Storage
 
 _NOT_SIDECAR_DIRS: Final = (
@@ -105,6 +108,7 @@ class Checkpoint:
         self.entries = entries
         self.version = files[0].version
         self.kind = files[0].kind
+        self._schemas: dict[str, pa.Schema | None] = {}
 
     @property
     def complete(self) -> bool:
@@ -115,6 +119,12 @@ class Checkpoint:
     def place(self) -> str:
         """The path of the first file."""
         return self.entries[0].path
+
+    def schema(self, path: str) -> pa.Schema | None:
+        """Return the columns of one of its files, sidecars among them; ``None`` if not Parquet."""
+        if path not in self._schemas:
+            self._schemas[path] = None if path.endswith(".json") else _schema(self._storage, path)
+        return self._schemas[path]
 
     @cached_property
     def top(self) -> Lines:
@@ -295,3 +305,11 @@ def open_log(storage: Storage) -> Log:
 
     """
     return read_log(storage, list_log(storage), partial(read_file, storage))
+
+
+def _schema(storage: Storage, path: str) -> pa.Schema | None:
+    try:
+        with storage.open_input(path) as source:
+            return open_parquet(source).schema_arrow
+    except (OSError, pa.ArrowException, ValueError, KeyError, DeltaError):
+        return None

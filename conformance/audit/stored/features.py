@@ -87,7 +87,6 @@ def not_shredded(schema: pa.Schema, layout: Layout) -> Iterator[tuple[str, str]]
     """Yield requirement and message for variants that are shredded, at any depth."""
     for column in places_of(layout, schema):
         for place in column.walk():
-            of = place.stored.type if place.stored is not None else pa.null()
-            parts = [each.name for each in of] if at.is_struct(of) else []
+            parts = {each.name for each in place.stored_fields}
             if place.declared == "variant" and "typed_value" in parts:
                 yield "SHRED-002", f"the variants of {place.name} are shredded"

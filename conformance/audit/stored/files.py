@@ -406,18 +406,13 @@ def _extra_fields(opened: _LiveFile, column: SchemaPlace) -> Findings:
     """Report fields of structs that the schema lacks; dropped ones stay under column mapping."""
     for place in column.walk() if opened.view.layout.mode == "none" else ():
         known = {str(each["name"]) for each in fields_of(place.declared)}
-        for child in _struct_fields(place) if known else ():
+        for child in place.stored_fields if known else ():
             if child.name not in known:
                 message = (
                     f"the file has the field {child.name} in {place.name}, the schema lacks it"
                 )
                 hint = "readers ignore it"
                 yield finding("WCON-001", opened.path, message, hint, severity="warning")
-
-
-def _struct_fields(place: SchemaPlace) -> list[pa.Field]:
-    of = place.stored.type if place.stored is not None else None
-    return list(of) if of is not None and pa.types.is_struct(of) else []
 
 
 def _partition_types(opened: _LiveFile, int96: Collection[str]) -> Findings:

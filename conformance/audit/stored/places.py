@@ -55,6 +55,12 @@ class SchemaPlace:
         return ".".join(self.path)
 
     @property
+    def stored_fields(self) -> list[pa.Field]:
+        """The fields that the file has of a struct, or of a variant; of anything else none."""
+        of = self.stored.type if self.stored is not None else None
+        return list(of) if of is not None and at.is_struct(of) else []
+
+    @property
     def forbids_nulls(self) -> bool:
         """Whether nulls are forbidden here or inside, and the file leaves room for them."""
         here = self.required and self.stored is not None and self.stored.nullable

@@ -21,7 +21,6 @@ from conformance.audit.read.raw import ACTIONS
 from conformance.audit.stored.types import type_name
 from conformance.audit.summaries.checkpoints import CheckpointView
 from reference_impl.errors import DeltaError
-from reference_impl.parquet.opening import open_parquet
 from reference_impl.storage import Storage
 
 _PARQUET: Final = b"PAR1"
@@ -61,26 +60,31 @@ def _begins(storage: Storage, path: str) -> bool | None:
 @check("checkpoint", "CKC-001 CKC-010 SIDE-003", whole=True)
 def actions_are_structs(subject: CheckpointView) -> Findings:
     """Report action columns that are no structs, and rows of Parquet or JSON without an action."""
-    checkpoint, storage = subject.checkpoint, subject.view.storage
-    files = [(entry.path, "CKC-010") for entry in checkpoint.entries]
     unknown = False
-    for path, requirement in (*files, *((path, "SIDE-003") for path in _sidecars(subject))):
-        schema = None if path.endswith(".json") else _schema(storage, path)
-        names = [] if schema is None else schema.names
-        for field in schema or ():
+    for path, requirement, schema in _tables(subject):
+        for field in schema:
             if field.name not in ACTIONS:
                 unknown = True
                 action = field.name.replace("_", ".").partition(".")[0]
-                if action in ACTIONS and action not in names:
+                if action in ACTIONS and action not in schema.names:
                     message = f"the column {field.name} is a field of {action}, which is no column"
                     yield finding(requirement, path, message)
             elif not at.is_struct(field.type):
                 message = f"the column {field.name} is {field.type}, and not a struct"
                 yield finding(requirement, path, message)
-        if schema is not None and not {*ACTIONS}.intersection(schema.names):
+        if not {*ACTIONS}.intersection(schema.names):
             yield finding(requirement, path, "the file has no column of an action")
     if not unknown:
-        yield from _without_action(checkpoint)
+        yield from _without_action(subject.checkpoint)
+
+
+def _tables(subject: CheckpointView) -> Iterator[tuple[str, str, pa.Schema]]:
+    """Yield each Parquet file, what its columns break, and the columns."""
+    files = [(entry.path, "CKC-010") for entry in subject.checkpoint.entries]
+    for path, requirement in (*files, *((path, "SIDE-003") for path in _sidecars(subject))):
+        schema = subject.checkpoint.schema(path)
+        if schema is not None:
+            yield path, requirement, schema
 
 
 def _without_action(checkpoint: Checkpoint) -> Findings:
@@ -90,14 +94,6 @@ def _without_action(checkpoint: Checkpoint) -> Findings:
             message = "the row holds no action"
             # It may stand for one whose column the file leaves out.
             yield finding("CKC-001", line.place, message, severity="warning")
-
-
-def _schema(storage: Storage, path: str) -> pa.Schema | None:
-    try:
-        with storage.open_input(path) as source:
-            return open_parquet(source).schema_arrow
-    except (OSError, pa.ArrowException, ValueError, KeyError, DeltaError):
-        return None
 
 
 _NUMBERS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -125,10 +121,8 @@ _NUMBERS: Final[Mapping[str, Mapping[str, str]]] = {
 @check("checkpoint", *(row for rows in _NUMBERS.values() for row in rows.values()), whole=True)
 def whole_numbers(subject: CheckpointView) -> Findings:
     """Report fields of actions that are stored as fractions, whatever their values are."""
-    paths = [entry.path for entry in subject.checkpoint.entries]
-    for path in (*paths, *_sidecars(subject)):
-        schema = None if path.endswith(".json") else _schema(subject.view.storage, path)
-        actions = pa.struct(list(schema or ()))
+    for path, _, schema in _tables(subject):
+        actions = pa.struct(list(schema))
         for action, fields in _NUMBERS.items():
             for name, requirement in fields.items():
                 stored = _field(_field(actions, action), name)
@@ -150,10 +144,8 @@ def whole_numbers(subject: CheckpointView) -> Findings:
 @check("checkpoint", "CKC-016 CKC-021", whole=True)
 def typed_copies(subject: CheckpointView) -> Findings:
     """Report typed copies in adds whose types are not those of the columns."""
-    paths = [entry.path for entry in subject.checkpoint.entries]
-    for path in (*paths, *_sidecars(subject)):
-        schema = None if path.endswith(".json") else _schema(subject.view.storage, path)
-        adds = _field(pa.struct(list(schema or ())), "add")
+    for path, _, schema in _tables(subject):
+        adds = _field(pa.struct(list(schema)), "add")
         yield from _values(subject.view.layout, path, _field(adds, "partitionValues_parsed"))
         yield from _bounds(subject.view.layout, path, _field(adds, "stats_parsed"))
 

@@ -21,7 +21,7 @@ from conformance.audit.checks.features import clustering_of
 from conformance.audit.checks.high_water_marks import lowered_marks
 from conformance.audit.checks.transitions import SYSTEM_DOMAINS
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name
-from conformance.audit.read.layout import Layout, layout_of
+from conformance.audit.read.layout import LISTS, Layout, layout_of
 from conformance.audit.read.log import Checkpoint, open_log
 from conformance.audit.read.raw import Lines
 from conformance.audit.stored.features import not_shredded, of_iceberg
@@ -51,8 +51,6 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
 _NEW_TABLES: Final = frozenset({"create", "replace", "overwrite", "restore", "convert"})
 """Operations after which a table may be another one, where no filter keeps earlier rows."""
 
-_LISTS: Final = 7
-"""The writer version that lists features."""
 
 _COLUMNS: Final = (
     "delta.rowTracking.materializedRowIdColumnName",
@@ -195,9 +193,7 @@ class Watch:
 
     def _check_upgrade(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
         """Look for what earlier versions used, once features are listed."""
-        if former.protocol.min_writer_version >= _LISTS or (
-            now.protocol.min_writer_version < _LISTS
-        ):
+        if former.protocol.min_writer_version >= LISTS or (now.protocol.min_writer_version < LISTS):
             return
         listed = supported(now.protocol)
         for version in range(former.version + 1):

@@ -6,13 +6,14 @@ read from commits alone elsewhere is read from a checkpoint, or beside a compact
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from generators.golden.cases.case import CaseWriter, Refusal
-from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.catalog import Chapter, title_of
 from generators.golden.cases.filters import is_null
 from generators.golden.cases.publish import (
     describe,
@@ -51,6 +52,7 @@ FEATURES: Final = Chapter("table-features", since="2025")
 EVOLUTION: Final = Chapter("protocol-evolution")
 
 _PAIR: Final = struct(id="long", name="string")
+_Build: TypeAlias = Callable[..., None]
 _AFTER: Final = ("classic", "v2-json-sidecars", "compaction")
 """Forms of summaries that a case is asked after."""
 
@@ -60,6 +62,22 @@ def _summary_features(name: str) -> dict[str, Any]:
     if name == "v2-json-sidecars":
         return {"since": "2025", "features": ("v2Checkpoint",)}
     return {"since": "2025" if name == "compaction" else None}
+
+
+def _after(
+    chapter: Chapter, name: str, requirements: str, forms: Sequence[str] = _AFTER
+) -> Callable[[_Build], _Build]:
+    """Define a case for each form of a summary; their title is the builder's docstring."""
+
+    def decorate(build: _Build) -> _Build:
+        for form in forms:
+            slug = f"{name}-{form}"
+            title = title_of(f"{chapter.slug}/{slug}", build)
+            more = _summary_features(form)
+            chapter.define(slug, title, requirements, partial(build, form=form), **more)
+        return build
+
+    return decorate
 
 
 def _protocol(name: str, *writers: str) -> dict[str, Any]:
@@ -130,7 +148,9 @@ def _lower(case: CaseWriter, name: str, spelled: str) -> None:
     place.write_text(text.replace(spelled, spelled.lower()), "utf-8")
 
 
+@_after(ACTIONS, "removed-in-lower-case", "REM-002 ADD-003 REC-006", ("commits", *_AFTER))
 def _respelled(case: CaseWriter, form: str) -> None:
+    """Escapes in letters of another case may name the file or another."""
     table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
     paths = ("é a.parquet", "ü+%.parquet", "plain.parquet")
     files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
@@ -147,16 +167,6 @@ def _respelled(case: CaseWriter, form: str) -> None:
         for file in files[:2]:
             _lower(case, name, file.path)
     publish_respelled(case, table, [("as-written", table.rows(1), file_entries(table, 1))])
-
-
-for _form in ("commits", *_AFTER):
-    ACTIONS.define(
-        f"removed-in-lower-case-{_form}",
-        "Escapes in letters of another case may name the file or another",
-        "REM-002 ADD-003 REC-006",
-        partial(_respelled, form=_form),
-        **_summary_features(_form),
-    )
 
 
 # Reader version 3 goes by the list, wherever the protocol is read from.
@@ -184,7 +194,9 @@ for _form in ("classic", "v2-json-sidecars"):
     )
 
 
+@EVOLUTION.case("unknown-reader-version-in-classic", "PROTO-005 PROTO-007", since="2025")
 def _unknown_version(case: CaseWriter) -> None:
+    """A reader version that only a checkpoint has is refused."""
     table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
     table.protocol = {**feature_protocol(), "minReaderVersion": 4}
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
@@ -196,19 +208,12 @@ def _unknown_version(case: CaseWriter) -> None:
     refuse_load(case, refusal, "The version is unknown, though no commit names it")
 
 
-EVOLUTION.define(
-    "unknown-reader-version-in-classic",
-    "A reader version that only a checkpoint has is refused",
-    "PROTO-005 PROTO-007",
-    _unknown_version,
-    since="2025",
-)
-
-
 # What a summary says is gone may come again, and what follows it is in order.
 
 
+@_after(ORDER, "added-again-after", "REC-008 REC-018")
 def _added_again(case: CaseWriter, form: str) -> None:
+    """A file that a summary has for removed is live once it is added again."""
     table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
     gone, kept = (table.file([{"id": n, "name": f"n{n}"}]) for n in range(2))
     table.create(add(gone), add(kept))
@@ -219,17 +224,9 @@ def _added_again(case: CaseWriter, form: str) -> None:
     publish(case, table)
 
 
-for _form in _AFTER:
-    ORDER.define(
-        f"added-again-after-{_form}",
-        "A file that a summary has for removed is live once it is added again",
-        "REC-008 REC-018",
-        partial(_added_again, form=_form),
-        **_summary_features(_form),
-    )
-
-
+@_after(DOMAINS, "removed-after", "REC-015 REC-016 DOM-012")
 def _removed_after(case: CaseWriter, form: str) -> None:
+    """A domain that a summary has is gone once it is removed."""
     table = GoldenTable.of(case, _PAIR, protocol=_protocol(form, "domainMetadata"))
     table.create(domain("app.gone", "1"))
     table.commit(domain("app.kept", "2"), add(table.file([{"id": 1, "name": "a"}])))
@@ -245,17 +242,9 @@ def _removed_after(case: CaseWriter, form: str) -> None:
     domain_spec(case, "app.kept", "2")
 
 
-for _form in _AFTER:
-    DOMAINS.define(
-        f"removed-after-{_form}",
-        "A domain that a summary has is gone once it is removed",
-        "REC-015 REC-016 DOM-012",
-        partial(_removed_after, form=_form),
-        features=("v2Checkpoint",) if _form == "v2-json-sidecars" else (),
-    )
-
-
+@_after(DOMAINS, "set-again-after", "REC-017 REC-014 REC-016 DOM-012")
 def _set_again(case: CaseWriter, form: str) -> None:
+    """A domain that is gone and set again is there as set last."""
     table = GoldenTable.of(case, _PAIR, protocol=_protocol(form, "domainMetadata"))
     table.create(domain("app.again", '{"x":1,"y":2}'), domain("app.kept", '{"k":1}'))
     table.commit(add(table.file([{"id": 1, "name": "a"}])), domain("app.late", "0", removed=True))
@@ -279,17 +268,9 @@ def _set_again(case: CaseWriter, form: str) -> None:
     domain_spec(case, "app.kept", '{"k":1}')
 
 
-for _form in _AFTER:
-    DOMAINS.define(
-        f"set-again-after-{_form}",
-        "A domain that is gone and set again is there as set last",
-        "REC-017 REC-014 REC-016 DOM-012",
-        partial(_set_again, form=_form),
-        features=("v2Checkpoint",) if _form == "v2-json-sidecars" else (),
-    )
-
-
+@_after(ORDER, "in-order-after", "REC-001 REC-018 REC-006")
 def _in_order(case: CaseWriter, form: str) -> None:
+    """Commits after a summary are replayed in ascending order."""
     table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(4)]
     table.create(add(files[0]))
@@ -303,17 +284,9 @@ def _in_order(case: CaseWriter, form: str) -> None:
     publish(case, table)
 
 
-for _form in _AFTER:
-    ORDER.define(
-        f"in-order-after-{_form}",
-        "Commits after a summary are replayed in ascending order",
-        "REC-001 REC-018 REC-006",
-        partial(_in_order, form=_form),
-        **_summary_features(_form),
-    )
-
-
+@_after(CHECKPOINTS, "rearranged-files-in", "CKC-027 REC-018")
 def _flagged(case: CaseWriter, form: str) -> None:
+    """Files that bring no data are live and dead all the same."""
     table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
     old = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
     table.create(*map(add, old))
@@ -326,16 +299,6 @@ def _flagged(case: CaseWriter, form: str) -> None:
     table.commit(add(table.file([{"id": 9, "name": "n9"}])))
     case.judged = {"read-latest": "CKC-027", "files-latest": "CKC-027"}
     publish(case, table, versions=[1, 2])
-
-
-for _form in _AFTER:
-    CHECKPOINTS.define(
-        f"rearranged-files-in-{_form}",
-        "Files that bring no data are live and dead all the same",
-        "CKC-027 REC-018",
-        partial(_flagged, form=_form),
-        **_summary_features(_form),
-    )
 
 
 def _newer(case: CaseWriter, summarise: Summarise, newer: Summarise, **options: Any) -> None:

@@ -8,7 +8,7 @@ stands in the metadata, so that a checkpoint of it, a vector or another operatio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -69,6 +69,26 @@ def _ruled(key: str, value: str) -> Struct:
     return struct(of.field("x", "long"), of.field("y", "long", metadata={key: value}))
 
 
+_CHECKED: Final = _Rule(
+    CHECKS,
+    "CHK-006",
+    "CHK-006 CHK-005",
+    "A row that breaks a constraint",
+    _appending(id=0, name="x"),
+    properties={"delta.constraints.positive": "id > 0"},
+    features=("checkConstraints",),
+)
+_GENERATED: Final = _Rule(
+    GENERATED,
+    "GEN-004",
+    "GEN-004",
+    "A value that is not generated",
+    _appending(x=2, y=5),
+    _ruled("delta.generationExpression", "x * 2"),
+    ({"x": 1, "y": 2},),
+    features=("generatedColumns",),
+)
+
 _RULES: Final = (
     _Rule(
         APPEND_ONLY,
@@ -78,15 +98,7 @@ _RULES: Final = (
         lambda recipe: recipe.delete(_FIRST),
         properties={"delta.appendOnly": "true"},
     ),
-    _Rule(
-        CHECKS,
-        "CHK-006",
-        "CHK-006 CHK-005",
-        "A row that breaks a constraint",
-        _appending(id=0, name="x"),
-        properties={"delta.constraints.positive": "id > 0"},
-        features=("checkConstraints",),
-    ),
+    _CHECKED,
     _Rule(
         INVARIANTS,
         "INV-005",
@@ -97,16 +109,7 @@ _RULES: Final = (
         ({"x": 1, "y": 4},),
         features=("invariants",),
     ),
-    _Rule(
-        GENERATED,
-        "GEN-004",
-        "GEN-004",
-        "A value that is not generated",
-        _appending(x=2, y=5),
-        _ruled("delta.generationExpression", "x * 2"),
-        ({"x": 1, "y": 2},),
-        features=("generatedColumns",),
-    ),
+    _GENERATED,
     _Rule(
         SCHEMA,
         "SCH-025",
@@ -147,61 +150,37 @@ _HOLDER: Final = struct(of.field("id", "long"), of.field("s", struct(a="long")))
 _PLACED: Final[tuple[tuple[str, _Rule, tuple[str, ...]], ...]] = (
     (
         "write-broken-one-of-three",
-        _Rule(
-            CHECKS,
-            "CHK-006",
-            "CHK-006 CHK-005",
-            "A row that breaks one constraint of three",
-            _appending(id=0, name="x"),
+        replace(
+            _CHECKED,
+            breach="A row that breaks one constraint of three",
             properties={
                 "delta.constraints.a": "id < 100",
                 "delta.constraints.b": "id > 0",
                 "delta.constraints.c": "name is not null",
             },
-            features=("checkConstraints",),
         ),
         (),
     ),
     (
         "write-broken-within",
-        _Rule(
-            CHECKS,
-            "CHK-006",
-            "CHK-006 CHK-005",
-            "A field of a struct that breaks a constraint",
-            _appending(id=2, s={"a": 0}),
-            _HOLDER,
-            ({"id": 1, "s": {"a": 1}},),
-            {"delta.constraints.positive": "s.a > 0"},
-            ("checkConstraints",),
+        replace(
+            _CHECKED,
+            breach="A field of a struct that breaks a constraint",
+            broken=_appending(id=2, s={"a": 0}),
+            schema=_HOLDER,
+            rows=({"id": 1, "s": {"a": 1}},),
+            properties={"delta.constraints.positive": "s.a > 0"},
         ),
         (),
     ),
     (
         "write-broken-partition",
-        _Rule(
-            CHECKS,
-            "CHK-006",
-            "CHK-006 CHK-005",
-            "A partition that breaks a constraint",
-            _appending(id=0, name="x"),
-            properties={"delta.constraints.positive": "id > 0"},
-            features=("checkConstraints",),
-        ),
+        replace(_CHECKED, breach="A partition that breaks a constraint"),
         ("id",),
     ),
     (
         "write-other-value-partition",
-        _Rule(
-            GENERATED,
-            "GEN-004",
-            "GEN-004",
-            "A partition value that is not generated",
-            _appending(x=2, y=5),
-            _ruled("delta.generationExpression", "x * 2"),
-            ({"x": 1, "y": 2},),
-            features=("generatedColumns",),
-        ),
+        replace(_GENERATED, breach="A partition value that is not generated"),
         ("y",),
     ),
 )

@@ -240,6 +240,16 @@ def _past_gaps(root: Path, _fresh: frozenset[str]) -> None:
             path.rename(path.with_name(f"{number:020}.json"))
 
 
+_OF_COMPACTIONS = {
+    "removes": "remove",
+    "adds": "add",
+    "txns": "txn",
+    "domains": "domainMetadata",
+    "metadata": "metaData",
+    "protocols": "protocol",
+}
+"""Actions of compactions, by what rows of the table call them."""
+
 ROWS = (
     reader("reads-the-latest-rows", "SNAP-002", "requests", asking(_latest)),
     reader("reads-the-version-after", "SNAP-002", "requests", asking(_after)),
@@ -295,41 +305,14 @@ ROWS = (
         "actions",
         viewing(without("txn", "domainMetadata", where=CHECKPOINT)),
     ),
-    reader(
-        "takes-no-removes-of-compactions",
-        "COMP-012",
-        "actions",
-        viewing(without("remove", where=COMPACTION)),
-    ),
-    reader(
-        "takes-no-adds-of-compactions",
-        "COMP-012",
-        "actions",
-        viewing(without("add", where=COMPACTION)),
-    ),
-    reader(
-        "takes-no-txns-of-compactions",
-        "COMP-012",
-        "actions",
-        viewing(without("txn", where=COMPACTION)),
-    ),
-    reader(
-        "takes-no-domains-of-compactions",
-        "COMP-012",
-        "actions",
-        viewing(without("domainMetadata", where=COMPACTION)),
-    ),
-    reader(
-        "takes-no-metadata-of-compactions",
-        "COMP-012",
-        "actions",
-        viewing(without("metaData", where=COMPACTION)),
-    ),
-    reader(
-        "takes-no-protocols-of-compactions",
-        "COMP-012",
-        "actions",
-        viewing(without("protocol", where=COMPACTION)),
+    *(
+        reader(
+            f"takes-no-{called}-of-compactions",
+            "COMP-012",
+            "actions",
+            viewing(without(action, where=COMPACTION)),
+        )
+        for called, action in _OF_COMPACTIONS.items()
     ),
     reader("takes-compactions-beyond-the-version", "COMP-012", "requests", asking(_to_their_end)),
     reader(
