@@ -31,7 +31,7 @@ from generators.materialise.data.arrow_rows import Row, arrow_table
 from generators.oracle.delta_schema import Field, Struct
 from generators.placeholders import found_in
 from generators.spec_files import spec_folder
-from schemas.features import FEATURES
+from schemas.features import FEATURES, find
 
 REVISIONS: Final = ("2021", "2025", "upstream")
 """The protocol revisions, oldest first."""
@@ -69,7 +69,8 @@ class CaseInfo:
         title: what holds, present tense, at most 70 characters.
         requirements: ids of the registry that the case judges; every spec cites them unless
             it names its own.
-        features: table features that a reader has to honour to read the table.
+        features: table features that a reader has to honour to read the table; ``None`` for those
+            of the protocols that the case is described with.
         revisions: protocol revisions under which the case applies.
         builder: which hand wrote the table: ``kit``, ``deltalake`` or ``spark``.
         derivation: ``clause`` when the expectation follows from the text, else ``observed``.
@@ -83,7 +84,7 @@ class CaseInfo:
     id: str
     title: str
     requirements: tuple[str, ...]
-    features: tuple[str, ...] = ()
+    features: tuple[str, ...] | None = None
     revisions: tuple[str, ...] = REVISIONS
     builder: Literal["kit", "deltalake", "spark"] = "kit"
     derivation: Literal["clause", "observed"] = "clause"
@@ -100,7 +101,7 @@ class CaseInfo:
         _require_title(self.id, self.title)
         if not self.requirements:
             raise CaseError(f"{self.id}: a case names the requirements that it judges")
-        for name in self.features:
+        for name in self.features or ():
             # Who refuses the table for want of a feature that no reader needs would not be judged.
             if name not in FEATURES or FEATURES[name].kind != "reader_writer":
                 raise CaseError(f"{self.id}: {name} is no feature of readers")
@@ -187,6 +188,7 @@ class CaseWriter:
         self.delta.mkdir(parents=True)
         self.judged: dict[str, str] = {}
         self._slugs: set[str] = set()
+        self._features = set(info.features or ())
         self._table_info: dict[str, Any] | None = None
         self._file_times: dict[str, int] = dict(info.file_times)
 
@@ -194,7 +196,7 @@ class CaseWriter:
         """Ask for the modification time of a file below the table root when the case runs."""
         self._file_times[path] = milliseconds
 
-    def describe(
+    def describe(  # noqa: PLR0913  one argument per field of the format
         self,
         *,
         schema: Mapping[str, Any],
@@ -202,8 +204,9 @@ class CaseWriter:
         configuration: Mapping[str, str],
         log_info: Mapping[str, int],
         data_layout: Mapping[str, int] | None = None,
+        protocols: Iterable[Mapping[str, Any]] = (),
     ) -> None:
-        """Set the content of ``table_info.json``.
+        """Set the content of ``table_info.json``, and the features that readers have to honour.
 
         Args:
             schema: the table schema as a JSON document; of an invalid table, the intended one.
@@ -212,8 +215,11 @@ class CaseWriter:
             log_info: counts of the log, as ``lastCheckpointVersion``. Those that every log has
                 are 0 unless given, the others absent.
             data_layout: partition or clustering counts, empty for neither.
+            protocols: the bodies of protocols of earlier versions.
 
         """
+        if self.info.features is None:
+            self._features = set[str]().union(*map(_for_readers, (protocol, *protocols)))
         self._table_info = {
             "name": self.info.id.replace("/", "-"),
             "description": self.info.title,
@@ -426,7 +432,7 @@ class CaseWriter:
         document: dict[str, Any] = {
             "id": info.id,
             "title": info.title,
-            "features": sorted(info.features),
+            "features": sorted(self._features),
             "requirements": list(info.requirements),
             "provenance": {
                 "derivation": info.derivation,
@@ -463,6 +469,15 @@ def document_text(document: Mapping[str, Any]) -> str:
 def _readable(schema: Struct) -> Struct:
     """Drop column metadata, which is no part of an answer."""
     return Struct(tuple(Field(each.name, each.type, each.nullable) for each in schema))
+
+
+def _for_readers(protocol: Mapping[str, Any]) -> set[str]:
+    """Return the features of a protocol that a reader has to honour, without unknown ones."""
+    listed = protocol.get("readerFeatures")
+    if listed is None:
+        version = protocol.get("minReaderVersion", 1)
+        return {each.name for each in FEATURES.values() if 0 < each.legacy_reader <= version}
+    return {each.name for each in map(find, listed) if each is not None}
 
 
 def _require_title(place: str, title: str) -> None:

@@ -115,6 +115,7 @@ def describe(
             **(log_info or {}),
         },
         data_layout=layout,
+        protocols=[each.protocol for each in table.states.values() if each.protocol],
     )
 
 

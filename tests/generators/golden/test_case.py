@@ -143,6 +143,30 @@ def test_placeholders_and_being_located_go_together(tmp_path: Path, *, located: 
         case.finish()
 
 
+@pytest.mark.parametrize(
+    ("protocols", "features"),
+    [
+        ([{"minReaderVersion": 1, "minWriterVersion": 2}], []),
+        ([{"minReaderVersion": 2, "minWriterVersion": 5}], ["columnMapping"]),
+        (
+            [
+                {"readerFeatures": ["timestampNtz"], "writerFeatures": ["timestampNtz"]},
+                {"readerFeatures": ["deletionVectors", "fromAnotherWorld"]},
+            ],
+            ["deletionVectors", "timestampNtz"],
+        ),
+    ],
+)
+def test_readers_honour_what_the_protocols_of_all_versions_list(
+    case: CaseWriter, protocols: list[dict[str, Any]], features: list[str]
+) -> None:
+    latest, *before = protocols
+    case.describe(schema={}, protocol=latest, configuration={}, log_info={}, protocols=before)
+    case.read("r", _SCHEMA, _ROWS, title="Rows")
+    case.finish()
+    assert _document(case, "case.json")["features"] == features
+
+
 def test_slugs_are_unique_and_answers_exactly_one(case: CaseWriter) -> None:
     case.spec("txn", "a", title="One", expected={"txnVersion": 1})
     with pytest.raises(CaseError, match="unique"):

@@ -122,7 +122,7 @@ def _added_beside_nested(case: CaseWriter) -> None:
     _more(case, table, old, {"id": 3, "s": one, "l": [], "m": None})
 
 
-@SCHEMAS.case("column-renamed-in-range", "CDC-004", since="2025", features=("columnMapping",))
+@SCHEMAS.case("column-renamed-in-range", "CDC-004", since="2025")
 def _renamed(case: CaseWriter) -> None:
     """A range over a renamed column is contested."""
     schema, highest = assign_column_mapping(PAIR, case.info.id)
@@ -163,26 +163,19 @@ def _mapped_partitions(case: CaseWriter, mode: str) -> None:
     ask_changes(case, table, "changes-1-1", 1, 1, changes, title, requirement=row)
 
 
-@SCHEMAS.case(
-    "partitioned-by-name",
-    "CM-030 CM-029 CDC-007 CDC-003",
-    since="2025",
-    features=("columnMapping",),
-)
+@SCHEMAS.case("partitioned-by-name", "CM-030 CM-029 CDC-007 CDC-003", since="2025")
 def _mapped_by_name(case: CaseWriter) -> None:
     """Change files of a table mapped by name find their partition values."""
     _mapped_partitions(case, "name")
 
 
-@SCHEMAS.case(
-    "partitioned-by-id", "CM-026 CM-025 CDC-007 CDC-003", since="2025", features=("columnMapping",)
-)
+@SCHEMAS.case("partitioned-by-id", "CM-026 CM-025 CDC-007 CDC-003", since="2025")
 def _mapped_by_id(case: CaseWriter) -> None:
     """Change files of a table mapped by id find their partition values."""
     _mapped_partitions(case, "id")
 
 
-@SCHEMAS.case("column-widened-in-range", "CDC-004", since="upstream", features=("typeWidening",))
+@SCHEMAS.case("column-widened-in-range", "CDC-004", since="upstream")
 def _widened(case: CaseWriter) -> None:
     """A range over a widened column is contested."""
     schema = struct(id="integer", name="string")

@@ -22,7 +22,7 @@ from generators.materialise.log.checkpoints import CheckpointStyle, write_classi
 from generators.materialise.log.files import drop_commits, json_text
 from generators.oracle.delta_schema import Struct, assign_column_mapping, field, struct
 
-VECTORS = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
+VECTORS = Chapter("deletion-vectors", since="2025")
 
 VECTOR_PROTOCOL = feature_protocol(["deletionVectors"])
 _PAIR = struct(id="long", name="string")
@@ -401,11 +401,7 @@ def _restored(case: CaseWriter) -> None:
     filtered(case, table, "filter-restored", kept, "The restored row is found")
 
 
-@VECTORS.case(
-    "mapped-and-partitioned",
-    "DVDESC-020 CM-029 CM-030",
-    features=("columnMapping", "deletionVectors"),
-)
+@VECTORS.case("mapped-and-partitioned", "DVDESC-020 CM-029 CM-030")
 def _mapped(case: CaseWriter) -> None:
     """Vectors work under column mapping and partitions."""
     plain = struct(id="long", p="string", name="string")
@@ -429,7 +425,7 @@ def _mapped(case: CaseWriter) -> None:
     _probe(case, table)
 
 
-@VECTORS.case("unlisted-feature", "DV-001", features=())
+@VECTORS.case("unlisted-feature", "DV-001")
 def _unlisted(case: CaseWriter) -> None:
     """A vector under a protocol that knows none is invalid."""
     table = vector_table(case, protocol={"minReaderVersion": 1, "minWriterVersion": 2})

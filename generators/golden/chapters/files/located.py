@@ -30,10 +30,8 @@ from generators.oracle.delta_schema import field, struct
 from generators.placeholders import BESIDE, BESIDE_PLACEHOLDER, TABLE_PLACEHOLDER
 
 ACTIONS = Chapter("add-file-and-remove-file", located=True)
-VECTORS = Chapter("deletion-vectors", since="2025", features=("deletionVectors",), located=True)
-CHECKPOINTS = Chapter(
-    "v2-checkpoint-feature", since="2025", features=("v2Checkpoint",), located=True
-)
+VECTORS = Chapter("deletion-vectors", since="2025", located=True)
+CHECKPOINTS = Chapter("v2-checkpoint-feature", since="2025", located=True)
 
 _PAIR = struct(id="long", name="string")
 _PARTITIONED = _PAIR.with_fields(field("p", "string"))

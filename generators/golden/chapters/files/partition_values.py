@@ -127,14 +127,12 @@ def _partition_case(partition: _Partition, case: CaseWriter) -> None:
 
 
 for _partition in _PARTITIONS:
-    _needs = ("timestampNtz",) if _partition.protocol else ()
     VALUES.define(
         f"{_partition.slug}-column",
         f"A table partitioned by {_partition.slug} reads and filters right",
         _partition.requirements,
         partial(_partition_case, _partition),
-        features=_needs,
-        since="2025" if _needs else "2021",
+        since="2025" if _partition.protocol else "2021",
     )
 
 _ODD_TEXTS = (

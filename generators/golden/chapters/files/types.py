@@ -192,14 +192,12 @@ def _primitive_case(primitive: _Primitive, case: CaseWriter) -> None:
 
 
 for _primitive in _PRIMITIVES:
-    _needs = ("timestampNtz",) if _primitive.protocol else ()
     MAPPINGS.define(
         f"{_primitive.slug}-extremes",
         f"A {_primitive.slug} column keeps its extreme values and nulls",
         _primitive.requirements,
         partial(_primitive_case, _primitive),
-        features=_needs,
-        since="2025" if _needs else "2021",
+        since="2025" if _primitive.protocol else "2021",
     )
 
 

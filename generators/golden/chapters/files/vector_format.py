@@ -33,7 +33,7 @@ from generators.materialise.data.deletion_vectors import (
 from generators.materialise.log.files import json_text
 from generators.oracle.delta_schema import struct
 
-FORMAT = Chapter("deletion-vector-format", since="2025", features=("deletionVectors",))
+FORMAT = Chapter("deletion-vector-format", since="2025")
 
 _PAIR = struct(id="long", name="string")
 

@@ -24,7 +24,6 @@ from generators.materialise.log.hints import write_compaction
 from generators.oracle.delta_schema import field, struct
 
 CATALOG = Chapter("catalog-managed-tables", since="upstream")
-_HONOURED = ("catalogManaged",)
 _STAGED = "_staged_commits"
 
 _PLAIN = struct(c="long", name="string")
@@ -155,7 +154,7 @@ def _without(case: CaseWriter, managed: _Managed, published: int) -> None:
     )
 
 
-@CATALOG.case("without-catalog", "CAT-001 CAT-007 CAT-016")
+@CATALOG.case("without-catalog", "CAT-001 CAT-007 CAT-016", features=())
 def _catalog(case: CaseWriter) -> None:
     """A catalog-managed table is refused without its catalog."""
     table = GoldenTable.of(
@@ -189,9 +188,7 @@ def _staged(case: CaseWriter) -> None:
 
 
 @CATALOG.case(
-    "published-staged-inline",
-    "CAT-002 CAT-003 CAT-004 CAT-005 CAT-006 CAT-007 CAT-008 CAT-010",
-    features=_HONOURED,
+    "published-staged-inline", "CAT-002 CAT-003 CAT-004 CAT-005 CAT-006 CAT-007 CAT-008 CAT-010"
 )
 def _example(case: CaseWriter) -> None:
     """The example of the text: published, staged and inline commits."""
@@ -212,7 +209,7 @@ def _example(case: CaseWriter) -> None:
     _without(case, managed, 7)
 
 
-@CATALOG.case("catalog-before-published", "CAT-009", features=_HONOURED)
+@CATALOG.case("catalog-before-published", "CAT-009")
 def _before_published(case: CaseWriter) -> None:
     """A commit of the catalog goes before the published one."""
     managed = _Managed(case, 3)
@@ -227,7 +224,7 @@ def _before_published(case: CaseWriter) -> None:
     _standing(case, managed, 0, 1, 2, latest=2)
 
 
-@CATALOG.case("published-beyond-latest", "CAT-010", features=_HONOURED)
+@CATALOG.case("published-beyond-latest", "CAT-010")
 def _beyond(case: CaseWriter) -> None:
     """What is later than the latest ratified version is ignored."""
     managed = _Managed(case, 5)
@@ -241,7 +238,7 @@ def _beyond(case: CaseWriter) -> None:
     _standing(case, managed, 0, 1, 2, latest=2)
 
 
-@CATALOG.case("all-published", "CAT-001 CAT-006 CAT-008", features=_HONOURED)
+@CATALOG.case("all-published", "CAT-001 CAT-006 CAT-008")
 def _all_published(case: CaseWriter) -> None:
     """A catalog that keeps no commit tells the latest version."""
     managed = _Managed(case, 3)
@@ -250,7 +247,7 @@ def _all_published(case: CaseWriter) -> None:
     _without(case, managed, 2)
 
 
-@CATALOG.case("removal-in-staged-commit", "CAT-003 CAT-007", features=_HONOURED)
+@CATALOG.case("removal-in-staged-commit", "CAT-003 CAT-007")
 def _removal(case: CaseWriter) -> None:
     """A staged commit removes what a published one added."""
     managed = _Managed(case, 1)
@@ -263,7 +260,7 @@ def _removal(case: CaseWriter) -> None:
     _without(case, managed, 1)
 
 
-@CATALOG.case("enabled-later", "CAT-001 CAT-007", features=_HONOURED)
+@CATALOG.case("enabled-later", "CAT-001 CAT-007")
 def _enabled_later(case: CaseWriter) -> None:
     """Versions from before the catalog are read beside ratified ones."""
     managed = _Managed(case, 4, since=2)
@@ -272,7 +269,7 @@ def _enabled_later(case: CaseWriter) -> None:
     _standing(case, managed, 0, 1, 2, 3, latest=3)
 
 
-@CATALOG.case("history-and-travel", "CAT-008 CAT-015", features=_HONOURED)
+@CATALOG.case("history-and-travel", "CAT-008 CAT-015")
 def _history(case: CaseWriter) -> None:
     """In-commit timestamps tell the times of commits that have no file."""
     managed = _Managed(case, 4)
@@ -312,7 +309,7 @@ def _history(case: CaseWriter) -> None:
         )
 
 
-@CATALOG.case("changes", "CAT-003 CAT-009", features=_HONOURED)
+@CATALOG.case("changes", "CAT-003 CAT-009")
 def _changes(case: CaseWriter) -> None:
     """The change feed goes on through the commits of the catalog."""
     properties = {"delta.enableChangeDataFeed": "true"}
@@ -354,7 +351,7 @@ def _invalid(requirement: str) -> Refusal:
     return Refusal("invalid_table", "load", requirement)
 
 
-@CATALOG.case("gap", "CAT-008 CAT-014", features=_HONOURED)
+@CATALOG.case("gap", "CAT-008 CAT-014")
 def _gap(case: CaseWriter) -> None:
     """A gap between published and ratified commits is refused."""
     managed = _Managed(case, 4)
@@ -364,7 +361,7 @@ def _gap(case: CaseWriter) -> None:
     _refuse(case, _invalid("SNAP-002"), managed.answer(), "Nobody has the commit of version 2")
 
 
-@CATALOG.case("latest-missing", "CAT-008 CAT-013", features=_HONOURED)
+@CATALOG.case("latest-missing", "CAT-008 CAT-013")
 def _latest_missing(case: CaseWriter) -> None:
     """A latest version that nobody has the commit of is refused."""
     managed = _Managed(case, 3)
@@ -373,7 +370,7 @@ def _latest_missing(case: CaseWriter) -> None:
     _refuse(case, _invalid("CAT-008"), managed.answer(3), title)
 
 
-@CATALOG.case("staged-file-missing", "CAT-008 CAT-013", features=_HONOURED)
+@CATALOG.case("staged-file-missing", "CAT-008 CAT-013")
 def _staged_missing(case: CaseWriter) -> None:
     """A ratified commit whose staged file is gone is refused."""
     managed = _Managed(case, 3)

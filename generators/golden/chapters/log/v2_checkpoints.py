@@ -23,8 +23,8 @@ from generators.materialise.log.files import (
 from generators.materialise.log.hints import write_last_checkpoint
 from generators.oracle.delta_schema import struct
 
-V2 = Chapter("v2-checkpoint-feature", since="2025", features=("v2Checkpoint",))
-SIDECARS = Chapter("sidecar-files", since="2025", features=("v2Checkpoint",))
+V2 = Chapter("v2-checkpoint-feature", since="2025")
+SIDECARS = Chapter("sidecar-files", since="2025")
 
 V2_PROTOCOL = feature_protocol(["v2Checkpoint"], ["domainMetadata"])
 _PAIR = struct(id="long", name="string")
@@ -167,9 +167,7 @@ def _newer(case: CaseWriter) -> None:
     publish(case, table, versions=[3], log_info={"lastCheckpointVersion": 5})
 
 
-@V2.case(
-    "with-vectors", "CKPT-V2-003 CKC-004 CKC-005", features=("deletionVectors", "v2Checkpoint")
-)
+@V2.case("with-vectors", "CKPT-V2-003 CKC-004 CKC-005")
 def _vectors(case: CaseWriter) -> None:
     """Sidecars carry deletion vectors and tombstones."""
     table = GoldenTable.of(
@@ -344,7 +342,7 @@ def _tags(case: CaseWriter) -> None:
     publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
 
 
-@V2.case("v2-under-plain-protocol", "CKPT-V2-001", features=())
+@V2.case("v2-under-plain-protocol", "CKPT-V2-001")
 def _unlisted(case: CaseWriter) -> None:
     """A V2 checkpoint of a table that lacks the feature."""
     table = grown(case, 7)

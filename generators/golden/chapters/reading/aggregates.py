@@ -22,12 +22,10 @@ from generators.materialise.log.checkpoints import CheckpointStyle, write_classi
 from generators.oracle.delta_schema import Struct, assign_column_mapping, field, struct
 
 STATISTICS: Final = Chapter("per-file-statistics")
-VECTORS: Final = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
+VECTORS: Final = Chapter("deletion-vectors", since="2025")
 SPECIFICATION: Final = Chapter("table-specification")
-MAPPING: Final = Chapter("column-mapping", features=("columnMapping",))
-WIDENING: Final = Chapter(
-    "type-widening", since="upstream", features=("timestampNtz", "typeWidening")
-)
+MAPPING: Final = Chapter("column-mapping")
+WIDENING: Final = Chapter("type-widening", since="upstream")
 
 _NUMBERS: Final = struct(id="long", v="long")
 _EXTREMES: Final = "The number of rows and the extremes are those of the rows"

@@ -39,11 +39,11 @@ from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_co
 from generators.oracle.delta_schema import array, map_of, struct
 
 FEATURES: Final = Chapter("table-features", since="2025")
-MAPPING: Final = Chapter("column-mapping", features=("columnMapping",))
+MAPPING: Final = Chapter("column-mapping")
 TRANSACTIONS: Final = Chapter("transaction-identifiers")
 DOMAINS: Final = Chapter("domain-metadata", since="2025")
 TRACKING: Final = Chapter("row-tracking", since="2025")
-VECTORS: Final = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
+VECTORS: Final = Chapter("deletion-vectors", since="2025")
 
 _PAIR: Final = struct(id="long", name="string")
 _UNKNOWN: Final = "somethingNobodyKnows"
@@ -94,11 +94,10 @@ for _form in ("commits", "classic", "v2-json-sidecars"):
         "Whatever is asked, a feature of writers alone stops no reader",
         "TF-002",
         partial(_unknown_writer_feature, form=_form),
-        features=("v2Checkpoint",) if _form == "v2-json-sidecars" else (),
     )
 
 
-@FEATURES.case("unknown-writer-feature-beside-vectors", "TF-002", features=("deletionVectors",))
+@FEATURES.case("unknown-writer-feature-beside-vectors", "TF-002")
 def _unknown_beside_vectors(case: CaseWriter) -> None:
     """A feature of writers alone stops no reader beside features of readers."""
     protocol = feature_protocol(["deletionVectors"], [_UNKNOWN, "appendOnly"])

@@ -147,7 +147,6 @@ for _name, _of in _ENDS.items():
             "STAT-012 STAT-006",
             partial(_build, ends=_of),
             since="2025" if _of.features else None,
-            features=_of.features,
         )
 
 

@@ -34,7 +34,7 @@ from generators.materialise.log.hints import version_checksum_document, write_ve
 from generators.oracle.delta_schema import field, struct
 
 AFTER: Final = Chapter("action-reconciliation", since="2025")
-ORDERED: Final = Chapter("delta-log-entries", since="2025", features=("deletionVectors",))
+ORDERED: Final = Chapter("delta-log-entries", since="2025")
 
 _SUMMARY: Final = 2
 """The version that the summary is of."""
@@ -131,7 +131,6 @@ for _name, (_requirements, _summarise) in _SHAPES.items():
         "What commits change after a summary is as they left it",
         _requirements,
         partial(_changed, summarise=_summarise, parts=_name == "multi-part"),
-        features=("deletionVectors", "v2Checkpoint"),
     )
 
 
@@ -166,7 +165,6 @@ for _name, _summarise in _LOWERED_AFTER.items():
         "A protocol that lists less than before is in force as it stands",
         "REC-012 REC-002",
         partial(_lowered, summarise=_summarise),
-        features=("deletionVectors",),
     )
 
 

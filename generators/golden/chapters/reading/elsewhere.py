@@ -56,10 +56,10 @@ from generators.oracle.delta_schema import (
 )
 
 DEFAULTS: Final = Chapter("default-columns", since="2025")
-MAPPING: Final = Chapter("column-mapping", features=("columnMapping",))
+MAPPING: Final = Chapter("column-mapping")
 FEATURES: Final = Chapter("table-features", since="2025")
-VECTORS: Final = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
-CHANGES: Final = Chapter("change-data-files", since="2025", features=("deletionVectors",))
+VECTORS: Final = Chapter("deletion-vectors", since="2025")
+CHANGES: Final = Chapter("change-data-files", since="2025")
 FEED_FILES: Final = Chapter("change-data-files", since="2025")
 
 Rows: TypeAlias = list[dict[str, Any]]
@@ -144,7 +144,6 @@ for _name, _words in {"every-column": "nested and partition", "mapped-columns": 
         f"Defaults of {_words} columns never show in a read",
         "DFT-004 DFT-001",
         partial(_defaults, mapped=_name == "mapped-columns"),
-        features=("columnMapping",) if _name == "mapped-columns" else (),
     )
 
 
@@ -210,7 +209,7 @@ def _nested_missing(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@FEATURES.case("mapping-unlisted", "CM-006 CM-011", features=("deletionVectors",))
+@FEATURES.case("mapping-unlisted", "CM-006 CM-011")
 def _unlisted(case: CaseWriter) -> None:
     """Column mapping that no list has is without effect, or refused."""
     table = mapped_table(case, _TWINS, protocol=feature_protocol(["deletionVectors"]))
@@ -234,7 +233,7 @@ def _unlisted(case: CaseWriter) -> None:
 # A vector counts rows of the file, whatever is asked.
 
 
-@VECTORS.case("row-groups-of-tracked-rows", "DVDESC-021 RT-024", features=("deletionVectors",))
+@VECTORS.case("row-groups-of-tracked-rows", "DVDESC-021 RT-024")
 def _tracked_groups(case: CaseWriter) -> None:
     """Vectors and row ids count on from row group to row group."""
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
@@ -340,5 +339,4 @@ for _name, _words, _by in (
         f"Change files win in the partitions of a {_words}",
         "CDC-003 CDFF-002 CDFF-008",
         partial(_partitioned, mode=_by),
-        features=() if _by is None else ("columnMapping",),
     )

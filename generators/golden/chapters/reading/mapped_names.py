@@ -30,7 +30,7 @@ from generators.oracle.delta_schema import (
     struct,
 )
 
-MAPPING: Final = Chapter("column-mapping", features=("columnMapping",))
+MAPPING: Final = Chapter("column-mapping")
 
 _TURNED: Final = {
     name: other

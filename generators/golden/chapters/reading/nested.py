@@ -30,7 +30,7 @@ from generators.oracle.delta_schema import (
 
 STATISTICS: Final = Chapter("per-file-statistics")
 ROWS: Final = Chapter("action-reconciliation")
-MAPPING: Final = Chapter("column-mapping", features=("columnMapping",))
+MAPPING: Final = Chapter("column-mapping")
 
 _MISSING: Final = {"name": "CM-031", "id": "CM-028"}
 """Mode to what says that a column which a file lacks is null."""

@@ -57,11 +57,9 @@ _AFTER: Final = ("classic", "v2-json-sidecars", "compaction")
 """Forms of summaries that a case is asked after."""
 
 
-def _summary_features(name: str) -> dict[str, Any]:
-    """Return what a case says of itself that has a summary of a form."""
-    if name == "v2-json-sidecars":
-        return {"since": "2025", "features": ("v2Checkpoint",)}
-    return {"since": "2025" if name == "compaction" else None}
+def _since(form: str) -> str | None:
+    """Return the revision that a form of a summary came with, after the first."""
+    return "2025" if form in ("compaction", "v2-json-sidecars") else None
 
 
 def _after(
@@ -73,8 +71,7 @@ def _after(
         for form in forms:
             slug = f"{name}-{form}"
             title = title_of(f"{chapter.slug}/{slug}", build)
-            more = _summary_features(form)
-            chapter.define(slug, title, requirements, partial(build, form=form), **more)
+            chapter.define(slug, title, requirements, partial(build, form=form), since=_since(form))
         return build
 
     return decorate
@@ -132,7 +129,7 @@ for _form in ("commits", "mapped", *_AFTER):
         "An empty text is null for every type that has no empty value",
         "PART-002",
         partial(_empty_texts, form=_form),
-        **({"features": ("columnMapping",)} if _form == "mapped" else _summary_features(_form)),
+        since=_since(_form),
     )
 
 
@@ -190,7 +187,6 @@ for _form in ("classic", "v2-json-sidecars"):
         "An unknown reader feature that a checkpoint lists is refused",
         "RVER-002 TF-001",
         partial(_unknown_feature, form=_form),
-        features=("v2Checkpoint",),
     )
 
 
@@ -333,5 +329,4 @@ HINTS.define(
         protocol=feature_protocol(["v2Checkpoint"]),
     ),
     since="2025",
-    features=("v2Checkpoint",),
 )

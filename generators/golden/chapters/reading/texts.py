@@ -26,7 +26,7 @@ PATHS: Final = Chapter("add-file-and-remove-file")
 VALUES: Final = Chapter("per-file-statistics")
 PARTITIONS: Final = Chapter("partition-value-serialization")
 TRANSACTIONS: Final = Chapter("transaction-identifiers")
-WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWidening",))
+WIDENING: Final = Chapter("type-widening", since="upstream")
 
 _PAIR = struct(id="long", name="string")
 _DECOMPOSED = unicodedata.normalize("NFD", "é")

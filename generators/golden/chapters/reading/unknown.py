@@ -123,7 +123,6 @@ for _form, (_words, _) in _FORMS.items():
         "PROTO-008",
         partial(_actions, form=_form),
         since=None if _form == "parts" else "2025",
-        features=("v2Checkpoint",) if _form.startswith("v2-") or _form == "sidecars" else (),
     )
 
 
@@ -205,5 +204,4 @@ for _form, _words in _SUMMARIES.items():
         f"Unknown domains of {_words} alone change no read",
         "PROTO-010 DOM-010 DOM-013",
         partial(_domains, form=_form),
-        features=("v2Checkpoint",) if _form.startswith("v2-") else (),
     )

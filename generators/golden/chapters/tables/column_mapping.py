@@ -40,7 +40,7 @@ from generators.oracle.delta_schema import (
     struct,
 )
 
-MAPPING = Chapter("column-mapping", features=("columnMapping",))
+MAPPING = Chapter("column-mapping")
 
 MAPPED_PROTOCOL = legacy_protocol(2, 5)
 _FEATURE_PROTOCOL = feature_protocol(["columnMapping"])
@@ -405,7 +405,7 @@ def _other_order(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPING.case("mode-on-plain-protocol", "CM-006", features=())
+@MAPPING.case("mode-on-plain-protocol", "CM-006")
 def _plain_protocol(case: CaseWriter) -> None:
     """A mapping mode under version 1 has no effect."""
     table = mapped_table(case, protocol=legacy_protocol(1, 2))
@@ -523,7 +523,9 @@ def _upgraded_and_re_added(case: CaseWriter) -> None:
     projected(case, table, "project-c", ["c"], "Nor where its column alone is read")
 
 
-@MAPPING.case("feature-for-writers-only", "TF-018 CM-006", since="2025")
+@MAPPING.case(
+    "feature-for-writers-only", "TF-018 CM-006", since="2025", features=("columnMapping",)
+)
 def _writers_only(case: CaseWriter) -> None:
     """The feature listed for writers alone is contested."""
     protocol = {**_FEATURE_PROTOCOL, "readerFeatures": []}

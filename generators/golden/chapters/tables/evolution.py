@@ -18,8 +18,8 @@ from generators.golden.chapters.files.types import local, utc
 from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
-WIDENING = Chapter("type-widening", since="upstream", features=("typeWidening",))
-ZONELESS = Chapter("timestamp-ntz", since="2025", features=("timestampNtz",))
+WIDENING = Chapter("type-widening", since="upstream")
+ZONELESS = Chapter("timestamp-ntz", since="2025")
 VOID = Chapter("void-type")
 
 
@@ -128,13 +128,11 @@ def _widened(case: CaseWriter, change: _Widening) -> None:
 
 
 for _name, _widening in _WIDENINGS.items():
-    _needs = ("timestampNtz", "typeWidening") if "ntz" in _widening.after else ("typeWidening",)
     WIDENING.define(
         _name,
         f"Values of {_widening.before} read as {_widening.after} after the change",
         "TW-004 TW-012" + (" TW-005" if "decimal" in _widening.after else ""),
         partial(_widened, change=_widening),
-        features=_needs,
     )
 
 
@@ -322,7 +320,7 @@ def _nested_ntz(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ZONELESS.case("without-feature", "NTZ-002", features=())
+@ZONELESS.case("without-feature", "NTZ-002")
 def _unlisted(case: CaseWriter) -> None:
     """The type without its feature is refused or read."""
     schema = struct(id="long", n="timestamp_ntz")
@@ -399,7 +397,7 @@ def _void_typed(case: CaseWriter) -> None:
     case.read("read-latest", table.schema, rows, title="Old rows have null in the column")
 
 
-@WIDENING.case("without-feature", "TW-001", features=())
+@WIDENING.case("without-feature", "TW-001")
 def _widening_unlisted(case: CaseWriter) -> None:
     """Widened files without the feature are contested."""
     table = GoldenTable.created(case, struct(v="integer"), [{"v": 7}])

@@ -101,15 +101,13 @@ def _unknown_writer_three(case: CaseWriter) -> None:
     _readable(case, feature_protocol(writers=["appendOnly", "somethingNobodyKnows"]))
 
 
-@FEATURES.case(
-    "reader-version-2-writer-7", "PROTO-011 TF-007", since="2025", features=("columnMapping",)
-)
+@FEATURES.case("reader-version-2-writer-7", "PROTO-011 TF-007", since="2025")
 def _two_seven(case: CaseWriter) -> None:
     """Reader version 2 may go with writer version 7."""
     _readable(case, writer_protocol(["appendOnly"], 2))
 
 
-@FEATURES.case("vacuum-protocol-check", "VPC-003", since="2025", features=("vacuumProtocolCheck",))
+@FEATURES.case("vacuum-protocol-check", "VPC-003", since="2025")
 def _vacuum_check(case: CaseWriter) -> None:
     """A reader has to accept vacuumProtocolCheck by name only."""
     _readable(case, feature_protocol(["vacuumProtocolCheck"]))

@@ -256,7 +256,7 @@ def _some_versions(case: CaseWriter) -> None:
     tracked.ask(case, [1, 2])
 
 
-@TRACKING.case("ids-under-vectors", "RT-024 DVDESC-021 RT-030", features=("deletionVectors",))
+@TRACKING.case("ids-under-vectors", "RT-024 DVDESC-021 RT-030")
 def _vectors(case: CaseWriter) -> None:
     """A deleted row keeps its place in the numbering."""
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
@@ -272,7 +272,7 @@ def _vectors(case: CaseWriter) -> None:
     tracked.ask(case, [0, 1])
 
 
-@TRACKING.case("ids-under-mapping", "RT-023 RT-024 RT-044", features=("columnMapping",))
+@TRACKING.case("ids-under-mapping", "RT-023 RT-024 RT-044")
 def _mapped(case: CaseWriter) -> None:
     """Ids work under column mapping."""
     protocol = feature_protocol(["columnMapping"], ["domainMetadata", "rowTracking"])

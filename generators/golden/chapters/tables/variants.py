@@ -21,10 +21,8 @@ from generators.materialise.data import variants as encoded
 from generators.materialise.data.data_files import write_parquet
 from generators.oracle.delta_schema import Struct, field, struct
 
-SHREDDING = Chapter(
-    "variant-shredding", since="upstream", features=("variantShredding", "variantType")
-)
-VARIANT = Chapter("variant-type", since="upstream", features=("variantType",))
+SHREDDING = Chapter("variant-shredding", since="upstream")
+VARIANT = Chapter("variant-type", since="upstream")
 
 _VARIANT = struct(id="long", v="variant")
 _METADATA = b"\x01\x00\x00"  # version 1, an empty dictionary
@@ -92,7 +90,7 @@ def _member_order(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VARIANT.case("without-feature", "VAR-001", features=())
+@VARIANT.case("without-feature", "VAR-001")
 def _variant_unlisted(case: CaseWriter) -> None:
     """A variant column without its feature is invalid."""
     table = GoldenTable.of(case, _VARIANT)

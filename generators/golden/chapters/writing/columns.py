@@ -15,8 +15,8 @@ from generators.oracle.operations import SetComment
 
 SCHEMA: Final = Chapter("schema-serialization-format")
 METADATA: Final = Chapter("change-metadata")
-MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))
-WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWidening",))
+MAPPING: Final = Chapter("column-mapping", since="2025")
+WIDENING: Final = Chapter("type-widening", since="upstream")
 DEFAULTS: Final = Chapter("default-columns", since="2025")
 GENERATED: Final = Chapter("generated-columns", since="2025")
 DOMAINS: Final = Chapter("domain-metadata", since="2025")
@@ -248,7 +248,6 @@ for _name in ("rename", "drop"):
         f"A {_name} without column mapping is refused, or files are rewritten",
         "WCON-001 CM-008",
         partial(_unmapped, _name),
-        features=(),
     )
 
 
@@ -290,7 +289,7 @@ def _nested_record(case: CaseWriter) -> None:
     recipe.append([{"id": 2, "name": "n2", "n": [2], "later": "x"}]).publish(case)
 
 
-@WIDENING.case("write-not-enabled", "TW-002")
+@WIDENING.case("write-not-enabled", "TW-002", features=("typeWidening",))
 def _not_enabled(case: CaseWriter) -> None:
     """A type is not widened where widening is off."""
     recipe = Recipe(_NUMBERS).append([_numbers(1)]).change_type("b", "short")
@@ -398,7 +397,7 @@ def _domains_kept_when_altered(case: CaseWriter) -> None:
     recipe.update({"more": "x"}, compare("id", "=", 2, "long")).publish(case)
 
 
-@DOMAINS.case("write-kept-when-rearranged", "DOM-014 DOM-007", features=("vacuumProtocolCheck",))
+@DOMAINS.case("write-kept-when-rearranged", "DOM-014 DOM-007")
 def _domains_kept_when_rearranged(case: CaseWriter) -> None:
     """Domains are kept when rows are merged, replaced and rearranged."""
     recipe = Recipe(PAIR, features=("domainMetadata", "vacuumProtocolCheck"))
@@ -451,13 +450,7 @@ for _name, _title, _listed, _ids in (
         "TF-008 TF-004",
     ),
 ):
-    FEATURES.define(
-        f"write-created-for-{_name}",
-        _title,
-        _ids,
-        partial(_created_with, _listed),
-        features=tuple(n for n in _listed if n == "deletionVectors"),
-    )
+    FEATURES.define(f"write-created-for-{_name}", _title, _ids, partial(_created_with, _listed))
 
 
 @FEATURES.case("write-enable", "TF-008 TF-015")

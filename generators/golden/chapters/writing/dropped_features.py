@@ -41,7 +41,7 @@ _READINGS: Final = (
 """What becomes of a feature that is dropped, by the readings of the text."""
 
 
-@FEATURES.case("write-drop-feature", "TF-016", features=("vacuumProtocolCheck",))
+@FEATURES.case("write-drop-feature", "TF-016")
 def _drop_feature(case: CaseWriter) -> None:
     """A feature of which nothing is left is dropped, or kept."""
     recipe = Recipe(PAIR, features=("changeDataFeed", "vacuumProtocolCheck")).append(pairs(1))
@@ -65,7 +65,7 @@ def _drop_traces(
     recipe.publish(case, contested=_READINGS)
 
 
-@FEATURES.case("write-drop-columnmapping-renamed", "TF-016", features=("columnMapping",))
+@FEATURES.case("write-drop-columnmapping-renamed", "TF-016")
 def _drop_mapping(case: CaseWriter) -> None:
     """A drop of column mapping keeps renamed columns, or is refused."""
     recipe = Recipe(PAIR, (), _MAPPED, ("columnMapping",)).append(pairs(1, 2))
@@ -88,7 +88,6 @@ for _feature, _properties, _asked in (
         f"A drop of {_feature} leaves nothing of it, or is refused",
         "TF-016",
         partial(_drop_traces, _feature, _properties, _asked),
-        features=tuple(n for n in (_feature,) if n in {"deletionVectors", "v2Checkpoint"}),
     )
 
 FEATURES.define(
@@ -124,14 +123,14 @@ def _with_vectors() -> Recipe:
     return recipe.append(pairs(7)).delete_by_vectors(compare("id", "=", 2, "long"))
 
 
-@FEATURES.case("write-drop-deletionvectors-live", "TF-016", features=("deletionVectors",))
+@FEATURES.case("write-drop-deletionvectors-live", "TF-016")
 def _drop_live_vectors(case: CaseWriter) -> None:
     """A drop of deletionVectors leaves no file with a vector, or is refused."""
     recipe = _with_vectors().given().keep("drop_feature", feature="deletionVectors")
     recipe.publish(case, contested=[*_READINGS, _in_the_way("a file has a vector")])
 
 
-@FEATURES.case("write-drop-columnmapping", "TF-016", features=("columnMapping",))
+@FEATURES.case("write-drop-columnmapping", "TF-016")
 def _drop_later_mapping(case: CaseWriter) -> None:
     """A drop of column mapping leaves nothing of it, or is refused."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
@@ -140,7 +139,7 @@ def _drop_later_mapping(case: CaseWriter) -> None:
     recipe.publish(case, contested=_READINGS)
 
 
-@FEATURES.case("write-drop-columnmapping-dropped", "TF-016", features=("columnMapping",))
+@FEATURES.case("write-drop-columnmapping-dropped", "TF-016")
 def _drop_mapping_of_dropped(case: CaseWriter) -> None:
     """After a drop of column mapping a dropped column stays away."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
@@ -149,7 +148,7 @@ def _drop_mapping_of_dropped(case: CaseWriter) -> None:
     recipe.publish(case, contested=[*_READINGS, _in_the_way("files still have the column")])
 
 
-@FEATURES.case("write-drop-typewidening", "TF-016", features=("typeWidening",))
+@FEATURES.case("write-drop-typewidening", "TF-016")
 def _drop_widening(case: CaseWriter) -> None:
     """A drop of typeWidening leaves no file of narrow values, or is refused."""
     schema = struct(id="long", v="byte")
@@ -159,7 +158,7 @@ def _drop_widening(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 2, "long")).publish(case, contested=_READINGS)
 
 
-@FEATURES.case("write-drop-icebergcompatv2", "TF-016", features=("columnMapping",))
+@FEATURES.case("write-drop-icebergcompatv2", "TF-016")
 def _drop_iceberg(case: CaseWriter) -> None:
     """A drop of icebergCompatV2 leaves nothing of it, or is refused."""
     schema = struct(id="long", l=array("long"))
@@ -212,7 +211,7 @@ def _drop_checks(case: CaseWriter) -> None:
     recipe.publish(case, contested=[kept, _in_the_way("the table has a constraint")])
 
 
-@FEATURES.case("write-drop-v2checkpoint-policy", "TF-016", features=("v2Checkpoint",))
+@FEATURES.case("write-drop-v2checkpoint-policy", "TF-016")
 def _drop_policy(case: CaseWriter) -> None:
     """A drop of v2Checkpoint leaves none of its checkpoints, or is refused."""
     recipe = Recipe(PAIR, (), {"delta.checkpointPolicy": "v2"}, ("v2Checkpoint",))
@@ -307,5 +306,4 @@ for _name, _title, _properties, _features, _column, _change in (
         "SCH-037 DFT-005",
         partial(_default_kept, _properties, _features, _change, _column),
         since="upstream" if _features == ("typeWidening",) else None,
-        features=_features,
     )

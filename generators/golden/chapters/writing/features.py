@@ -15,11 +15,11 @@ from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 from generators.oracle.filters import column, node
 from generators.oracle.model import Row
 
-VECTORS: Final = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
+VECTORS: Final = Chapter("deletion-vectors", since="2025")
 FEED: Final = Chapter("change-data-files", since="2025")
 CLOCK: Final = Chapter("in-commit-timestamps", since="2025")
 TRACKING: Final = Chapter("row-tracking", since="2025")
-MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))
+MAPPING: Final = Chapter("column-mapping", since="2025")
 CHECKS: Final = Chapter("check-constraints", since="2025")
 INVARIANTS: Final = Chapter("column-invariants")
 GENERATED: Final = Chapter("generated-columns", since="2025")
@@ -74,9 +74,7 @@ def _vectors_not_enabled(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 5, "long")).append(pairs(7)).publish(case)
 
 
-@VECTORS.case(
-    "write-not-null-after-delete", "DVDESC-020 SCH-025 DVD-017", features=("deletionVectors",)
-)
+@VECTORS.case("write-not-null-after-delete", "DVDESC-020 SCH-025 DVD-017")
 def _not_null_after_delete(case: CaseWriter) -> None:
     """A column may have no nulls once the rows with nulls are deleted."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",))
@@ -95,14 +93,13 @@ def _feed_unlisted(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
 
 
-for _chapter, _name, _title, _properties, _ids, _features in (
+for _chapter, _name, _title, _properties, _ids in (
     (
         VECTORS,
         "write-changes",
         "Every change is carried out on a table with vectors",
         _VECTORS,
         "DV-002 DVDESC-022 DVD-017 DVD-018 DVD-019 REM-014 DATA-005",
-        ("deletionVectors",),
     ),
     (
         FEED,
@@ -110,7 +107,6 @@ for _chapter, _name, _title, _properties, _ids, _features in (
         "Every change is carried out on a table with a change feed",
         _FEED,
         "CDC-012 CDC-013 CDFF-004 CDFF-005",
-        (),
     ),
     (
         FEED,
@@ -118,7 +114,6 @@ for _chapter, _name, _title, _properties, _ids, _features in (
         "A change feed goes together with vectors",
         {**_FEED, **_VECTORS},
         "CDC-012 CDC-013 CDFF-004 DVD-019",
-        ("deletionVectors",),
     ),
     (
         CLOCK,
@@ -126,7 +121,6 @@ for _chapter, _name, _title, _properties, _ids, _features in (
         "Every commit carries a time later than the one before",
         _CLOCK,
         "ICT-005 ICT-002 ICT-006 ICT-008 ICT-009",
-        (),
     ),
     (
         TRACKING,
@@ -134,7 +128,6 @@ for _chapter, _name, _title, _properties, _ids, _features in (
         "Every change is carried out on a table with row tracking",
         _TRACKING,
         "RT-002 RT-028 RT-029 RT-032 RT-036 RT-037 RT-039 RT-040 RT-042 RT-047",
-        (),
     ),
     (
         TRACKING,
@@ -142,7 +135,6 @@ for _chapter, _name, _title, _properties, _ids, _features in (
         "Row tracking goes together with vectors",
         {**_TRACKING, **_VECTORS},
         "RT-002 RT-028 RT-029 RT-030 RT-031 RT-039",
-        ("deletionVectors",),
     ),
     (
         MAPPING,
@@ -150,7 +142,6 @@ for _chapter, _name, _title, _properties, _ids, _features in (
         "Every change is carried out on a table mapped by name",
         {"delta.columnMapping.mode": "name"},
         "CM-007 CM-013 CM-015 CM-016 CM-017 CM-018 CM-019",
-        ("columnMapping",),
     ),
     (
         MAPPING,
@@ -158,10 +149,9 @@ for _chapter, _name, _title, _properties, _ids, _features in (
         "Every change is carried out on a table mapped by id",
         {"delta.columnMapping.mode": "id"},
         "CM-007 CM-013 CM-015 CM-016 CM-017 CM-018 CM-019",
-        ("columnMapping",),
     ),
 ):
-    _chapter.define(_name, _title, _ids, partial(_every_change, _properties), features=_features)
+    _chapter.define(_name, _title, _ids, partial(_every_change, _properties))
 
 
 _NESTED: Final = struct(

@@ -25,13 +25,13 @@ from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
 TRACKING: Final = Chapter("row-tracking", since="2025")
 IDENTITY: Final = Chapter("identity-columns")
-MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))
+MAPPING: Final = Chapter("column-mapping", since="2025")
 COMPACTION: Final = Chapter("log-compaction-files", since="2025")
 CHECKPOINTS: Final = Chapter("checkpoints")
-WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWidening",))
+WIDENING: Final = Chapter("type-widening", since="upstream")
 APPEND_ONLY: Final = Chapter("append-only-tables")
 FILES: Final = Chapter("add-file-and-remove-file")
-ZONELESS: Final = Chapter("timestamp-ntz", since="2025", features=("timestampNtz",))
+ZONELESS: Final = Chapter("timestamp-ntz", since="2025")
 PARTITIONS: Final = Chapter("partition-value-serialization")
 CLUSTERED: Final = Chapter("clustered-table", since="2025")
 CHECKSUMS: Final = Chapter("version-checksum-file", since="2025")
@@ -106,11 +106,7 @@ for _slug, _start, _step in (("", 10, 10), ("-by-one", 1, 1), ("-down-by-one", -
     )
 
 
-@COMPACTION.case(
-    "write-compaction-of-everything",
-    "COMP-004 COMP-007 COMP-008 COMP-002",
-    features=("deletionVectors",),
-)
+@COMPACTION.case("write-compaction-of-everything", "COMP-004 COMP-007 COMP-008 COMP-002")
 def _compacted(case: CaseWriter) -> None:
     """A log compaction keeps every kind of action of its range."""
     features = ("deletionVectors", "domainMetadata")
@@ -133,9 +129,7 @@ def _compacted_features(case: CaseWriter) -> None:
     recipe.keep("compact_log", version=False, start=1, end=4).append(pairs(4)).publish(case)
 
 
-@COMPACTION.case(
-    "write-compaction-of-vectors", "COMP-004 COMP-006 COMP-007", features=("deletionVectors",)
-)
+@COMPACTION.case("write-compaction-of-vectors", "COMP-004 COMP-006 COMP-007")
 def _compacted_vectors(case: CaseWriter) -> None:
     """A log compaction keeps vectors, row ids and tombstones with theirs."""
     properties = {**_VECTORS, **_TRACKING}
@@ -259,6 +253,7 @@ for _operation, _title in (
         f"{_title} a column that needs a feature",
         "NTZ-002",
         partial(_unlisted, _operation),
+        features=("timestampNtz",),
     )
 
 
@@ -377,9 +372,7 @@ def _replaced_clusters(case: CaseWriter) -> None:
 
 
 @CHECKSUMS.case(
-    "write-each",
-    "CRC-036 CRC-037 CRC-004 CRC-009 CRC-010 CRC-011 CRC-014 CRC-015 CRC-016",
-    features=("deletionVectors",),
+    "write-each", "CRC-036 CRC-037 CRC-004 CRC-009 CRC-010 CRC-011 CRC-014 CRC-015 CRC-016"
 )
 def _summed(case: CaseWriter) -> None:
     """Every version of a writer has a checksum of its own."""
@@ -414,12 +407,7 @@ for _slug, _codec_name in (
     )
 
 
-@CHECKPOINTS.case(
-    "write-v2-json-vectors",
-    "CKC-004 CKPT-V2-001 CKPT-V2-003 SIDE-002",
-    since="2025",
-    features=("v2Checkpoint", "deletionVectors"),
-)
+@CHECKPOINTS.case("write-v2-json-vectors", "CKC-004 CKPT-V2-001 CKPT-V2-003 SIDE-002", since="2025")
 def _json_vectors(case: CaseWriter) -> None:
     """A V2 checkpoint in JSON has the vectors of its files."""
     features = ("deletionVectors", "v2Checkpoint")
@@ -429,12 +417,7 @@ def _json_vectors(case: CaseWriter) -> None:
     recipe.append(pairs(31)).publish(case, needs=("checkpoint.kind",))
 
 
-@CHECKPOINTS.case(
-    "write-v2-json-structs",
-    "CKC-004 CKPT-V2-001 CKPT-V2-003",
-    since="2025",
-    features=("v2Checkpoint",),
-)
+@CHECKPOINTS.case("write-v2-json-structs", "CKC-004 CKPT-V2-001 CKPT-V2-003", since="2025")
 def _json_structs(case: CaseWriter) -> None:
     """A V2 checkpoint in JSON has the files of a table with parsed columns."""
     properties = {"delta.checkpoint.writeStatsAsStruct": "true"}
@@ -497,16 +480,10 @@ for _slug, _title, _properties, _features, _ids in (
         "CDC-012 CM-013",
     ),
 ):
-    FEED.define(
-        f"write-{_slug}",
-        _title,
-        _ids,
-        partial(_recorded, _properties, _features),
-        features=_features,
-    )
+    FEED.define(f"write-{_slug}", _title, _ids, partial(_recorded, _properties, _features))
 
 
-@TRACKING.case("write-enable-with-vectors", "RT-045 RT-046 RT-047", features=("deletionVectors",))
+@TRACKING.case("write-enable-with-vectors", "RT-045 RT-046 RT-047")
 def _tracked_vectors(case: CaseWriter) -> None:
     """Files with vectors get row ids as row tracking is enabled."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(5)))
@@ -515,7 +492,7 @@ def _tracked_vectors(case: CaseWriter) -> None:
     recipe.append(pairs(10)).update({"name": "x"}, compare("id", "=", 2, "long")).publish(case)
 
 
-@CLUSTERED.case("write-mapped", "CLUS-006 CM-035", since="upstream", features=("columnMapping",))
+@CLUSTERED.case("write-mapped", "CLUS-006 CM-035", since="upstream")
 def _clustered_mapped(case: CaseWriter) -> None:
     """Clustering columns are named by what files call them."""
     recipe = Recipe(PAIR, (), _MAPPED, ("columnMapping",), clustering_columns=("name",))

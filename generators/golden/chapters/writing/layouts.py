@@ -23,8 +23,8 @@ from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
 
 CLUSTERED: Final = Chapter("clustered-table", since="2025")
-FIRST: Final = Chapter("iceberg-compatibility-v1", since="2025", features=("columnMapping",))
-SECOND: Final = Chapter("iceberg-compatibility-v2", since="2025", features=("columnMapping",))
+FIRST: Final = Chapter("iceberg-compatibility-v1", since="2025")
+SECOND: Final = Chapter("iceberg-compatibility-v2", since="2025")
 VOID: Final = Chapter("void-type", since="upstream")
 DATA: Final = Chapter("data-files")
 FILES: Final = Chapter("add-file-and-remove-file")
@@ -71,7 +71,6 @@ CLUSTERED.define(
     "CLUS-006 CLUS-009 CM-035",
     partial(_clustered, {**_NO_STATISTICS, **_MAPPED}, ("columnMapping",)),
     since="upstream",
-    features=("columnMapping",),
 )
 
 
@@ -84,9 +83,7 @@ def _cluster_later(case: CaseWriter) -> None:
     recipe.publish(case, contested=_CLUSTERED)
 
 
-@CLUSTERED.case(
-    "write-cluster-vectors", "CLUS-009 CLUS-010 STAT-005", features=("deletionVectors",)
-)
+@CLUSTERED.case("write-cluster-vectors", "CLUS-009 CLUS-010 STAT-005")
 def _clustered_vectors(case: CaseWriter) -> None:
     """Statistics that a file with a vector gets are no tight ones."""
     properties = {**_NO_STATISTICS, "delta.enableDeletionVectors": "true"}
@@ -259,6 +256,7 @@ for _chapter, _version, _name, _title, _schema, _more, _id in (
         _title,
         _id,
         partial(_excluded, _version, _schema, {**_asked, **_more}, _id),
+        features=("columnMapping",),
     )
 
 
@@ -390,7 +388,7 @@ def _convert_partitions(case: CaseWriter) -> None:
     recipe.delete(compare("part", "=", "c", "string")).publish(case)
 
 
-@DESIGN.case("write-manifest", "DVD-010", features=("deletionVectors",))
+@DESIGN.case("write-manifest", "DVD-010")
 def _manifest(case: CaseWriter) -> None:
     """A manifest of a table with vectors is refused."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3))
@@ -417,7 +415,7 @@ def _provenance(case: CaseWriter) -> None:
     recipe.replace(other, (), [{"key": "a", "id": 1}]).publish(case)
 
 
-@DESIGN.case("write-vacuum-retained-vectors", "DVD-003", features=("deletionVectors",))
+@DESIGN.case("write-vacuum-retained-vectors", "DVD-003")
 def _retained_vectors(case: CaseWriter) -> None:
     """A vacuum keeps a vector that was replaced a moment ago."""
     recipe = Recipe(PAIR, (), _ENABLED, ("deletionVectors",)).append(pairs(1, 2, 3, 4))
@@ -455,7 +453,7 @@ def _long_retention(case: CaseWriter) -> None:
     recipe.append(pairs(4)).checkpoint().append(pairs(5)).publish(case)
 
 
-@CHECKPOINTS.case("write-replaced-vectors", "CKC-005 CKPT-007", features=("deletionVectors",))
+@CHECKPOINTS.case("write-replaced-vectors", "CKC-005 CKPT-007")
 def _replaced_vectors(case: CaseWriter) -> None:
     """A checkpoint has tombstones of vectors that a live file had."""
     recipe = Recipe(PAIR, (), {**_ENABLED, **_WEEK}, ("deletionVectors",)).append(pairs(*range(6)))

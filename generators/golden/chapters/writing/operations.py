@@ -22,17 +22,17 @@ from generators.oracle.literals import literal
 from generators.oracle.operations import MergeClause
 
 FILES: Final = Chapter("add-file-and-remove-file")
-VECTORS: Final = Chapter("deletion-vectors", since="2025", features=("deletionVectors",))
+VECTORS: Final = Chapter("deletion-vectors", since="2025")
 FEED: Final = Chapter("change-data-files", since="2025")
 CLOCK: Final = Chapter("in-commit-timestamps", since="2025")
 TRACKING: Final = Chapter("row-tracking", since="2025")
-MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))
+MAPPING: Final = Chapter("column-mapping", since="2025")
 CHECKS: Final = Chapter("check-constraints", since="2025")
 APPEND_ONLY: Final = Chapter("append-only-tables")
 COMPACTION: Final = Chapter("log-compaction-files", since="2025")
 CLEANUP: Final = Chapter("metadata-cleanup", since="2025")
-VACUUM: Final = Chapter("vacuum-protocol-check", since="2025", features=("vacuumProtocolCheck",))
-DESIGN: Final = Chapter("deletion-vectors-design", since="2025", features=("deletionVectors",))
+VACUUM: Final = Chapter("vacuum-protocol-check", since="2025")
+DESIGN: Final = Chapter("deletion-vectors-design", since="2025")
 
 _TRIPLE: Final = struct(id="long", n="integer", name="string")
 _LONG_AGO: Final = 1_500_000_000_000
@@ -102,7 +102,7 @@ _FEED: Final = {"delta.enableChangeDataFeed": "true"}
 _TRACKING: Final = {"delta.enableRowTracking": "true"}
 _TRACKED: Final = ("rowTracking", "domainMetadata")
 
-for _chapter, _name, _title, _properties, _asked, _ids, _read in (
+for _chapter, _name, _title, _properties, _asked, _ids in (
     (
         FILES,
         "write-merge",
@@ -110,7 +110,6 @@ for _chapter, _name, _title, _properties, _asked, _ids, _read in (
         {},
         (),
         "DATA-004 DATA-005 FA-005 FA-021",
-        (),
     ),
     (
         VECTORS,
@@ -119,7 +118,6 @@ for _chapter, _name, _title, _properties, _asked, _ids, _read in (
         _VECTORS,
         ("deletionVectors",),
         "DV-002 DVDESC-022 DVD-005 DVD-017 DVD-018 DVD-019",
-        ("deletionVectors",),
     ),
     (
         FEED,
@@ -128,7 +126,6 @@ for _chapter, _name, _title, _properties, _asked, _ids, _read in (
         _FEED,
         ("changeDataFeed",),
         "CDC-012 CDC-013 CDFF-004 FA-017",
-        (),
     ),
     (
         FEED,
@@ -137,7 +134,6 @@ for _chapter, _name, _title, _properties, _asked, _ids, _read in (
         {**_FEED, **_VECTORS},
         ("changeDataFeed", "deletionVectors"),
         "CDC-012 CDC-013 CDFF-004 FA-017 DVD-019",
-        ("deletionVectors",),
     ),
     (
         TRACKING,
@@ -146,7 +142,6 @@ for _chapter, _name, _title, _properties, _asked, _ids, _read in (
         _TRACKING,
         _TRACKED,
         "RT-013 RT-047 RT-048 RT-050 RT-052",
-        (),
     ),
     (
         TRACKING,
@@ -155,7 +150,6 @@ for _chapter, _name, _title, _properties, _asked, _ids, _read in (
         {**_TRACKING, **_VECTORS},
         (*_TRACKED, "deletionVectors"),
         "RT-013 RT-030 RT-047 RT-048 RT-050 RT-052",
-        ("deletionVectors",),
     ),
     (
         TRACKING,
@@ -164,7 +158,6 @@ for _chapter, _name, _title, _properties, _asked, _ids, _read in (
         {**_TRACKING, **_FEED},
         (*_TRACKED, "changeDataFeed"),
         "RT-047 RT-048 RT-050 RT-052 CDC-012",
-        (),
     ),
     (
         MAPPING,
@@ -173,7 +166,6 @@ for _chapter, _name, _title, _properties, _asked, _ids, _read in (
         {"delta.columnMapping.mode": "name"},
         ("columnMapping",),
         "CM-007 CM-013 CM-014 CM-015 CM-017",
-        ("columnMapping",),
     ),
     (
         CLOCK,
@@ -182,10 +174,9 @@ for _chapter, _name, _title, _properties, _asked, _ids, _read in (
         {"delta.enableInCommitTimestamps": "true"},
         ("inCommitTimestamp",),
         "ICT-005 ICT-004 ICT-006 ICT-008",
-        (),
     ),
 ):
-    _chapter.define(_name, _title, _ids, partial(_changes, _properties, _asked), features=_read)
+    _chapter.define(_name, _title, _ids, partial(_changes, _properties, _asked))
 
 
 def _merged_under_vectors(
@@ -222,7 +213,6 @@ for _slug, _words, _parts, _properties, _asked in (
         f"A merge keeps the rows deleted that a vector had{_words}",
         "DVD-017 DVD-018 DV-002 DVDESC-022",
         partial(_merged_under_vectors, _parts, _properties, _asked),
-        features=("deletionVectors", *_asked),
     )
 
 
@@ -469,7 +459,7 @@ def _cleanup_nothing(case: CaseWriter) -> None:
     recipe.keep("cleanup", version=False, kept=kept, gone=[]).append(pairs(10)).publish(case)
 
 
-@CLEANUP.case("write-cleanup-sidecars", "CLEAN-009", features=("v2Checkpoint",))
+@CLEANUP.case("write-cleanup-sidecars", "CLEAN-009")
 def _cleanup_sidecars(case: CaseWriter) -> None:
     """A cleanup keeps the sidecars of the checkpoint that it cuts at."""
     properties = {"delta.checkpointPolicy": "v2"}
@@ -491,7 +481,7 @@ def _cleanup_sidecars(case: CaseWriter) -> None:
     recipe.keep("cleanup", version=False, kept=kept, gone=[]).append(pairs(10)).publish(case)
 
 
-@CLEANUP.case("write-cleanup-two-checkpoints", "CLEAN-009 CLEAN-012", features=("v2Checkpoint",))
+@CLEANUP.case("write-cleanup-two-checkpoints", "CLEAN-009 CLEAN-012")
 def _cleanup_two(case: CaseWriter) -> None:
     """A cleanup keeps the sidecars of every checkpoint that stays."""
     recipe = Recipe(PAIR, (), {"delta.checkpointPolicy": "v2"}, ("v2Checkpoint",))

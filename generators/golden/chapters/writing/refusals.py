@@ -33,7 +33,7 @@ PROTOCOL: Final = Chapter("protocol-evolution")
 FIRST: Final = Chapter("iceberg-compatibility-v1", since="2025")
 SECOND: Final = Chapter("iceberg-compatibility-v2", since="2025")
 TRACKING: Final = Chapter("row-tracking", since="2025")
-CATALOG: Final = Chapter("catalog-managed-tables", since="upstream", features=("catalogManaged",))
+CATALOG: Final = Chapter("catalog-managed-tables", since="upstream")
 
 _Step: TypeAlias = Callable[[Recipe], Recipe]
 """Takes the next step of a recipe."""
@@ -141,7 +141,6 @@ for _rule in _RULES:
             _rule.requirements,
             partial(_after_checkpoint, _rule, _kind),
             since=_since,
-            features=("v2Checkpoint",) if _slug == "v2-checkpoint" else (),
         )
 
 
@@ -224,7 +223,6 @@ for _change in _CHANGES:
         "APP-002",
         partial(_locked, _change),
         since="2025",
-        features=("deletionVectors",),
     )
 
 
@@ -376,11 +374,10 @@ for _slug, _title, _row, _step, _listed in (
         _title,
         _row,
         partial(_not_for_iceberg, _step, _row, _listed),
-        features=("columnMapping", *_listed),
     )
 
 
-@FIRST.case("write-later-vectors-unlisted", "ICE1-006", features=("columnMapping",))
+@FIRST.case("write-later-vectors-unlisted", "ICE1-006")
 def _unlisted_vectors(case: CaseWriter) -> None:
     """The property of vectors brings no support for them."""
     _for_iceberg(1).set_properties(_VECTORS).append(pairs(3)).publish(
@@ -433,7 +430,6 @@ for _slug, _phrase, _step in (
         f"{_phrase} the name of a hidden column",
         "RT-043",
         partial(_onto_hidden, _step),
-        features=("columnMapping",),
     )
 
 
@@ -511,7 +507,6 @@ for _operation in _OPERATIONS:
             _operation,
             "TF-003",
         ),
-        features=("columnMapping",) if _mapped else (),
     )
 for _operation in _OF_VERSIONS:
     PROTOCOL.define(

@@ -220,7 +220,6 @@ for _name, (_spelled, _values, _requirements) in _TYPES.items():
         f"{_requirements} PART-001 DATA-004",
         partial(_partitioned_by, _spelled, _values),
         since="2025" if _spelled == "timestamp_ntz" else None,
-        features=("timestampNtz",) if _spelled == "timestamp_ntz" else (),
     )
 
 

@@ -21,14 +21,14 @@ IDENTITY: Final = Chapter("identity-columns")
 INVARIANTS: Final = Chapter("column-invariants")
 GENERATED: Final = Chapter("generated-columns", since="2025")
 VERSIONS: Final = Chapter("version-requirements")
-VARIANT: Final = Chapter("variant-type", since="upstream", features=("variantType",))
-SHREDDED: Final = Chapter("variant-shredding", since="upstream", features=("variantType",))
+VARIANT: Final = Chapter("variant-type", since="upstream")
+SHREDDED: Final = Chapter("variant-shredding", since="upstream")
 FEATURES: Final = Chapter("table-features", since="2025")
 CLOCK: Final = Chapter("in-commit-timestamps", since="2025")
 TRACKING: Final = Chapter("row-tracking", since="2025")
 CHECKS: Final = Chapter("check-constraints", since="2025")
 DEFAULTS: Final = Chapter("default-columns", since="2025")
-MAPPING: Final = Chapter("column-mapping", since="2025", features=("columnMapping",))
+MAPPING: Final = Chapter("column-mapping", since="2025")
 
 _LISTED: Final = ("identityColumns",)
 
@@ -97,7 +97,6 @@ for _name, _title, _change in (
         "SCH-037 IDN-016",
         partial(_mark_kept, _change),
         since="2025",
-        features=("columnMapping",),
     )
 
 
@@ -252,7 +251,6 @@ for _version, _rows in ((5, "WVER-004 CM-013"), (6, "WVER-007 WVER-004 CM-013"))
         f"Writer version {_version} maps columns",
         _rows,
         partial(_mapped, _version),
-        features=("columnMapping",),
     )
 
 
@@ -381,7 +379,7 @@ def _merge_default(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
-@DEFAULTS.case("write-variant-default", "DFT-010", since="upstream", features=("variantType",))
+@DEFAULTS.case("write-variant-default", "DFT-010", since="upstream")
 def _variant_default(case: CaseWriter) -> None:
     """A variant that is left out is null, and has no other default."""
     recipe = Recipe(_VARIANT, features=("variantType", "allowColumnDefaults"))
@@ -393,7 +391,7 @@ def _variant_default(case: CaseWriter) -> None:
 _SHREDDING: Final = ("variantType", "variantShredding")
 
 
-@SHREDDED.case("write-unshredded", "SHRED-002 VAR-003", features=_SHREDDING)
+@SHREDDED.case("write-unshredded", "SHRED-002 VAR-003")
 def _unshredded(case: CaseWriter) -> None:
     """Variants are not shredded where the table does not ask for it."""
     recipe = Recipe(_VARIANT, features=_SHREDDING).append(_variants(*range(6)))
@@ -485,7 +483,6 @@ for _slug, _mapping in (
         + (", mode id" if _slug.endswith("id") else ""),
         "RT-042 RT-047 RT-048 RT-036",
         partial(_replaced, _mapping, ("columnMapping",) if _mapping else ()),
-        features=("columnMapping",) if _mapping else (),
     )
 
 

@@ -25,13 +25,13 @@ CHECKPOINTS: Final = Chapter("checkpoints", since="2025")
 STRUCTS: Final = Chapter("checkpoint-schema", since="2025")
 COMPACTION: Final = Chapter("log-compaction-files", since="2025")
 FILES: Final = Chapter("add-file-and-remove-file")
-VECTORS: Final = Chapter("deletion-vectors-design", since="2025", features=("deletionVectors",))
+VECTORS: Final = Chapter("deletion-vectors-design", since="2025")
 CLUSTERED: Final = Chapter("clustered-table", since="2025")
-FIRST: Final = Chapter("iceberg-compatibility-v1", since="2025", features=("columnMapping",))
-SECOND: Final = Chapter("iceberg-compatibility-v2", since="2025", features=("columnMapping",))
-WIDENING: Final = Chapter("type-widening", since="upstream", features=("typeWidening",))
+FIRST: Final = Chapter("iceberg-compatibility-v1", since="2025")
+SECOND: Final = Chapter("iceberg-compatibility-v2", since="2025")
+WIDENING: Final = Chapter("type-widening", since="upstream")
 METADATA: Final = Chapter("change-metadata")
-CATALOG: Final = Chapter("catalog-managed-tables", since="upstream", features=("catalogManaged",))
+CATALOG: Final = Chapter("catalog-managed-tables", since="upstream")
 
 _KEYED: Final = struct(id="long", part="string")
 _V2: Final = ("v2Checkpoint", "domainMetadata")
@@ -75,14 +75,12 @@ for _name, (_kind, _sidecars, _title) in _KINDS.items():
         _title,
         f"{_OF_V2} {_OF_SIDECARS}" if _sidecars else _OF_V2,
         partial(_checkpointed, _kind, _sidecars),
-        features=("v2Checkpoint",),
     )
 
 
 @CHECKPOINTS.case(
     "write-v2-policy",
     "CKPT-005 CKPT-V2-001 CKC-002 CKC-003 CKC-004 CKC-005 CKC-006 CKC-007 CKC-009 CKSCH-009",
-    features=("v2Checkpoint",),
 )
 def _policy(case: CaseWriter) -> None:
     """A table asks for V2 checkpoints, and a checkpoint keeps every action."""
@@ -94,7 +92,6 @@ def _policy(case: CaseWriter) -> None:
     "write-everything",
     "CKPT-005 CKC-002 CKC-004 CKC-005 CKC-006 CKC-007 CKC-014 CKC-024 CKC-025 RT-031 "
     "CKPT-V1-001 CKPT-V1-002 CKSCH-008 CKSCH-009",
-    features=("deletionVectors",),
 )
 def _all_actions(case: CaseWriter) -> None:
     """A checkpoint keeps vectors, row ids, domains and transactions."""
@@ -137,7 +134,6 @@ for _name, _title, _properties, _listed, _more in (
         f"CKPT-021 CKPT-022 CKPT-023 CKPT-024 CKPT-N-003 {_more} CKPT-N-007 CKC-002 CKC-003 "
         "CKC-004 CKPT-V1-001 CKPT-V1-002",
         partial(_in_parts, _properties, _listed),
-        features=_listed,
     )
 
 
@@ -197,7 +193,7 @@ def _exact(case: CaseWriter) -> None:
     recipe.checkpoint().delete(compare("id", "=", 1, "long")).checkpoint().publish(case)
 
 
-@STRUCTS.case("write-lists-of-lower-versions", "CKSCH-011", features=("columnMapping",))
+@STRUCTS.case("write-lists-of-lower-versions", "CKSCH-011")
 def _lower_lists(case: CaseWriter) -> None:
     """Feature lists are null in a checkpoint of lower versions."""
     recipe = Recipe(PAIR, (), {"delta.columnMapping.mode": "name"}, protocol=Protocol(2, 5))
@@ -211,11 +207,7 @@ def _empty_lists(case: CaseWriter) -> None:
     recipe.append(pairs(2)).checkpoint().append(pairs(3)).publish(case)
 
 
-@STRUCTS.case(
-    "write-mapped-statistics",
-    "CKSCH-012 CKSCH-013 CKC-015 CKC-016 CKC-021",
-    features=("columnMapping",),
-)
+@STRUCTS.case("write-mapped-statistics", "CKSCH-012 CKSCH-013 CKC-015 CKC-016 CKC-021")
 def _mapped_statistics(case: CaseWriter) -> None:
     """Parsed values have physical names and the types of columns."""
     properties = {
@@ -463,9 +455,7 @@ def _widened(schema: Struct, column: str, spelled: str, case: CaseWriter) -> Non
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "ICE2-023"))
 
 
-@WIDENING.case(
-    "write-iceberg-allowed", "TW-003 ICE2-023", features=("typeWidening", "columnMapping")
-)
+@WIDENING.case("write-iceberg-allowed", "TW-003 ICE2-023")
 def _widened_for_iceberg(case: CaseWriter) -> None:
     """Changes of types that Iceberg knows are carried out."""
     properties, features = _compatible(2, **{"delta.enableTypeWidening": "true"})
@@ -486,7 +476,6 @@ for _name, _from, _to in (
         f"A change from {_from} to {_name} is refused where Iceberg knows none",
         "ICE2-023 TW-003",
         partial(_widened, struct(id="long", n=_from), "n", _to),
-        features=("typeWidening", "columnMapping"),
     )
 
 

@@ -28,9 +28,9 @@ GENERATED = Chapter("generated-columns")
 IDENTITY = Chapter("identity-columns")
 DEFAULTS = Chapter("default-columns", since="2025")
 CLUSTERED = Chapter("clustered-table", since="2025")
-ICEBERG_V1 = Chapter("iceberg-compatibility-v1", since="2025", features=("columnMapping",))
-ICEBERG_V2 = Chapter("iceberg-compatibility-v2", since="2025", features=("columnMapping",))
-VACUUM = Chapter("vacuum-protocol-check", since="2025", features=("vacuumProtocolCheck",))
+ICEBERG_V1 = Chapter("iceberg-compatibility-v1", since="2025")
+ICEBERG_V2 = Chapter("iceberg-compatibility-v2", since="2025")
+VACUUM = Chapter("vacuum-protocol-check", since="2025")
 
 _PLAIN = struct(c="long", name="string")
 _ROWS: list[dict[str, Any]] = [{"c": 4, "name": "a"}, {"c": 5, "name": None}]
