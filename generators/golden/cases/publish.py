@@ -257,8 +257,9 @@ def refuse_load(
         case.refuse(type_name, f"{type_name}-{slug}", refusal, title=title, version=version)
 
 
-def pin_times(case: CaseWriter, table: GoldenTable) -> None:
-    """Ask for commit files whose modification times are the commits' own timestamps."""
+def publish_timed(case: CaseWriter, table: GoldenTable, **options: Any) -> None:
+    """Publish a table whose commit files have the commits' own times, where readers go by them."""
+    publish(case, table, **options)
     for version in table.versions:
         case.file_time(f"{LOG_DIRECTORY}/{commit_name(version)}", EPOCH + MINUTE * version)
 

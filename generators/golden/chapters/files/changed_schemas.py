@@ -7,7 +7,7 @@ from typing import Any
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import pin_times, publish
+from generators.golden.cases.publish import publish_timed
 from generators.golden.cases.table import (
     DataFile,
     GoldenTable,
@@ -56,8 +56,7 @@ def _replaced(
     """
     old, new = files
     table.commit(remove(old), add(new))
-    publish(case, table)
-    pin_times(case, table)
+    publish_timed(case, table)
     changes = [
         *each_row("insert", 0, past),
         *each_row("delete", 2, past),
@@ -154,8 +153,7 @@ def _mapped_partitions(case: CaseWriter, mode: str) -> None:
     kept = table.file([{"id": 1}], partition={"p": "a", "q": 7})
     cdc = change_file(table, [{"id": 2}], ["delete"], partition={"p": "a", "q": 7})
     table.commit(remove(first), add(kept), cdc, operation="DELETE")
-    publish(case, table)
-    pin_times(case, table)
+    publish_timed(case, table)
     changes = [*each_row("insert", 0, first.rows), ("delete", 1, {"id": 2, "p": "a", "q": 7})]
     title = "Partition values of change files are found by physical name"
     row = "CM-026" if mode == "id" else "CM-030"

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import pin_times, publish
+from generators.golden.cases.publish import publish, publish_timed
 from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
@@ -64,6 +64,19 @@ def _instant(version: int) -> Any:
     return utc(2023, 11, 14 + days, rest // 3600, rest // 60 % 60, rest % 60)
 
 
+def _between(changes: Sequence[_Change], start: int, end: int | None) -> list[dict[str, Any]]:
+    """Return the rows of a feed from a version to another, both included."""
+    return [
+        {**row, "_change_type": kind, "_commit_version": v, "_commit_timestamp": _instant(v)}
+        for kind, v, row in changes
+        if v >= start and (end is None or v <= end)
+    ]
+
+
+def _range(start: int, end: int | None) -> dict[str, Any]:
+    return {"start": start} | ({} if end is None else {"end": end})
+
+
 def ask_changes(  # noqa: PLR0913, PLR0917  a sentence: what, called what, from, to, gives what
     case: CaseWriter,
     table: GoldenTable,
@@ -75,16 +88,22 @@ def ask_changes(  # noqa: PLR0913, PLR0917  a sentence: what, called what, from,
     **options: Any,
 ) -> None:
     """Write a changes spec; ``changes`` are (kind, version, row)."""
-    rows = [
-        {**row, "_change_type": kind, "_commit_version": v, "_commit_timestamp": _instant(v)}
-        for kind, v, row in changes
-        if v >= start and (end is None or v <= end)
-    ]
-    parameters: dict[str, Any] = {"start": start}
-    if end is not None:
-        parameters["end"] = end
-    schema = _change_schema(table.schema)
-    case.row_spec("changes", slug, schema, rows, title=title, parameters=parameters, **options)
+    schema, rows = _change_schema(table.schema), _between(changes, start, end)
+    asked = _range(start, end)
+    case.row_spec("changes", slug, schema, rows, title=title, parameters=asked, **options)
+
+
+def _contest(  # noqa: PLR0913, PLR0917  as above
+    case: CaseWriter,
+    table: GoldenTable,
+    slug: str,
+    start: int,
+    end: int | None,
+    accepted: Sequence[Accepted],
+    title: str,
+) -> None:
+    schema, asked = _change_schema(table.schema), _range(start, end)
+    case.contest("changes", slug, accepted, title=title, schema=schema, parameters=asked)
 
 
 def _either(  # noqa: PLR0913, PLR0917  as above
@@ -98,31 +117,10 @@ def _either(  # noqa: PLR0913, PLR0917  as above
 ) -> None:
     """Write a changes spec that each of the answers meets, and no other."""
     accepted = [
-        Accepted(
-            name,
-            source,
-            rows=[
-                {
-                    **row,
-                    "_change_type": kind,
-                    "_commit_version": v,
-                    "_commit_timestamp": _instant(v),
-                }
-                for kind, v, row in changes
-                if v >= start and (end is None or v <= end)
-            ],
-        )
+        Accepted(name, source, rows=_between(changes, start, end))
         for name, source, changes in answers
     ]
-    parameters = {"start": start} | ({} if end is None else {"end": end})
-    case.contest(
-        "changes",
-        slug,
-        accepted,
-        title=title,
-        schema=_change_schema(table.schema),
-        parameters=parameters,
-    )
+    _contest(case, table, slug, start, end, accepted, title)
 
 
 def _but(rows: Sequence[Mapping[str, Any]], *gone: int) -> list[Mapping[str, Any]]:
@@ -166,8 +164,7 @@ def _inferred(case: CaseWriter) -> None:
     table.commit(remove(first), operation="DELETE")
     rewritten = table.file([{"id": 10, "name": "new"}])
     table.commit(remove(second), add(rewritten), operation="WRITE")
-    publish(case, table)
-    pin_times(case, table)
+    publish_timed(case, table)
     changes = [
         *each_row("insert", 0, first.rows),
         *each_row("insert", 1, second.rows),
@@ -193,8 +190,7 @@ def _files_win(case: CaseWriter) -> None:
     last = table.file(rewritten.rows[:1] + rewritten.rows[2:])
     gone = change_file(table, [new], ["delete"])
     table.commit(remove(rewritten), add(last), gone, operation="DELETE")
-    publish(case, table)
-    pin_times(case, table)
+    publish_timed(case, table)
     changes = [
         *each_row("insert", 0, first.rows),
         ("update_preimage", 1, old),
@@ -219,8 +215,7 @@ def _every_kind(case: CaseWriter) -> None:
     table.commit(remove(first), merged, change_file(table, [*stored.values()], kinds))
     last = pairs(20)
     table.commit(add(table.file(last)), change_file(table, last, ["insert", "insert"]))
-    publish(case, table)
-    pin_times(case, table)
+    publish_timed(case, table)
     changes = [*each_row("insert", 0, first.rows), *each_row("insert", 2, last)]
     changes += ((kind, 1, row) for kind, row in stored.items())
     ask_changes(case, table, "changes-all", 0, None, changes, "Kinds are those of the file")
@@ -243,57 +238,45 @@ def _partitioned(case: CaseWriter) -> None:
         directory="_change_data/p=a b",
     )
     table.commit(remove(first), add(kept), cdc, operation="DELETE")
-    publish(case, table)
-    pin_times(case, table)
+    publish_timed(case, table)
     changes = [*each_row("insert", 0, first.rows), ("delete", 1, {"id": 2, "p": "a b"})]
     ask_changes(case, table, "changes-all", 0, None, changes, "Changes have their partition values")
+
+
+def _one_deleted(
+    case: CaseWriter, title: str, directory: str = "_change_data", **fields: Any
+) -> None:
+    """Delete one row of two by a change file in a directory; ``fields`` are more of its action."""
+    table = feed_table(case)
+    first = table.file([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
+    table.create(add(first))
+    kept = table.file(first.rows[:1])
+    cdc = change_file(table, first.rows[1:], ["delete"], directory=directory)
+    cdc["cdc"] |= fields
+    table.commit(remove(first), add(kept), cdc, operation="DELETE")
+    publish_timed(case, table)
+    changes = [*each_row("insert", 0, first.rows), ("delete", 1, first.rows[1])]
+    ask_changes(case, table, "changes-all", 0, None, changes, title)
 
 
 @ACTIONS.case("escaped-twice", "CDC-006", since="2025")
 def _escaped_twice(case: CaseWriter) -> None:
     """Paths of change files are decoded once."""
-    table = feed_table(case)
-    first = table.file([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
-    table.create(add(first))
-    kept = table.file(first.rows[:1])
-    cdc = change_file(table, first.rows[1:], ["delete"], directory="_change_data/50%25+%2541")
-    table.commit(remove(first), add(kept), cdc, operation="DELETE")
-    publish(case, table)
-    pin_times(case, table)
-    changes = [*each_row("insert", 0, first.rows), ("delete", 1, first.rows[1])]
-    ask_changes(case, table, "changes-all", 0, None, changes, "Odd paths lead to change files")
+    _one_deleted(case, "Odd paths lead to change files", "_change_data/50%25+%2541")
 
 
 @ACTIONS.case("escaped-letters", "CDC-006", since="2025")
 def _escaped_letters(case: CaseWriter) -> None:
     """Escapes in paths of change files are bytes of UTF-8."""
-    table = feed_table(case)
-    first = table.file([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
-    table.create(add(first))
-    kept = table.file(first.rows[:1])
-    cdc = change_file(table, first.rows[1:], ["delete"], directory="_change_data/é 日")
-    table.commit(remove(first), add(kept), cdc, operation="DELETE")
-    publish(case, table)
-    pin_times(case, table)
-    changes = [*each_row("insert", 0, first.rows), ("delete", 1, first.rows[1])]
-    ask_changes(case, table, "changes-all", 0, None, changes, "Odd letters lead to change files")
+    _one_deleted(case, "Odd letters lead to change files", "_change_data/é 日")
 
 
 @ACTIONS.case("unknown-fields", "PROTO-009", since="2025")
 def _unknown_fields(case: CaseWriter) -> None:
     """Unknown fields of a cdc action are ignored."""
-    table = feed_table(case)
-    first = table.file([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
-    table.create(add(first))
-    kept = table.file(first.rows[:1])
-    cdc = change_file(table, first.rows[1:], ["delete"])
-    cdc["cdc"] |= {"futureField": {"a": [1, {"b": None}]}, "zzz": 1}
-    table.commit(remove(first), add(kept), cdc, operation="DELETE")
-    publish(case, table)
-    pin_times(case, table)
-    changes = [*each_row("insert", 0, first.rows), ("delete", 1, first.rows[1])]
     case.judged["changes-all"] = "PROTO-009"
-    ask_changes(case, table, "changes-all", 0, None, changes, "Changes are those of the file")
+    more = {"futureField": {"a": [1, {"b": None}]}, "zzz": 1}
+    _one_deleted(case, "Changes are those of the file", **more)
 
 
 @ACTIONS.case("rearrangement", "CDC-004 FA-017 FA-018", since="2025")
@@ -310,8 +293,7 @@ def _rearranged(case: CaseWriter) -> None:
     )
     more = table.file(pairs(90, 1))
     table.commit(add(more))
-    publish(case, table)
-    pin_times(case, table)
+    publish_timed(case, table)
     moved = [
         *(change for part in parts for change in each_row("delete", 1, part.rows)),
         *each_row("insert", 1, whole.rows),
@@ -342,8 +324,7 @@ def _changed_vectors(deleted: Sequence[Sequence[int]], case: CaseWriter) -> None
         gone = {} if old is None else {"deletionVector": old}
         come = {} if new is None else {"deletionVector": new}
         table.commit(remove(file, **gone), add(file, **come))
-    publish(case, table)
-    pin_times(case, table)
+    publish_timed(case, table)
     left = [_but(file.rows, *rows) for rows in ((), *deleted, ())]
     changes = [*each_row("insert", 0, file.rows)]
     whole = [*changes]
@@ -387,8 +368,7 @@ def _remove_without_values(case: CaseWriter) -> None:
     table.commit(add(third))
     bare = {"extendedFileMetadata": None, "partitionValues": None, "size": None}
     table.commit(remove(first, **bare), remove(second, **bare), remove(third), operation="DELETE")
-    publish(case, table)
-    pin_times(case, table)
+    publish_timed(case, table)
     given = [
         *each_row("insert", 0, [*first.rows, *second.rows]),
         *each_row("insert", 1, third.rows),
@@ -409,8 +389,7 @@ def _remove_with_vector(case: CaseWriter) -> None:
     vector = store(table, [0, 1])[0]
     table.create(add(file, deletionVector=vector))
     table.commit(remove(file, deletionVector=vector), operation="DELETE")
-    publish(case, table)
-    pin_times(case, table)
+    publish_timed(case, table)
     left = file.rows[2:]
     changes = [*each_row("insert", 0, left), *each_row("delete", 1, left)]
     ask_changes(case, table, "changes-all", 0, None, changes, "Deleted rows neither come nor go")
@@ -454,24 +433,12 @@ def contest_changes(  # noqa: PLR0913, PLR0917  a sentence: what, from, which an
     title: str,
 ) -> None:
     """Write a changes spec that rows answer, or a refusal; ``sources`` speak for each."""
-    rows = [
-        {**row, "_change_type": kind, "_commit_version": v, "_commit_timestamp": _instant(v)}
-        for kind, v, row in changes
-        if v >= start
-    ]
     given, refused = sources
     accepted = [
-        Accepted("given", given, rows=rows),
+        Accepted("given", given, rows=_between(changes, start, None)),
         Accepted("refused", refused, refusal=Refusal("unsupported", "plan", "CDC-004")),
     ]
-    case.contest(
-        "changes",
-        f"changes-from-{start}",
-        accepted,
-        title=title,
-        schema=_change_schema(table.schema),
-        parameters={"start": start},
-    )
+    _contest(case, table, f"changes-from-{start}", start, None, accepted, title)
 
 
 _OFF = (
@@ -494,8 +461,7 @@ def _off(case: CaseWriter) -> None:
     table.commit(table.metadata(), operation="SET TBLPROPERTIES")
     table.commit(add(files[2]))
     table.commit(remove(files[1]), add(files[3]))
-    publish(case, table)
-    pin_times(case, table)
+    publish_timed(case, table)
     changes = [
         *each_row("insert", 0, files[0].rows),
         *each_row("insert", 2, files[1].rows),
@@ -517,8 +483,7 @@ def _never(case: CaseWriter) -> None:
     first, second = table.file(pairs(0)), table.file(pairs(10))
     table.create(add(first))
     table.commit(remove(first), add(second))
-    publish(case, table)
-    pin_times(case, table)
+    publish_timed(case, table)
     changes = [
         *each_row("insert", 0, first.rows),
         *each_row("delete", 1, first.rows),

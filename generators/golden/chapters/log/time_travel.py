@@ -8,7 +8,7 @@ from typing import Any
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import describe, pin_times, publish
+from generators.golden.cases.publish import describe, publish
 from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
@@ -101,8 +101,7 @@ def _plain(case: CaseWriter, versions: int, **options: Any) -> GoldenTable:
 def _file_times(case: CaseWriter) -> None:
     """Without in-commit timestamps file times date the commits."""
     table = _plain(case, 4)
-    pin_times(case, table)
-    publish(case, table)
+    publish_timed(case, table)
     for version in table.versions:
         at = EPOCH + MINUTE * version
         _travel(case, table, f"v{version}", at, version)
@@ -213,8 +212,7 @@ def _off(case: CaseWriter) -> None:
     """Stamps without the property do not count."""
     stamps: dict[int, int | None] = {0: 5, 1: 6, 2: 7}
     table = _stamped(case, stamps, properties={"delta.enableInCommitTimestamps": "false"})
-    pin_times(case, table)
-    publish(case, table)
+    publish_timed(case, table)
     for version in table.versions:
         _travel(case, table, f"v{version}", EPOCH + MINUTE * version, version)
     _history(case, table, {v: EPOCH + MINUTE * v for v in table.versions})

@@ -18,9 +18,9 @@ from generators.golden.cases.publish import (
     describe,
     file_entries,
     filtered,
-    pin_times,
     publish,
     publish_respelled,
+    publish_timed,
 )
 from generators.golden.cases.table import (
     DataFile,
@@ -266,8 +266,7 @@ def _feed_groups(case: CaseWriter) -> None:
     (vector,) = store(table, gone)
     table.create(add(table.file(numbered(2, 50))))
     table.commit(add(file, deletionVector=vector))
-    publish(case, table)
-    pin_times(case, table)
+    publish_timed(case, table)
     left = [row for index, row in enumerate(file.rows) if index not in gone]
     changes = each_row("insert", 1, left)
     case.judged = {"changes-1-1": "DVDESC-021"}
@@ -284,8 +283,7 @@ def _updated_by_vector(case: CaseWriter) -> None:
     old, new = file.rows[1], {"id": 1, "name": "updated"}
     cdc = change_file(table, [old, new], ["update_preimage", "update_postimage"])
     table.commit(*with_vector(file, vector), add(table.file([new])), cdc, operation="UPDATE")
-    publish(case, table)
-    pin_times(case, table)
+    publish_timed(case, table)
     changes = [
         *each_row("insert", 0, file.rows),
         ("update_preimage", 1, old),
@@ -323,8 +321,7 @@ def _partitioned(case: CaseWriter, mode: str | None) -> None:
         rewritten = table.file([kept, new], partition={"p": part})
         table.commit(remove(parts[part]), add(rewritten), cdc, operation="MERGE")
         changes += ((kind, version, row) for kind, row in images.items())
-    publish(case, table, versions=[])
-    pin_times(case, table)
+    publish_timed(case, table, versions=[])
     ask_changes(case, table, "changes-all", 0, None, changes, "Copied rows are no changes")
     ask_changes(case, table, "changes-1-1", 1, 1, changes, "Nor in a partition alone")
 

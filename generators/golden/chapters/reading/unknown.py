@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import pin_times, publish
+from generators.golden.cases.publish import publish, publish_timed
 from generators.golden.cases.summarise import SUMMARIES, compaction, v2_alone
 from generators.golden.cases.table import (
     EPOCH,
@@ -136,8 +136,7 @@ def _every_answer(case: CaseWriter) -> None:
     table.commit(add(second), _FUTURE, operation="MERGE")
     table.commit(_FUTURE, remove(first), txn("app", 2), domain("app.d", "2"), operation="DELETE")
     table.commit(_FUTURE, operation="OPTIMIZE")
-    pin_times(case, table)
-    publish(case, table, versions=[])
+    publish_timed(case, table, versions=[])
     changes = [
         *each_row("insert", 0, first.rows),
         *each_row("insert", 1, second.rows),
