@@ -15,7 +15,7 @@ from generators.file_fields import FILE_FIELDS
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.filters import Filter
 from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable
-from generators.materialise.log.files import LOG_DIRECTORY, commit_name
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits
 from generators.materialise.log.state import dv_unique_id
 from generators.oracle.delta_schema import field, struct
 
@@ -255,6 +255,31 @@ def refuse_load(
     """Write that neither the rows nor the snapshot of a version may be had."""
     for type_name in ("read", "snapshot"):
         case.refuse(type_name, f"{type_name}-{slug}", refusal, title=title, version=version)
+
+
+def publish_cut(
+    case: CaseWriter,
+    table: GoldenTable,
+    below: int,
+    *,
+    checkpoint: int | None = None,
+    **counts: int,
+) -> None:
+    """Delete the commits below a version, as log cleanup does, and publish the versions left.
+
+    Args:
+        case: the case to write to.
+        table: the table, complete, with a checkpoint of the version.
+        below: the version.
+        checkpoint: that of the newest checkpoint, where it is another one.
+        counts: more counts for ``table_info.json``.
+
+    """
+    drop_commits(table.root, below)
+    newest = below if checkpoint is None else checkpoint
+    versions = [version for version in table.versions if version >= below]
+    log_info = {"lastCheckpointVersion": newest, **counts}
+    publish(case, table, versions=versions, log_info=log_info)
 
 
 def publish_timed(case: CaseWriter, table: GoldenTable, **options: Any) -> None:

@@ -15,6 +15,7 @@ from generators.golden.cases.publish import (
     files_spec,
     filtered,
     publish,
+    publish_cut,
     read_spec,
     refuse_load,
 )
@@ -35,6 +36,7 @@ from generators.materialise.log.files import (
     part_name,
 )
 from generators.materialise.log.hints import write_last_checkpoint
+from generators.materialise.log.state import LogState
 from generators.oracle.delta_schema import array, field, map_of, struct
 
 CHECKPOINTS = Chapter("checkpoints")
@@ -111,8 +113,7 @@ def _cut(case: CaseWriter) -> None:
     """A log cut below a checkpoint still gives what follows."""
     table = grown(case, 8)
     write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
-    drop_commits(table.root, 4)
-    publish(case, table, versions=[4, 5, 6, 7], log_info=_at(4))
+    publish_cut(case, table, 4)
     refusal = Refusal("not_found", "load", "SNAP-002", code="DELTA_VERSION_NOT_FOUND")
     refuse_load(case, refusal, "A version before the checkpoint is gone", slug="v3", version=3)
     refuse_load(case, refusal, "So is version 0", slug="v0", version=0)
@@ -124,8 +125,7 @@ def _cut_no_hint(case: CaseWriter) -> None:
     table = grown(case, 8)
     _checkpoint(table, 2)
     _checkpoint(table, 5)
-    drop_commits(table.root, 2)
-    publish(case, table, versions=[2, 3, 4, 5, 6, 7], log_info=_at(5))
+    publish_cut(case, table, 2, checkpoint=5)
 
 
 @CHECKPOINTS.case("gap-after-checkpoint", "SNAP-001 CKPT-003")
@@ -168,8 +168,7 @@ def _multi(case: CaseWriter) -> None:
     table = grown(case, 10)
     written = write_multi_part(table.root, 6, table.states[6], 3)
     write_last_checkpoint(table.root, written)
-    drop_commits(table.root, 6)
-    publish(case, table, versions=[6, 7, 8, 9], log_info={**_at(6), "numCheckpointFiles": 3})
+    publish_cut(case, table, 6, numCheckpointFiles=3)
 
 
 @CHECKPOINTS.case("multi-part-incomplete", "CKPT-030")
@@ -264,13 +263,22 @@ def _corrupt_cut(case: CaseWriter) -> None:
     refuse_load(case, Refusal("invalid_table", "load", "SNAP-001"), "The state is lost")
 
 
+def _checkpoint_of(state: LogState, without: str = "") -> pa.Table:
+    """Return the rows of a checkpoint of a state, less those of one kind of action."""
+    actions = [each for each in state.other_actions() if without not in each]
+    schema = checkpoint_schema(_PAIR, (), CheckpointStyle())
+    return checkpoint_table(actions + state.file_actions(), schema)
+
+
+def _store(table: GoldenTable, version: int, rows: pa.Table, *, footer: bool = False) -> None:
+    """Store the rows of a checkpoint; with ``footer`` a library's types are in it."""
+    target = table.root / LOG_DIRECTORY / classic_checkpoint_name(version)
+    pq.write_table(rows, target, store_schema=footer)
+
+
 def _lacking(case: CaseWriter, kind: str, requirement: str) -> None:
     table = grown(case, 6)
-    state = table.states[3].copy()
-    schema = checkpoint_schema(_PAIR, (), CheckpointStyle())
-    actions = [each for each in state.other_actions() if kind not in each] + state.file_actions()
-    target = table.root / LOG_DIRECTORY / classic_checkpoint_name(3)
-    pq.write_table(checkpoint_table(actions, schema), target, store_schema=False)
+    _store(table, 3, _checkpoint_of(table.states[3], kind))
     drop_commits(table.root, 4)
     describe(case, table, log_info=_at(3))
     refusal = Refusal("invalid_table", "load", requirement, code="DELTA_STATE_RECOVER_ERROR")
@@ -334,8 +342,7 @@ def _styled(case: CaseWriter, **style: Any) -> None:
     table.commit(remove(table.live(4)[0][0]))
     _checkpoint(table, table.version, **style)
     table.commit(add(table.file([{"id": 9, "at": utc(2025, 1, 1)}], partition={"p": None})))
-    drop_commits(table.root, 5)
-    publish(case, table, versions=[5, 6], log_info=_at(5))
+    publish_cut(case, table, 5)
     probes = {
         "id": compare("id", ">", 1, "long"),
         "time": compare("at", "<", utc(2024, 1, 3), "timestamp"),
@@ -382,8 +389,7 @@ def _absent(case: CaseWriter) -> None:
     """Action columns that a checkpoint lacks count as null."""
     table = grown(case, 6)
     _checkpoint(table, 3, omit=frozenset({"txn", "domainMetadata", "remove"}))
-    drop_commits(table.root, 3)
-    publish(case, table, versions=[3, 4, 5], log_info=_at(3))
+    publish_cut(case, table, 3)
 
 
 @SCHEMA.case("without-tombstones", "CKPT-008 CKC-005")
@@ -398,16 +404,13 @@ def _no_tombstones(case: CaseWriter) -> None:
 def _data_change(case: CaseWriter) -> None:
     """dataChange in a checkpoint does not affect a read."""
     table = grown(case, 6)
-    state = table.states[4]
-    schema = checkpoint_schema(_PAIR, (), CheckpointStyle())
-    rows = checkpoint_table(state.other_actions() + state.file_actions(), schema).to_pylist()
+    held = _checkpoint_of(table.states[4])
+    rows = held.to_pylist()
     for number, row in enumerate(rows):
         if row["add"] is not None:
             row["add"]["dataChange"] = number % 2 == 0
-    target = table.root / LOG_DIRECTORY / classic_checkpoint_name(4)
-    pq.write_table(pa.Table.from_pylist(rows, schema=schema), target, store_schema=False)
-    drop_commits(table.root, 4)
-    publish(case, table, versions=[4, 5], log_info=_at(4))
+    _store(table, 4, pa.Table.from_pylist(rows, held.schema))
+    publish_cut(case, table, 4)
 
 
 @SCHEMA.case("data-change-of-removes", "CKC-027 ADD-008 REM-004")
@@ -429,24 +432,18 @@ def _data_change_of_removes(case: CaseWriter) -> None:
 def _unknown(case: CaseWriter) -> None:
     """Columns that a checkpoint adds are ignored."""
     table = grown(case, 6)
-    state = table.states[4]
-    schema = checkpoint_schema(_PAIR, (), CheckpointStyle())
-    rows = checkpoint_table(state.other_actions() + state.file_actions(), schema)
+    rows = _checkpoint_of(table.states[4])
     future = pa.array([{"x": number} for number in range(rows.num_rows)])
     rows = rows.append_column("futureAction", future).append_column("note", future.field("x"))
-    target = table.root / LOG_DIRECTORY / classic_checkpoint_name(4)
-    pq.write_table(rows, target, store_schema=False)
-    drop_commits(table.root, 4)
-    publish(case, table, versions=[4, 5], log_info=_at(4))
+    _store(table, 4, rows)
+    publish_cut(case, table, 4)
 
 
 @SCHEMA.case("schema-of-a-library", "CKC-010 CKPT-005")
 def _own_types(case: CaseWriter) -> None:
     """Types that a library keeps in a checkpoint's footer change nothing."""
     table = grown(case, 6)
-    state = table.states[4]
-    plain = checkpoint_schema(_PAIR, (), CheckpointStyle())
-    rows = checkpoint_table(state.other_actions() + state.file_actions(), plain).to_pylist()
+    plain = _checkpoint_of(table.states[4])
 
     def own(of: Any) -> Any:
         if pa.types.is_string(of):
@@ -457,20 +454,16 @@ def _own_types(case: CaseWriter) -> None:
             return pa.map_(own(of.key_type), own(of.item_type))
         return pa.large_list(own(of.value_type)) if pa.types.is_list(of) else of
 
-    schema = pa.schema([each.with_type(own(each.type)) for each in plain])
-    target = table.root / LOG_DIRECTORY / classic_checkpoint_name(4)
-    pq.write_table(pa.Table.from_pylist(rows, schema=schema), target)
-    drop_commits(table.root, 4)
-    publish(case, table, versions=[4, 5], log_info=_at(4))
+    schema = pa.schema([each.with_type(own(each.type)) for each in plain.schema])
+    _store(table, 4, pa.Table.from_pylist(plain.to_pylist(), schema), footer=True)
+    publish_cut(case, table, 4)
 
 
 @SCHEMA.case("required-leaves", "CKC-010 ADD-012")
 def _required(case: CaseWriter) -> None:
     """Required leaves below null groups read as null groups."""
     table = grown(case, 6)
-    state = table.states[4]
-    loose = checkpoint_schema(_PAIR, (), CheckpointStyle())
-    rows = checkpoint_table(state.other_actions() + state.file_actions(), loose).to_pylist()
+    loose = _checkpoint_of(table.states[4])
     strict = {
         "add": {"path", "partitionValues", "size", "modificationTime", "dataChange"},
         "remove": {"path", "dataChange"},
@@ -489,11 +482,9 @@ def _required(case: CaseWriter) -> None:
         ]
         return pa.field(part.name, pa.struct(inner))
 
-    schema = pa.schema([tightened(each) for each in loose])
-    target = table.root / LOG_DIRECTORY / classic_checkpoint_name(4)
-    pq.write_table(pa.Table.from_pylist(rows, schema=schema), target, store_schema=False)
-    drop_commits(table.root, 4)
-    publish(case, table, versions=[4, 5], log_info=_at(4))
+    schema = pa.schema([tightened(each) for each in loose.schema])
+    _store(table, 4, pa.Table.from_pylist(loose.to_pylist(), schema))
+    publish_cut(case, table, 4)
 
 
 @SCHEMA.case("not-null-partition-parsed", "CKC-016 CKC-015")
@@ -520,7 +511,6 @@ def _no_bounds(case: CaseWriter) -> None:
     table.commit(add(table.file([{"flag": True, "raw": b"x", "list": [1], "map": {"k": 1}}, {}])))
     _checkpoint(table, 1, stats_parsed=True)
     table.commit(add(table.file([{"flag": False}])))
-    drop_commits(table.root, 1)
-    publish(case, table, versions=[1, 2], log_info=_at(1))
+    publish_cut(case, table, 1)
     kept = compare("flag", "=", True, "boolean")  # noqa: FBT003  a boolean value, not a flag
     filtered(case, table, "filter-flag", kept, "A filter on a column without bounds works")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import describe, publish, refuse_load
+from generators.golden.cases.publish import describe, publish, publish_cut, refuse_load
 from generators.golden.cases.table import GoldenTable
 from generators.golden.chapters.log.checkpoints import grown
 from generators.materialise.log.checkpoints import write_classic, write_multi_part
@@ -21,7 +21,10 @@ HINT = Chapter("last-checkpoint-file")
 _PAIR = struct(id="long", name="string")
 
 
-def _hint(table: GoldenTable, content: str | bytes | Mapping[str, Any]) -> None:
+_Content: TypeAlias = str | bytes | Mapping[str, Any]
+
+
+def _hint(table: GoldenTable, content: _Content) -> None:
     if isinstance(content, Mapping):
         content = json_text(content)
     data = content.encode("utf-8") if isinstance(content, str) else content
@@ -47,8 +50,7 @@ def _absent_before_parts(case: CaseWriter) -> None:
     table = grown(case, 8)
     write_multi_part(table.root, 2, table.states[2], 2)
     write_multi_part(table.root, 5, table.states[5], 3)
-    drop_commits(table.root, 2)
-    publish(case, table, versions=[2, 3, 4, 5, 6, 7], log_info=_at(5))
+    publish_cut(case, table, 2, checkpoint=5)
 
 
 @HINT.case("with-checksum", "LASTS-009 LASTS-010 SUM-001")
@@ -77,8 +79,7 @@ def _minimal(case: CaseWriter) -> None:
     table = grown(case, 6)
     written = write_classic(table.root, 3, table.states[3])
     _hint(table, {"version": 3, "size": written.actions})
-    drop_commits(table.root, 3)
-    publish(case, table, versions=[3, 4, 5], log_info=_at(3))
+    publish_cut(case, table, 3)
 
 
 @HINT.case("multi-part", "LASTS-004 CKPT-021")
@@ -86,72 +87,49 @@ def _parts(case: CaseWriter) -> None:
     """A hint with parts leads to all of them."""
     table = grown(case, 6)
     write_last_checkpoint(table.root, write_multi_part(table.root, 4, table.states[4], 2))
-    drop_commits(table.root, 4)
-    publish(case, table, versions=[4, 5], log_info={**_at(4), "numCheckpointFiles": 2})
+    publish_cut(case, table, 4, numCheckpointFiles=2)
 
 
-def _garbage(table: GoldenTable) -> None:
-    _hint(table, "{not json")
-
-
-def _empty(table: GoldenTable) -> None:
-    _hint(table, b"")
-
-
-def _wrong_json(table: GoldenTable) -> None:
-    _hint(table, '["a", "list"]')
-
-
-def _no_version(table: GoldenTable) -> None:
-    _hint(table, {"size": 3})
-
-
-def _missing_checkpoint(table: GoldenTable) -> None:
-    _hint(table, {"version": 4, "size": 7})
-
-
-def _past_end(table: GoldenTable) -> None:
-    _hint(table, {"version": 400, "size": 7})
-
-
-def _wrong_parts(table: GoldenTable) -> None:
-    _hint(table, {"version": 3, "size": 7, "parts": 3})
-
-
-def _wrong_checksum(table: GoldenTable) -> None:
+def _wrong_checksum(table: GoldenTable) -> Mapping[str, Any]:
     written = write_classic(table.root, 3, table.states[3])
-    _hint(table, {**last_checkpoint_document(written), "checksum": "0" * 32})
+    return {**last_checkpoint_document(written), "checksum": "0" * 32}
 
 
-def _duplicate_key(table: GoldenTable) -> None:
-    _hint(table, '{"version":3,"size":7,"version":1}')
+_MISSING: Mapping[str, Any] = {"version": 4, "size": 7}
+"""A hint to a checkpoint that is not there."""
 
-
-_BAD_HINTS: Mapping[str, tuple[str, str, Callable[[GoldenTable], None]]] = {
-    "garbage": ("A hint that is no JSON is passed over", "LASTS-001", _garbage),
-    "zero-bytes": ("An empty hint is passed over", "LASTS-001", _empty),
-    "wrong-json": ("A hint that is no object is passed over", "LASTS-001", _wrong_json),
-    "without-version": ("A hint without version is passed over", "LASTS-002", _no_version),
-    "names-missing": (
-        "A hint to a missing checkpoint is passed over",
+_BAD_HINTS: Mapping[str, tuple[str, str, _Content | Callable[[GoldenTable], _Content]]] = {
+    "garbage": ("A hint that is no JSON is passed over", "LASTS-001", "{not json"),
+    "zero-bytes": ("An empty hint is passed over", "LASTS-001", b""),
+    "wrong-json": ("A hint that is no object is passed over", "LASTS-001", '["a", "list"]'),
+    "without-version": ("A hint without version is passed over", "LASTS-002", {"size": 3}),
+    "names-missing": ("A hint to a missing checkpoint is passed over", "LAST-003", _MISSING),
+    "past-the-end": (
+        "A hint past the end of the log is passed over",
         "LAST-003",
-        _missing_checkpoint,
+        {"version": 400, "size": 7},
     ),
-    "past-the-end": ("A hint past the end of the log is passed over", "LAST-003", _past_end),
     "wrong-part-count": (
         "A hint to parts that are not there is passed over",
         "LASTS-004",
-        _wrong_parts,
+        {"version": 3, "size": 7, "parts": 3},
     ),
     "wrong-checksum": ("A hint of a wrong checksum is passed over", "LASTS-010", _wrong_checksum),
-    "duplicate-key": ("A hint with a key twice is passed over", "SUM-013", _duplicate_key),
+    "duplicate-key": (
+        "A hint with a key twice is passed over",
+        "SUM-013",
+        '{"version":3,"size":7,"version":1}',
+    ),
 }
+"""Case to title, requirement, and the content of the hint."""
 
 
-def _bad_hint(case: CaseWriter, requirement: str, spoil: Callable[[GoldenTable], None]) -> None:
+def _bad_hint(
+    case: CaseWriter, requirement: str, content: _Content | Callable[[GoldenTable], _Content]
+) -> None:
     table = grown(case, 6)
     write_classic(table.root, 3, table.states[3])
-    spoil(table)
+    _hint(table, content(table) if callable(content) else content)
     describe(case, table, log_info=_at(3))
     refusal = Refusal("invalid_table", "load", requirement)
     case.contest_read(
@@ -163,12 +141,12 @@ def _bad_hint(case: CaseWriter, requirement: str, spoil: Callable[[GoldenTable],
     )
 
 
-for _name, (_title, _requirement, _spoil) in _BAD_HINTS.items():
+for _name, (_title, _requirement, _content) in _BAD_HINTS.items():
     HINT.define(
         _name,
         _title,
         [_requirement, "LAST-004"],
-        partial(_bad_hint, requirement=_requirement, spoil=_spoil),
+        partial(_bad_hint, requirement=_requirement, content=_content),
     )
 
 
@@ -176,7 +154,7 @@ for _name, (_title, _requirement, _spoil) in _BAD_HINTS.items():
 def _missing_cut(case: CaseWriter) -> None:
     """A hint to a missing checkpoint of a cut log is fatal."""
     table = grown(case, 6)
-    _missing_checkpoint(table)
+    _hint(table, _MISSING)
     drop_commits(table.root, 5)
     describe(case, table)
     refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_STATE_RECOVER_ERROR")

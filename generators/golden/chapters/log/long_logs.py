@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.publish import filtered, publish
+from generators.golden.cases.publish import filtered, publish, publish_cut
 from generators.golden.cases.table import EPOCH, GoldenTable, add, feature_protocol, remove, txn
 from generators.golden.chapters.files.deletion_vectors import store, with_vector
 from generators.golden.chapters.log.reconciliation import txn_spec
@@ -23,7 +23,6 @@ from generators.materialise.log.files import (
     LOG_DIRECTORY,
     classic_checkpoint_name,
     commit_name,
-    drop_commits,
     json_text,
 )
 from generators.oracle.delta_schema import struct
@@ -123,8 +122,7 @@ def _many_rows(case: CaseWriter) -> None:
     table.commit(add(files[4]), remove(files[0]))
     _scattered_checkpoint(table, 2)
     table.commit(add(files[5]), remove(files[1]))
-    drop_commits(table.root, 2)
-    publish(case, table, versions=[2, 3], log_info={"lastCheckpointVersion": 2})
+    publish_cut(case, table, 2)
     for version in (2, 3):
         filtered(
             case,

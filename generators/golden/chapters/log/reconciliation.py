@@ -9,7 +9,7 @@ from typing import Any
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import describe, earlier_spec, publish
+from generators.golden.cases.publish import describe, earlier_spec, publish, publish_cut
 from generators.golden.cases.table import (
     DataFile,
     GoldenTable,
@@ -21,7 +21,7 @@ from generators.golden.cases.table import (
     writer_protocol,
 )
 from generators.materialise.log.checkpoints import write_classic
-from generators.materialise.log.files import drop_commits, json_text
+from generators.materialise.log.files import json_text
 from generators.oracle.delta_schema import field, struct
 
 RECONCILIATION = Chapter("action-reconciliation")
@@ -381,8 +381,7 @@ def _txn_checkpoint(case: CaseWriter) -> None:
     table.commit(txn("both", 4))
     write_classic(case.delta, 1, table.states[1])
     table.commit(txn("late", 5))
-    drop_commits(table.root, 1)
-    publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
+    publish_cut(case, table, 1)
     for app, expected in (("early", 1), ("both", 4), ("late", 5)):
         txn_spec(case, app, expected, None)
 
@@ -482,8 +481,7 @@ def _domain_checkpoint(case: CaseWriter) -> None:
     table.commit(domain("gone", "2", removed=True))
     write_classic(case.delta, 1, table.states[1])
     table.commit(domain("later", "3", removed=True))
-    drop_commits(table.root, 1)
-    publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
+    publish_cut(case, table, 1)
     domain_spec(case, "kept", "1")
     domain_spec(case, "gone", None)
     domain_spec(case, "later", None)

@@ -8,7 +8,7 @@ from typing import Any
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import describe, publish
+from generators.golden.cases.publish import describe, publish, publish_cut, publish_timed
 from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
@@ -18,7 +18,7 @@ from generators.golden.cases.table import (
     writer_protocol,
 )
 from generators.materialise.log.checkpoints import write_classic
-from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.oracle.delta_schema import struct
 
 PROVENANCE = Chapter("commit-provenance-information")
@@ -224,8 +224,7 @@ def _after_checkpoint(case: CaseWriter) -> None:
     stamps: dict[int, int | None] = {v: EPOCH + 10 * MINUTE * v for v in range(6)}
     table = _stamped(case, stamps, properties=_ENABLED)
     write_classic(table.root, 3, table.states[3])
-    drop_commits(table.root, 3)
-    publish(case, table, versions=[3, 4, 5], log_info={"lastCheckpointVersion": 3})
+    publish_cut(case, table, 3)
     for version in (3, 4, 5):
         _travel(case, table, f"v{version}", EPOCH + 10 * MINUTE * version, version)
 

@@ -8,7 +8,7 @@ from typing import Any
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.publish import describe, filtered, publish
+from generators.golden.cases.publish import describe, filtered, publish, publish_cut
 from generators.golden.cases.table import EPOCH, GoldenTable, add, domain, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.golden.chapters.log.checkpoints import grown
@@ -134,8 +134,7 @@ def _v1(case: CaseWriter) -> None:
     """A V1 checkpoint is allowed under the feature."""
     table = _table(case, 6)
     write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
-    drop_commits(table.root, 4)
-    publish(case, table, versions=[4, 5], log_info={"lastCheckpointVersion": 4})
+    publish_cut(case, table, 4)
 
 
 @V2.case("several-at-one-version", "CKPT-029")
@@ -145,8 +144,7 @@ def _several(case: CaseWriter) -> None:
     for extension, sidecars in (("parquet", 0), ("json", 2), ("parquet", 2)):
         _write(table, 5, extension=extension, sidecars=sidecars)
     write_classic(table.root, 5, table.states[5])
-    drop_commits(table.root, 5)
-    publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
+    publish_cut(case, table, 5)
 
 
 @V2.case("older-v2-newer-v1", "CKPT-003 CKPT-004")
@@ -155,8 +153,7 @@ def _both_specs(case: CaseWriter) -> None:
     table = _table(case, 9)
     _write(table, 3, sidecars=2)
     write_classic(table.root, 6, table.states[6])
-    drop_commits(table.root, 3)
-    publish(case, table, versions=[3, 4, 5, 6, 7, 8], log_info={"lastCheckpointVersion": 6})
+    publish_cut(case, table, 3, checkpoint=6)
 
 
 @V2.case("newer-than-asked", "CKPT-004")
@@ -188,8 +185,7 @@ def _vectors(case: CaseWriter) -> None:
     )
     _write(table, 1, sidecars=2)
     table.commit(add(table.file([{"id": 99, "name": "after"}])))
-    drop_commits(table.root, 1)
-    publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
+    publish_cut(case, table, 1)
 
 
 @SIDECARS.case("unreferenced-ignored", "SIDE-005 CLEAN-011")
@@ -209,8 +205,7 @@ def _unreferenced(case: CaseWriter) -> None:
     )
     written.files[0].unlink()
     _write(table, 5, sidecars=2)
-    drop_commits(table.root, 5)
-    publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
+    publish_cut(case, table, 5)
 
 
 @SIDECARS.case("missing", "SIDE-005")
@@ -255,8 +250,7 @@ def _encoded(case: CaseWriter) -> None:
     sidecar.rename(table.root / SIDECAR_DIRECTORY / "side car.parquet")
     if "side%20car" not in top.read_text(encoding="utf-8"):
         raise ValueError("the sidecar action lost its path")
-    drop_commits(table.root, 5)
-    publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
+    publish_cut(case, table, 5)
 
 
 @V2.case("uuid-name-malformed", "CKPT-013 CKPT-014")

@@ -10,7 +10,7 @@ import pyarrow as pa
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.publish import filtered, publish
+from generators.golden.cases.publish import filtered, publish, publish_cut
 from generators.golden.cases.table import (
     DataFile,
     GoldenTable,
@@ -24,7 +24,6 @@ from generators.golden.cases.table import (
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.checkpoints import write_classic
-from generators.materialise.log.files import drop_commits
 from generators.materialise.log.hints import write_compaction
 from generators.oracle.delta_schema import assign_column_mapping, struct
 
@@ -302,8 +301,7 @@ def _checkpoint(case: CaseWriter) -> None:
     table.commit(add(tracked.file(_numbered(10, 2))), tracked.mark())
     write_classic(table.root, 1, table.states[1])
     table.commit(add(tracked.file(_numbered(20, 2))), tracked.mark())
-    drop_commits(table.root, 1)
-    publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
+    publish_cut(case, table, 1)
     tracked.ask(case, [1, 2])
 
 
