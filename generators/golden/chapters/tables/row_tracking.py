@@ -75,6 +75,21 @@ class Tracked:
         self.materialised[file.path] = (ids or nothing, versions or nothing)
         return file
 
+    @classmethod
+    def created(
+        cls,
+        case: CaseWriter,
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        row_group_rows: int | None = None,
+        **options: Any,
+    ) -> tuple[Tracked, DataFile]:
+        """Start a table and commit version 0 with a file of some rows, which is given too."""
+        tracked = cls(case, **options)
+        file = tracked.file(rows, row_group_rows=row_group_rows)
+        tracked.table.create(add(file), tracked.mark())
+        return tracked, file
+
     def mark(self) -> dict[str, Any]:
         """Return the action that records the highest id given out."""
         return domain("delta.rowTracking", f'{{"rowIdHighWaterMark":{self.next_id - 1}}}')
@@ -99,6 +114,11 @@ class Tracked:
                 )
         return found
 
+    def publish(self, case: CaseWriter, *versions: int) -> None:
+        """Publish the table, and the row ids of some versions."""
+        publish(case, self.table)
+        self.ask(case, versions)
+
     def ask(self, case: CaseWriter, versions: Sequence[int]) -> None:
         """Write the row id specs of some versions."""
         for version in versions:
@@ -119,26 +139,21 @@ def _numbered(start: int, count: int) -> list[dict[str, Any]]:
 @TRACKING.case("default-ids", "RT-024 RT-026 RT-005")
 def _default(case: CaseWriter) -> None:
     """Without materialised ids a row's id is its position."""
-    tracked = Tracked(case)
+    tracked, _ = Tracked.created(case, _numbered(0, 3))
     table = tracked.table
-    table.create(add(tracked.file(_numbered(0, 3))), tracked.mark())
     table.commit(add(tracked.file(_numbered(10, 2))), add(tracked.file([])), tracked.mark())
     case.judged["row-ids-v1"] = "RT-026"
-    publish(case, table)
-    tracked.ask(case, [0, 1])
+    tracked.publish(case, 0, 1)
 
 
 @TRACKING.case("recommitted", "RT-026 RT-024 RT-030")
 def _recommitted(case: CaseWriter) -> None:
     """A file that is committed again keeps its ids and version."""
-    tracked = Tracked(case)
+    tracked, file = Tracked.created(case, _numbered(0, 3))
     table = tracked.table
-    file = tracked.file(_numbered(0, 3))
-    table.create(add(file), tracked.mark())
     table.commit(add(file, dataChange=False, tags={"round": "2"}))
     case.judged["row-ids-v1"] = "RT-026"
-    publish(case, table)
-    tracked.ask(case, [0, 1])
+    tracked.publish(case, 0, 1)
 
 
 @TRACKING.case("last-ids", "RT-024 RT-026 RT-005")
@@ -148,17 +163,14 @@ def _last(case: CaseWriter) -> None:
     tracked.next_id = 2**63 - 3
     table = tracked.table
     table.create(add(tracked.file(_numbered(0, 3))), tracked.mark())
-    publish(case, table)
-    tracked.ask(case, [0])
+    tracked.publish(case, 0)
 
 
 @TRACKING.case("materialised-ids", "RT-015 RT-016 RT-017 RT-021 RT-022 RT-023 RT-025 RT-033 RT-043")
 def _materialised(case: CaseWriter) -> None:
     """Materialised ids and versions come before default ones."""
-    tracked = Tracked(case)
+    tracked, first = Tracked.created(case, _numbered(0, 4))
     table = tracked.table
-    first = tracked.file(_numbered(0, 4))
-    table.create(add(first), tracked.mark())
     updated = [{"id": 0, "name": "changed"}, *_numbered(1, 3), {"id": 50, "name": "inserted"}]
     rewritten = tracked.file(updated, ids=[0, 1, 2, 3, None], versions=[None, 0, 0, 0, None])
     table.commit(remove(first), add(rewritten), tracked.mark(), operation="MERGE")
@@ -172,29 +184,23 @@ def _materialised(case: CaseWriter) -> None:
 @TRACKING.case("row-groups", "RT-024 RT-023 RT-026")
 def _row_groups(case: CaseWriter) -> None:
     """Default ids count through all row groups of a file."""
-    tracked = Tracked(case)
+    tracked, first = Tracked.created(case, _numbered(0, 17), row_group_rows=5)
     table = tracked.table
-    first = tracked.file(_numbered(0, 17), row_group_rows=5)
-    table.create(add(first), tracked.mark())
     table.commit(add(tracked.file(_numbered(50, 3))), tracked.mark())
     ids = [None if number % 4 else number for number in range(17)]
     moved = tracked.file(_numbered(0, 17), ids=ids, row_group_rows=7)
     table.commit(remove(first), add(moved), tracked.mark())
-    publish(case, table)
-    tracked.ask(case, [0, 1, 2])
+    tracked.publish(case, 0, 1, 2)
 
 
 @TRACKING.case("one-column-materialised", "RT-022 RT-023 RT-026")
 def _one_column(case: CaseWriter) -> None:
     """A materialised column that would be null may be absent."""
-    tracked = Tracked(case)
+    tracked, first = Tracked.created(case, _numbered(0, 2))
     table = tracked.table
-    first = tracked.file(_numbered(0, 2))
-    table.create(add(first), tracked.mark())
     moved = tracked.file(_numbered(0, 2), ids=[1, 0])
     table.commit(remove(first), add(moved), tracked.mark())
-    publish(case, table)
-    tracked.ask(case, [0, 1])
+    tracked.publish(case, 0, 1)
 
 
 def _thirds(values: Sequence[int], rest: int = 0) -> list[int | None]:
@@ -205,25 +211,21 @@ def _thirds(values: Sequence[int], rest: int = 0) -> list[int | None]:
 @TRACKING.case("ids-of-some-rows", "RT-023 RT-022 RT-024")
 def _some_ids(case: CaseWriter) -> None:
     """A row has its materialised id whatever the other rows of its file have."""
-    tracked = Tracked(case)
+    tracked, first = Tracked.created(case, _numbered(0, 20))
     table = tracked.table
-    first = tracked.file(_numbered(0, 20))
-    table.create(add(first), tracked.mark())
     moved = tracked.file(_numbered(0, 20), ids=_thirds(range(20)), row_group_rows=7)
     table.commit(remove(first), add(moved), tracked.mark())
     late = tracked.file(_numbered(0, 20), ids=[*[None] * 12, *range(12, 20)])
     table.commit(remove(moved), add(late), tracked.mark())
     case.judged = dict.fromkeys(("row-ids-v1", "row-ids-v2"), "RT-023")
-    publish(case, table)
-    tracked.ask(case, [1, 2])
+    tracked.publish(case, 1, 2)
 
 
 @TRACKING.case("versions-alone-materialised", "RT-025 RT-022 RT-026")
 def _versions_alone(case: CaseWriter) -> None:
     """A row has its materialised version in a file that has no ids."""
-    tracked = Tracked(case)
+    tracked, _ = Tracked.created(case, _numbered(50, 3))
     table = tracked.table
-    table.create(add(tracked.file(_numbered(50, 3))), tracked.mark())
     table.commit(add(tracked.file(_numbered(60, 3))), tracked.mark())
     every = tracked.file(_numbered(0, 12), versions=[at % 2 for at in range(12)])
     some = tracked.file(_numbered(20, 20), versions=_thirds([0, 1] * 10), row_group_rows=7)
@@ -231,16 +233,14 @@ def _versions_alone(case: CaseWriter) -> None:
     late = tracked.file(_numbered(80, 20), versions=[*[None] * 12, *[0, 1, 2, 1] * 2])
     table.commit(add(late), tracked.mark())
     case.judged = dict.fromkeys(("row-ids-v2", "row-ids-v3"), "RT-025")
-    publish(case, table)
-    tracked.ask(case, [2, 3])
+    tracked.publish(case, 2, 3)
 
 
 @TRACKING.case("versions-of-some-rows", "RT-025 RT-022 RT-026")
 def _some_versions(case: CaseWriter) -> None:
     """A row has its materialised version whether or not it has an id."""
-    tracked = Tracked(case)
+    tracked, _ = Tracked.created(case, _numbered(50, 3))
     table = tracked.table
-    table.create(add(tracked.file(_numbered(50, 3))), tracked.mark())
     for number in range(1, 3):
         # What is materialised is what the ids are anyhow: the versions alone may be wrong.
         fresh = range(tracked.next_id, tracked.next_id + 20)
@@ -251,8 +251,7 @@ def _some_versions(case: CaseWriter) -> None:
         )
         table.commit(add(file), tracked.mark())
     case.judged = dict.fromkeys(("row-ids-v1", "row-ids-v2"), "RT-025")
-    publish(case, table)
-    tracked.ask(case, [1, 2])
+    tracked.publish(case, 1, 2)
 
 
 @TRACKING.case("ids-under-vectors", "RT-024 DVDESC-021 RT-030")
@@ -260,15 +259,12 @@ def _vectors(case: CaseWriter) -> None:
     """A deleted row keeps its place in the numbering."""
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
     properties = {**_PROPERTIES, "delta.enableDeletionVectors": "true"}
-    tracked = Tracked(case, protocol=protocol, properties=properties)
+    tracked, file = Tracked.created(case, _numbered(0, 5), protocol=protocol, properties=properties)
     table = tracked.table
-    file = tracked.file(_numbered(0, 5))
-    table.create(add(file), tracked.mark())
     vector = store(table, [0, 2])[0]
     kept = {key: file.body[key] for key in ("baseRowId", "defaultRowCommitVersion")}
     table.commit(remove(file, **kept), add(file, deletionVector=vector), operation="DELETE")
-    publish(case, table)
-    tracked.ask(case, [0, 1])
+    tracked.publish(case, 0, 1)
 
 
 @TRACKING.case("ids-under-mapping", "RT-023 RT-024 RT-044")
@@ -287,17 +283,14 @@ def _mapped(case: CaseWriter) -> None:
     table.create(add(first), tracked.mark())
     moved = tracked.file(_numbered(0, 3), ids=[0, 1, 2], versions=[0, 0, 0])
     table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
-    publish(case, table)
-    tracked.ask(case, [0, 1])
+    tracked.publish(case, 0, 1)
 
 
 @TRACKING.case("ids-in-checkpoint", "RT-031 CKSCH-003")
 def _checkpoint(case: CaseWriter) -> None:
     """A checkpoint keeps base ids and default versions."""
-    tracked = Tracked(case)
+    tracked, _ = Tracked.created(case, _numbered(0, 3))
     table = tracked.table
-    first = tracked.file(_numbered(0, 3))
-    table.create(add(first), tracked.mark())
     table.commit(add(tracked.file(_numbered(10, 2))), tracked.mark())
     write_classic(table.root, 1, table.states[1])
     table.commit(add(tracked.file(_numbered(20, 2))), tracked.mark())
@@ -308,10 +301,8 @@ def _checkpoint(case: CaseWriter) -> None:
 @TRACKING.case("ids-in-compaction", "RT-031 COMP-012")
 def _compaction(case: CaseWriter) -> None:
     """A log compaction keeps base ids and default versions."""
-    tracked = Tracked(case)
+    tracked, first = Tracked.created(case, _numbered(0, 3))
     table = tracked.table
-    first = tracked.file(_numbered(0, 3))
-    table.create(add(first), tracked.mark())
     second = tracked.file(_numbered(10, 2))
     table.commit(add(second), tracked.mark())
     moved = tracked.file(_numbered(0, 3), ids=[0, 1, None], versions=[0, None, 0])
@@ -345,8 +336,7 @@ def _spellings(case: CaseWriter) -> None:
     table.create(
         add(tracked.file(_numbered(0, 2))), domain("delta.rowTracking", '{"highWaterMark":1}')
     )
-    publish(case, table)
-    tracked.ask(case, [0])
+    tracked.publish(case, 0)
 
 
 @TRACKING.case("not-tracked", "RT-003 RT-005")
