@@ -71,7 +71,7 @@ class CaseInfo:
             it names its own.
         features: table features that a reader has to honour to read the table; ``None`` for those
             of the protocols that the case is described with.
-        revisions: protocol revisions under which the case applies.
+        revisions: protocol revisions under which the case applies, where they have its features.
         builder: which hand wrote the table: ``kit``, ``deltalake`` or ``spark``.
         derivation: ``clause`` when the expectation follows from the text, else ``observed``.
         tool_versions: versions of the tools that wrote the bytes.
@@ -440,7 +440,7 @@ class CaseWriter:
                 "tool_versions": dict(info.tool_versions),
                 "cross_checked": [dict(each) for each in cross_checked],
             },
-            "revision": list(info.revisions),
+            "revision": [each for each in info.revisions if self._known_in(each)],
         }
         if self._file_times:
             document["file_times"] = dict(self._file_times)
@@ -451,6 +451,11 @@ class CaseWriter:
         for name, content in (("case", document), ("table_info", self._table_info)):
             path = self.directory / f"{name}.json"
             path.write_text(document_text(content), encoding="utf-8")
+
+    def _known_in(self, revision: str) -> bool:
+        """Return whether a revision has the features that readers have to honour."""
+        since = (FEATURES[name].since for name in self._features)
+        return all(REVISIONS.index(each) <= REVISIONS.index(revision) for each in since)
 
     def _write_rows(self, place: str, schema: Struct, rows: Sequence[Row]) -> None:
         path = self.directory / "expected" / place / "expected_data" / "part-0.parquet"

@@ -11,7 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generators.golden.cases.case import Accepted, CaseError, CaseInfo, CaseWriter, Refusal
+from generators.golden.cases.case import (
+    REVISIONS,
+    Accepted,
+    CaseError,
+    CaseInfo,
+    CaseWriter,
+    Refusal,
+)
 from generators.golden.cases.filters import compare
 from generators.oracle.delta_schema import array, field, map_of, struct
 
@@ -165,6 +172,14 @@ def test_readers_honour_what_the_protocols_of_all_versions_list(
     case.read("r", _SCHEMA, _ROWS, title="Rows")
     case.finish()
     assert _document(case, "case.json")["features"] == features
+
+
+def test_a_case_applies_where_the_protocol_has_its_features(tmp_path: Path) -> None:
+    case = CaseWriter(_info(features=("typeWidening",), revisions=REVISIONS), tmp_path / "case")
+    case.describe(schema={}, protocol={}, configuration={}, log_info={})
+    case.read("r", _SCHEMA, _ROWS, title="Rows")
+    case.finish()
+    assert _document(case, "case.json")["revision"] == ["upstream"]
 
 
 def test_slugs_are_unique_and_answers_exactly_one(case: CaseWriter) -> None:

@@ -173,7 +173,7 @@ def _mapped_by_id(case: CaseWriter) -> None:
     _mapped_partitions(case, "id")
 
 
-@SCHEMAS.case("column-widened-in-range", "CDC-004", since="upstream")
+@SCHEMAS.case("column-widened-in-range", "CDC-004")
 def _widened(case: CaseWriter) -> None:
     """A range over a widened column is contested."""
     schema = struct(id="integer", name="string")

@@ -352,7 +352,6 @@ for _name, _title, _deleted in (
         _title,
         "DVD-008 CDC-004 FA-013",
         partial(_changed_vectors, _deleted),
-        since="2025",
     )
 
 
@@ -379,7 +378,7 @@ def _remove_without_values(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-2-2", 2, 2, gone, title)
 
 
-@ACTIONS.case("remove-with-vector", "CDC-004 REM-014", since="2025")
+@ACTIONS.case("remove-with-vector", "CDC-004 REM-014")
 def _remove_with_vector(case: CaseWriter) -> None:
     """Removing a file deletes the rows that its vector left."""
     protocol = feature_protocol(["deletionVectors"], ["changeDataFeed"])

@@ -132,7 +132,6 @@ for _partition in _PARTITIONS:
         f"A table partitioned by {_partition.slug} reads and filters right",
         _partition.requirements,
         partial(_partition_case, _partition),
-        since="2025" if _partition.protocol else "2021",
     )
 
 _ODD_TEXTS = (

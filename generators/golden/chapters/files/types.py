@@ -197,7 +197,6 @@ for _primitive in _PRIMITIVES:
         f"A {_primitive.slug} column keeps its extreme values and nulls",
         _primitive.requirements,
         partial(_primitive_case, _primitive),
-        since="2025" if _primitive.protocol else "2021",
     )
 
 

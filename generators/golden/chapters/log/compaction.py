@@ -62,7 +62,7 @@ def _with_checkpoint(case: CaseWriter) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 4})
 
 
-@COMPACTION.case("every-action", "COMP-004 COMP-011 COMP-012 DV-003", since="2025")
+@COMPACTION.case("every-action", "COMP-004 COMP-011 COMP-012 DV-003")
 def _every_action(case: CaseWriter) -> None:
     """A compaction stands in for every kind of action of its range."""
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata"])
@@ -83,7 +83,7 @@ def _every_action(case: CaseWriter) -> None:
     domain_spec(case, "app.d", "held", title="The domain of the range is set")
 
 
-@COMPACTION.case("vector-changed-inside", "COMP-006 COMP-011 COMP-012 REC-018 DV-003", since="2025")
+@COMPACTION.case("vector-changed-inside", "COMP-006 COMP-011 COMP-012 REC-018 DV-003")
 def _vector_changed_inside(case: CaseWriter) -> None:
     """A compaction tells of one file under each vector that it had."""
     table = vector_table(case)
@@ -99,7 +99,7 @@ def _vector_changed_inside(case: CaseWriter) -> None:
     publish(case, table, versions=[2, 3, 4])
 
 
-@COMPACTION.case("in-a-long-log", "COMP-011 COMP-012 REC-018 DV-003", since="2025")
+@COMPACTION.case("in-a-long-log", "COMP-011 COMP-012 REC-018 DV-003")
 def _in_a_long_log(case: CaseWriter) -> None:
     """What follows a compaction counts commit by commit, in their order."""
     table = vector_table(case)

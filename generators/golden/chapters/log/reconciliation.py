@@ -88,7 +88,7 @@ def _protocol(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@RECONCILIATION.case("protocol-lists-less", "REC-002 REC-012", since="2025")
+@RECONCILIATION.case("protocol-lists-less", "REC-002 REC-012")
 def _protocol_lists_less(case: CaseWriter) -> None:
     """The lists of the newest protocol stand alone, without those before."""
 

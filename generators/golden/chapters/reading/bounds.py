@@ -146,7 +146,6 @@ for _name, _of in _ENDS.items():
             _title,
             "STAT-012 STAT-006",
             partial(_build, ends=_of),
-            since="2025" if _of.features else None,
         )
 
 

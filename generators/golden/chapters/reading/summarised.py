@@ -58,8 +58,8 @@ _AFTER: Final = ("classic", "v2-json-sidecars", "compaction")
 
 
 def _since(form: str) -> str | None:
-    """Return the revision that a form of a summary came with, after the first."""
-    return "2025" if form in ("compaction", "v2-json-sidecars") else None
+    """Return the revision that a form of a summary came with, where no feature says it."""
+    return "2025" if form == "compaction" else None
 
 
 def _after(
@@ -328,5 +328,4 @@ HINTS.define(
         newer=SUMMARIES["v2-json-sidecars"],
         protocol=feature_protocol(["v2Checkpoint"]),
     ),
-    since="2025",
 )

@@ -107,7 +107,7 @@ def _two_seven(case: CaseWriter) -> None:
     _readable(case, writer_protocol(["appendOnly"], 2))
 
 
-@FEATURES.case("vacuum-protocol-check", "VPC-003", since="2025")
+@FEATURES.case("vacuum-protocol-check", "VPC-003")
 def _vacuum_check(case: CaseWriter) -> None:
     """A reader has to accept vacuumProtocolCheck by name only."""
     _readable(case, feature_protocol(["vacuumProtocolCheck"]))

@@ -305,5 +305,4 @@ for _name, _title, _properties, _features, _column, _change in (
         _title,
         "SCH-037 DFT-005",
         partial(_default_kept, _properties, _features, _change, _column),
-        since="upstream" if _features == ("typeWidening",) else None,
     )

@@ -407,7 +407,7 @@ for _slug, _codec_name in (
     )
 
 
-@CHECKPOINTS.case("write-v2-json-vectors", "CKC-004 CKPT-V2-001 CKPT-V2-003 SIDE-002", since="2025")
+@CHECKPOINTS.case("write-v2-json-vectors", "CKC-004 CKPT-V2-001 CKPT-V2-003 SIDE-002")
 def _json_vectors(case: CaseWriter) -> None:
     """A V2 checkpoint in JSON has the vectors of its files."""
     features = ("deletionVectors", "v2Checkpoint")
@@ -417,7 +417,7 @@ def _json_vectors(case: CaseWriter) -> None:
     recipe.append(pairs(31)).publish(case, needs=("checkpoint.kind",))
 
 
-@CHECKPOINTS.case("write-v2-json-structs", "CKC-004 CKPT-V2-001 CKPT-V2-003", since="2025")
+@CHECKPOINTS.case("write-v2-json-structs", "CKC-004 CKPT-V2-001 CKPT-V2-003")
 def _json_structs(case: CaseWriter) -> None:
     """A V2 checkpoint in JSON has the files of a table with parsed columns."""
     properties = {"delta.checkpoint.writeStatsAsStruct": "true"}

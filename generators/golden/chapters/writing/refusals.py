@@ -129,18 +129,17 @@ def _after_checkpoint(rule: _Rule, kind: CheckpointKind | None, case: CaseWriter
     recipe.publish(case, refusal=Refusal("constraint", "commit", rule.row))
 
 
-_KINDS: Final[tuple[tuple[str, CheckpointKind | None, str | None, str], ...]] = (
-    ("checkpoint", None, None, "a checkpoint"),
-    ("v2-checkpoint", "v2-json", "2025", "a V2 checkpoint"),
+_KINDS: Final[tuple[tuple[str, CheckpointKind | None, str], ...]] = (
+    ("checkpoint", None, "a checkpoint"),
+    ("v2-checkpoint", "v2-json", "a V2 checkpoint"),
 )
 for _rule in _RULES:
-    for _slug, _kind, _since, _named in _KINDS:
+    for _slug, _kind, _named in _KINDS:
         _rule.chapter.define(
             f"write-refused-after-{_slug}",
             f"{_rule.breach} is refused after {_named}",
             _rule.requirements,
             partial(_after_checkpoint, _rule, _kind),
-            since=_since,
         )
 
 
@@ -222,7 +221,6 @@ for _change in _CHANGES:
         f"An append-only table with vectors has {_change} refused",
         "APP-002",
         partial(_locked, _change),
-        since="2025",
     )
 
 

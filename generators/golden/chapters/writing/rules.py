@@ -379,7 +379,7 @@ def _merge_default(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
-@DEFAULTS.case("write-variant-default", "DFT-010", since="upstream")
+@DEFAULTS.case("write-variant-default", "DFT-010")
 def _variant_default(case: CaseWriter) -> None:
     """A variant that is left out is null, and has no other default."""
     recipe = Recipe(_VARIANT, features=("variantType", "allowColumnDefaults"))
