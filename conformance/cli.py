@@ -1,4 +1,4 @@
-"""The command ``delta-tck``: judge, try, audit, and read what came of it.
+"""The command ``delta-tck``: judge, try, audit, and read the results.
 
 ``delta-tck run`` is ``pytest`` with the kit's options under shorter names, as ``--case`` for
 ``--tck-case``; the other commands need no test runner.

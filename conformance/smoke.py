@@ -148,7 +148,7 @@ def run_smoke_cli(arguments: Sequence[str]) -> int:
     """Try an adapter, and say each thing that was tried; returns 0 where all hold.
 
     Raises:
-        KitError: the corpus or the adapter cannot be had.
+        KitError: the corpus or the adapter is not available.
 
     """
     parser = argparse.ArgumentParser(

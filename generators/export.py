@@ -24,7 +24,7 @@ from generators.strategies.histories import FEATURES
 
 
 class ExportError(ValueError):
-    """A folder holds what is not replaced."""
+    """Something that is no exported case stands where one is to be written."""
 
 
 @contextmanager

@@ -51,7 +51,7 @@ class EmptySelectionError(SelectionError):
 
 
 class ResolveError(KitError):
-    """``--impl`` names no adapter that can be had."""
+    """``--impl`` names no adapter that is available."""
 
 
 class UnusableError(KitError):

@@ -156,7 +156,7 @@ def resume() -> None:
 
 
 class InProcessLimit:
-    """Raise within the block when it takes too long; does nothing where no alarm can be had.
+    """Raise within the block when it takes too long; does nothing where no alarm is available.
 
     Args:
         seconds: how long the block may take, ``None`` for no limit.

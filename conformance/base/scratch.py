@@ -52,7 +52,7 @@ class Scratch:
     @property
     def lost(self) -> bool:
         """Whether its path leads to something else by now, or to nothing."""
-        return self._descriptor is None or not _is(self.path, self._descriptor)
+        return self._descriptor is None or not _is_still(self.path, self._descriptor)
 
     def remove(self, name: str) -> None:
         """Remove what has a name in the folder, whatever became of it and of its permissions."""
@@ -126,7 +126,7 @@ def _locked(folder: Path) -> int | None:
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _is(folder, descriptor):
+        if _is_still(folder, descriptor):
             return descriptor
     except BlockingIOError:
         pass
@@ -134,7 +134,7 @@ def _locked(folder: Path) -> int | None:
     return None
 
 
-def _is(folder: Path, descriptor: int) -> bool:
+def _is_still(folder: Path, descriptor: int) -> bool:
     try:
         return os.path.samestat(folder.lstat(), os.fstat(descriptor))
     except FileNotFoundError:
@@ -152,7 +152,7 @@ def _remove(name: str, folder: Path, descriptor: int) -> None:
         try:
             shutil.rmtree(name, dir_fd=descriptor)
         except (OSError, RecursionError):
-            _remove_by_force(folder / name, _is(folder, descriptor))
+            _remove_by_force(folder / name, _is_still(folder, descriptor))
 
 
 def _remove_by_force(path: Path, safe: bool) -> None:

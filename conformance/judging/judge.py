@@ -52,7 +52,7 @@ class Judge:
     selected: Collection[str] | None = None
     witness: Witness | None = None
     revision: str = "upstream"
-    _roots: dict[str, Verdict] = field(default_factory=dict)
+    _of_prerequisites: dict[str, Verdict] = field(default_factory=dict)
     _current: Case | None = None
 
     def judge(self, case: Case, spec: Spec) -> Verdict:
@@ -62,12 +62,12 @@ class Judge:
         self._current = case
         root = self._prerequisite(case)
         if root is None or root.id == spec.id:
-            return self._root(case, spec) if root else self._judge(case, spec)
-        known = self._roots.get(root.id)
+            return self._verdict_of(case, spec) if root else self._judge(case, spec)
+        known = self._of_prerequisites.get(root.id)
         if known is not None and known.message.startswith("time limit"):
             return _blocked(root, known)
         verdict = self._judge(case, spec)
-        if _is_root_cause(verdict) and _same_cause(self._root(case, root), verdict):
+        if _is_root_cause(verdict) and _same_cause(self._verdict_of(case, root), verdict):
             return _blocked(root, verdict)
         return verdict
 
@@ -96,10 +96,10 @@ class Judge:
         ]
         return min(plain, key=lambda s: (len(s.parameters), s.type != "read", s.id), default=None)
 
-    def _root(self, case: Case, spec: Spec) -> Verdict:
-        if spec.id not in self._roots:
-            self._roots[spec.id] = self._judge(case, spec)
-        return self._roots[spec.id]
+    def _verdict_of(self, case: Case, spec: Spec) -> Verdict:
+        if spec.id not in self._of_prerequisites:
+            self._of_prerequisites[spec.id] = self._judge(case, spec)
+        return self._of_prerequisites[spec.id]
 
     def _judge(self, case: Case, spec: Spec) -> Verdict:
         missing = lacking(spec, self.claims)

@@ -146,7 +146,7 @@ def run_judge_job(arguments: Sequence[str]) -> int:
     """Run the job; returns the first status of its runs that is not 0.
 
     Raises:
-        KitError: Spark, an implementation, the corpus or the output cannot be had.
+        KitError: Spark, an implementation, the corpus or the output is not available.
 
     """
     options = _parser().parse_args(list(arguments))

@@ -96,7 +96,7 @@ def spread_over(job: str, options: SparkOptions, workers: int | None = None) -> 
         workers: processes of this machine, where it is without Spark; a core each by default.
 
     Raises:
-        SparkMissingError: Spark cannot be had.
+        SparkMissingError: Spark is not available.
 
     """
     if options.master == HERE:

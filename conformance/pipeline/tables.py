@@ -120,8 +120,8 @@ def run_tables_job(arguments: Sequence[str]) -> int:
     """Run the job; returns 0.
 
     Raises:
-        KitError: no case is named so, or Java, a Python package, Delta's JARs or the corpus cannot
-            be had.
+        KitError: no case is named so, or Java, a Python package, Delta's JARs or the corpus is not
+            available.
 
     """
     parser = _parser()

@@ -41,7 +41,7 @@ def run_replay_cli(arguments: Sequence[str]) -> int:
     """Replay a bundle; returns 0 when it passes, and otherwise the status of a run.
 
     Raises:
-        KitError: the bundle or the implementation cannot be had.
+        KitError: the bundle or the implementation is not available.
 
     """
     options = _parser().parse_args(list(arguments))

@@ -1,4 +1,4 @@
-"""One run: what is selected, who is judged, what came of it.
+"""One run: what is selected, who is judged, and the verdicts.
 
 Pytest runs the items and carries the records; everything that the kit itself has to know about a
 run is here, so that the plugin only translates.

@@ -82,7 +82,7 @@ def load_factory(name: str) -> Callable[[], Adapter]:
         name: ``python:package.module:factory``, the prefix being optional.
 
     Raises:
-        ResolveError: the module or the factory cannot be had.
+        ResolveError: the module or the factory is not available.
 
     """
     module_name, _, attribute = name.removeprefix("python:").partition(":")

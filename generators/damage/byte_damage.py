@@ -34,7 +34,7 @@ def _cut(data: bytes, random: Random) -> bytes:
     return data[: _place(data, random)]
 
 
-def _behead(data: bytes, random: Random) -> bytes:
+def _drop_start(data: bytes, random: Random) -> bytes:
     return data[_place(data, random) :]
 
 
@@ -76,7 +76,7 @@ BYTE_DAMAGES: Final[Mapping[str, ByteDamage]] = {
     "flip-bit": _flip_bit,
     "flip-bits": _flip_bits,
     "cut": _cut,
-    "behead": _behead,
+    "behead": _drop_start,
     "drop": _drop,
     "repeat": _repeat,
     "insert": _insert,

@@ -35,7 +35,7 @@ FORBIDDEN = {
     r"in the house": "repository layout",
     r"testimony": "what the witness reads",
     r"falls? over": "crash",
-    r"to be had": "available",
+    r"be had": "available",
     r"footprint": "read set and write set",
 }
 TURNS = re.compile("|".join(rf"\b(?:{turn})\b" for turn in FORBIDDEN), re.IGNORECASE)

@@ -46,7 +46,7 @@ def run_audit_job(arguments: Sequence[str]) -> int:
     """Audit tables, and return the gravest of their exit statuses, those of ``delta-tck audit``.
 
     Raises:
-        KitError: the tables, Spark or the store cannot be had.
+        KitError: the tables, Spark or the store is not available.
 
     """
     options = _parser().parse_args(list(arguments))

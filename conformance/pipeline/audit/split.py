@@ -85,7 +85,7 @@ def _buckets(rows: Rows, buckets: int) -> npt.NDArray[np.int64]:
 
 
 def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[OtherActions | Piece]:
-    """Take a file apart: its file actions by bucket, and at last what is small."""
+    """Take a file apart: its file actions by bucket, and at last its other actions."""
     counts: Counter[str | None] = Counter()
     small: list[tuple[int, Line]] = []
     faults: list[Fault] = []
@@ -164,7 +164,7 @@ def _is_mine(line: Line, bucket: int, buckets: int) -> bool:
 
 
 def packed(small: OtherActions) -> bytes:
-    """Return what is small as bytes, for the processes of one job."""
+    """Return other actions as bytes, for the processes of one job."""
     return pickle.dumps(small)
 
 

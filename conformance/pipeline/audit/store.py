@@ -57,7 +57,7 @@ _FINDINGS: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class TableAudit:
-    """What came of one table.
+    """The outcome of one table.
 
     Attributes:
         table: as it was named.

@@ -97,7 +97,7 @@ def run_explore_job(arguments: Sequence[str]) -> int:
     """Run the job; returns 1 where a defect is known at its end, and 0 otherwise.
 
     Raises:
-        KitError: Spark, an implementation or the output cannot be had.
+        KitError: Spark, an implementation or the output is not available.
 
     """
     options = _parser().parse_args(list(arguments))

@@ -42,7 +42,7 @@ def on_spark(store: Store, options: SparkOptions) -> Iterator[Ask]:
     """Ask Spark, for stores that are larger than this machine.
 
     Raises:
-        SparkMissingError: Spark cannot be had.
+        SparkMissingError: Spark is not available.
 
     """
     with spark_session("track", options) as session:

@@ -33,7 +33,7 @@ def run_track_job(arguments: Sequence[str]) -> int:
     """Run the job; returns 1 where regressions are named, and 0 otherwise.
 
     Raises:
-        KitError: a store, a results file or a run that is named cannot be had.
+        KitError: a store, a results file or a run that is named is not available.
 
     """
     options = _parser().parse_args(list(arguments))

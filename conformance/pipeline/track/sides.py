@@ -44,7 +44,9 @@ def side_of(ask: Ask, name: str) -> Side:
             revision.
 
     """
-    runs = [run for run in ask("SELECT * FROM runs ORDER BY run_id").to_pylist() if _is(run, name)]
+    runs = [
+        run for run in ask("SELECT * FROM runs ORDER BY run_id").to_pylist() if _is_named(run, name)
+    ]
     if not runs:
         raise SelectionError(f"the store has no run {name!r}; `runs` lists those that it has")
     for what in ("implementation", "revision"):
@@ -58,7 +60,7 @@ def side_of(ask: Ask, name: str) -> Side:
     return _together(runs, records)
 
 
-def _is(run: Mapping[str, Any], name: str) -> bool:
+def _is_named(run: Mapping[str, Any], name: str) -> bool:
     if name == run["label"] or (len(name) >= _SHORTEST and run["run_id"].startswith(name)):
         return True
     implementation, equals, release = name.partition("==")

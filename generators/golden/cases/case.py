@@ -72,7 +72,7 @@ class CaseInfo:
         features: table features that a reader has to honour to read the table; ``None`` for those
             of the protocols that the case is described with.
         revisions: protocol revisions under which the case applies, where they have its features.
-        builder: which hand wrote the table: ``kit``, ``deltalake`` or ``spark``.
+        builder: who wrote the table: ``kit``, ``deltalake`` or ``spark``.
         derivation: ``clause`` when the expectation follows from the text, else ``observed``.
         tool_versions: versions of the tools that wrote the bytes.
         root: name of the directory to copy the table to, for cases about the table's own path.

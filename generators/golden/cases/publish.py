@@ -252,7 +252,7 @@ def refuse_load(
     slug: str = "latest",
     version: int | None = None,
 ) -> None:
-    """Write that neither the rows nor the snapshot of a version may be had."""
+    """Write that a read and the snapshot of a version are refused."""
     for type_name in ("read", "snapshot"):
         case.refuse(type_name, f"{type_name}-{slug}", refusal, title=title, version=version)
 

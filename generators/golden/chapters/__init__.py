@@ -28,7 +28,7 @@ def all_chapters() -> Iterator[Chapter]:
 def all_definitions(builder: Literal["kit", "deltalake"] = "kit") -> list[Definition]:
     """Return the cases of a builder; raises :class:`ValueError` when an id is taken twice."""
     if builder == "deltalake":
-        # Only here, because this hand needs its engine to be installed.
+        # Only here, because this builder needs its engine to be installed.
         from generators.golden.chapters.delta_rs import DEFINITIONS  # noqa: PLC0415
 
         return list(DEFINITIONS)

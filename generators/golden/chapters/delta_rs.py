@@ -46,7 +46,7 @@ class RustTable:
         properties: Mapping[str, str] | None = None,
     ) -> None:
         """Create an empty table as version 0."""
-        # Here and not above, because only this hand needs its engine to be installed.
+        # Here and not above, because only this builder needs its engine to be installed.
         import deltalake  # noqa: PLC0415
 
         self._engine = deltalake

@@ -275,7 +275,7 @@ def _escaped_letters(case: CaseWriter) -> None:
 def _unknown_fields(case: CaseWriter) -> None:
     """Unknown fields of a cdc action are ignored."""
     case.judged["changes-all"] = "PROTO-009"
-    more = {"futureField": {"a": [1, {"b": None}]}, "zzz": 1}
+    more: dict[str, Any] = {"futureField": {"a": [1, {"b": None}]}, "zzz": 1}
     _one_deleted(case, "Changes are those of the file", **more)
 
 
