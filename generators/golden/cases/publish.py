@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from generators.file_fields import FILE_FIELDS
-from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.case import Accepted, CaseError, CaseWriter, Refusal
 from generators.golden.cases.filters import Filter
 from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable
+from generators.materialise.data.arrow_rows import Row
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits
-from generators.materialise.log.state import dv_unique_id
-from generators.oracle.delta_schema import field, struct
+from generators.materialise.log.state import LogState, dv_unique_id
+from generators.oracle.delta_schema import Struct, field, struct
 
 
 def publish(
@@ -116,6 +117,58 @@ def describe(
         },
         data_layout=layout,
         protocols=[each.protocol for each in table.states.values() if each.protocol],
+    )
+
+
+def publish_written(
+    case: CaseWriter,
+    versions: Mapping[int, tuple[Struct, Sequence[Row]]],
+    requirements: Sequence[str] = (),
+) -> None:
+    """Write the specs of a table that another engine wrote, and describe it by its own log.
+
+    Args:
+        case: the case, its table complete.
+        versions: schema and rows of each version, which the builder put in.
+        requirements: what the reads judge, where that is not what the case does.
+
+    """
+    _describe_written(case)
+    for version in (None, *versions):
+        schema, rows = versions[max(versions) if version is None else version]
+        slug, where = _place(version)
+        title = f"A read of {where} gives the rows put in"
+        options: dict[str, Any] = {"version": version, "requirements": requirements}
+        case.read(f"read-{slug}", schema, rows, title=title, **options)
+
+
+def _describe_written(case: CaseWriter) -> None:
+    state, actions = LogState(), 0
+    log = case.delta / LOG_DIRECTORY
+    commits = sorted(log.glob("[0-9]" * 20 + ".json"))
+    for path in commits:
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        actions += len(lines)
+        state.apply(lines)
+    if state.protocol is None or state.metadata is None:
+        raise CaseError(f"{case.info.id}: the table has no protocol or metadata")
+    columns = state.metadata["partitionColumns"]
+    distinct = {json.dumps(add["partitionValues"]) for add in state.adds.values()}
+    layout = {"numPartitionColumns": len(columns), "numDistinctPartitions": len(distinct)}
+    checkpoints = [int(path.name[:20]) for path in log.glob("*.checkpoint*")]
+    case.describe(
+        schema=json.loads(state.metadata["schemaString"]),
+        protocol=state.protocol,
+        configuration=state.metadata.get("configuration") or {},
+        log_info={
+            "numAddFiles": len(state.adds),
+            "numRemoveFiles": len(state.removes),
+            "sizeInBytes": sum(int(add["size"]) for add in state.adds.values()),
+            "numCommits": len(commits),
+            "numActions": actions,
+            **({"lastCheckpointVersion": max(checkpoints)} if checkpoints else {}),
+        },
+        data_layout=layout if columns else {},
     )
 
 

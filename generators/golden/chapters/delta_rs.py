@@ -8,7 +8,6 @@ changed or took out itself, and the table is not read back. The bytes differ fro
 from __future__ import annotations
 
 import importlib.metadata
-import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -17,10 +16,10 @@ from typing import Any
 from generators.golden.cases.case import REVISIONS, CaseInfo, CaseWriter
 from generators.golden.cases.catalog import Builder, Definition, title_of
 from generators.golden.cases.filters import Filter, compare, is_null
+from generators.golden.cases.publish import publish_written
 from generators.golden.chapters.files.types import local, utc
 from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.materialise.data.arrow_rows import Row, arrow_table
-from generators.materialise.log.files import LOG_DIRECTORY
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
 _PAIR = struct(id="long", name="string")
@@ -150,53 +149,7 @@ class RustTable:
 
     def publish(self) -> None:
         """Describe the table and ask for the rows of every version."""
-        self._describe()
-        schema, rows = self.versions[self.version]
-        title = "A read of the latest version gives the rows put in"
-        self.case.read("read-latest", schema, rows, title=title)
-        for version, (known, expected) in self.versions.items():
-            title = f"A read of version {version} gives the rows put in"
-            self.case.read(f"read-v{version}", known, expected, title=title, version=version)
-
-    def _describe(self) -> None:
-        protocol: dict[str, Any] = {}
-        metadata: dict[str, Any] = {}
-        adds: dict[str, int] = {}
-        removes: set[str] = set()
-        count = 0
-        commits = sorted((self.case.delta / LOG_DIRECTORY).glob("[0-9]" * 20 + ".json"))
-        for commit in commits:
-            for line in commit.read_text(encoding="utf-8").splitlines():
-                action = json.loads(line)
-                count += 1
-                protocol = action.get("protocol") or protocol
-                metadata = action.get("metaData") or metadata
-                match action:
-                    case {"add": body}:
-                        adds[body["path"]] = body["size"]
-                    case {"remove": body}:
-                        adds.pop(body["path"], None)
-                        removes.add(body["path"])
-        layout: dict[str, int] = {}
-        if self.partition_columns:
-            distinct = {tuple(row[name] for name in self.partition_columns) for row in self.rows}
-            layout = {
-                "numPartitionColumns": len(self.partition_columns),
-                "numDistinctPartitions": len(distinct),
-            }
-        self.case.describe(
-            schema=json.loads(metadata["schemaString"]),
-            protocol=protocol,
-            configuration=metadata.get("configuration") or {},
-            log_info={
-                "numAddFiles": len(adds),
-                "numRemoveFiles": len(removes),
-                "sizeInBytes": sum(adds.values()),
-                "numCommits": len(commits),
-                "numActions": count,
-            },
-            data_layout=layout,
-        )
+        publish_written(self.case, self.versions)
 
 
 def _numbered(start: int, count: int) -> list[Row]:

@@ -6,7 +6,6 @@ the rows that it put in or left over.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +15,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from generators.golden.cases.case import CaseError, CaseWriter
+from generators.golden.cases.publish import publish_written
 from generators.materialise.data.arrow_rows import Row, arrow_table
-from generators.materialise.log.state import LogState
 from generators.oracle.delta_schema import Struct
 
 _VERSION_DIGITS: Final = 20
@@ -106,24 +105,7 @@ class SparkTable:
     def publish(self, *, requirements: Sequence[str] = ()) -> None:
         """Tidy the folder, describe the table, and write a read of every version."""
         self._tidy()
-        self._describe()
-        for version, (schema, rows) in self.versions.items():
-            self._case.read(
-                f"read-v{version}",
-                schema,
-                rows,
-                title=f"A read of version {version} gives the rows put in",
-                version=version,
-                requirements=requirements,
-            )
-        schema, rows = self.versions[max(self.versions)]
-        self._case.read(
-            "read-latest",
-            schema,
-            rows,
-            title="A read of the latest version gives the rows put in",
-            requirements=requirements,
-        )
+        publish_written(self._case, self.versions, requirements)
 
     def _committed(self, schema: Struct, rows: Sequence[Row]) -> int:
         version, last = len(self.versions), self._last()
@@ -147,34 +129,3 @@ class SparkTable:
         for path in sorted(self._case.delta.rglob("*"), reverse=True):
             if path.is_dir() and not any(path.iterdir()):
                 path.rmdir()
-
-    def _describe(self) -> None:
-        state, actions = LogState(), 0
-        commits = self._commits()
-        for path in commits:
-            lines = [json.loads(line) for line in path.read_text().splitlines()]
-            actions += len(lines)
-            state.apply(lines)
-        if state.protocol is None or state.metadata is None:
-            raise CaseError(f"{self._case.info.id}: Spark wrote no protocol or metadata")
-        columns = state.metadata["partitionColumns"]
-        distinct = {json.dumps(add["partitionValues"]) for add in state.adds.values()}
-        layout = {"numPartitionColumns": len(columns), "numDistinctPartitions": len(distinct)}
-        checkpoints = [
-            int(path.name[:_VERSION_DIGITS])
-            for path in (self._case.delta / "_delta_log").glob("*.checkpoint*")
-        ]
-        self._case.describe(
-            schema=json.loads(state.metadata["schemaString"]),
-            protocol=state.protocol,
-            configuration=state.metadata["configuration"],
-            log_info={
-                "numAddFiles": len(state.adds),
-                "numRemoveFiles": len(state.removes),
-                "sizeInBytes": sum(int(add["size"]) for add in state.adds.values()),
-                "numCommits": len(commits),
-                "numActions": actions,
-                **({"lastCheckpointVersion": max(checkpoints)} if checkpoints else {}),
-            },
-            data_layout=layout if columns else {},
-        )
