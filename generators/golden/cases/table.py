@@ -279,6 +279,12 @@ class GoldenTable:
             self.protocol_action(), self.metadata(), *actions, operation=operation, **options
         )
 
+    def create_with(self, rows: Sequence[Row], **options: Any) -> DataFile:
+        """Commit version 0 with a file of some rows, and return it; as :meth:`file` otherwise."""
+        file = self.file(rows, **options)
+        self.create(add(file))
+        return file
+
     def commit(
         self,
         *actions: Action | str,

@@ -131,8 +131,7 @@ def _renamed(case: CaseWriter) -> None:
         "delta.columnMapping.maxColumnId": str(highest),
     }
     table = feed_table(case, schema, protocol=legacy_protocol(2, 5), properties=properties)
-    old = table.file(pairs(0))
-    table.create(add(old))
+    old = table.create_with(pairs(0))
     table.schema = renamed(schema, {"name": "title"})
     table.commit(table.metadata(), operation="RENAME COLUMN")
     new = table.file([{"id": 10, "title": "n10"}])
@@ -148,8 +147,7 @@ def _renamed(case: CaseWriter) -> None:
 def _mapped_partitions(case: CaseWriter, mode: str) -> None:
     schema = struct(id="long", p="string", q="integer")
     table = mapped_table(case, schema, mode=mode, partition_columns=("p", "q"), properties=FEED)
-    first = table.file([{"id": 1}, {"id": 2}], partition={"p": "a", "q": 7})
-    table.create(add(first))
+    first = table.create_with([{"id": 1}, {"id": 2}], partition={"p": "a", "q": 7})
     kept = table.file([{"id": 1}], partition={"p": "a", "q": 7})
     cdc = change_file(table, [{"id": 2}], ["delete"], partition={"p": "a", "q": 7})
     table.commit(remove(first), add(kept), cdc, operation="DELETE")
@@ -183,8 +181,7 @@ def _widened(case: CaseWriter) -> None:
         protocol=feature_protocol(["typeWidening"], ["changeDataFeed"]),
         properties={**FEED, "delta.enableTypeWidening": "true"},
     )
-    old = table.file(pairs(0))
-    table.create(add(old))
+    old = table.create_with(pairs(0))
     change = {"fromType": "integer", "toType": "long"}
     wide = field("id", "long", metadata={"delta.typeChanges": [change]})
     table.schema = struct(wide, field("name", "string"))

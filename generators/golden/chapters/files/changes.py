@@ -181,8 +181,7 @@ def _inferred(case: CaseWriter) -> None:
 def _files_win(case: CaseWriter) -> None:
     """Change files alone tell the changes of their version."""
     table = feed_table(case)
-    first = table.file(pairs(0, 3))
-    table.create(add(first))
+    first = table.create_with(pairs(0, 3))
     old, new = {"id": 1, "name": "n1"}, {"id": 1, "name": "updated"}
     rewritten = table.file([pairs(0)[0], new, pairs(2)[0]])
     cdc = change_file(table, [old, new], ["update_preimage", "update_postimage"])
@@ -205,8 +204,7 @@ def _files_win(case: CaseWriter) -> None:
 def _every_kind(case: CaseWriter) -> None:
     """A change file has changes of every kind."""
     table = feed_table(case)
-    first = table.file(pairs(0, 3))
-    table.create(add(first))
+    first = table.create_with(pairs(0, 3))
     kept, old, gone = first.rows
     new, more = {**old, "name": "updated"}, {"id": 9, "name": "more"}
     kinds = ("insert", "update_preimage", "update_postimage", "delete")
@@ -227,8 +225,7 @@ def _partitioned(case: CaseWriter) -> None:
     """Change files have partition values of their own."""
     schema = struct(id="long", p="string")
     table = feed_table(case, schema, partition_columns=["p"])
-    first = table.file([{"id": 1}, {"id": 2}], partition={"p": "a b"})
-    table.create(add(first))
+    first = table.create_with([{"id": 1}, {"id": 2}], partition={"p": "a b"})
     kept = table.file([{"id": 1}], partition={"p": "a b"})
     cdc = change_file(
         table,
@@ -248,8 +245,7 @@ def _one_deleted(
 ) -> None:
     """Delete one row of two by a change file in a directory; ``fields`` are more of its action."""
     table = feed_table(case)
-    first = table.file([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
-    table.create(add(first))
+    first = table.create_with([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
     kept = table.file(first.rows[:1])
     cdc = change_file(table, first.rows[1:], ["delete"], directory=directory)
     cdc["cdc"] |= fields
@@ -315,8 +311,7 @@ def _changed_vectors(deleted: Sequence[Sequence[int]], case: CaseWriter) -> None
     protocol = feature_protocol(["deletionVectors"], ["changeDataFeed"])
     properties = {**FEED, "delta.enableDeletionVectors": "true"}
     table = feed_table(case, protocol=protocol, properties=properties)
-    file = table.file(pairs(0, 5))
-    table.create(add(file))
+    file = table.create_with(pairs(0, 5))
     kinds = list(dict.fromkeys(map(tuple, deleted)))
     stored = dict(zip(kinds, store(table, *kinds), strict=True))
     vectors = [stored[tuple(rows)] for rows in deleted]

@@ -76,8 +76,7 @@ def _removed_letters(case: CaseWriter) -> None:
 def _lower_escapes(case: CaseWriter) -> None:
     """The letters of an escape are of either case."""
     table = GoldenTable.of(case, _PAIR)
-    file = table.file([{"id": 1, "name": "a"}], path="é+%.parquet")
-    table.create(add(file))
+    file = table.create_with([{"id": 1, "name": "a"}], path="é+%.parquet")
     commit = case.delta / LOG_DIRECTORY / commit_name(0)
     commit.write_text(commit.read_text("utf-8").replace(file.path, file.path.lower()), "utf-8")
     publish(case, table, files=False)
@@ -234,8 +233,7 @@ def _no_rows(case: CaseWriter) -> None:
 def _re_add(case: CaseWriter) -> None:
     """A later add of a file replaces what is known of it."""
     table = GoldenTable.of(case, _PAIR)
-    file = table.file([{"id": 1, "name": "a"}], statistics=False, tags={"round": "1"})
-    table.create(add(file))
+    file = table.create_with([{"id": 1, "name": "a"}], statistics=False, tags={"round": "1"})
     again = add(
         file,
         tags={"round": "2"},
@@ -308,8 +306,7 @@ def _remove_unknown(case: CaseWriter) -> None:
 def _remove_other_case(case: CaseWriter) -> None:
     """Paths that differ in case name different files."""
     table = GoldenTable.of(case, _PAIR)
-    file = table.file([{"id": 1, "name": "a"}])
-    table.create(add(file))
+    file = table.create_with([{"id": 1, "name": "a"}])
     # The other spelling is no file on disk: a checkout on any file system holds the table.
     other = {"path": file.path.upper(), "deletionTimestamp": 1, "dataChange": True}
     table.commit({"remove": other})

@@ -50,8 +50,7 @@ def _containers(case: CaseWriter) -> None:
         "run": range(100, 60_000),
         "bitmap": [n for n in range(count) if n % 3],
     }
-    file = table.file(rows, layout=FileLayout(compression="zstd"))
-    table.create(add(file))
+    file = table.create_with(rows, layout=FileLayout(compression="zstd"))
     old: Any = ...
     for members in sets.values():
         vector = store(table, members)[0]
@@ -166,8 +165,7 @@ def _whole_containers(case: CaseWriter) -> None:
 def _large(case: CaseWriter) -> None:
     """A vector may name rows that need more than 32 bits."""
     table = vector_table(case)
-    file = table.file(numbered(4))
-    table.create(add(file))
+    file = table.create_with(numbered(4))
     table.commit(*with_vector(file, store(table, [1, 2**32, 2**33 + 7])[0]))
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "DVFMT-001")
@@ -184,8 +182,7 @@ def _large(case: CaseWriter) -> None:
 def _native(case: CaseWriter) -> None:
     """The older native layout is read or refused."""
     table = vector_table(case)
-    file = table.file(numbered(6))
-    table.create(add(file))
+    file = table.create_with(numbered(6))
     rows = [1, 4]
     vector = inline_descriptor(rows, data=serialize_vector_native(rows))
     table.commit(*with_vector(file, table.register_vector(vector, rows)))
@@ -203,8 +200,7 @@ def _native(case: CaseWriter) -> None:
 def _absent_offset(case: CaseWriter) -> None:
     """A stored vector without offset starts its file."""
     table = vector_table(case)
-    file = table.file(numbered(4))
-    table.create(add(file))
+    file = table.create_with(numbered(4))
     vector = dict(store(table, [1])[0])
     path = next(table.root.glob("deletion_vector_*.bin"))
     # Without offset the size field comes first: the byte of the file's version is not there.
@@ -348,8 +344,7 @@ _DAMAGES = {
 
 def _damaged(case: CaseWriter, damage: _Damage) -> None:
     table = vector_table(case)
-    file = table.file(numbered(6))
-    table.create(add(file))
+    file = table.create_with(numbered(6))
     vector = table.register_vector(damage.apply(table), _ROWS)
     table.commit(*with_vector(file, vector), operation="DELETE")
     describe(case, table)

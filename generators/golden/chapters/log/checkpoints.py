@@ -19,6 +19,7 @@ from generators.golden.cases.publish import (
     read_spec,
     refuse_load,
 )
+from generators.golden.cases.summarise import classic
 from generators.golden.cases.table import GoldenTable, add, remove, txn
 from generators.golden.chapters.files.types import utc
 from generators.materialise.log.checkpoints import (
@@ -78,7 +79,7 @@ def _no_hint(case: CaseWriter) -> None:
 def _with_hint(case: CaseWriter) -> None:
     """A checkpoint with its hint gives every version."""
     table = grown(case, 7)
-    write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
+    classic(table, 4)
     publish(case, table, log_info=_at(4))
 
 
@@ -95,7 +96,7 @@ def _everywhere(case: CaseWriter) -> None:
 def _newer(case: CaseWriter) -> None:
     """Time travel does not start from a newer checkpoint."""
     table = grown(case, 6)
-    write_last_checkpoint(table.root, write_classic(table.root, 5, table.states[5]))
+    classic(table, 5)
     publish(case, table, versions=[0, 3, 4, 5], log_info=_at(5))
     files_spec(case, table, 3)
 
@@ -112,7 +113,7 @@ def _newer_parts(case: CaseWriter) -> None:
 def _cut(case: CaseWriter) -> None:
     """A log cut below a checkpoint still gives what follows."""
     table = grown(case, 8)
-    write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
+    classic(table, 4)
     publish_cut(case, table, 4)
     refusal = Refusal("not_found", "load", "SNAP-002", code="DELTA_VERSION_NOT_FOUND")
     refuse_load(case, refusal, "A version before the checkpoint is gone", slug="v3", version=3)
@@ -143,7 +144,7 @@ def _gap(case: CaseWriter) -> None:
 def _gap_below(case: CaseWriter) -> None:
     """A gap below the checkpoint does not matter after it."""
     table = grown(case, 7)
-    write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
+    classic(table, 4)
     (table.root / LOG_DIRECTORY / commit_name(2)).unlink()
     publish(case, table, versions=[4, 5, 6], log_info=_at(4))
 
@@ -157,7 +158,7 @@ def _gap_below(case: CaseWriter) -> None:
 def _commit_missing(case: CaseWriter) -> None:
     """The commit of the checkpoint's version may be gone."""
     table = grown(case, 6)
-    write_last_checkpoint(table.root, write_classic(table.root, 3, table.states[3]))
+    classic(table, 3)
     drop_commits(table.root, 4)
     publish(case, table, versions=[3, 4, 5], log_info=_at(3))
 
@@ -492,8 +493,7 @@ def _not_null_partition(case: CaseWriter) -> None:
     """Parsed values of a not-null partition column read."""
     schema = struct(field("id", "long"), field("p", "integer", nullable=False))
     table = GoldenTable.of(case, schema, partition_columns=["p"])
-    first = table.file([{"id": 1}], partition={"p": 1})
-    table.create(add(first))
+    first = table.create_with([{"id": 1}], partition={"p": 1})
     table.commit(remove(first), add(table.file([{"id": 2}], partition={"p": 2})))
     _checkpoint(table, 1, stats_parsed=True)
     drop_commits(table.root, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, publish
+from generators.golden.cases.summarise import classic, compaction
 from generators.golden.cases.table import (
     GoldenTable,
     add,
@@ -19,7 +20,6 @@ from generators.golden.chapters.log.checkpoints import grown
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, compaction_name, json_text
-from generators.materialise.log.hints import write_compaction, write_last_checkpoint
 from generators.oracle.delta_schema import field, struct
 
 COMPACTION = Chapter("log-compaction-files")
@@ -27,19 +27,11 @@ COMPACTION = Chapter("log-compaction-files")
 _PAIR = struct(id="long", name="string")
 
 
-def _compact(table: GoldenTable, start: int, end: int) -> None:
-    commits = []
-    for version in range(start, end + 1):
-        actions = [each for each in table.actions[version] if not isinstance(each, str)]
-        commits.append([each for each in actions if "commitInfo" not in each])
-    write_compaction(table.root, start, end, commits)
-
-
 @COMPACTION.case("one-range", "COMP-001 COMP-002 COMP-004 COMP-005 COMP-011 COMP-012", since="2025")
 def _one_range(case: CaseWriter) -> None:
     """A compaction stands in for the commits of its range."""
     table = grown(case, 8)
-    _compact(table, 2, 5)
+    compaction(table, 5, start=2)
     publish(case, table)
 
 
@@ -48,7 +40,7 @@ def _overlapping(case: CaseWriter) -> None:
     """Overlapping compactions give the same answer."""
     table = grown(case, 10)
     for start, end in ((0, 4), (2, 6), (5, 9)):
-        _compact(table, start, end)
+        compaction(table, end, start=start)
     publish(case, table, versions=[3, 4, 5, 6, 8, 9])
 
 
@@ -56,9 +48,9 @@ def _overlapping(case: CaseWriter) -> None:
 def _with_checkpoint(case: CaseWriter) -> None:
     """A compaction after or across a checkpoint agrees."""
     table = grown(case, 9)
-    write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
-    _compact(table, 2, 6)
-    _compact(table, 5, 8)
+    classic(table, 4)
+    compaction(table, 6, start=2)
+    compaction(table, 8, start=5)
     publish(case, table, log_info={"lastCheckpointVersion": 4})
 
 
@@ -68,14 +60,13 @@ def _every_action(case: CaseWriter) -> None:
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata"])
     properties = {"delta.enableDeletionVectors": "true"}
     table = GoldenTable.of(case, _PAIR, protocol=protocol, properties=properties)
-    file = table.file([{"id": n, "name": "x"} for n in range(4)])
-    table.create(add(file))
+    file = table.create_with([{"id": n, "name": "x"} for n in range(4)])
     table.commit(remove(file), add(file, deletionVector=store(table, [1, 2])[0]))
     table.schema = table.schema.with_fields(field("extra", "double"))
     table.properties["later"] = "1"
     table.commit(table.metadata(), txn("app", 4), domain("app.d", "held"))
     table.commit(add(table.file([{"id": 9, "name": "y", "extra": 0.5}])))
-    _compact(table, 1, 2)
+    compaction(table, 2, start=1)
     slugs = ("files-latest", "read-latest", "snapshot-latest", "txn-app", "domain-app-d")
     case.judged = dict.fromkeys(slugs, "COMP-012")
     publish(case, table, versions=[2])
@@ -93,7 +84,7 @@ def _vector_changed_inside(case: CaseWriter) -> None:
     table.commit(*with_vector(file, one), operation="DELETE")
     table.commit(*with_vector(file, two, one), operation="DELETE")
     table.commit(*with_vector(file, three, two), operation="DELETE")
-    _compact(table, 1, 3)
+    compaction(table, 3, start=1)
     table.commit(*with_vector(other, store(table, [0])[0]), operation="DELETE")
     case.judged = dict.fromkeys(("files-latest", "read-latest", "read-v3"), "COMP-012")
     publish(case, table, versions=[2, 3, 4])
@@ -109,7 +100,7 @@ def _in_a_long_log(case: CaseWriter) -> None:
     table.create(add(marked), add(back))
     table.commit(add(brief), txn("app", 1))
     table.commit(remove(back), txn("app", 2))
-    _compact(table, 1, 2)
+    compaction(table, 2, start=1)
     one, two = store(table, [1], [1, 2])
     table.commit(*with_vector(marked, one))
     table.commit(add(back), txn("app", 4))
@@ -133,7 +124,7 @@ def _bare_remove(case: CaseWriter) -> None:
     table.create(*(add(file) for file in files))
     table.commit({"remove": {"path": files[0].path, "dataChange": True}})
     table.commit(remove(files[1]), add(table.file([{"id": 9, "name": "y"}])))
-    _compact(table, 1, 2)
+    compaction(table, 2, start=1)
     publish(case, table)
 
 
@@ -146,7 +137,7 @@ def _inside(case: CaseWriter) -> None:
     table.commit(add(brief), txn("app", 2))
     table.commit(remove(brief), txn("app", 3))
     table.commit(add(table.file([{"id": 3, "name": "last"}])))
-    _compact(table, 1, 2)
+    compaction(table, 2, start=1)
     publish(case, table)
     txn_spec(case, "app", 3, title="The last transaction of the range is known")
 
@@ -160,7 +151,7 @@ def _domain_removed(case: CaseWriter) -> None:
     write_classic(table.root, 0, table.states[0])
     table.commit(domain("app.d", "1", removed=True))
     table.commit(add(table.file([{"id": 2, "name": "b"}])))
-    _compact(table, 1, 2)
+    compaction(table, 2, start=1)
     publish(case, table, log_info={"lastCheckpointVersion": 0})
     domain_spec(case, "app.d", None, title="The domain is not set")
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, publish, publish_cut, refuse_load
+from generators.golden.cases.summarise import classic
 from generators.golden.cases.table import GoldenTable
 from generators.golden.chapters.log.checkpoints import grown
 from generators.materialise.log.checkpoints import write_classic, write_multi_part
@@ -39,7 +40,7 @@ def _at(version: int) -> dict[str, int]:
 def _stale(case: CaseWriter) -> None:
     """A reader goes beyond a stale hint."""
     table = grown(case, 8)
-    write_last_checkpoint(table.root, write_classic(table.root, 2, table.states[2]))
+    classic(table, 2)
     write_classic(table.root, 5, table.states[5])
     publish(case, table, log_info=_at(5))
 

@@ -267,8 +267,7 @@ _CONTRADICTIONS = {
 
 def _contradiction(case: CaseWriter, wrong: _Contradiction) -> None:
     table = GoldenTable.of(case, _PAIR)
-    file = table.file([{"id": 1, "name": "x"}])
-    table.create(add(file))
+    file = table.create_with([{"id": 1, "name": "x"}])
     describe(case, table)
     # As text, so that the ledger does not try to make sense of it.
     table.commit(*(json_text(action) for action in wrong.actions(table, file)))

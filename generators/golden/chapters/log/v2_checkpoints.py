@@ -9,6 +9,7 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.publish import describe, filtered, publish, publish_cut
+from generators.golden.cases.summarise import classic
 from generators.golden.cases.table import EPOCH, GoldenTable, add, domain, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.golden.chapters.log.checkpoints import grown
@@ -133,7 +134,7 @@ for _name, (_title, _requirements, _options) in _SHAPES.items():
 def _v1(case: CaseWriter) -> None:
     """A V1 checkpoint is allowed under the feature."""
     table = _table(case, 6)
-    write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
+    classic(table, 4)
     publish_cut(case, table, 4)
 
 

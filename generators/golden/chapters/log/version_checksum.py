@@ -9,13 +9,12 @@ from typing import Any
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, earlier_spec, publish, read_spec, refuse_load
+from generators.golden.cases.summarise import classic
 from generators.golden.cases.table import GoldenTable, add, domain, writer_protocol
 from generators.golden.chapters.log.checkpoints import grown
-from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, checksum_name, drop_commits, json_text
 from generators.materialise.log.hints import (
     version_checksum_document,
-    write_last_checkpoint,
     write_version_checksum,
 )
 from generators.oracle.delta_schema import struct
@@ -150,7 +149,7 @@ def _older(case: CaseWriter) -> None:
     """A checksum older than the checkpoint changes nothing."""
     table = grown(case, 7)
     write_version_checksum(table.root, 2, version_checksum_document(table.states[2]))
-    write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
+    classic(table, 4)
     publish(case, table, log_info={"lastCrcVersion": 2, "lastCheckpointVersion": 4})
 
 

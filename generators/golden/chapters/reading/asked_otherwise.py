@@ -181,8 +181,7 @@ def _supported_in_checkpoint(case: CaseWriter) -> None:
 def _life_goes_on(case: CaseWriter) -> None:
     """A tombstone of a checkpoint hides no later vector of its path."""
     table = vector_table(case)
-    file = table.file(numbered(8))
-    table.create(add(file))
+    file = table.create_with(numbered(8))
     first, second, third = store(table, [1], [1, 3], [1, 3, 5])
     table.commit(*with_vector(file, first))
     table.commit(*with_vector(file, second, first))

@@ -277,8 +277,7 @@ def _feed_groups(case: CaseWriter) -> None:
 def _updated_by_vector(case: CaseWriter) -> None:
     """Change files tell the changes of a commit with vectors as well."""
     table = _feed_with_vectors(case)
-    file = table.file(numbered(4))
-    table.create(add(file))
+    file = table.create_with(numbered(4))
     (vector,) = store(table, [1])
     old, new = file.rows[1], {"id": 1, "name": "updated"}
     cdc = change_file(table, [old, new], ["update_preimage", "update_postimage"])

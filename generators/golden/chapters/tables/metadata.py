@@ -127,8 +127,7 @@ for _name, _wrong in _BAD_METADATA.items():
 def _no_metadata(case: CaseWriter) -> None:
     """A table without metaData is invalid."""
     table = GoldenTable.of(case, _PAIR)
-    file = table.file(_ROWS)
-    table.create(add(file))
+    file = table.create_with(_ROWS)
     describe(case, table)
     table.commit(table.protocol_action(), add(file), version=0)
     refusal = Refusal("invalid_table", "load", "REC-003", code="DELTA_STATE_RECOVER_ERROR")
@@ -139,8 +138,7 @@ def _no_metadata(case: CaseWriter) -> None:
 def _no_protocol(case: CaseWriter) -> None:
     """A table without protocol is invalid."""
     table = GoldenTable.of(case, _PAIR)
-    file = table.file(_ROWS)
-    table.create(add(file))
+    file = table.create_with(_ROWS)
     describe(case, table)
     table.commit(table.metadata(), add(file), version=0)
     refusal = Refusal("invalid_table", "load", "REC-002", code="DELTA_STATE_RECOVER_ERROR")
@@ -194,8 +192,7 @@ def _properties(case: CaseWriter) -> None:
 def _replace_schema(case: CaseWriter) -> None:
     """A dropped column without mapping leaves the rest."""
     table = GoldenTable.of(case, _PAIR)
-    file = table.file(_ROWS)
-    table.create(add(file))
+    file = table.create_with(_ROWS)
     table.schema = struct(key="integer", when="date")
     new = table.file([{"key": 1, "when": None}])
     table.commit(table.metadata(), remove(file), add(new), operation="REPLACE TABLE")
@@ -207,8 +204,7 @@ def _replace_partitioning(case: CaseWriter) -> None:
     """A replaced table has its new partitioning."""
     schema = struct(id="long", p="string")
     table = GoldenTable.of(case, schema, partition_columns=["p"])
-    old = table.file([{"id": 1}], partition={"p": "abc"})
-    table.create(add(old))
+    old = table.create_with([{"id": 1}], partition={"p": "abc"})
     table.schema = struct(id="long", p="integer")
     new = table.file([{"id": 2}], partition={"p": 7})
     table.commit(table.metadata(), remove(old), add(new), operation="REPLACE TABLE")

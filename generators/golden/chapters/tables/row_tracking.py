@@ -11,6 +11,7 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.publish import filtered, publish, publish_cut
+from generators.golden.cases.summarise import compaction
 from generators.golden.cases.table import (
     DataFile,
     GoldenTable,
@@ -24,7 +25,6 @@ from generators.golden.cases.table import (
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.checkpoints import write_classic
-from generators.materialise.log.hints import write_compaction
 from generators.oracle.delta_schema import assign_column_mapping, struct
 
 TRACKING = Chapter("row-tracking", since="2025")
@@ -308,9 +308,7 @@ def _compaction(case: CaseWriter) -> None:
     moved = tracked.file(_numbered(0, 3), ids=[0, 1, None], versions=[0, None, 0])
     table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
     table.commit(add(tracked.file(_numbered(20, 2))), tracked.mark())
-    commits = [[a for a in table.actions[v] if not isinstance(a, str)] for v in (1, 2)]
-    bodies = [[a for a in found if "commitInfo" not in a] for found in commits]
-    write_compaction(table.root, 1, 2, bodies)
+    compaction(table, 2, start=1)
     publish(case, table, versions=[2, 3])
     tracked.ask(case, [2, 3])
 
