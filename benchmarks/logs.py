@@ -136,10 +136,7 @@ _PROTOCOL_TYPE = pa.struct(
 
 
 def _checkpoint_metadata() -> dict[str, object]:
-    return _METADATA | {
-        "format": {"provider": "parquet", "options": []},
-        "configuration": [],
-    }
+    return _METADATA | {"format": {"provider": "parquet", "options": []}, "configuration": []}
 
 
 def _head() -> list[dict[str, object]]:
@@ -197,9 +194,7 @@ def _sidecars(log: Path, files: int, sidecars: int = 8) -> None:
     for number in range(sidecars):
         start, stop = files * number // sidecars, files * (number + 1) // sidecars
         path = log / "_sidecars" / f"{number:08}-0000-4000-8000-000000000000.parquet"
-        table = pa.table(
-            {"add": _adds(start, stop), "remove": pa.nulls(stop - start, _REMOVE)},
-        )
+        table = pa.table({"add": _adds(start, stop), "remove": pa.nulls(stop - start, _REMOVE)})
         pq.write_table(table, path)
         sidecar = {
             "path": path.name,

@@ -97,8 +97,7 @@ def _checkpoints(root: Path, files: int, runs: int) -> Iterator[Row | Limit]:
         [
             Work(setup + "from reference_impl import Table", "Table(place).checkpoint()"),
             Work(
-                setup + "from deltalake import DeltaTable",
-                "DeltaTable(place).create_checkpoint()",
+                setup + "from deltalake import DeltaTable", "DeltaTable(place).create_checkpoint()"
             ),
         ],
         runs=runs,

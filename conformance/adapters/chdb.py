@@ -162,11 +162,7 @@ def create() -> EngineAdapter:
         engine_version=f"{chdb.__version__} (ClickHouse {version})",
         claims=_CLAIMS,
         refusals=_REFUSALS,
-        reads={
-            "scan": engine.scan,
-            "aggregate": engine.aggregate,
-            "changes": engine.changes,
-        },
+        reads={"scan": engine.scan, "aggregate": engine.aggregate, "changes": engine.changes},
         writes={"append": engine.append},
         release=engine.close,
     )

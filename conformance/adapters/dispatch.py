@@ -10,15 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from conformance.adapter import (
-    Answer,
-    Claims,
-    Description,
-    Refused,
-    Request,
-    Write,
-    operation_of,
-)
+from conformance.adapter import Answer, Claims, Description, Refused, Request, Write, operation_of
 from conformance.adapters.sql.refusals import Refusals
 
 

@@ -262,8 +262,7 @@ _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
     "cleanup": lambda table, _: _keeping_version(table, table.clean_log),
     "checkpoint": lambda table, request: table.checkpoint(_style(request.arguments)),
     "compact_log": lambda table, request: _keeping_version(
-        table,
-        lambda: table.compact_log(request.arguments["start"], request.arguments["end"]),
+        table, lambda: table.compact_log(request.arguments["start"], request.arguments["end"])
     ),
     "generate_manifest": lambda table, _: _keeping_version(table, table.generate_manifest),
     "set_properties": _calling("set_properties", "properties"),

@@ -62,10 +62,7 @@ MEANINGS: Final[Mapping[Outcome, Meaning]] = {
         rank=3,
     ),
     Outcome.ERROR: Meaning(
-        "no verdict: a crash, a time limit, or a fault of the kit",
-        judged=False,
-        rank=3,
-        fails=True,
+        "no verdict: a crash, a time limit, or a fault of the kit", judged=False, rank=3, fails=True
     ),
     Outcome.OPEN: Meaning(
         "the text is contested, and the answer follows one of its readings; which one is "

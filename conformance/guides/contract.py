@@ -64,10 +64,7 @@ _WRAPPED: Final = ("contested", "catalog", "located")
 def _spec(word: str) -> list[dict[str, Any]]:
     """Return the shape of specs of each type, by the field that says it."""
     return [
-        {
-            "if": {"properties": {word: {"const": name}}},
-            "then": {"$ref": f"#/$defs/{name}Spec"},
-        }
+        {"if": {"properties": {word: {"const": name}}}, "then": {"$ref": f"#/$defs/{name}Spec"}}
         for name in QUESTIONS
     ]
 
@@ -80,11 +77,9 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "schemas/kit/history.schema.json": {
         "properties/operations/items/properties/operation/enum": sorted(
             entry.name for entry in OPERATIONS.values() if entry.history
-        ),
+        )
     },
-    "schemas/kit/adapter-request.schema.json": {
-        "$defs/operation/enum": sorted(WRITE_OPERATIONS),
-    },
+    "schemas/kit/adapter-request.schema.json": {"$defs/operation/enum": sorted(WRITE_OPERATIONS)},
     "schemas/kit/adapter-description.schema.json": {
         f"properties/claims/properties/{name}/items/enum": sorted(words)
         for name, words in WORDS.items()

@@ -16,13 +16,7 @@ from conformance.golden.cases import Case, ExpectedError, Spec
 from conformance.golden.corpus import Corpus
 from conformance.judging.judge import Judge
 from conformance.judging.verdicts import named_instead
-from conformance.requirements.judged import (
-    Judged,
-    binds,
-    judged_of,
-    judged_step,
-    shown_rows,
-)
+from conformance.requirements.judged import Judged, binds, judged_of, judged_step, shown_rows
 from conformance.requirements.registry import SELECTIONS, load_registry
 from generators.histories.groups import Drawn
 from generators.materialise.layouts import Layout

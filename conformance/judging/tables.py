@@ -44,12 +44,7 @@ def fingerprint(folder: Path) -> dict[str, tuple[int, ...]]:
                 pending.append(entry.path)
             else:
                 facts = entry.stat(follow_symlinks=False)
-                found[name] = (
-                    facts.st_ino,
-                    facts.st_size,
-                    facts.st_mtime_ns,
-                    facts.st_ctime_ns,
-                )
+                found[name] = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
     return found
 
 

@@ -17,12 +17,7 @@ from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.judging.claims import unclaimed_features
 from conformance.judging.compare import Difference, compare_rows
-from conformance.judging.messages import (
-    LONGEST,
-    count_rows,
-    describe_expected,
-    describe_refusal,
-)
+from conformance.judging.messages import LONGEST, count_rows, describe_expected, describe_refusal
 from conformance.questions import QUESTIONS
 
 _HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {

@@ -27,12 +27,7 @@ from conformance.pipeline.progress import hours
 from conformance.pipeline.session import spark_options
 from conformance.pipeline.spread import Spread, add_judging_options, count, spread_over
 from conformance.pipeline.track.store import Store
-from conformance.report.results import (
-    Results,
-    ResultsError,
-    read_results,
-    write_results,
-)
+from conformance.report.results import Results, ResultsError, read_results, write_results
 from conformance.report.share import share_of
 from conformance.requirements.registry import SELECTIONS
 from conformance.run.breaker import Breaker

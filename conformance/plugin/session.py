@@ -299,20 +299,12 @@ class _MainPlugin(_WorkerPlugin):
         records = list(self._records.values())
         missing = len(self.run.selected) - len(records)
         self._partial = partial_reasons(
-            session,
-            exitstatus,
-            missing=missing,
-            unrecorded=len(self._unrecorded),
-            suite=str(SUITE),
+            session, exitstatus, missing=missing, unrecorded=len(self._unrecorded), suite=str(SUITE)
         )
         whole = not self._partial
         self._shortfalls = self.run.shortfalls(records, whole=whole)
         self._status = status_of_run(
-            records,
-            self._stale,
-            len(self._unrecorded),
-            self._shortfalls,
-            self.run.settings.strict,
+            records, self._stale, len(self._unrecorded), self._shortfalls, self.run.settings.strict
         )
         if self._status is Status.OK and FOREIGN in self._partial:
             self._status = Status.INTERRUPTED

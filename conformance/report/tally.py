@@ -92,8 +92,7 @@ def chapters_of(columns: Sequence[Column]) -> Iterator[str]:
 def _cell(records: Sequence[Mapping[str, Any]]) -> Cell:
     hazards = [record["hazard"] for record in records if record["outcome"] == Outcome.FAIL]
     return Cell(
-        Counter(record["outcome"] for record in records),
-        min(hazards, key=_rank, default=None),
+        Counter(record["outcome"] for record in records), min(hazards, key=_rank, default=None)
     )
 
 

@@ -119,10 +119,7 @@ def read_proofs(path: Path) -> Proofs:
         breaks = parts["breaks"].text(ID)
         found[breaks].append(
             Proof(
-                breaks,
-                parts["kind"].choice(KINDS),
-                parts["id"].text(_SLUG),
-                parts["case"].text(),
+                breaks, parts["kind"].choice(KINDS), parts["id"].text(_SLUG), parts["case"].text()
             )
         )
     by_row = {name: tuple(proofs) for name, proofs in found.items()}

@@ -14,14 +14,7 @@ import pyarrow as pa
 
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import Struct
-from generators.oracle.operations import (
-    Create,
-    History,
-    Operation,
-    Replace,
-    Restore,
-    replay,
-)
+from generators.oracle.operations import Create, History, Operation, Replace, Restore, replay
 from generators.steps import operation_of, step_of
 from schemas import errors
 

@@ -89,12 +89,7 @@ class TableBuilder(FileStage):
 
         """
         super().__init__(
-            root,
-            schema,
-            partition_columns,
-            seed=seed,
-            layout=layout or FileLayout(),
-            hive=hive,
+            root, schema, partition_columns, seed=seed, layout=layout or FileLayout(), hive=hive
         )
         self.properties = dict(properties or {})
         if self.mapping_mode != "none":
@@ -416,11 +411,7 @@ class TableBuilder(FileStage):
         at = self.version if version is None else version
         known = self._row_ids[at]
         return [
-            {
-                **row.values,
-                "_row_id": known[row.identity],
-                "_row_commit_version": row.changed,
-            }
+            {**row.values, "_row_id": known[row.identity], "_row_commit_version": row.changed}
             for row in self.oracle.versions[at].rows
         ]
 

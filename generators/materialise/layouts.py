@@ -209,18 +209,14 @@ LAYOUTS: Final = (
     _layout(
         "everything",
         partial(
-            _steps,
-            (_checksums, _compactions, partial(_classic, middle=True, hint=False), _classic),
+            _steps, (_checksums, _compactions, partial(_classic, middle=True, hint=False), _classic)
         ),
         "CKPT-003 COMP-012",
     ),
     _layout("cleaned", partial(_cleaned, "classic"), "CKPT-011 CKPT-005"),
     _layout("cleaned-v2", partial(_cleaned, "v2-parquet", sidecars=2), "CKPT-011 SIDE-005", _V2),
     _layout(
-        "old-parquet",
-        _classic,
-        "PQ-008 PQ-001",
-        files=FileLayout(int96=True, dictionary=False),
+        "old-parquet", _classic, "PQ-008 PQ-001", files=FileLayout(int96=True, dictionary=False)
     ),
     _layout(
         "short-decimals",

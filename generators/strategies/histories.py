@@ -32,13 +32,7 @@ from generators.oracle.operations import (
 )
 from generators.strategies.filters import filters
 from generators.strategies.rows import rows
-from generators.strategies.schemas import (
-    PRIMITIVES,
-    data_types,
-    names,
-    partition_choices,
-    schemas,
-)
+from generators.strategies.schemas import PRIMITIVES, data_types, names, partition_choices, schemas
 from generators.strategies.values import values
 
 FEATURES: Final[Mapping[str, Mapping[str, str]]] = {
@@ -186,12 +180,7 @@ _ALWAYS: Final = (
     _Drawing.update,
     _Drawing.checkpoint,
 )
-_ALSO: Final = (
-    _Drawing.properties,
-    _Drawing.transaction,
-    _Drawing.add_column,
-    _Drawing.compact,
-)
+_ALSO: Final = (_Drawing.properties, _Drawing.transaction, _Drawing.add_column, _Drawing.compact)
 _BY_FEATURE: Final[Mapping[str, tuple[Callable[[_Drawing], Operation | None], ...]]] = {
     "columnMapping": (_Drawing.rename, _Drawing.drop),
     "typeWidening": (_Drawing.widen,),

@@ -52,8 +52,7 @@ SPECIAL_STRINGS: Final = (
 """Strings that have broken readers: in paths, in statistics, in comparisons."""
 
 _TEXT: Final = st.one_of(
-    st.sampled_from(SPECIAL_STRINGS),
-    st.text(st.characters(codec="utf-8"), max_size=12),
+    st.sampled_from(SPECIAL_STRINGS), st.text(st.characters(codec="utf-8"), max_size=12)
 )
 
 

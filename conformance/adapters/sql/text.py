@@ -104,12 +104,7 @@ _TYPES: Final = {
 }
 """Names that most engines give Delta's types."""
 
-DUCKDB: Final = Dialect(
-    quote='"',
-    types=_TYPES,
-    binary="from_hex('{hex}')",
-    casts={},
-)
+DUCKDB: Final = Dialect(quote='"', types=_TYPES, binary="from_hex('{hex}')", casts={})
 
 DATAFUSION: Final = Dialect(
     quote='"',

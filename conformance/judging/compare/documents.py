@@ -49,12 +49,7 @@ _MEANING: Final[Mapping[str, Callable[[Any], Any]]] = {
     "tags": _filled,
     "configuration": _filled,
 }
-_NULL_WHERE_ABSENT: Final = (
-    "baseRowId",
-    "defaultRowCommitVersion",
-    "clusteringProvider",
-    "tags",
-)
+_NULL_WHERE_ABSENT: Final = ("baseRowId", "defaultRowCommitVersion", "clusteringProvider", "tags")
 """Keys of a file that an expectation leaves out only where they are null."""
 
 _SNAPSHOT_KEYS: Final = {

@@ -28,11 +28,7 @@ _DAY: Final = 86_400_000
 
 
 def misdated(
-    lines: Iterable[Line],
-    held: Mapping[str, int],
-    there: Collection[str],
-    began: int,
-    table: Path,
+    lines: Iterable[Line], held: Mapping[str, int], there: Collection[str], began: int, table: Path
 ) -> Iterator[Fault]:
     """Find files and removals of a step whose times are not those of the step.
 

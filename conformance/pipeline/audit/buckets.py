@@ -26,12 +26,7 @@ from conformance.audit.stored.rearranged import Moved, changed_rows
 from conformance.audit.stored.vectors import shared_vectors, stored_vectors
 from conformance.audit.subjects import Layouts, LogView, VersionView
 from conformance.audit.summaries.checksums import ChecksumView, Measure
-from conformance.pipeline.audit.split import (
-    OtherActions,
-    Piece,
-    bucket_of,
-    lines_of_bucket,
-)
+from conformance.pipeline.audit.split import OtherActions, Piece, bucket_of, lines_of_bucket
 from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage

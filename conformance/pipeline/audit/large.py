@@ -30,13 +30,7 @@ from conformance.pipeline.audit.buckets import (
     latest_of,
 )
 from conformance.pipeline.audit.sizes import buckets_for, size_of
-from conformance.pipeline.audit.split import (
-    OtherActions,
-    Piece,
-    packed,
-    pieces,
-    unpacked,
-)
+from conformance.pipeline.audit.split import OtherActions, Piece, packed, pieces, unpacked
 from reference_impl.errors import DeltaError
 from reference_impl.limits import within_limits
 

@@ -19,13 +19,7 @@ import pyarrow as pa
 
 from conformance.audit.columnar.rows import Rows, text_key
 from conformance.audit.grammar.uris import lenient_path
-from conformance.audit.read.raw import (
-    Fault,
-    Line,
-    Lines,
-    batch_lines,
-    json_lines,
-)
+from conformance.audit.read.raw import Fault, Line, Lines, batch_lines, json_lines
 from conformance.audit.read.state import highest_row_id
 
 _STREAM: Final = b"\xff\xff\xff\xff"
@@ -102,12 +96,7 @@ def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[OtherAct
         added = added or lines.first_add
         rearranges = rearranges or lines.rearranges
         yield from _pieces(path, lines.rows, buckets)
-    facts = {
-        "counts": dict(counts),
-        "highest": highest,
-        "added": added,
-        "rearranges": rearranges,
-    }
+    facts = {"counts": dict(counts), "highest": highest, "added": added, "rearranges": rearranges}
     yield OtherActions(path, small, tuple(faults), facts)
 
 

@@ -130,10 +130,7 @@ def _touched(ask: Ask, options: argparse.Namespace) -> tuple[Answer, int]:
 
 _ANSWERS: Final[Mapping[str, tuple[str, _Answering]]] = {
     "runs": ("list the runs", _listed("Runs", questions.RUNS)),
-    "regressions": (
-        "what is worse in one run, release or revision than in another",
-        _regressions,
-    ),
+    "regressions": ("what is worse in one run, release or revision than in another", _regressions),
     "releases": (
         "last good and first bad release of each case that was ever bad",
         _listed("Cases that were ever bad", questions.RELEASES),

@@ -189,10 +189,7 @@ class Recipe:
         return self._take({"operation": "append", **self._input_rows(rows)}, NoRowChange())
 
     def overwrite(
-        self,
-        rows: Sequence[Row],
-        where: Filter | None = None,
-        stored: Sequence[Row] | None = None,
+        self, rows: Sequence[Row], where: Filter | None = None, stored: Sequence[Row] | None = None
     ) -> Recipe:
         """Replace the rows of a filter, all without one; ``stored`` is as in :meth:`append`."""
         step = {"operation": "overwrite", **self._input_rows(rows, stored), **_where(where)}
@@ -416,12 +413,7 @@ class Recipe:
                 for name, source, refused in contested
             ]
             case.contest(
-                "write",
-                "write",
-                accepted,
-                title=title,
-                parameters=parameters,
-                needs=needs,
+                "write", "write", accepted, title=title, parameters=parameters, needs=needs
             )
             return
         case.row_spec(

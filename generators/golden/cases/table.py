@@ -19,10 +19,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter
 from generators.materialise.data.arrow_rows import Row, pairs_of
 from generators.materialise.data.data_files import FileLayout, write_data_file
-from generators.materialise.data.partition_values import (
-    hive_directory,
-    stored_value,
-)
+from generators.materialise.data.partition_values import hive_directory, stored_value
 from generators.materialise.data.statistics import under_vector
 from generators.materialise.log import bodies
 from generators.materialise.log.files import Action, json_text, write_commit

@@ -92,11 +92,7 @@ def _histogram(boundaries: Sequence[int], sizes: Sequence[int]) -> dict[str, Any
         place = bisect_right(boundaries, size) - 1
         counts[place] += 1
         totals[place] += size
-    return {
-        "sortedBinBoundaries": list(boundaries),
-        "fileCounts": counts,
-        "totalBytes": totals,
-    }
+    return {"sortedBinBoundaries": list(boundaries), "fileCounts": counts, "totalBytes": totals}
 
 
 def version_checksum_document(

@@ -241,11 +241,7 @@ TXN: Final = Argument(
     note="an application's progress, in the same commit",
 )
 PATHS: Final = Argument(
-    {
-        "description": "Files below the table root.",
-        **_STRINGS,
-        "items": _TEXT,
-    },
+    {"description": "Files below the table root.", **_STRINGS, "items": _TEXT},
     required=False,
     seen="judge",
 )
@@ -283,10 +279,7 @@ WIDE: Final = Argument(
     seen="history",
 )
 NEW_COLUMN: Final = Argument(
-    _ref("table/schema"),
-    lambda column, _: Struct((column,)).to_json(),
-    _only,
-    "column",
+    _ref("table/schema"), lambda column, _: Struct((column,)).to_json(), _only, "column"
 )
 STEP: Final = Argument(
     _value("count"),

@@ -135,10 +135,7 @@ class Overwrite(Operation):
 
 @operation(
     "delete",
-    {
-        **_SELECTED,
-        "layout": args.layout({"vectors": {"enum": ["inline", "file"]}}, vectors=None),
-    },
+    {**_SELECTED, "layout": args.layout({"vectors": {"enum": ["inline", "file"]}}, vectors=None)},
 )
 @dataclass(frozen=True, slots=True)
 class Delete(Operation):

@@ -29,9 +29,7 @@ def widened_field(column: Field, data_type: DataType) -> Field:
         return replace(column, type=data_type)  # no widening, and not recorded as one
     change = {"fromType": before, "toType": after}
     return replace(
-        column,
-        type=data_type,
-        metadata={**column.metadata, "delta.typeChanges": [*former, change]},
+        column, type=data_type, metadata={**column.metadata, "delta.typeChanges": [*former, change]}
     )
 
 
@@ -169,9 +167,7 @@ class SetNullable(Operation):
 
 
 @operation(
-    "set_comment",
-    {"column": args.NAME("name"), "comment": args.TEXT("comment")},
-    judges="SCH-037",
+    "set_comment", {"column": args.NAME("name"), "comment": args.TEXT("comment")}, judges="SCH-037"
 )
 @dataclass(frozen=True, slots=True)
 class SetComment(Operation):

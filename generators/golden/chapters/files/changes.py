@@ -24,11 +24,7 @@ from generators.golden.cases.table import (
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.golden.chapters.files.types import utc
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
-from generators.oracle.delta_schema import (
-    Struct,
-    field,
-    struct,
-)
+from generators.oracle.delta_schema import Struct, field, struct
 
 FILES = Chapter("change-data-files")
 ACTIONS = Chapter("add-cdc-file")
@@ -228,11 +224,7 @@ def _partitioned(case: CaseWriter) -> None:
     first = table.create_with([{"id": 1}, {"id": 2}], partition={"p": "a b"})
     kept = table.file([{"id": 1}], partition={"p": "a b"})
     cdc = change_file(
-        table,
-        [{"id": 2}],
-        ["delete"],
-        partition={"p": "a b"},
-        directory="_change_data/p=a b",
+        table, [{"id": 2}], ["delete"], partition={"p": "a b"}, directory="_change_data/p=a b"
     )
     table.commit(remove(first), add(kept), cdc, operation="DELETE")
     publish_timed(case, table)
@@ -343,10 +335,7 @@ for _name, _title, _deleted in (
     ("of-no-row", "A vector that deletes no row changes none", ([], [2], [])),
 ):
     ACTIONS.define(
-        f"vector-{_name}",
-        _title,
-        "DVD-008 CDC-004 FA-013",
-        partial(_changed_vectors, _deleted),
+        f"vector-{_name}", _title, "DVD-008 CDC-004 FA-013", partial(_changed_vectors, _deleted)
     )
 
 

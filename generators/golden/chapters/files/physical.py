@@ -296,11 +296,7 @@ def _encodings(case: CaseWriter) -> None:
         {"use_dictionary": True, "write_page_index": True},
         {
             "use_dictionary": False,
-            "column_encoding": {
-                "id": "DELTA_BINARY_PACKED",
-                "s": "DELTA_BYTE_ARRAY",
-                "d": "PLAIN",
-            },
+            "column_encoding": {"id": "DELTA_BINARY_PACKED", "s": "DELTA_BYTE_ARRAY", "d": "PLAIN"},
         },
         {"use_dictionary": False, "write_statistics": False, "compression": "none"},
     )

@@ -390,9 +390,7 @@ def _nan(case: CaseWriter) -> None:
     table.commit(add(table.file([{"id": 3, "d": math.inf}, {"id": 4, "d": -math.inf}])))
     table.commit(add(table.file([{"id": 5, "d": 2.5}, {"id": 6, "d": None}])))
     publish(case, table, versions=[])
-    probes = {
-        "small": compare("d", "<", 0.0, "double"),
-    }
+    probes = {"small": compare("d", "<", 0.0, "double")}
     _probes(case, table, probes)
     # Where NaN stands among numbers, and whether bounds speak of it, no clause says.
     found, infinite = {"id": 2, "d": math.nan}, {"id": 3, "d": math.inf}

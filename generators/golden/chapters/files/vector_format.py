@@ -291,10 +291,7 @@ _DAMAGES = {
         lambda table: _spoil_file(table, lambda data: data[:20]),
     ),
     "file-missing": _Damage(
-        "A vector file that is not there fails the read",
-        "DV-004",
-        _lost,
-        kind="not_found",
+        "A vector file that is not there fails the read", "DV-004", _lost, kind="not_found"
     ),
     "wrong-magic": _Damage(
         "A vector of an unknown magic number is refused",

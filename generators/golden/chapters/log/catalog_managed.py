@@ -146,9 +146,7 @@ def _without(case: CaseWriter, managed: _Managed, published: int) -> None:
         _PLAIN,
         Accepted("refused", "ratified commits are the catalog's to tell", refusal=refusal),
         Accepted(
-            "published",
-            "only the published commits are read",
-            rows=managed.table.rows(published),
+            "published", "only the published commits are read", rows=managed.table.rows(published)
         ),
         slug="read-without-catalog",
     )

@@ -191,9 +191,5 @@ def _single(case: CaseWriter) -> None:
         _PAIR,
         Accepted("commits", "it is no compaction", rows=table.rows()),
         Accepted("refused", "the name gives no range of commits", refusal=refusal),
-        Accepted(
-            "taken",
-            "Spark: it stands in for the commit of its version",
-            rows=taken,
-        ),
+        Accepted("taken", "Spark: it stands in for the commit of its version", rows=taken),
     )

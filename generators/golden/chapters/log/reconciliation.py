@@ -179,11 +179,7 @@ def _in_turns(case: CaseWriter) -> None:
     turns = [
         action
         for number, (gone, file) in enumerate(zip(old, new, strict=True))
-        for action in (
-            remove(gone, tags=tags),
-            txn(f"app {number}", number),
-            add(file, tags=tags),
-        )
+        for action in (remove(gone, tags=tags), txn(f"app {number}", number), add(file, tags=tags))
     ]
     table.commit(*turns[3:], operation="MERGE")
     table.commit(*turns[:3], domain("of a user", "z" * 20_000), operation="MERGE")

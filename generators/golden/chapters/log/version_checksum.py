@@ -13,10 +13,7 @@ from generators.golden.cases.summarise import classic
 from generators.golden.cases.table import GoldenTable, add, domain, writer_protocol
 from generators.golden.chapters.log.checkpoints import grown
 from generators.materialise.log.files import LOG_DIRECTORY, checksum_name, drop_commits, json_text
-from generators.materialise.log.hints import (
-    version_checksum_document,
-    write_version_checksum,
-)
+from generators.materialise.log.hints import version_checksum_document, write_version_checksum
 from generators.oracle.delta_schema import struct
 
 CHECKSUM = Chapter("version-checksum-file")

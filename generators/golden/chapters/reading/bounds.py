@@ -141,12 +141,7 @@ for _name, _of in _ENDS.items():
         ("ends", f"Bounds at the ends of type {_of.type} lose no row", _ends),
         ("spread", f"Files of several {_of.type} values are found by either bound", _spread),
     ):
-        BOUNDS.define(
-            f"{_slug}-of-{_name}",
-            _title,
-            "STAT-012 STAT-006",
-            partial(_build, ends=_of),
-        )
+        BOUNDS.define(f"{_slug}-of-{_name}", _title, "STAT-012 STAT-006", partial(_build, ends=_of))
 
 
 @BOUNDS.case("float-shortest-bounds", "STAT-012 STAT-006")

@@ -22,13 +22,7 @@ from generators.golden.cases.publish import (
     publish_respelled,
     publish_timed,
 )
-from generators.golden.cases.table import (
-    DataFile,
-    GoldenTable,
-    add,
-    feature_protocol,
-    remove,
-)
+from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.golden.chapters.files.changes import (
     FEED,
     ask_changes,
@@ -46,14 +40,7 @@ from generators.golden.chapters.tables.column_mapping import mapped_table, unmap
 from generators.golden.chapters.tables.row_tracking import Tracked
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log.files import LOG_DIRECTORY
-from generators.oracle.delta_schema import (
-    ID_KEY,
-    PHYSICAL_NAME_KEY,
-    Field,
-    Struct,
-    field,
-    struct,
-)
+from generators.oracle.delta_schema import ID_KEY, PHYSICAL_NAME_KEY, Field, Struct, field, struct
 
 DEFAULTS: Final = Chapter("default-columns", since="2025")
 MAPPING: Final = Chapter("column-mapping")

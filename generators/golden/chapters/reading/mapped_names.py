@@ -50,10 +50,7 @@ def _turned(columns: Struct) -> Struct:
     def mapped(column: Field) -> Field:
         nonlocal counter
         counter += 1
-        metadata = {
-            ID_KEY: counter,
-            PHYSICAL_NAME_KEY: _TURNED.get(column.name, column.name),
-        }
+        metadata = {ID_KEY: counter, PHYSICAL_NAME_KEY: _TURNED.get(column.name, column.name)}
         return replace(column, metadata=metadata, type=map_structs(column.type, turned))
 
     def turned(of: Struct) -> Struct:

@@ -36,11 +36,7 @@ from generators.golden.chapters.log.checkpoints import grown
 from generators.golden.chapters.log.reconciliation import domain_spec
 from generators.golden.chapters.tables.column_mapping import mapped_table
 from generators.materialise.log.files import LOG_DIRECTORY, drop_commits
-from generators.oracle.delta_schema import (
-    decimal,
-    field,
-    struct,
-)
+from generators.oracle.delta_schema import decimal, field, struct
 
 VALUES: Final = Chapter("partition-value-serialization")
 ACTIONS: Final = Chapter("add-file-and-remove-file")

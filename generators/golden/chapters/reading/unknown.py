@@ -33,12 +33,7 @@ from generators.golden.cases.table import (
 from generators.golden.chapters.files.changes import FEED, ask_changes, each_row, pairs
 from generators.golden.chapters.log.reconciliation import domain_spec
 from generators.materialise.log.checkpoints import Written, write_multi_part
-from generators.materialise.log.files import (
-    LOG_DIRECTORY,
-    compaction_name,
-    drop_commits,
-    json_text,
-)
+from generators.materialise.log.files import LOG_DIRECTORY, compaction_name, drop_commits, json_text
 from generators.materialise.log.hints import write_last_checkpoint
 from generators.oracle.delta_schema import field, struct
 

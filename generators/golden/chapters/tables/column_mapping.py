@@ -485,10 +485,7 @@ def _upgraded(case: CaseWriter) -> None:
             for number, each in enumerate(_PLAIN, start=1)
         )
     )
-    table.properties = {
-        "delta.columnMapping.mode": "name",
-        "delta.columnMapping.maxColumnId": "3",
-    }
+    table.properties = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "3"}
     table.commit(table.protocol_action(), table.metadata(), operation="SET TBLPROPERTIES")
     table.schema = renamed(table.schema, {"name": "title"})
     table.commit(table.metadata(), operation="RENAME COLUMN")

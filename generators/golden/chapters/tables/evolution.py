@@ -67,11 +67,7 @@ _WIDENINGS = {
         Decimal("2000.0000"),
     ),
     "integer-to-decimal": _Widening(
-        "integer",
-        "decimal(12,2)",
-        (2**31 - 1, -5),
-        (Decimal("9999999999.99"),),
-        Decimal("1.00"),
+        "integer", "decimal(12,2)", (2**31 - 1, -5), (Decimal("9999999999.99"),), Decimal("1.00")
     ),
     "byte-to-decimal": _Widening(
         "byte", "decimal(10,0)", (127, -128), (Decimal(10**10 - 1),), Decimal(1)
@@ -80,11 +76,7 @@ _WIDENINGS = {
         "short", "decimal(11,1)", (2**15 - 1, -5), (Decimal("9999999999.9"),), Decimal("1.0")
     ),
     "long-to-decimal": _Widening(
-        "long",
-        "decimal(20,0)",
-        (2**63 - 1, -5),
-        (Decimal(10**20 - 1),),
-        Decimal(1),
+        "long", "decimal(20,0)", (2**63 - 1, -5), (Decimal(10**20 - 1),), Decimal(1)
     ),
 }
 

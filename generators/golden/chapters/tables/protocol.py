@@ -311,8 +311,7 @@ def _unknown_actions(case: CaseWriter) -> None:
     """Unknown actions are ignored."""
     table = GoldenTable.of(case, _PAIR)
     table.create(
-        {"futureAction": {"path": "x", "deep": {"list": [1, None]}}},
-        add(table.file(_ROWS)),
+        {"futureAction": {"path": "x", "deep": {"list": [1, None]}}}, add(table.file(_ROWS))
     )
     table.commit('{"anotherOne":"text"}', add(table.file([{"id": 3, "name": "c"}])))
     table.commit('{"third":null}', '{"fourth":[1,2,3]}')

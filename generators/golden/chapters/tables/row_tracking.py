@@ -272,10 +272,7 @@ def _mapped(case: CaseWriter) -> None:
     """Ids work under column mapping."""
     protocol = feature_protocol(["columnMapping"], ["domainMetadata", "rowTracking"])
     schema, highest = assign_column_mapping(_PAIR, case.info.id)
-    mapping = {
-        "delta.columnMapping.mode": "name",
-        "delta.columnMapping.maxColumnId": str(highest),
-    }
+    mapping = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": str(highest)}
     tracked = Tracked(case, protocol=protocol, properties={**_PROPERTIES, **mapping})
     table = tracked.table
     table.schema = schema

@@ -245,12 +245,7 @@ for _name, _title, _rows, _id in (
         "CHK-010",
     ),
 ):
-    CHECKS.define(
-        f"write-add-{_name}",
-        _title,
-        "CHK-009 CHK-010",
-        partial(_not_added, _rows, _id),
-    )
+    CHECKS.define(f"write-add-{_name}", _title, "CHK-009 CHK-010", partial(_not_added, _rows, _id))
 
 
 @CHECKS.case("write-broken-update", "CHK-005 CHK-006")
@@ -373,11 +368,7 @@ for _operation, _phrase in (
         f"{_phrase} a null where there is none is refused",
         "SCH-025",
         partial(
-            _refused_by,
-            _operation,
-            partial(Recipe, _STRICT),
-            {"id": None, "name": "x"},
-            "SCH-025",
+            _refused_by, _operation, partial(Recipe, _STRICT), {"id": None, "name": "x"}, "SCH-025"
         ),
     )
     INVARIANTS.define(
@@ -387,11 +378,7 @@ for _operation, _phrase in (
         partial(
             _refused_by,
             _operation,
-            partial(
-                Recipe,
-                _ruled("delta.invariants", _INVARIANT),
-                features=_listed("invariants"),
-            ),
+            partial(Recipe, _ruled("delta.invariants", _INVARIANT), features=_listed("invariants")),
             {"x": 2, "y": 3},
             "INV-005",
         ),

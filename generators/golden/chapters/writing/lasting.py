@@ -258,10 +258,7 @@ for _operation, _title in (
 
 
 _PRECISE: Final[Mapping[str, tuple[str, Sequence[Any]]]] = {
-    "double": (
-        "PART-004",
-        (0.1, 0.1 + 2**-56, 1 / 3, -5e-7, 1e22, 123456789.125),
-    ),
+    "double": ("PART-004", (0.1, 0.1 + 2**-56, 1 / 3, -5e-7, 1e22, 123456789.125)),
     "float": ("PART-004", (0.5, -(2.0**-149), 16777216.0, 3.4028234663852886e38)),
     "decimal(38,18)": (
         "PART-004",

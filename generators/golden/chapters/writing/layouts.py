@@ -127,10 +127,7 @@ def _event(number: int) -> dict[str, Any]:
 
 
 def _compatible(version: int, case: CaseWriter, mode: str = "name") -> None:
-    properties = {
-        "delta.columnMapping.mode": mode,
-        f"delta.enableIcebergCompatV{version}": "true",
-    }
+    properties = {"delta.columnMapping.mode": mode, f"delta.enableIcebergCompatV{version}": "true"}
     features = ("columnMapping", f"icebergCompatV{version}")
     recipe = Recipe(_EVENTS, ("part",), properties, features)
     recipe.append([_event(number) for number in range(1, 7)])
@@ -324,12 +321,7 @@ def _void_within(case: CaseWriter) -> None:
 
 
 for _name, _title, _schema, _id in (
-    (
-        "array",
-        "Rows are refused where an array has void in it",
-        _with(array("void")),
-        "VOID-003",
-    ),
+    ("array", "Rows are refused where an array has void in it", _with(array("void")), "VOID-003"),
     (
         "map",
         "Rows are refused where a map has void in it",
@@ -342,12 +334,7 @@ for _name, _title, _schema, _id in (
         _with(struct(v="void")),
         "VOID-004",
     ),
-    (
-        "all",
-        "Rows are refused where every column is void",
-        struct(id="void"),
-        "VOID-005",
-    ),
+    ("all", "Rows are refused where every column is void", struct(id="void"), "VOID-005"),
 ):
 
     def _no_file(schema: Struct, requirement: str, case: CaseWriter) -> None:

@@ -210,10 +210,7 @@ def _empty_lists(case: CaseWriter) -> None:
 @STRUCTS.case("write-mapped-statistics", "CKSCH-012 CKSCH-013 CKC-015 CKC-016 CKC-021")
 def _mapped_statistics(case: CaseWriter) -> None:
     """Parsed values have physical names and the types of columns."""
-    properties = {
-        "delta.checkpoint.writeStatsAsStruct": "true",
-        "delta.columnMapping.mode": "name",
-    }
+    properties = {"delta.checkpoint.writeStatsAsStruct": "true", "delta.columnMapping.mode": "name"}
     schema = struct(id="long", s=struct(a="integer"), p="integer")
     rows = [{"id": n, "s": {"a": -n}, "p": n % 2} for n in range(4)]
     recipe = Recipe(schema, ("p",), properties, ("columnMapping", "checkConstraints"))
@@ -391,11 +388,10 @@ _MAPPED: Final = {"delta.columnMapping.mode": "name"}
 
 def _compatible(version: int, **more: str) -> tuple[dict[str, str], tuple[str, ...]]:
     name = f"icebergCompatV{version}"
-    return {
-        **_MAPPED,
-        f"delta.enableIcebergCompatV{version}": "true",
-        **more,
-    }, ("columnMapping", name)
+    return {**_MAPPED, f"delta.enableIcebergCompatV{version}": "true", **more}, (
+        "columnMapping",
+        name,
+    )
 
 
 def _replaced(
@@ -467,10 +463,7 @@ def _widened_for_iceberg(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 1, "long")).publish(case)
 
 
-for _name, _from, _to in (
-    ("double", "integer", "double"),
-    ("decimal", "integer", "decimal(12,2)"),
-):
+for _name, _from, _to in (("double", "integer", "double"), ("decimal", "integer", "decimal(12,2)")):
     WIDENING.define(
         f"write-iceberg-{_name}",
         f"A change from {_from} to {_name} is refused where Iceberg knows none",

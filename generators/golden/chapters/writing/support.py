@@ -63,11 +63,7 @@ class _Feature:
 
 _FEATURES = (
     _Feature(
-        APPEND_ONLY,
-        "appendOnly",
-        2,
-        "APP-001 TF-002",
-        properties={"delta.appendOnly": "true"},
+        APPEND_ONLY, "appendOnly", 2, "APP-001 TF-002", properties={"delta.appendOnly": "true"}
     ),
     _Feature(
         INVARIANTS,

@@ -42,9 +42,7 @@ def _vectors(_case: CaseWriter, table: SparkTable) -> None:
     table.publish()
 
 
-_CHANGED = Struct(
-    (*_SCHEMA, field("_change_type", "string"), field("_commit_version", "long")),
-)
+_CHANGED = Struct((*_SCHEMA, field("_change_type", "string"), field("_commit_version", "long")))
 
 
 def _change(kind: str, version: int, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -80,9 +78,7 @@ def _feed(case: CaseWriter, table: SparkTable) -> None:
         )
 
 
-_TRACKED = Struct(
-    (*_SCHEMA, field("_row_id", "long"), field("_row_commit_version", "long")),
-)
+_TRACKED = Struct((*_SCHEMA, field("_row_id", "long"), field("_row_commit_version", "long")))
 
 
 @spark_case("row-tracking/spark-update-delete", "RT-023 RT-024 RT-025 RT-026")

@@ -130,11 +130,7 @@ def _many_row_groups(_case: CaseWriter, table: SparkTable) -> None:
     rows: list[dict[str, Any]] = [
         {"id": number, "text": f"{number:05d}" * 8} for number in range(3_000)
     ]
-    table.run(
-        "CREATE TABLE {table} (id BIGINT, text STRING) USING delta " + _VECTORS,
-        schema,
-        [],
-    )
+    table.run("CREATE TABLE {table} (id BIGINT, text STRING) USING delta " + _VECTORS, schema, [])
     # Row groups are cut at so many bytes, looked at every so many rows.
     hadoop = table.session.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  no public way
     limits = {
@@ -150,11 +146,7 @@ def _many_row_groups(_case: CaseWriter, table: SparkTable) -> None:
         for key in limits:
             hadoop.unset(key)
     left = [row for row in rows if row["id"] % 7 != 3 and not 900 <= row["id"] < 1_400]
-    table.run(
-        "DELETE FROM {table} WHERE id % 7 = 3 OR id BETWEEN 900 AND 1399",
-        schema,
-        left,
-    )
+    table.run("DELETE FROM {table} WHERE id % 7 = 3 OR id BETWEEN 900 AND 1399", schema, left)
     left = [row for row in left if row["id"] not in (0, 2_999)]
     table.run("DELETE FROM {table} WHERE id IN (0, 2999)", schema, left)
     table.publish()

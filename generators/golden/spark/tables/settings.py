@@ -151,11 +151,7 @@ def _columns_rearranged(_case: CaseWriter, table: SparkTable) -> None:
     renamed = struct(id="long", s=inner)
     rows = [{"id": 1, "s": {"a": 1, "c": "x"}}, {"id": 2, "s": None}]
     table.run("ALTER TABLE {table} RENAME COLUMN s.b TO c", renamed, rows)
-    table.run(
-        "ALTER TABLE {table} ALTER COLUMN s FIRST",
-        struct(s=inner, id="long"),
-        rows,
-    )
+    table.run("ALTER TABLE {table} ALTER COLUMN s FIRST", struct(s=inner, id="long"), rows)
     inner = struct(c="string")
     dropped = struct(s=inner, id="long")
     rows = [{"id": 1, "s": {"c": "x"}}, {"id": 2, "s": None}]
