@@ -282,6 +282,12 @@ class GoldenTable:
         self.create(add(file))
         return file
 
+    def append(self, rows: Sequence[Row], **options: Any) -> DataFile:
+        """Commit a file of some rows as the next version, and return it; as :meth:`file`."""
+        file = self.file(rows, **options)
+        self.commit(add(file))
+        return file
+
     def commit(
         self,
         *actions: Action | str,

@@ -384,7 +384,7 @@ def _hidden(case: CaseWriter) -> None:
     table = feed_table(case)
     layout = FileLayout(extra=(ExtraColumn("_change_type", pa.array(["insert", None])),))
     table.create(add(table.file(pairs(0), layout=layout)))
-    table.commit(add(table.file(pairs(10))))
+    table.append(pairs(10))
     publish(case, table)
 
 

@@ -130,8 +130,8 @@ def _misleading(case: CaseWriter) -> None:
     table = GoldenTable.created(case, schema, partition_columns=["p"])
     paths = {"a": "p=b/1.parquet", "b": "p=a/2.parquet", "c": "3.parquet", "d": "q=d/p=z/4.parquet"}
     for number, (value, path) in enumerate(paths.items()):
-        table.commit(add(table.file([{"id": number}], partition={"p": value}, path=path)))
-    table.commit(add(table.file([{"id": 9}], path="p=notnull/5.parquet")))
+        table.append([{"id": number}], partition={"p": value}, path=path)
+    table.append([{"id": 9}], path="p=notnull/5.parquet")
     publish(case, table)
     for value in ("a", "z", "notnull"):
         kept = compare("p", "=", value, "string")
@@ -156,8 +156,8 @@ def _stored_partition(case: CaseWriter) -> None:
     schema = struct(id="long", p="string")
     table = GoldenTable.created(case, schema, partition_columns=["p"])
     inside = FileLayout(partitions_inside=True)
-    table.commit(add(table.file([{"id": 1}], partition={"p": "x"}, layout=inside)))
-    table.commit(add(table.file([{"id": 2}], partition={"p": "y"})))
+    table.append([{"id": 1}], partition={"p": "x"}, layout=inside)
+    table.append([{"id": 2}], partition={"p": "y"})
     publish(case, table)
 
 
@@ -170,9 +170,9 @@ def _missing(case: CaseWriter) -> None:
         {"id": 1, "a": "x", "s": {"x": 1, "y": 2}},
         {"id": 2, "a": None, "s": {"x": 3, "y": 4}},
     ]
-    table.commit(add(table.file(full)))
-    table.commit(add(table.file([{"id": 3}], layout=FileLayout(omit=frozenset({"a", "s"})))))
-    table.commit(add(table.file([{"id": 4, "a": "y"}], layout=FileLayout(omit=frozenset({"s"})))))
+    table.append(full)
+    table.append([{"id": 3}], layout=FileLayout(omit=frozenset({"a", "s"})))
+    table.append([{"id": 4, "a": "y"}], layout=FileLayout(omit=frozenset({"s"})))
     lacking = ("read-latest", "read-v2", "read-v3", "filter-null", "filter-equal")
     case.judged = dict.fromkeys((*lacking, "project-missing"), "WCON-004")
     publish(case, table)
@@ -322,7 +322,7 @@ def _null_fields(case: CaseWriter) -> None:
     )
     file = table.file([{"id": 1, "name": "a"}])
     table.create(add(file, **nothing, clusteringProvider=None))
-    table.commit(add(table.file([{"id": 2, "name": None}], tags={"k": None, "l": "v"})))
+    table.append([{"id": 2, "name": None}], tags={"k": None, "l": "v"})
     publish(case, table, files=False)
 
 
@@ -408,9 +408,9 @@ def _odd_root(case: CaseWriter) -> None:
     schema = struct(id="long", p="string")
     table = GoldenTable.of(case, schema, partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "x y"})))
-    table.commit(add(table.file([{"id": 2}], partition={"p": "%20"})))
+    table.append([{"id": 2}], partition={"p": "%20"})
     write_classic(case.delta, 1, table.states[1])
-    table.commit(add(table.file([{"id": 3}], partition={"p": "z"})))
+    table.append([{"id": 3}], partition={"p": "z"})
     publish(case, table, log_info={"lastCheckpointVersion": 1})
 
 
@@ -418,7 +418,7 @@ def _odd_root(case: CaseWriter) -> None:
 def _hash_root(case: CaseWriter) -> None:
     """A table below a root with a hash sign reads."""
     table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
-    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    table.append([{"id": 2, "name": "b"}])
     publish(case, table)
 
 

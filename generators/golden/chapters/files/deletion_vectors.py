@@ -106,7 +106,7 @@ def _null_deleted(case: CaseWriter) -> None:
     table.commit(*with_vector(file, _inline(table, [3])), operation="DELETE")
     table.schema = struct(field("id", "long"), field("name", "string", nullable=False))
     table.commit(table.metadata())
-    table.commit(add(table.file(numbered(2, 10))))
+    table.append(numbered(2, 10))
     publish(case, table)
     _probe(case, table)
 

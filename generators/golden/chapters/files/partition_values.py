@@ -112,7 +112,7 @@ def _partition_case(partition: _Partition, case: CaseWriter) -> None:
         for n, value in enumerate(partition.values)
     ]
     table.commit(*adds)
-    table.commit(add(table.file([{"id": 100, "note": None}], partition={"p": None})))
+    table.append([{"id": 100, "note": None}], partition={"p": None})
     publish(case, table)
     projected(case, table, "project-partition", ["p"], "The partition column is read alone")
     filtered(case, table, "filter-null", is_null("p"), "The null partition is found")
@@ -170,7 +170,7 @@ def _odd_checkpoint(case: CaseWriter) -> None:
     """Odd partition texts survive a checkpoint."""
     table = _odd_table(case)
     write_classic(case.delta, table.version, table.states[table.version])
-    table.commit(add(table.file([{"id": 100}], partition={"p": "after"})))
+    table.append([{"id": 100}], partition={"p": "after"})
     publish(case, table, log_info={"lastCheckpointVersion": 1})
     for slug, text in (("percent", "%20"), ("slash", "A/A"), ("space", "B B")):
         kept = compare("p", "=", text, "string")
@@ -183,11 +183,11 @@ def _nulls(case: CaseWriter) -> None:
     types = {"s": "string", "i": "integer", "d": "date", "t": "timestamp", "b": "boolean"}
     schema = struct(field("id", "long"), *(field(name, kind) for name, kind in types.items()))
     table = GoldenTable.created(case, schema, partition_columns=list(types))
-    table.commit(add(table.file([{"id": 1}])))
+    table.append([{"id": 1}])
     full = {"s": "x", "i": 1, "d": date(2020, 1, 1), "t": utc(2020, 1, 1), "b": True}
-    table.commit(add(table.file([{"id": 2}], partition=full)))
+    table.append([{"id": 2}], partition=full)
     write_classic(case.delta, table.version, table.states[table.version])
-    table.commit(add(table.file([{"id": 3}])))
+    table.append([{"id": 3}])
     publish(case, table, log_info={"lastCheckpointVersion": 2})
     for name in types:
         filtered(case, table, f"filter-{name}", is_null(name), f"Nulls of {name} are found")
@@ -227,7 +227,7 @@ def _odd_forms(case: CaseWriter) -> None:
         )
     ):
         rows = [{"id": number * 2}, {"id": number * 2 + 1}]
-        table.commit(add(table.file(rows, partition={"flag": flag, "s": text, "n": count})))
+        table.append(rows, partition={"flag": flag, "s": text, "n": count})
     publish(case, table, versions=[])
     for slug, kept in _ODD_FORMS.items():
         filtered(case, table, f"filter-{slug}", kept, f"Rows are found by {kept.sql}")
@@ -381,7 +381,7 @@ def _column_order(case: CaseWriter) -> None:
     table = GoldenTable.created(case, schema, partition_columns=["q", "p"])
     for p, q in ((1, "x"), (1, "y"), (2, "x")):
         rows = [{"id": 10 * p + n, "name": f"{q}{n}"} for n in range(2)]
-        table.commit(add(table.file(rows, partition={"p": p, "q": q})))
+        table.append(rows, partition={"p": p, "q": q})
     publish(case, table)
     either = any_of(compare("p", "=", 2, "integer"), compare("q", "=", "y", "string"))
     filtered(case, table, "filter-either", either, "A filter over both partition columns works")
@@ -400,7 +400,7 @@ def _odd_columns(case: CaseWriter) -> None:
     for number in range(2):
         values = {name: f"{name}-{number}" for name in names}
         path = f"files/{number}.parquet"
-        table.commit(add(table.file([{"id": number}], partition=values, path=path)))
+        table.append([{"id": number}], partition=values, path=path)
     publish(case, table)
 
 
@@ -419,8 +419,8 @@ def _many(case: CaseWriter) -> None:
     schema = struct(*(field(name, kind) for name, (kind, _) in kinds.items()), field("id", "long"))
     table = GoldenTable.created(case, schema, partition_columns=list(kinds))
     values = {name: value for name, (_, value) in kinds.items()}
-    table.commit(add(table.file([{"id": 1}, {"id": 2}], partition=values, path="one.parquet")))
-    table.commit(add(table.file([{"id": 3}], path="two.parquet")))
+    table.append([{"id": 1}, {"id": 2}], partition=values, path="one.parquet")
+    table.append([{"id": 3}], path="two.parquet")
     publish(case, table)
     for name, (kind, value) in kinds.items():
         kept = compare(name, "=", value, kind)

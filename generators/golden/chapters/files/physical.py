@@ -55,7 +55,7 @@ def _nested_order(case: CaseWriter) -> None:
     table = GoldenTable.created(case, schema)
     for number, written in enumerate((schema, turned)):
         row = {"id": number, "s": {"a": 1, "b": 2, "c": "x"}, "l": [{"x": 3, "y": 4}]}
-        table.commit(add(table.file([row], written_as=written, statistics=False)))
+        table.append([row], written_as=written, statistics=False)
     publish(case, table)
     kept = compare("s.a", "=", 1, "integer")
     filtered(case, table, "filter-nested", kept, "A filter meets the right leaf")
@@ -78,9 +78,9 @@ def _nested_extra(case: CaseWriter) -> None:
     table = GoldenTable.created(case, schema)
     first = {"front": 0.5, "a": 1, "b": "x"}
     rows = {"id": 1, "s": first, "m": {"key": {"old": "o", "k": 2}}}
-    table.commit(add(table.file([rows], written_as=extra, statistics=False)))
+    table.append([rows], written_as=extra, statistics=False)
     lone: list[dict[str, Any]] = [{"id": 2, "s": {"b": "y"}}, {"id": 3, "s": None}]
-    table.commit(add(table.file(lone, written_as=missing, statistics=False)))
+    table.append(lone, written_as=missing, statistics=False)
     publish(case, table)
     filtered(case, table, "filter-null", is_null("s.a"), "A missing leaf is null")
     filtered(case, table, "filter-struct", is_not_null("s"), "Its struct is not")
@@ -118,7 +118,7 @@ def _added(case: CaseWriter) -> None:
     table = GoldenTable.created(case, schema, [{"id": 1}, {"id": 2}])
     table.schema = schema.with_fields(field("c", "string"), field("d", array("date")))
     table.commit(table.metadata(), operation="ADD COLUMNS")
-    table.commit(add(table.file([{"id": 3, "c": "x", "d": []}, {"id": 4, "c": None}])))
+    table.append([{"id": 3, "c": "x", "d": []}, {"id": 4, "c": None}])
     publish(case, table)
     filtered(case, table, "filter-null", is_null("c"), "Rows of old files are null")
     filtered(case, table, "filter-not-null", is_not_null("c"), "Only the new value is not")

@@ -64,9 +64,9 @@ def _integer_table(case: CaseWriter, statistics: Any) -> GoldenTable:
     table = GoldenTable.created(case, _NUMBERS)
     for start, values in ((0, (1, 2, 3)), (10, (4, 5, 6)), (20, (7, 8, 9)), (30, (None, 5, None))):
         rows = [{"id": start + n, "v": value} for n, value in enumerate(values)]
-        table.commit(add(table.file(rows, statistics=statistics)))
+        table.append(rows, statistics=statistics)
     nulls = [{"id": number, "v": None} for number in (90, 91, 92)]
-    table.commit(add(table.file(nulls, statistics=statistics)))
+    table.append(nulls, statistics=statistics)
     return table
 
 
@@ -152,7 +152,7 @@ def _literals(case: CaseWriter) -> None:
             }
             for number, value in enumerate(values)
         ]
-        table.commit(add(table.file(rows)))
+        table.append(rows)
     publish(case, table, versions=[])
     _probes(case, table, _OTHER_TYPES)
 
@@ -210,7 +210,7 @@ def _odd_forms(case: CaseWriter) -> None:
             }
             for number, flag in enumerate(flags)
         ]
-        table.commit(add(table.file(rows)))
+        table.append(rows)
     publish(case, table, versions=[])
     _probes(case, table, _ODD_FORMS)
 
@@ -221,7 +221,7 @@ def _negated(case: CaseWriter) -> None:
     table = GoldenTable.created(case, _NUMBERS)
     for start, values in ((0, (4, 4)), (10, (5, 5)), (20, (6, 6)), (30, (4, 6)), (40, (5, None))):
         rows = [{"id": start + number, "v": value} for number, value in enumerate(values)]
-        table.commit(add(table.file(rows)))
+        table.append(rows)
     publish(case, table, versions=[])
     for slug, sign in (
         ("less", "<"), ("most", "<="), ("more", ">"), ("least", ">="), ("equal", "="),
@@ -290,7 +290,7 @@ def _all_types(case: CaseWriter) -> None:
     table = GoldenTable.created(case, schema)
     for number in range(3):
         row = {name: values[number] for name, (_, values) in kinds.items()}
-        table.commit(add(table.file([row])))
+        table.append([row])
     publish(case, table, versions=[])
     for name, (kind, values) in kinds.items():
         probes = {
@@ -315,7 +315,7 @@ def _strings(case: CaseWriter) -> None:
         "b",
     )
     for number, text in enumerate(texts):
-        table.commit(add(table.file([{"id": number, "s": text}])))
+        table.append([{"id": number, "s": text}])
     publish(case, table, versions=[])
     for number, text in enumerate(texts):
         probes = {
@@ -340,7 +340,7 @@ def _cut_off(case: CaseWriter) -> None:
             "maxValues": {"id": number, "s": text[:32]},
             "nullCount": {"id": 0, "s": 0},
         }
-        table.commit(add(table.file([{"id": number, "s": text}], statistics=statistics)))
+        table.append([{"id": number, "s": text}], statistics=statistics)
     publish(case, table, versions=[])
     probes = {
         "equal": compare("s", "=", texts[0], "string"),
@@ -366,9 +366,9 @@ def _timestamps(case: CaseWriter) -> None:
     table = GoldenTable.created(case, schema)
     fine = utc(2024, 1, 1, 0, 0, 0, 123456)
     early = datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
-    table.commit(add(table.file([{"id": 1, "t": fine}])))
-    table.commit(add(table.file([{"id": 2, "t": early}])))
-    table.commit(add(table.file([{"id": 3, "t": None}])))
+    table.append([{"id": 1, "t": fine}])
+    table.append([{"id": 2, "t": early}])
+    table.append([{"id": 3, "t": None}])
     publish(case, table, versions=[])
     probes = {
         "equal": compare("t", "=", fine, "timestamp"),
@@ -386,9 +386,9 @@ def _nan(case: CaseWriter) -> None:
     """NaN is found beside bounds that leave it out."""
     schema = struct(id="long", d="double")
     table = GoldenTable.created(case, schema)
-    table.commit(add(table.file([{"id": 1, "d": 1.0}, {"id": 2, "d": math.nan}])))
-    table.commit(add(table.file([{"id": 3, "d": math.inf}, {"id": 4, "d": -math.inf}])))
-    table.commit(add(table.file([{"id": 5, "d": 2.5}, {"id": 6, "d": None}])))
+    table.append([{"id": 1, "d": 1.0}, {"id": 2, "d": math.nan}])
+    table.append([{"id": 3, "d": math.inf}, {"id": 4, "d": -math.inf}])
+    table.append([{"id": 5, "d": 2.5}, {"id": 6, "d": None}])
     publish(case, table, versions=[])
     probes = {"small": compare("d", "<", 0.0, "double")}
     _probes(case, table, probes)
@@ -421,7 +421,7 @@ def _booleans(case: CaseWriter) -> None:
     table = GoldenTable.created(case, schema)
     for flag in (True, False, None):
         row = {"flag": flag, "at": utc(2024, 1, 1), "amount": Decimal("1.00")}
-        table.commit(add(table.file([row])))
+        table.append([row])
     publish(case, table, versions=[])
     probes = {
         "true": compare("flag", "=", True, "boolean"),  # noqa: FBT003  a boolean value, not a flag
@@ -437,7 +437,7 @@ def _nested(case: CaseWriter) -> None:
     schema = struct(id="long", s=struct(a="integer", b="string"))
     table = GoldenTable.created(case, schema)
     for number, value in enumerate(({"a": 1, "b": "x"}, {"a": 2, "b": None}, None)):
-        table.commit(add(table.file([{"id": number, "s": value}])))
+        table.append([{"id": number, "s": value}])
     publish(case, table, versions=[])
     probes = {
         "leaf": compare("s.a", "=", 2, "integer"),
@@ -454,7 +454,7 @@ def _structs_of_nulls(case: CaseWriter) -> None:
     inner = struct(a="integer", b="string")
     table = GoldenTable.created(case, struct(id="long", s=inner))
     for number, value in enumerate(({"a": None, "b": None}, None, {"a": None, "b": "x"})):
-        table.commit(add(table.file([{"id": number, "s": value}])))
+        table.append([{"id": number, "s": value}])
     publish(case, table, versions=[])
     _probes(case, table, {"null": is_null("s"), "not-null": is_not_null("s")})
 
@@ -465,7 +465,7 @@ def _partitioned(case: CaseWriter) -> None:
     schema = struct(field("id", "long"), field("p", "integer", nullable=False))
     table = GoldenTable.created(case, schema, partition_columns=["p"])
     for p in range(3):
-        table.commit(add(table.file([{"id": 10 * p + n} for n in range(3)], partition={"p": p})))
+        table.append([{"id": 10 * p + n} for n in range(3)], partition={"p": p})
     publish(case, table, versions=[])
     probes = {
         "partition": compare("p", "=", 1, "integer"),
@@ -508,7 +508,7 @@ def _decimals(case: CaseWriter) -> None:
     table = GoldenTable.created(case, schema)
     values = [Decimal(10**30), Decimal(10**30 + 1), Decimal(10**30 - 1)]
     for number, value in enumerate(values):
-        table.commit(add(table.file([{"id": number, "m": value}])))
+        table.append([{"id": number, "m": value}])
     publish(case, table, versions=[])
     probes = {
         f"{slug}-{number}": compare("m", op, value, "decimal(38,0)")

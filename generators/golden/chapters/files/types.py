@@ -16,7 +16,7 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_not_null, is_null
 from generators.golden.cases.publish import filtered, projected, publish
-from generators.golden.cases.table import GoldenTable, add, feature_protocol
+from generators.golden.cases.table import GoldenTable, feature_protocol
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.oracle.delta_schema import Struct, array, decimal, field, map_of, struct
 
@@ -180,7 +180,7 @@ def _primitive_case(primitive: _Primitive, case: CaseWriter) -> None:
     null = {"id": len(rows), "value": None, "present": primitive.values[0]}
     protocol = primitive.protocol or {"minReaderVersion": 1, "minWriterVersion": 2}
     table = GoldenTable.created(case, schema, rows, protocol=protocol)
-    table.commit(add(table.file([null])))
+    table.append([null])
     publish(case, table)
     filtered(case, table, "filter-null", is_null("value"), "Only the null row is null")
     filtered(case, table, "filter-not-null", is_not_null("value"), "Every other row is not null")
@@ -205,7 +205,7 @@ def _nested(
 ) -> GoldenTable:
     table = GoldenTable.created(case, schema)
     for rows in files:
-        table.commit(add(table.file(rows)))
+        table.append(rows)
     return table
 
 
@@ -298,8 +298,8 @@ def _int96(case: CaseWriter) -> None:
         {"id": 3, "at": utc(2024, 6, 1, 12, 34, 56, 789012)},
         {"id": 4, "at": None},
     ]
-    table.commit(add(table.file(old, layout=FileLayout(int96=True))))
-    table.commit(add(table.file([{"id": 5, "at": utc(2024, 6, 1, 12, 34, 56, 789012)}])))
+    table.append(old, layout=FileLayout(int96=True))
+    table.append([{"id": 5, "at": utc(2024, 6, 1, 12, 34, 56, 789012)}])
     publish(case, table)
     same = compare("at", "=", utc(2024, 6, 1, 12, 34, 56, 789012), "timestamp")
     filtered(case, table, "filter-equal", same, "Both encodings hold the same instant")
@@ -315,8 +315,8 @@ def _int96_far(case: CaseWriter) -> None:
         {"id": 2, "at": utc(1500, 6, 1)},
         {"id": 3, "at": utc(9999, 12, 31, 23, 59, 59, 999999)},
     ]
-    table.commit(add(table.file(far, layout=FileLayout(int96=True), statistics=False)))
-    table.commit(add(table.file(far)))
+    table.append(far, layout=FileLayout(int96=True), statistics=False)
+    table.append(far)
     publish(case, table)
 
 
@@ -331,7 +331,7 @@ def _decimal_encodings(case: CaseWriter) -> None:
             {"id": start + 2, "small": Decimal("0.001"), "large": Decimal("-0.0001")},
             {"id": start + 3, "small": None, "large": None},
         ]
-        table.commit(add(table.file(rows, layout=FileLayout(short_decimals=short))))
+        table.append(rows, layout=FileLayout(short_decimals=short))
     publish(case, table)
     least = compare("small", "=", Decimal("0.001"), "decimal(7,3)")
     filtered(case, table, "filter-equal", least, "Both encodings hold the same number")
@@ -348,7 +348,7 @@ def _codecs(case: CaseWriter) -> None:
     for index, codec in enumerate(_CODECS):
         rows = [{"id": 10 * index + step, "codec": codec} for step in range(3)]
         layout = FileLayout(compression=codec)  # type: ignore[arg-type]
-        table.commit(add(table.file(rows, layout=layout)))
+        table.append(rows, layout=layout)
     publish(case, table)
 
 
@@ -359,8 +359,8 @@ def _physical_order(case: CaseWriter) -> None:
     table = GoldenTable.created(case, schema)
     rows = [{"id": n, "name": f"n{n}", "score": n / 4} for n in range(20)]
     turned = FileLayout(order=("score", "id", "name"), row_group_rows=3, dictionary=False)
-    table.commit(add(table.file(rows, layout=turned)))
-    table.commit(add(table.file([{"id": 99, "name": "z", "score": -1.0}])))
+    table.append(rows, layout=turned)
+    table.append([{"id": 99, "name": "z", "score": -1.0}])
     publish(case, table)
     some = compare("score", ">=", 4.0, "double")
     filtered(case, table, "filter-score", some, "A filter works across row groups")
@@ -376,7 +376,7 @@ def _extra_columns(case: CaseWriter) -> None:
         ExtraColumn("_change_type", pa.array(["insert", "insert"])),
         ExtraColumn("leftover", pa.array([1.5, 2.5])),
     )
-    table.commit(add(table.file(rows, layout=FileLayout(extra=extra))))
+    table.append(rows, layout=FileLayout(extra=extra))
     case.judged |= dict.fromkeys(("read-latest", "read-v0", "read-v1"), "SNAP-007")
     publish(case, table)
 
@@ -407,7 +407,7 @@ def _all_types(case: CaseWriter) -> None:
         "a": [1, 2], "p": {"k": 1}, "n": {"q": "v"},
     }  # fmt: skip
     table = GoldenTable.created(case, schema, [row])
-    table.commit(add(table.file([{}])))
+    table.append([{}])
     publish(case, table)
     for name in schema.names:
         projected(case, table, f"project-{name}", [name], f"Column {name} is read alone")

@@ -306,7 +306,7 @@ def _partition_filters(case: CaseWriter) -> None:
     for value in ("a", "b", "c", None):
         table.commit(*(add(table.file([{"id": n}], partition={"p": value})) for n in range(3)))
     _checkpoint(table, table.version, stats_parsed=True)
-    table.commit(add(table.file([{"id": 9}], partition={"p": "a"})))
+    table.append([{"id": 9}], partition={"p": "a"})
     publish(case, table, versions=[4, 5], log_info=_at(4))
     equal = compare("p", "=", "a", "string")
     probes = {
@@ -339,10 +339,10 @@ def _styled(case: CaseWriter, **style: Any) -> None:
     table.create(txn("app", 1))
     for number in range(4):
         row = {"id": number, "at": utc(2024, 1, 1 + number), "deep": {"x": f"s{number}"}}
-        table.commit(add(table.file([row], partition={"p": number % 2})))
+        table.append([row], partition={"p": number % 2})
     table.commit(remove(table.live(4)[0][0]))
     _checkpoint(table, table.version, **style)
-    table.commit(add(table.file([{"id": 9, "at": utc(2025, 1, 1)}], partition={"p": None})))
+    table.append([{"id": 9, "at": utc(2025, 1, 1)}], partition={"p": None})
     publish_cut(case, table, 5)
     probes = {
         "id": compare("id", ">", 1, "long"),
@@ -497,7 +497,7 @@ def _not_null_partition(case: CaseWriter) -> None:
     table.commit(remove(first), add(table.file([{"id": 2}], partition={"p": 2})))
     _checkpoint(table, 1, stats_parsed=True)
     drop_commits(table.root, 1)
-    table.commit(add(table.file([{"id": 3}], partition={"p": 3})))
+    table.append([{"id": 3}], partition={"p": 3})
     publish(case, table, versions=[1, 2], log_info=_at(1))
 
 
@@ -508,9 +508,9 @@ def _no_bounds(case: CaseWriter) -> None:
         flag="boolean", raw="binary", list=array("integer"), map=map_of("string", "integer")
     )
     table = GoldenTable.created(case, schema)
-    table.commit(add(table.file([{"flag": True, "raw": b"x", "list": [1], "map": {"k": 1}}, {}])))
+    table.append([{"flag": True, "raw": b"x", "list": [1], "map": {"k": 1}}, {}])
     _checkpoint(table, 1, stats_parsed=True)
-    table.commit(add(table.file([{"flag": False}])))
+    table.append([{"flag": False}])
     publish_cut(case, table, 1)
     kept = compare("flag", "=", True, "boolean")  # noqa: FBT003  a boolean value, not a flag
     filtered(case, table, "filter-flag", kept, "A filter on a column without bounds works")

@@ -59,7 +59,7 @@ def _own_schema(case: CaseWriter) -> None:
     table.schema = table.schema.with_fields(field("extra", "double"))
     table.properties["later"] = "1"
     table.commit(table.metadata(), operation="ADD COLUMNS")
-    table.commit(add(table.file([{"id": 2, "name": "b", "extra": 0.5}])))
+    table.append([{"id": 2, "name": "b", "extra": 0.5}])
     case.judged = dict.fromkeys(("read-v0", "read-v1", "snapshot-v0", "snapshot-v1"), "SNAP-002")
     publish(case, table)
 
@@ -223,7 +223,7 @@ def _only_info(case: CaseWriter) -> None:
     """A commit that only informs changes nothing."""
     table = _appended(case, 1)
     table.commit(operation="OPTIMIZE")
-    table.commit(add(table.file([{"id": 5, "name": "later"}])))
+    table.append([{"id": 5, "name": "later"}])
     publish(case, table)
 
 
@@ -232,7 +232,7 @@ def _zero_bytes(case: CaseWriter) -> None:
     """A commit of zero bytes in mid-log is contested."""
     table = _appended(case, 2)
     table.commit(with_info=False)
-    table.commit(add(table.file([{"id": 5, "name": "later"}])))
+    table.append([{"id": 5, "name": "later"}])
     describe(case, table)
     earlier_spec(case, table, 1)
     refusal = Refusal("invalid_table", "read", "LOG-006")

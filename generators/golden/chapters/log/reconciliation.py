@@ -84,7 +84,7 @@ def _protocol(case: CaseWriter) -> None:
     for writer in (2, 4):
         table.protocol = {"minReaderVersion": 1, "minWriterVersion": writer}
         table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
-    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    table.append([{"id": 2, "name": "b"}])
     publish(case, table)
 
 
@@ -101,7 +101,7 @@ def _protocol_lists_less(case: CaseWriter) -> None:
     )
     table.protocol = protocol("timestampNtz")
     table.commit(table.protocol_action(), operation="DROP FEATURE")
-    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    table.append([{"id": 2, "name": "b"}])
     case.judged["snapshot-latest"] = "REC-002"
     publish(case, table)
 
@@ -114,7 +114,7 @@ def _tombstones(case: CaseWriter) -> None:
     table.create(*(add(file) for file in files))
     table.commit(*(remove(file) for file in files), operation="DELETE")
     write_classic(case.delta, 1, table.states[1])
-    table.commit(add(table.file([{"id": 9, "name": "new"}])))
+    table.append([{"id": 9, "name": "new"}])
     publish(case, table, log_info={"lastCheckpointVersion": 1})
 
 
@@ -125,7 +125,7 @@ def _removed_later(case: CaseWriter) -> None:
     files = [table.file([{"id": n, "name": "x"}]) for n in range(4)]
     table.create(*(add(file) for file in files))
     for number in range(4, 9):
-        table.commit(add(table.file([{"id": number, "name": "y"}])))
+        table.append([{"id": number, "name": "y"}])
     for file in files[:3]:
         table.commit(remove(file), operation="DELETE")
     publish(case, table, versions=[6, 7])
@@ -434,7 +434,7 @@ def _unknown_domains(case: CaseWriter) -> None:
     """Domains that a reader does not know change no read."""
     table = GoldenTable.of(case, _PAIR, protocol=_DOMAIN_WRITER)
     table.create(domain("delta.somethingNew", '{"rows":"none"}'), domain("vendor.x", "[1,2"))
-    table.commit(add(table.file([{"id": 1, "name": "a"}])))
+    table.append([{"id": 1, "name": "a"}])
     publish(case, table)
     case.judged = {"domain-vendor-x": "DOM-013", "domain-delta-somethingnew": "DOM-013"}
     domain_spec(case, "vendor.x", "[1,2")

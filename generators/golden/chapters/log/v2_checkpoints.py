@@ -64,7 +64,7 @@ def _shape(case: CaseWriter, *, hint: bool, **options: Any) -> None:
     written = _write(table, 9, **options)
     if hint:
         write_last_checkpoint(table.root, written)
-    table.commit(add(table.file([{"id": 99, "name": "after"}])))
+    table.append([{"id": 99, "name": "after"}])
     drop_commits(table.root, 9)
     publish(
         case,
@@ -185,7 +185,7 @@ def _vectors(case: CaseWriter) -> None:
         remove(files[2]),
     )
     _write(table, 1, sidecars=2)
-    table.commit(add(table.file([{"id": 99, "name": "after"}])))
+    table.append([{"id": 99, "name": "after"}])
     publish_cut(case, table, 1)
 
 

@@ -69,7 +69,7 @@ def _of_every_type(case: CaseWriter) -> None:
     values = [{name: of[n] for name, (_, of) in _TYPES.items()} for n in range(4)]
     rows = [{"id": n, **each} for n, each in enumerate(values)]
     table.commit(add(table.file(rows[:1])), add(table.file(rows[1:3])))
-    table.commit(add(table.file(rows[3:])))
+    table.append(rows[3:])
     _asked(case, table, ["id", *_TYPES])
     aggregated(case, table, "aggregate-v1", list(_TYPES), _EXTREMES, version=1)
 
@@ -78,10 +78,10 @@ def _of_every_type(case: CaseWriter) -> None:
 def _without_statistics(case: CaseWriter) -> None:
     """A file without statistics counts, and one without bounds has extremes."""
     table = GoldenTable.created(case, _NUMBERS, _rows(5, 6))
-    table.commit(add(table.file(_rows(1, 9, start=10), statistics=False)))
-    table.commit(add(table.file(_rows(0, start=20), statistics={"numRecords": 1})))
+    table.append(_rows(1, 9, start=10), statistics=False)
+    table.append(_rows(0, start=20), statistics={"numRecords": 1})
     bounds = {"numRecords": 1, "minValues": {"id": 30}, "maxValues": {"id": 30}}
-    table.commit(add(table.file(_rows(99, start=30), statistics=bounds)))
+    table.append(_rows(99, start=30), statistics=bounds)
     _asked(case, table, ["id", "v"])
 
 
@@ -92,7 +92,7 @@ def _of_nulls(case: CaseWriter) -> None:
     table = GoldenTable.created(case, schema)
     for start, values in ((0, (None, None)), (10, (7, None)), (20, (None,))):
         rows = [{**row, "none": None} for row in _rows(*values, start=start)]
-        table.commit(add(table.file(rows)))
+        table.append(rows)
     _asked(case, table, ["v", "none"])
 
 
@@ -108,7 +108,7 @@ def _of_cut_texts(case: CaseWriter) -> None:
         "maxValues": {"id": 1, "v": "a" * 32 + "\ufffd"},
         "nullCount": {"id": 0, "v": 0},
     }
-    table.commit(add(table.file(_rows(*long), statistics=stats)))
+    table.append(_rows(*long), statistics=stats)
     _asked(case, table, ["v"])
 
 
@@ -123,7 +123,7 @@ def _of_cut_times(case: CaseWriter) -> None:
         "maxValues": {"id": 1, "v": "2024-01-02T03:04:05.678Z"},
         "nullCount": {"id": 0, "v": 0},
     }
-    table.commit(add(table.file(_rows(first, last), statistics=stats)))
+    table.append(_rows(first, last), statistics=stats)
     _asked(case, table, ["v"])
 
 
@@ -138,7 +138,7 @@ def _of_wide_bounds(case: CaseWriter) -> None:
         "maxValues": {"id": 1000, "v": 1000},
         "nullCount": {"id": 0, "v": 0},
     }
-    table.commit(add(table.file(_rows(1, 2, start=10), statistics=stats)))
+    table.append(_rows(1, 2, start=10), statistics=stats)
     _asked(case, table, ["id", "v"], "DVD-021")
 
 
@@ -176,8 +176,8 @@ def _of_partitions(case: CaseWriter) -> None:
     table.create()
     days = (date(2023, 12, 31), date(2024, 1, 1), None)
     for n, (number, day) in enumerate(zip((9, 10, None), days, strict=True)):
-        table.commit(add(table.file([{"id": n}], partition={"p": number, "d": day})))
-    table.commit(add(table.file([], partition={"p": 999, "d": date(2030, 1, 1)})))
+        table.append([{"id": n}], partition={"p": number, "d": day})
+    table.append([], partition={"p": 999, "d": date(2030, 1, 1)})
     _asked(case, table, ["p", "d"])
 
 
@@ -215,7 +215,7 @@ def _of_typed_statistics(case: CaseWriter) -> None:
     table = GoldenTable.created(case, schema, properties=properties)
     for n, amount in enumerate(("-1.001", "12345678901234567.891")):
         moment = utc(2024, 1, 1 + n, 0, 0, 0, 999)
-        table.commit(add(table.file([{"id": n, "v": Decimal(amount), "t": moment, "s": "é" * 40}])))
+        table.append([{"id": n, "v": Decimal(amount), "t": moment, "s": "é" * 40}])
     at = table.version
     style = CheckpointStyle(stats_json=False, stats_parsed=True)
     write_classic(table.root, at, table.states[at], style)
@@ -228,7 +228,7 @@ def _of_a_new_column(case: CaseWriter) -> None:
     table = GoldenTable.created(case, struct(id="long"), [{"id": 1}, {"id": 2}])
     table.schema = _NUMBERS
     table.commit(table.metadata(), operation="ADD COLUMNS")
-    table.commit(add(table.file(_rows(-5, 5, start=10))))
+    table.append(_rows(-5, 5, start=10))
     _asked(case, table, ["id", "v"])
 
 
@@ -239,12 +239,12 @@ def _of_renamed_columns(case: CaseWriter) -> None:
     table.create(add(table.file([{"id": 1, "a": 1, "b": 100, "c": -7}])))
     table.schema = renamed(table.schema, {"a": "b", "b": "a"}).without("c")
     table.commit(table.metadata(), operation="RENAME COLUMN")
-    table.commit(add(table.file([{"id": 2, "a": 200, "b": 2}])))
+    table.append([{"id": 2, "a": 200, "b": 2}])
     grown = table.schema.with_fields(field("c", "long"))
     table.schema, highest = assign_column_mapping(grown, case.info.id, start=5)
     table.properties["delta.columnMapping.maxColumnId"] = str(highest)
     table.commit(table.metadata(), operation="ADD COLUMNS")
-    table.commit(add(table.file([{"id": 3, "a": 300, "b": 3, "c": 5}])))
+    table.append([{"id": 3, "a": 300, "b": 3, "c": 5}])
     _asked(case, table, ["id", "a", "b", "c"], "CM-030")
     aggregated(case, table, "aggregate-v0", ["a", "b", "c"], _EXTREMES, version=0)
 
@@ -259,7 +259,7 @@ def _of_widened_columns(case: CaseWriter) -> None:
     schema = struct(id="long", **columns)
     table = GoldenTable.created(case, schema, protocol=protocol, properties=properties)
     old = [{"id": n, "i": n - 5, "j": 0.5 * n, "k": date(2024, 1, 1 + n)} for n in range(2)]
-    table.commit(add(table.file(old)))
+    table.append(old)
     changed = [
         field(
             name, wider[of], metadata={"delta.typeChanges": [{"fromType": of, "toType": wider[of]}]}
@@ -269,6 +269,6 @@ def _of_widened_columns(case: CaseWriter) -> None:
     table.schema = struct(field("id", "long"), *changed)
     table.commit(table.metadata(), operation="CHANGE COLUMN")
     new = {"id": 9, "i": 2**40, "j": 0.1, "k": local(2024, 1, 1, 0, 0, 0, 500)}
-    table.commit(add(table.file([new])))
+    table.append([new])
     _asked(case, table, ["i", "j", "k"], "TW-012")
     aggregated(case, table, "aggregate-v1", ["i", "j", "k"], _EXTREMES, version=1)

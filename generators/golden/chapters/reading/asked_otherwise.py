@@ -67,7 +67,7 @@ def _unknown_writer_feature(case: CaseWriter, form: str) -> None:
         drop_commits(table.root, table.version)
     first = table.version
     new = _pairs(2)
-    table.commit(add(table.file(new)))
+    table.append(new)
     for version in table.versions:
         name = f"{LOG_DIRECTORY}/{commit_name(version)}"
         if (table.root / name).exists():

@@ -20,7 +20,7 @@ from generators.golden.cases.case import Accepted, CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in, is_not_null, is_null, negate
 from generators.golden.cases.publish import filtered, publish
-from generators.golden.cases.table import GoldenTable, add, feature_protocol
+from generators.golden.cases.table import GoldenTable, feature_protocol
 from generators.golden.chapters.files.types import local, utc
 from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
 from generators.oracle.delta_schema import struct
@@ -102,8 +102,8 @@ def _table(case: CaseWriter, ends: _Ends) -> GoldenTable:
 def _ends(case: CaseWriter, ends: _Ends) -> None:
     table = _table(case, ends)
     for number, value in enumerate(ends.values):
-        table.commit(add(table.file([{"id": number, "v": value}])))
-    table.commit(add(table.file([{"id": 90, "v": None}, {"id": 91, "v": ends.values[0]}])))
+        table.append([{"id": number, "v": value}])
+    table.append([{"id": 90, "v": None}, {"id": 91, "v": ends.values[0]}])
     at = table.version - 1
     write_classic(table.root, at, table.states[at], CheckpointStyle(stats_parsed=True))
     publish(case, table, versions=[], log_info={"lastCheckpointVersion": at})
@@ -122,7 +122,7 @@ def _spread(case: CaseWriter, ends: _Ends) -> None:
     values = sorted(ends.values)
     for number, pair in enumerate(pairwise(values)):
         rows = [{"id": 10 * number + n, "v": value} for n, value in enumerate(pair)]
-        table.commit(add(table.file(rows)))
+        table.append(rows)
     publish(case, table, versions=[])
     for number in (0, 1, len(values) - 1):
         value, title = values[number], "A file whose bound is asked for holds another value, too"
@@ -158,7 +158,7 @@ def _shortest(case: CaseWriter) -> None:
             "nullCount": {"id": 0, "v": 0},
         }
         row = {"id": number, "v": _single(text)}
-        table.commit(add(table.file([row], statistics=statistics)))
+        table.append([row], statistics=statistics)
     publish(case, table, versions=[])
     for number, text in enumerate(spelled):
         title = "No other float is meant by these digits"
@@ -186,7 +186,7 @@ def _zeros(case: CaseWriter) -> None:
     schema = struct(id="long", f="float", d="double")
     table = GoldenTable.created(case, schema)
     for number, value in enumerate((-0.0, 0.0, 1.0)):
-        table.commit(add(table.file([{"id": number, "f": value, "d": value}])))
+        table.append([{"id": number, "f": value, "d": value}])
     publish(case, table, versions=[])
     rows = table.rows()
     words = {"=": "equal", ">=": "from", "<=": "to", "<>": "unequal"}
@@ -215,7 +215,7 @@ def _constant(case: CaseWriter) -> None:
     for number, (value, text) in enumerate(((5, "same"), (6, "other"))):
         rows: list[dict[str, Any]] = [{"id": 10 * number, "v": value, "s": text}]
         rows.append({"id": 10 * number + 1, "v": None, "s": None})
-        table.commit(add(table.file(rows)))
+        table.append(rows)
     publish(case, table, versions=[])
     probes = {
         "unequal": compare("v", "<>", 5, "integer"),

@@ -141,13 +141,13 @@ def _lowered(case: CaseWriter, summarise: Summarise) -> None:
         [{"id": 1, "name": "a"}],
         protocol=feature_protocol(["deletionVectors"], ["appendOnly", "domainMetadata"]),
     )
-    table.commit(add(table.file([{"id": 2, "name": "b"}])))
-    table.commit(add(table.file([{"id": 3, "name": "c"}])))
+    table.append([{"id": 2, "name": "b"}])
+    table.append([{"id": 3, "name": "c"}])
     table.protocol = writer_protocol(["appendOnly"])
     table.commit(table.protocol_action(), operation="DROP FEATURE")
     table.protocol = {"minReaderVersion": 1, "minWriterVersion": 2}
     table.commit(table.protocol_action(), operation="DROP FEATURE")
-    table.commit(add(table.file([{"id": 4, "name": "d"}])))
+    table.append([{"id": 4, "name": "d"}])
     summarise(table, _SUMMARY)
     publish(case, table)
 

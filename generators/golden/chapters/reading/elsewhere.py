@@ -118,7 +118,7 @@ def _defaults(case: CaseWriter, *, mapped: bool) -> None:
     for some, value, written in zip(rows, (None, None, "y"), (older, None, None), strict=True):
         partition = None if mapped else {"p": value}
         held = [{**row, "p": value} for row in some] if mapped else some
-        table.commit(add(table.file(held, partition=partition, written_as=written)))
+        table.append(held, partition=partition, written_as=written)
     publish(case, table, files=False)
     for slug, name in (("date", "d"), ("last", "p")):
         title = "A null is no default, for a filter as well"

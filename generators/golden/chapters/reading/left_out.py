@@ -23,7 +23,7 @@ from generators.golden.cases.filters import (
     starts_with,
 )
 from generators.golden.cases.publish import filtered, publish
-from generators.golden.cases.table import GoldenTable, add
+from generators.golden.cases.table import GoldenTable
 from generators.oracle.delta_schema import struct
 
 ROWS: Final = Chapter("action-reconciliation")
@@ -56,7 +56,7 @@ def _left_out(case: CaseWriter) -> None:
             {"id": 10 + n, "n": n or None, "s": {"a": n, "t": f"t{n}"}}
             for n in range(start, start + 2)
         ]
-        table.commit(add(table.file(rows, partition={"p": p})))
+        table.append(rows, partition={"p": p})
     publish(case, table, versions=[])
     for slug, (probe, columns) in _PROBES.items():
         title = "Its columns are read for the filter alone"

@@ -99,7 +99,7 @@ def _flat(case: CaseWriter, mode: str, parsed: bool) -> None:
             {"a": number, "b": 100 + number, "c": 1000 + number},
             {"a": number + 5, "b": 105 + number, "c": None if number else 1005},
         ]
-        table.commit(add(table.file(rows, partition={"p": p, "q": q})))
+        table.append(rows, partition={"p": p, "q": q})
     if parsed:
         style = CheckpointStyle(stats_json=False, stats_parsed=True)
         write_classic(table.root, 3, table.states[3], style)
@@ -128,7 +128,7 @@ def _deep(case: CaseWriter, mode: str) -> None:
     for n in (0, 10):
         of = {names: dict(zip(names, (n, 100 + n, None), strict=True)) for names in _NAMES}
         row = {"a": of["xyz"], "b": [of["uvw"], None], "c": {"key": of["klm"]}}
-        table.commit(add(table.file([row])))
+        table.append([row])
     publish(case, table, versions=[])
     probes = {
         "a": compare("a.x", "<", 10, "integer"),
@@ -173,7 +173,7 @@ def _id_there(case: CaseWriter) -> None:
     written = table.file(rows, written_as=_elsewhere(table.schema), statistics={"numRecords": 3})
     known = tuple({**row, "text": None} for row in rows)
     table.create(add(table.register(DataFile(written.body, known, table.schema))))
-    table.commit(add(table.file([{"id": 9, "n": 90, "text": "own"}])))
+    table.append([{"id": 9, "n": 90, "text": "own"}])
     publish(case, table)
     title = "Another column of the file is not what is asked for"
     filtered(case, table, "filter-text", is_null("text"), title, requirement="CM-031")
@@ -205,5 +205,5 @@ def _nested_id_there(case: CaseWriter) -> None:
     written = table.file(rows("earlier"), written_as=before, statistics={"numRecords": 2})
     known = tuple(rows(None))
     table.create(add(table.register(DataFile(written.body, known, table.schema))))
-    table.commit(add(table.file(rows("own"))))
+    table.append(rows("own"))
     publish(case, table)

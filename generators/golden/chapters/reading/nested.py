@@ -73,7 +73,7 @@ def _namesakes(case: CaseWriter, mode: str) -> None:
             {"x": n, "s": {"x": 100 + n, "t": {"x": 1000 + n}}, "t": {"x": -100 - n}}
             for n in (start, start + 1)
         ]
-        table.commit(add(table.file(rows)))
+        table.append(rows)
     # Each leaf is all null in a file where the others are not.
     absent: list[dict[str, Any]] = [
         {"x": None, "s": {"x": 130, "t": {"x": 1030}}, "t": {"x": -130}},
@@ -81,7 +81,7 @@ def _namesakes(case: CaseWriter, mode: str) -> None:
         {"x": 50, "s": {"x": 150, "t": {"x": None}}, "t": {"x": None}},
     ]
     for row in absent:
-        table.commit(add(table.file([row])))
+        table.append([row])
     at = table.version - 2
     write_classic(table.root, at, table.states[at], CheckpointStyle(stats_parsed=True))
     publish(case, table, versions=[], log_info={"lastCheckpointVersion": at})
@@ -143,7 +143,7 @@ def _added(case: CaseWriter, mode: str) -> None:
         "m": {"k": two},
         "deep": {"ll": [[two]], "lm": [{"k": two}]},
     }
-    table.commit(add(table.file([row])))
+    table.append([row])
     publish(case, table)
     for name in ("l", "m", "deep"):
         title = "Structs of older files stay, and the field is null"

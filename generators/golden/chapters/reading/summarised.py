@@ -112,7 +112,7 @@ def _empty_texts(case: CaseWriter, form: str) -> None:
     table.commit(add(empty), add(full))
     if form in _AFTER:
         SUMMARIES[form](table, 1)
-    table.commit(add(table.file([{"id": 3}], partitionValues=dict.fromkeys(physical, ""))))
+    table.append([{"id": 3}], partitionValues=dict.fromkeys(physical, ""))
     publish(case, table, files=False)
     for name in ("p_long", "p_boolean", "p_date"):
         probe = is_null(name)
@@ -148,7 +148,7 @@ def _respelled(case: CaseWriter, form: str) -> None:
     paths = ("é a.parquet", "ü+%.parquet", "plain.parquet")
     files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
     table.create(*map(add, files))
-    table.commit(add(table.file([{"id": 9, "name": "more"}])))
+    table.append([{"id": 9, "name": "more"}])
     if form in {"classic", "v2-json-sidecars"}:
         SUMMARIES[form](table, 1)
     table.commit(remove(files[0]), remove(files[1]), operation="DELETE")
@@ -171,7 +171,7 @@ def _unknown_feature(case: CaseWriter, form: str) -> None:
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
     SUMMARIES[form](table, 1)
     drop_commits(table.root, 1)
-    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    table.append([{"id": 2, "name": "b"}])
     describe(case, table)
     refusal = Refusal("unsupported", "load", "TF-001")
     refuse_load(case, refusal, "The feature is unknown, though no commit names it")
@@ -194,7 +194,7 @@ def _unknown_version(case: CaseWriter) -> None:
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
     classic(table, 1)
     drop_commits(table.root, 1)
-    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    table.append([{"id": 2, "name": "b"}])
     describe(case, table)
     refusal = Refusal("unsupported", "load", "PROTO-005", code="DELTA_INVALID_PROTOCOL_VERSION")
     refuse_load(case, refusal, "The version is unknown, though no commit names it")
@@ -227,7 +227,7 @@ def _removed_after(case: CaseWriter, form: str) -> None:
     table.commit(domain("app.gone", "1", removed=True))
     if form == "compaction":
         SUMMARIES[form](table, 2)
-    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    table.append([{"id": 2, "name": "b"}])
     case.judged = {"domain-app-gone": "REC-015", "domain-app-kept": "DOM-012"}
     publish(case, table, files=False)
     domain_spec(case, "app.gone", None)
@@ -246,7 +246,7 @@ def _set_again(case: CaseWriter, form: str) -> None:
     table.commit(domain("app.again", '{"z":3}'), domain("app.late", "[]"))
     if form == "compaction":
         SUMMARIES[form](table, 3)
-    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    table.append([{"id": 2, "name": "b"}])
     case.judged = {
         "domain-app-again": "REC-017",
         "domain-app-late": "REC-017",
@@ -288,7 +288,7 @@ def _flagged(case: CaseWriter, form: str) -> None:
     SUMMARIES[form](table, 1)
     if form != "compaction":
         drop_commits(table.root, 1)
-    table.commit(add(table.file([{"id": 9, "name": "n9"}])))
+    table.append([{"id": 9, "name": "n9"}])
     case.judged = {"read-latest": "CKC-027", "files-latest": "CKC-027"}
     publish(case, table, versions=[1, 2])
 

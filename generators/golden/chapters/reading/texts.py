@@ -103,7 +103,7 @@ def _texts(case: CaseWriter) -> None:
         "",
     )
     for number, text in enumerate(texts):
-        table.commit(add(table.file([{"id": number, "s": text}])))
+        table.append([{"id": number, "s": text}])
     publish(case, table, versions=[])
     for number, text in enumerate(texts):
         title = "A text is equal to itself alone"
@@ -139,7 +139,7 @@ def _beyond_double(case: CaseWriter) -> None:
     table = GoldenTable.of(case, _PAIR)
     versions = {"odd": 2**53 + 1, "most": 2**63 - 1, "other": 2**62 + 1}
     table.create(*(txn(app, version) for app, version in versions.items()))
-    table.commit(add(table.file([{"id": 1, "name": "a"}])))
+    table.append([{"id": 1, "name": "a"}])
     write_classic(table.root, 1, table.states[1])
     table.commit(txn("other", 2**62 + 3))
     publish(case, table, log_info={"lastCheckpointVersion": 1})
@@ -162,11 +162,11 @@ def _inexact(case: CaseWriter) -> None:
         float(packing.unpack("<f", packing.pack("<f", value))[0]) for value in (0.1, 1 / 3, 3.4e38)
     ]
     old: list[dict[str, Any]] = [{"id": n, "v": value} for n, value in enumerate(values)]
-    table.commit(add(table.file(old)))
+    table.append(old)
     change = {"delta.typeChanges": [{"fromType": "float", "toType": "double"}]}
     table.schema = struct(field("id", "long"), field("v", "double", metadata=change))
     table.commit(table.metadata(), operation="CHANGE COLUMN")
-    table.commit(add(table.file([{"id": 9, "v": 0.1}])))
+    table.append([{"id": 9, "v": 0.1}])
     publish(case, table)
     for number, value in enumerate((*values, 0.1)):
         probe = compare("v", "=", value, "double")

@@ -89,9 +89,9 @@ def _basic(case: CaseWriter, mode: str, protocol: Mapping[str, Any]) -> None:
     table = mapped_table(case, mode=mode, partition_columns=("p",), protocol=protocol)
     table.create()
     for number, value in enumerate(("x", "y", None)):
-        table.commit(add(table.file(_rows(10 * number), partition={"p": value})))
+        table.append(_rows(10 * number), partition={"p": value})
     write_classic(table.root, 3, table.states[3], CheckpointStyle(stats_parsed=True))
-    table.commit(add(table.file(_rows(50), partition={"p": "x"})))
+    table.append(_rows(50), partition={"p": "x"})
     publish(case, table, log_info={"lastCheckpointVersion": 3})
     probes = {
         "partition": compare("p", "=", "x", "string"),
@@ -145,7 +145,7 @@ def _renames(case: CaseWriter, mode: str) -> None:
     table.schema = renamed(table.schema, {"name": "label", "p": "part"})
     table.partition_columns = ("part",)
     table.commit(table.metadata(), operation="RENAME COLUMN")
-    table.commit(add(table.file([{"id": 9, "label": "new"}], partition={"part": "y"})))
+    table.append([{"id": 9, "label": "new"}], partition={"part": "y"})
     table.schema = renamed(table.schema, {"label": "id", "id": "name"})
     table.commit(table.metadata(), operation="RENAME COLUMN")
     publish(case, table)
@@ -174,14 +174,14 @@ def _re_added(case: CaseWriter, mode: str) -> None:
     table.create(add(table.file([{"id": 1, "c": "old"}])))
     table.schema = table.schema.without("c")
     table.commit(table.metadata(), operation="DROP COLUMN")
-    table.commit(add(table.file([{"id": 2}])))
+    table.append([{"id": 2}])
     grown, highest = assign_column_mapping(
         table.schema.with_fields(field("c", "integer")), case.info.id, start=3
     )
     table.schema = grown
     table.properties["delta.columnMapping.maxColumnId"] = str(highest)
     table.commit(table.metadata(), operation="ADD COLUMNS")
-    table.commit(add(table.file([{"id": 3, "c": 7}])))
+    table.append([{"id": 3, "c": 7}])
     publish(case, table)
     filtered(case, table, "filter-null", is_null("c"), "The old data does not come back")
 
@@ -489,7 +489,7 @@ def _upgraded(case: CaseWriter) -> None:
     table.commit(table.protocol_action(), table.metadata(), operation="SET TBLPROPERTIES")
     table.schema = renamed(table.schema, {"name": "title"})
     table.commit(table.metadata(), operation="RENAME COLUMN")
-    table.commit(add(table.file([{"id": 5, "title": "t"}])))
+    table.append([{"id": 5, "title": "t"}])
     publish(case, table)
 
 
@@ -514,7 +514,7 @@ def _upgraded_and_re_added(case: CaseWriter) -> None:
     )
     table.properties["delta.columnMapping.maxColumnId"] = str(highest)
     table.commit(table.metadata(), operation="ADD COLUMNS")
-    table.commit(add(table.file([{"id": 3, "c": "new", "d": 7}])))
+    table.append([{"id": 3, "c": "new", "d": 7}])
     publish(case, table)
     filtered(case, table, "filter-null", is_null("c"), "The old data does not come back")
     projected(case, table, "project-c", ["c"], "Nor where its column alone is read")

@@ -106,12 +106,12 @@ def _widened(case: CaseWriter, change: _Widening) -> None:
     table = _widening_table(case, before, kinds=(change.after,))
     table.create()
     old = [{"id": n, "v": value} for n, value in enumerate((*change.old, None))]
-    table.commit(add(table.file(old)))
+    table.append(old)
     metadata = _change(change.before, change.after)
     table.schema = struct(field("id", "long"), field("v", change.after, metadata=metadata))
     table.commit(table.metadata(), operation="CHANGE COLUMN")
     new = [{"id": 10 + n, "v": value} for n, value in enumerate(change.new)]
-    table.commit(add(table.file(new)))
+    table.append(new)
     publish(case, table)
     for slug, op in (("above", ">"), ("below", "<"), ("equal", "=")):
         probe = compare("v", op, change.pivot, change.after)
@@ -177,7 +177,7 @@ def _ends(case: CaseWriter, kind: str) -> None:
     ]
     table.schema = struct(field("id", "long"), *columns)
     table.commit(table.metadata(), operation="CHANGE COLUMN")
-    table.commit(add(table.file([{"id": 90}])))
+    table.append([{"id": 90}])
     publish(case, table, versions=[])
     for name in changes:
         wide = [row for row in table.rows() if row[name] is not None]
@@ -202,7 +202,7 @@ def _nested(case: CaseWriter) -> None:
     before = struct(l=array("integer"), m=map_of("short", "float"), s=struct(a="byte"))
     table = _widening_table(case, before)
     table.create()
-    table.commit(add(table.file([{"l": [1, None], "m": {1: 0.5}, "s": {"a": 7}}, {}])))
+    table.append([{"l": [1, None], "m": {1: 0.5}, "s": {"a": 7}}, {}])
     map_changes = [
         {"fromType": "short", "toType": "integer", "fieldPath": "key"},
         {"fromType": "float", "toType": "double", "fieldPath": "value"},
@@ -213,7 +213,7 @@ def _nested(case: CaseWriter) -> None:
         field("s", struct(field("a", "long", metadata=_change("byte", "long")))),
     )
     table.commit(table.metadata(), operation="CHANGE COLUMN")
-    table.commit(add(table.file([{"l": [2**40], "m": {2**20: 0.1}, "s": {"a": 2**40}}])))
+    table.append([{"l": [2**40], "m": {2**20: 0.1}, "s": {"a": 2**40}}])
     publish(case, table)
 
 
@@ -226,7 +226,7 @@ def _partition(case: CaseWriter) -> None:
     metadata = _change("integer", "long")
     table.schema = struct(field("id", "long"), field("p", "long", metadata=metadata))
     table.commit(table.metadata(), operation="CHANGE COLUMN")
-    table.commit(add(table.file([{"id": 2}], partition={"p": 2**40})))
+    table.append([{"id": 2}], partition={"p": 2**40})
     publish(case, table)
     above = compare("p", ">", 4, "long")
     filtered(case, table, "filter", above, "A filter spans values of both types")
@@ -242,7 +242,7 @@ def _statistics(case: CaseWriter) -> None:
     table.schema = struct(field("id", "long"), field("v", "long", metadata=metadata))
     table.commit(table.metadata(), add(table.file([{"id": 2, "v": 2**40}])))
     write_classic(table.root, 1, table.states[1], CheckpointStyle(stats_parsed=True))
-    table.commit(add(table.file([{"id": 3, "v": -(2**40)}])))
+    table.append([{"id": 3, "v": -(2**40)}])
     publish(case, table, log_info={"lastCheckpointVersion": 1})
     for slug, op in (("above", ">"), ("below", "<")):
         probe = compare("v", op, 6, "long")
@@ -260,7 +260,7 @@ def _twice(case: CaseWriter) -> None:
         column = field("v", new, metadata={"delta.typeChanges": list(changes)})
         table.schema = struct(column)
         table.commit(table.metadata(), operation="CHANGE COLUMN")
-        table.commit(add(table.file([{"v": value}])))
+        table.append([{"v": value}])
     publish(case, table)
 
 
@@ -291,7 +291,7 @@ def _beside(case: CaseWriter) -> None:
     moment = (2024, 3, 31, 2, 30, 0, 5)
     table.create(add(table.file([{"z": utc(*moment), "n": local(*moment)}, {}])))
     write_classic(table.root, 0, table.states[0], CheckpointStyle(stats_parsed=True))
-    table.commit(add(table.file([{"z": utc(1900, 1, 1), "n": local(1900, 1, 1)}])))
+    table.append([{"z": utc(1900, 1, 1), "n": local(1900, 1, 1)}])
     publish(case, table, log_info={"lastCheckpointVersion": 0})
     for name, value in (("z", utc(*moment)), ("n", local(*moment))):
         kind = "timestamp" if name == "z" else "timestamp_ntz"

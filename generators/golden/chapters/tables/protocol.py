@@ -353,7 +353,7 @@ def _unknown_checkpoint(case: CaseWriter) -> None:
     """Fields unknown to a checkpoint's reader are ignored."""
     table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file(_ROWS, tags={"INSERTION_TIME": "1", "new": "x"})))
-    table.commit(add(table.file([{"id": 3, "name": "c"}])))
+    table.append([{"id": 3, "name": "c"}])
     write_classic(case.delta, 1, table.states[1])
     table.commit('{"futureAction":{}}')
     publish(case, table, log_info={"lastCheckpointVersion": 1})
