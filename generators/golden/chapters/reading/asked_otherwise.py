@@ -22,6 +22,7 @@ from generators.golden.cases.table import (
     domain,
     feature_protocol,
     legacy_protocol,
+    remove,
     txn,
 )
 from generators.golden.chapters.files.changes import ask_changes, each_row
@@ -137,6 +138,20 @@ def _times_go_back(case: CaseWriter) -> None:
     case.judged |= dict.fromkeys(("txn-back", "txn-bare", "txn-back-v1"), "REC-004")
 
 
+@TRANSACTIONS.case("ids-alike", "TXN-005 REC-004")
+def _applications_alike(case: CaseWriter) -> None:
+    """Applications whose ids differ by case are different ones."""
+    table = GoldenTable.of(case, _PAIR)
+    table.create(txn("stream", 4), txn("Stream", 2))
+    table.commit(txn("Stream", 9), add(table.file(_pairs(1))))
+    table.commit(txn("stream", 5), txn("STREAM", 1))
+    publish(case, table)
+    known = {"lower": ("stream", 5), "title": ("Stream", 9), "none": ("sTREAM", None)}
+    for slug, (app, version) in known.items():
+        case.judged[f"txn-{slug}"] = "REC-004"
+        txn_spec(case, app, version, slug=slug)
+
+
 @DOMAINS.case("names-alike", "REC-005 REC-014 DOM-012")
 def _domains_alike(case: CaseWriter) -> None:
     """Domains whose names differ by case are different ones."""
@@ -190,3 +205,57 @@ def _life_goes_on(case: CaseWriter) -> None:
     table.commit(*with_vector(file, third, second))
     case.judged |= {"read-latest": "REC-010", "files-latest": "REC-009"}
     publish(case, table, versions=[2, 3], log_info={"lastCheckpointVersion": 2})
+
+
+def _property_off(case: CaseWriter, form: str) -> None:
+    more = ["v2Checkpoint"] if form.startswith("v2") else []
+    table = vector_table(case, protocol=feature_protocol(["deletionVectors", *more]))
+    file = table.file(numbered(6))
+    table.create(add(file), add(table.file(numbered(2, 20))))
+    table.commit(*with_vector(file, store(table, [0, 1])[0]))
+    table.properties = {"delta.enableDeletionVectors": "false"}
+    table.commit(table.metadata())
+    SUMMARIES[form](table, table.version)
+    drop_commits(table.root, table.version)
+    table.commit(add(table.file(numbered(2, 30))))
+    case.judged |= dict.fromkeys(("read-latest", "read-v2", "aggregate"), "DV-004")
+    publish(case, table, versions=[2, 3], log_info={"lastCheckpointVersion": 2})
+    aggregated(case, table, "aggregate", ["id"], "Counts leave the deleted rows out as well")
+
+
+for _form in ("classic", "v2-json-sidecars"):
+    VECTORS.define(
+        f"property-off-in-{_form}",
+        "Vectors of a checkpoint count when the property is off",
+        "DV-004",
+        partial(_property_off, form=_form),
+        features=("deletionVectors", "v2Checkpoint")
+        if _form.startswith("v2")
+        else ("deletionVectors",),
+    )
+
+
+def _removed_beside(case: CaseWriter, form: str) -> None:
+    more = ["v2Checkpoint"] if form.startswith("v2") else []
+    table = vector_table(case, protocol=feature_protocol(["deletionVectors", *more]))
+    marked, gone, again = (table.file(numbered(4, n)) for n in (0, 10, 20))
+    table.create(add(marked), add(gone), add(again))
+    table.commit(*with_vector(marked, store(table, [0, 3])[0]))
+    SUMMARIES[form](table, 1)
+    drop_commits(table.root, 1)
+    table.commit(remove(gone), operation="DELETE")
+    table.commit(*with_vector(again, store(table, [1])[0]), operation="DELETE")
+    case.judged |= dict.fromkeys(("read-latest", "read-v2", "files-latest"), "REC-018")
+    publish(case, table, versions=[1, 2, 3], log_info={"lastCheckpointVersion": 1})
+
+
+for _form in ("classic", "v2-json-sidecars"):
+    VECTORS.define(
+        f"removed-beside-vectors-in-{_form}",
+        "A file without vector is removed from among files with one",
+        "REC-018 REC-011 ADD-012",
+        partial(_removed_beside, form=_form),
+        features=("deletionVectors", "v2Checkpoint")
+        if _form.startswith("v2")
+        else ("deletionVectors",),
+    )
