@@ -138,20 +138,6 @@ def _times_go_back(case: CaseWriter) -> None:
     case.judged |= dict.fromkeys(("txn-back", "txn-bare", "txn-back-v1"), "REC-004")
 
 
-@TRANSACTIONS.case("ids-alike", "TXN-005 REC-004")
-def _applications_alike(case: CaseWriter) -> None:
-    """Applications whose ids differ by case are different ones."""
-    table = GoldenTable.of(case, _PAIR)
-    table.create(txn("stream", 4), txn("Stream", 2))
-    table.commit(txn("Stream", 9), add(table.file(_pairs(1))))
-    table.commit(txn("stream", 5), txn("STREAM", 1))
-    publish(case, table)
-    known = {"lower": ("stream", 5), "title": ("Stream", 9), "none": ("sTREAM", None)}
-    for slug, (app, version) in known.items():
-        case.judged[f"txn-{slug}"] = "REC-004"
-        txn_spec(case, app, version, slug=slug)
-
-
 @DOMAINS.case("names-alike", "REC-005 REC-014 DOM-012")
 def _domains_alike(case: CaseWriter) -> None:
     """Domains whose names differ by case are different ones."""

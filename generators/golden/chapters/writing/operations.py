@@ -286,12 +286,12 @@ def _broken_merge(case: CaseWriter) -> None:
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
 
 
-for _slug, _title, _name in (
+for _slug, _title, _to in (
     ("merge-match", "A merge that changes a row to one that breaks is refused", "bad"),
     ("merge-match-null", "A merge to a row of which nothing is known is refused", None),
 ):
     CHECKS.define(
-        f"write-broken-{_slug}", _title, "CHK-005 CHK-006", partial(_broken_match, name=_name)
+        f"write-broken-{_slug}", _title, "CHK-005 CHK-006", partial(_broken_match, name=_to)
     )
 
 

@@ -16,7 +16,7 @@ from breaches.edits import CHECKPOINTS, COMMIT, COMPACTION, dropping, each, matc
 from breaches.model import Ask, reader
 from breaches.seams import viewing
 from breaches.views import bodies, log_of
-from conformance.adapter import Aggregate, Answer, Files, Ok, Request, Scan, Snapshot, Txn
+from conformance.adapter import Aggregate, Answer, Files, Ok, Request, Scan, Snapshot
 
 
 def _to_the_hint(ask: Ask) -> Ask:
@@ -78,20 +78,6 @@ def _bare_removes_lost(root: Path, fresh: frozenset[str]) -> None:
         each("remove", lambda b: b if b.get("deletionVector") else None, COMMIT)(root, fresh)
 
 
-def _case_folded(ask: Ask) -> Ask:
-    """Take ids of applications that differ by case for one."""
-
-    def run(request: Request) -> Answer:
-        if isinstance(request, Txn):
-            for name in (request.app_id.upper(), request.app_id.title(), request.app_id.lower()):
-                answer = ask(replace(request, app_id=name))
-                if isinstance(answer, Ok) and answer.payload is not None:
-                    return answer
-        return ask(request)
-
-    return run
-
-
 def _inline_uncounted(ask: Ask) -> Ask:
     """Count the rows that vectors inside the log delete."""
 
@@ -148,7 +134,6 @@ ROWS = (
         viewing(_bare_removes_lost),
         "*/removed-beside-vectors-*",
     ),
-    reader("folds-the-case-of-applications", "REC-004", "requests", _case_folded, "*/ids-alike/*"),
     reader(
         "counts-what-inline-vectors-delete",
         "DVDESC-020",

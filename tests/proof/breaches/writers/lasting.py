@@ -19,8 +19,8 @@ from breaches.edits import (
     statistics,
     without,
 )
-from breaches.model import Ask, Breach, writer
-from breaches.seams import carrying_out, during, leaving
+from breaches.model import Ask, Breach, How, writer
+from breaches.seams import Edit, carrying_out, during, leaving
 from breaches.views import bodies
 from conformance.adapter import Answer, Refused, Request, Write
 
@@ -33,10 +33,27 @@ def _unprovenanced(found: dict[str, str]) -> None:
             del found[name]
 
 
+def _since(operation: str, edit: Edit) -> How:
+    """Go wrong in what an operation leaves, and all steps after it."""
+
+    def how(ask: Ask) -> Ask:
+        seen: list[bool] = []
+        inner = leaving(lambda root, fresh: edit(root, fresh) if seen else None)(ask)
+
+        def run(request: Request) -> Answer:
+            if isinstance(request, Write) and request.operation == operation:
+                seen.append(True)
+            return inner(request)
+
+        return run
+
+    return how
+
+
 def _losing(key: str, operation: str, breaks: str, slug: str, case: str) -> Breach:
-    """Lose a key of column metadata in one operation."""
+    """Lose a key of column metadata from an operation on."""
     lost = fields(lambda field: field["metadata"].pop(key, None) and None, COMMIT)
-    return writer(slug, breaks, "actions", during(operation, lost), case)
+    return writer(slug, breaks, "actions", _since(operation, lost), case)
 
 
 def _numberless(table: pa.Table) -> pa.Table:
@@ -70,6 +87,10 @@ def _timeless_lost(body: dict[str, Any]) -> dict[str, Any] | None:
     return body if body.get("deletionTimestamp") is not None else None
 
 
+def _spelled_twice(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "path": body["path"].replace("%", "%25")}
+
+
 ROWS = (
     writer(
         "compacts-without-removes-of-no-time",
@@ -91,6 +112,13 @@ ROWS = (
         "files",
         leaving(parquet(_numberless, CHANGES)),
         "*/write-mapped-by-name/*",
+    ),
+    writer(
+        "removes-by-another-spelling",
+        "SNAP-008",
+        "actions",
+        leaving(each("remove", _spelled_twice, COMMIT), sums=True),
+        "*/write-odd-changes/*",
     ),
     writer(
         "feeds-no-changes-of-overwrites",
