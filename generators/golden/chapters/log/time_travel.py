@@ -235,9 +235,8 @@ def _before_the_hint(case: CaseWriter) -> None:
     """A time before the hinted checkpoint is answered without it."""
     # Every clock says the same: file times, stamps and the times of commitInfo.
     table = _stamped(case, {v: EPOCH + MINUTE * v for v in range(6)}, properties=_ENABLED)
-    pin_times(case, table)
     write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
-    publish(case, table, versions=[1, 4, 5], log_info={"lastCheckpointVersion": 4})
+    publish_timed(case, table, versions=[1, 4, 5], log_info={"lastCheckpointVersion": 4})
     for version in (1, 3, 4):
         slug = f"v{version}-later"
         case.judged[f"at-{slug}"] = "CKPT-004" if version < 4 else "ICT-013"
