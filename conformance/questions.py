@@ -233,7 +233,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     ),
     "row_ids": Question(
         Scan,
-        {"version": "version"},
+        {"version": "version", "filter": "filter", "predicate": "predicate"},
         {"row_ids": True},
         comparison=_rows,
         rows=True,

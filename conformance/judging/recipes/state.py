@@ -28,7 +28,7 @@ _REQUESTS: Final = ("delta.feature.", "delta.minReaderVersion", "delta.minWriter
 
 _PROTOCOL: Final = "delta."
 _DEFAULT: Final = "CURRENT_DEFAULT"
-_IDENTITY: Final = "delta.identity."
+_RULES: Final = ("delta.identity.", "delta.generationExpression", "delta.invariants")
 _CONSTRAINT: Final = "delta.constraints."
 _CLUSTERING: Final = "delta.clustering"
 _ROW_TRACKING: Final = "delta.rowTracking"
@@ -219,7 +219,7 @@ def _columns(snapshot: Snapshot, oracle: Oracle, *, gone: bool) -> Iterator[_Fau
     for name, metadata in _metadata(oracle.schema.to_json()):
         for key, value in metadata.items():
             lost = name in held and held[name].get(key) != value
-            if key.startswith(_IDENTITY):
+            if key.startswith(_RULES):
                 lost = lost and key not in held[name] and not gone
             elif key.startswith(_PROTOCOL) or key == _DEFAULT:
                 continue

@@ -13,6 +13,7 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "append-only-tables/write-after-unlocking": {3: "APP-004"},
     "append-only-tables/write-append": {1: "WVER-001"},
     "append-only-tables/write-optimize": {4: "FA-017"},
+    "check-constraints/write-add-after-vectors": {3: "CHK-009"},
     "checkpoints/write-checkpoint": {4: "CKPT-007"},
     "checkpoints/write-multi-part": {9: "CKPT-N-003"},
     "checkpoints/write-v2-json-sidecars": {9: "SIDE-003"},
@@ -25,7 +26,9 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "column-mapping/write-turn-on": {2: "CM-011", 3: "CM-012"},
     "column-mapping/write-turn-on-legacy": {0: "CM-010", 1: "WVER-004"},
     "default-columns/write-default": {2: "DFT-005", 3: "DFT-006"},
+    "default-columns/write-merge-null": {2: "DFT-006"},
     "default-columns/write-merge-with-default": {2: "DFT-005"},
+    "default-columns/write-update-null": {2: "DFT-006"},
     **{
         f"default-columns/write-kept-by-{change}": {3: "SCH-037"}
         for change in ("rename", "nullable", "comment", "widen")

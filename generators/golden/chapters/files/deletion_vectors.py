@@ -51,7 +51,8 @@ def store(table: GoldenTable, *vectors: Sequence[int], prefix: str = "") -> list
     ]
 
 
-def _inline(table: GoldenTable, rows: Sequence[int]) -> dict[str, Any]:
+def inline(table: GoldenTable, rows: Sequence[int]) -> dict[str, Any]:
+    """Return the descriptor of a vector inside the log, known to the ledger."""
     return table.register_vector(inline_descriptor(rows), rows)
 
 
@@ -77,7 +78,7 @@ def _inline_case(case: CaseWriter) -> None:
     table = vector_table(case)
     file = table.file(numbered(10))
     table.create(add(file), add(table.file(numbered(3, 100))))
-    table.commit(*with_vector(file, _inline(table, [0, 3, 9])), operation="DELETE")
+    table.commit(*with_vector(file, inline(table, [0, 3, 9])), operation="DELETE")
     case.judged["files-latest"] = "DVDESC-013"
     publish(case, table)
     _probe(case, table)
@@ -88,7 +89,7 @@ def _inline_whole(case: CaseWriter) -> None:
     """A vector inside the log may fill its last word."""
     table = vector_table(case)
     file = table.create_with(numbered(10))
-    vector = _inline(table, [0, 3])
+    vector = inline(table, [0, 3])
     if vector["sizeInBytes"] % 4:
         raise ValueError("the vector has padding")
     table.commit(*with_vector(file, vector), operation="DELETE")
@@ -103,7 +104,7 @@ def _null_deleted(case: CaseWriter) -> None:
     table = vector_table(case, protocol=feature_protocol(["deletionVectors"], ["invariants"]))
     rows = [*numbered(3), {"id": 3, "name": None}, *numbered(2, 4)]
     file = table.create_with(rows)
-    table.commit(*with_vector(file, _inline(table, [3])), operation="DELETE")
+    table.commit(*with_vector(file, inline(table, [3])), operation="DELETE")
     table.schema = struct(field("id", "long"), field("name", "string", nullable=False))
     table.commit(table.metadata())
     table.append(numbered(2, 10))
@@ -240,7 +241,7 @@ def _life_checkpoint(case: CaseWriter) -> None:
     table.commit(*with_vector(file, first))
     table.commit(*with_vector(file, second, first))
     write_classic(table.root, 2, table.states[2], CheckpointStyle(stats_parsed=True))
-    table.commit(*with_vector(plain, _inline(table, [0])))
+    table.commit(*with_vector(plain, inline(table, [0])))
     drop_commits(table.root, 2)
     case.judged["read-latest"] = "REC-010"
     publish(case, table, versions=[2, 3], log_info={"lastCheckpointVersion": 2})
@@ -415,7 +416,7 @@ def _unlisted(case: CaseWriter) -> None:
     """A vector under a protocol that knows none is invalid."""
     table = vector_table(case, protocol={"minReaderVersion": 1, "minWriterVersion": 2})
     file = table.create_with(numbered(4))
-    table.commit(*with_vector(file, _inline(table, [0])))
+    table.commit(*with_vector(file, inline(table, [0])))
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "DV-001")
     case.contest_read(

@@ -19,6 +19,7 @@ from generators.golden.cases.table import (
 )
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
+from generators.materialise.log.hints import write_last_checkpoint
 from generators.oracle.delta_schema import struct
 
 PROVENANCE = Chapter("commit-provenance-information")
@@ -227,6 +228,19 @@ def _after_checkpoint(case: CaseWriter) -> None:
     publish_cut(case, table, 3)
     for version in (3, 4, 5):
         _travel(case, table, f"v{version}", EPOCH + 10 * MINUTE * version, version)
+
+
+@TIMESTAMPS.case("before-the-hint", "CKPT-004 ICT-013 LAST-003")
+def _before_the_hint(case: CaseWriter) -> None:
+    """A time before the hinted checkpoint is answered without it."""
+    # Every clock says the same: file times, stamps and the times of commitInfo.
+    table = _stamped(case, {v: EPOCH + MINUTE * v for v in range(6)}, properties=_ENABLED)
+    write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
+    publish_timed(case, table, versions=[1, 4, 5], log_info={"lastCheckpointVersion": 4})
+    for version in (1, 3, 4):
+        slug = f"v{version}-later"
+        case.judged[f"at-{slug}"] = "CKPT-004" if version < 4 else "ICT-013"
+        _travel(case, table, slug, EPOCH + MINUTE * version + MINUTE // 2, version)
 
 
 @TIMESTAMPS.case("plural-name", "ICT-002 ICT-003 TF-002")

@@ -15,7 +15,12 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import aggregated, publish
 from generators.golden.cases.table import GoldenTable, add, feature_protocol, remove
-from generators.golden.chapters.files.deletion_vectors import store, vector_table, with_vector
+from generators.golden.chapters.files.deletion_vectors import (
+    inline,
+    store,
+    vector_table,
+    with_vector,
+)
 from generators.golden.chapters.files.types import local, utc
 from generators.golden.chapters.tables.column_mapping import mapped_table, renamed
 from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
@@ -153,6 +158,22 @@ def _after_vectors(case: CaseWriter) -> None:
     case.judged["aggregate-id"] = "DVD-021"
     aggregated(case, table, "aggregate-id", ["id"], _EXTREMES)
     aggregated(case, table, "aggregate-v0", ["id", "v"], _EXTREMES, version=0)
+
+
+@VECTORS.case("aggregates-of-every-vector", "DVDESC-020 DVD-021 DV-005")
+def _every_vector(case: CaseWriter) -> None:
+    """Deleted rows do not count, wherever their vector is."""
+    table = vector_table(case, _NUMBERS)
+    files = [table.file(_rows(-n, n, 10 * n, start=10 * n)) for n in (1, 2, 3)]
+    table.create(*map(add, files))
+    vectors = [inline(table, [0]), *store(table, [2]), *store(table, [0, 2], prefix="ab")]
+    for file, vector in zip(files, vectors, strict=True):
+        table.commit(*with_vector(file, vector), operation="DELETE")
+        case.judged[f"aggregate-v{table.version}"] = "DVDESC-020"
+    _asked(case, table, ["id", "v"], "DVDESC-020", "DVDESC-020")
+    for version in table.versions:
+        slug = f"aggregate-v{version}"
+        aggregated(case, table, slug, ["id", "v"], _EXTREMES, version=version)
 
 
 @VECTORS.case("aggregates-of-deleted-files", "DVDESC-020 DVD-021 STAT-014")

@@ -22,6 +22,7 @@ from generators.golden.cases.table import (
     domain,
     feature_protocol,
     legacy_protocol,
+    remove,
     txn,
 )
 from generators.golden.chapters.files.changes import ask_changes, each_row
@@ -190,3 +191,57 @@ def _life_goes_on(case: CaseWriter) -> None:
     table.commit(*with_vector(file, third, second))
     case.judged |= {"read-latest": "REC-010", "files-latest": "REC-009"}
     publish(case, table, versions=[2, 3], log_info={"lastCheckpointVersion": 2})
+
+
+def _property_off(case: CaseWriter, form: str) -> None:
+    more = ["v2Checkpoint"] if form.startswith("v2") else []
+    table = vector_table(case, protocol=feature_protocol(["deletionVectors", *more]))
+    file = table.file(numbered(6))
+    table.create(add(file), add(table.file(numbered(2, 20))))
+    table.commit(*with_vector(file, store(table, [0, 1])[0]))
+    table.properties = {"delta.enableDeletionVectors": "false"}
+    table.commit(table.metadata())
+    SUMMARIES[form](table, table.version)
+    drop_commits(table.root, table.version)
+    table.commit(add(table.file(numbered(2, 30))))
+    case.judged |= dict.fromkeys(("read-latest", "read-v2", "aggregate"), "DV-004")
+    publish(case, table, versions=[2, 3], log_info={"lastCheckpointVersion": 2})
+    aggregated(case, table, "aggregate", ["id"], "Counts leave the deleted rows out as well")
+
+
+for _form in ("classic", "v2-json-sidecars"):
+    VECTORS.define(
+        f"property-off-in-{_form}",
+        "Vectors of a checkpoint count when the property is off",
+        "DV-004",
+        partial(_property_off, form=_form),
+        features=("deletionVectors", "v2Checkpoint")
+        if _form.startswith("v2")
+        else ("deletionVectors",),
+    )
+
+
+def _removed_beside(case: CaseWriter, form: str) -> None:
+    more = ["v2Checkpoint"] if form.startswith("v2") else []
+    table = vector_table(case, protocol=feature_protocol(["deletionVectors", *more]))
+    marked, gone, again = (table.file(numbered(4, n)) for n in (0, 10, 20))
+    table.create(add(marked), add(gone), add(again))
+    table.commit(*with_vector(marked, store(table, [0, 3])[0]))
+    SUMMARIES[form](table, 1)
+    drop_commits(table.root, 1)
+    table.commit(remove(gone), operation="DELETE")
+    table.commit(*with_vector(again, store(table, [1])[0]), operation="DELETE")
+    case.judged |= dict.fromkeys(("read-latest", "read-v2", "files-latest"), "REC-018")
+    publish(case, table, versions=[1, 2, 3], log_info={"lastCheckpointVersion": 1})
+
+
+for _form in ("classic", "v2-json-sidecars"):
+    VECTORS.define(
+        f"removed-beside-vectors-in-{_form}",
+        "A file without vector is removed from among files with one",
+        "REC-018 REC-011 ADD-012",
+        partial(_removed_beside, form=_form),
+        features=("deletionVectors", "v2Checkpoint")
+        if _form.startswith("v2")
+        else ("deletionVectors",),
+    )

@@ -43,9 +43,9 @@ _PAIR = struct(id="long", name="string")
 _VECTORS = {"delta.enableDeletionVectors": "true"}
 _WRITERS = ("appendOnly", "changeDataFeed", "domainMetadata")
 
-_CHECKPOINTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 CKPT-005"
-_COMPACTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 COMP-011 COMP-012"
-_SUMMED: Final = "REC-018 REC-013 REC-012 REC-004 REC-014 CRC-002"
+_CHECKPOINTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 TXN-005 CKPT-005"
+_COMPACTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 TXN-005 COMP-011 COMP-012"
+_SUMMED: Final = "REC-018 REC-013 REC-012 REC-004 REC-014 TXN-005 CRC-002"
 
 
 def _checksum(table: GoldenTable, version: int) -> None:
@@ -83,10 +83,14 @@ def _changed(case: CaseWriter, summarise: Summarise, *, parts: bool) -> None:
     )
     table.commit(table.metadata(description="before"), operation="SET TBLPROPERTIES")
     table.commit(
-        add(table.file([{"id": 90, "name": "kept"}])), txn("kept", 5), domain("app.kept", "before")
+        add(table.file([{"id": 90, "name": "kept"}])),
+        txn("kept", 5),
+        txn("fallen", 8),
+        domain("app.kept", "before"),
     )
     table.commit(
         txn("down", 3),
+        txn("fallen", 4),
         txn("up", 2),
         txn("late", 2**53 + 1),
         domain("app.changed", "after"),
@@ -113,10 +117,11 @@ def _changed(case: CaseWriter, summarise: Summarise, *, parts: bool) -> None:
         operation="UPGRADE PROTOCOL",
     )
     summarise(table, _SUMMARY)
+    case.judged |= {"txn-down": "TXN-005", "txn-fallen": "TXN-005"}
     publish(case, table, versions=range(_SUMMARY, table.version + 1))
     files_spec(case, table, _SUMMARY)
     for version in (None, _SUMMARY):
-        for app in ("down", "up", "kept", "late"):
+        for app in ("down", "fallen", "up", "kept", "late"):
             known = table.states[table.version if version is None else version].transactions
             txn_spec(case, app, known[app]["version"] if app in known else None, version)
         for name in ("app.changed", "app.removed", "app.kept", "app.late"):

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.filters import compare
+from generators.golden.cases.filters import Filter, compare
 from generators.golden.cases.publish import filtered, publish, publish_cut
 from generators.golden.cases.summarise import compaction
 from generators.golden.cases.table import (
@@ -131,6 +131,18 @@ class Tracked:
                 parameters={"version": version},
             )
 
+    def ask_filtered(self, case: CaseWriter, kept: Filter) -> None:
+        """Write a row id spec of the rows of the newest version that a filter keeps."""
+        case.row_spec(
+            "row_ids",
+            "row-ids-filtered",
+            _TRACKED,
+            [row for row in self.rows(self.table.version) if kept.keeps(row)],
+            title="Rows keep their ids where a filter leaves others out",
+            parameters={"filter": kept.tree, "predicate": kept.sql},
+            needs=["scan.filter"],
+        )
+
 
 def _numbered(start: int, count: int) -> list[dict[str, Any]]:
     return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
@@ -144,6 +156,7 @@ def _default(case: CaseWriter) -> None:
     table.commit(add(tracked.file(_numbered(10, 2))), add(tracked.file([])), tracked.mark())
     case.judged["row-ids-v1"] = "RT-026"
     tracked.publish(case, 0, 1)
+    tracked.ask_filtered(case, compare("id", ">=", 2, "long"))
 
 
 @TRACKING.case("recommitted", "RT-026 RT-024 RT-030")
@@ -191,6 +204,7 @@ def _row_groups(case: CaseWriter) -> None:
     moved = tracked.file(_numbered(0, 17), ids=ids, row_group_rows=7)
     table.commit(remove(first), add(moved), tracked.mark())
     tracked.publish(case, 0, 1, 2)
+    tracked.ask_filtered(case, compare("id", ">", 9, "long"))
 
 
 @TRACKING.case("one-column-materialised", "RT-022 RT-023 RT-026")
@@ -265,6 +279,7 @@ def _vectors(case: CaseWriter) -> None:
     kept = {key: file.body[key] for key in ("baseRowId", "defaultRowCommitVersion")}
     table.commit(remove(file, **kept), add(file, deletionVector=vector), operation="DELETE")
     tracked.publish(case, 0, 1)
+    tracked.ask_filtered(case, compare("id", ">", 3, "long"))
 
 
 @TRACKING.case("ids-under-mapping", "RT-023 RT-024 RT-044")

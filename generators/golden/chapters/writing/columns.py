@@ -11,7 +11,7 @@ from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import array, field, map_of, struct
-from generators.oracle.operations import SetComment
+from generators.oracle.operations import SetComment, SetDefault
 
 SCHEMA: Final = Chapter("schema-serialization-format")
 METADATA: Final = Chapter("change-metadata")
@@ -278,6 +278,27 @@ def _widen_commented(case: CaseWriter) -> None:
     recipe.change_type("id", "long").append([{"id": 1 << 40, "name": "x"}]).publish(case)
 
 
+@WIDENING.case("write-record-kept", "TW-009 SCH-037")
+def _record_kept(case: CaseWriter) -> None:
+    """The record of a widened column survives whatever else is said of it."""
+    schema = struct(*PAIR.fields, field("b", "byte", nullable=False))
+    features = ("typeWidening", "allowColumnDefaults")
+    recipe = Recipe(schema, (), _WIDENING, features).append([{"id": 1, "name": "n1", "b": 1}])
+    recipe.change_type("b", "integer").set_nullable("b", nullable=True)
+    recipe.do(SetComment("b", "a number")).do(SetDefault("b", "7"))
+    recipe.reorder_columns("b", "id", "name")
+    recipe.append([{"id": 2, "name": "n2", "b": 70000}]).publish(case)
+
+
+@WIDENING.case("write-record-renamed", "TW-009 SCH-037", features=("typeWidening", "columnMapping"))
+def _record_renamed(case: CaseWriter) -> None:
+    """The record of a widened column survives another name of the column."""
+    schema = struct(*PAIR.fields, field("b", "byte", metadata={"comment": "a number"}))
+    recipe = Recipe(schema, (), {**_WIDENING, **_MAPPED}, ("typeWidening", "columnMapping"))
+    recipe.append([{"id": 1, "name": "n1", "b": 1}]).change_type("b", "short")
+    recipe.rename_column("b", "c").append([{"id": 2, "name": "n2", "c": 300}]).publish(case)
+
+
 @WIDENING.case("write-nested-record", "TW-008 TW-009")
 def _nested_record(case: CaseWriter) -> None:
     """The record of a widened element survives changes of other columns."""
@@ -368,6 +389,16 @@ def _generated(case: CaseWriter) -> None:
     recipe = Recipe(schema, features=("generatedColumns",))
     recipe.append([{"x": 1}, {"x": None}], [{"x": 1, "y": 2}, {"x": None, "y": None}])
     recipe.append([{"x": 5, "y": 10}]).publish(case)
+
+
+@GENERATED.case("write-kept-by-nullable", "SCH-037 GEN-004")
+def _generated_nullable(case: CaseWriter) -> None:
+    """An expression stays when its column may be null from now on."""
+    doubled = {"delta.generationExpression": "x * 2"}
+    schema = struct(field("x", "long"), field("y", "long", nullable=False, metadata=doubled))
+    recipe = Recipe(schema, features=("generatedColumns",)).append([{"x": 1, "y": 2}])
+    recipe.set_nullable("y", nullable=True).do(SetComment("y", "twice x"))
+    recipe.append([{"x": None, "y": None}]).publish(case)
 
 
 @DOMAINS.case("write-domains", "DOM-014 CKC-007 CKC-008")

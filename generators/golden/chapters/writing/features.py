@@ -215,6 +215,23 @@ def _add_constraint(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
+@CHECKS.case("write-add-broken-between", "CHK-009 CHK-010")
+def _add_broken_between(case: CaseWriter) -> None:
+    """A constraint that rows of one file among others break is not added."""
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3, -1)).append(pairs(4))
+    recipe.keep("add_constraint", **_ADDED)
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-010"))
+
+
+@CHECKS.case("write-add-after-vectors", "CHK-009 CHK-005", features=("deletionVectors",))
+def _add_after_vectors(case: CaseWriter) -> None:
+    """Rows that a vector deleted do not keep a constraint from being added."""
+    vectors = {"delta.enableDeletionVectors": "true"}
+    recipe = Recipe(PAIR, (), vectors, ("deletionVectors",)).append(pairs(1, -2, 3))
+    recipe.delete(compare("id", "<", 0, "long")).keep("add_constraint", **_ADDED)
+    recipe.append(pairs(4)).publish(case)
+
+
 @CHECKS.case("write-drop-one", "CHK-002 CHK-005 CHK-006")
 def _drop_one(case: CaseWriter) -> None:
     """A constraint holds on where another one is dropped."""

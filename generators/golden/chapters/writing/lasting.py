@@ -150,14 +150,18 @@ def _described(case: CaseWriter) -> None:
                 line["metaData"] |= {"name": "people", "description": "who is where"}
             if "add" in line:
                 line["add"] |= {"tags": {"team": "a"}, "clusteringProvider": "fromAnotherWorld"}
+            if "remove" in line:
+                line["remove"].pop("deletionTimestamp", None)
         write_commit(case.delta, int(path.stem), lines)
 
 
-@COMPACTION.case("write-compaction-given", "COMP-004")
+@COMPACTION.case("write-compaction-given", "COMP-004 COMP-007")
 def _compacted_given(case: CaseWriter) -> None:
     """A log compaction repeats what another writer said of files."""
-    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).append(pairs(4)).given()
-    recipe.keep("compact_log", version=False, start=1, end=3).append(pairs(5)).publish(case)
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).append(pairs(4))
+    recipe.delete(compare("id", "=", 3, "long")).given()
+    recipe.keep("compact_log", version=False, start=1, end=3)
+    recipe.keep("compact_log", version=False, start=3, end=4).append(pairs(5)).publish(case)
     _described(case)
 
 

@@ -21,6 +21,7 @@ from generators.materialise.log.files import read_commit, write_commit
 from generators.oracle.delta_schema import DataType, Struct, array, field, map_of, struct
 from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
+from generators.oracle.operations import SetComment
 
 CLUSTERED: Final = Chapter("clustered-table", since="2025")
 FIRST: Final = Chapter("iceberg-compatibility-v1", since="2025")
@@ -384,6 +385,14 @@ def _manifest(case: CaseWriter) -> None:
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "DVD-010"))
 
 
+@FEED.case("write-overwrite-where", "CDC-012 CDC-001")
+def _overwrite_where(case: CaseWriter) -> None:
+    """Rows that an overwrite of some leaves in their file are no changes."""
+    recipe = Recipe(PAIR, (), {"delta.enableChangeDataFeed": "true"}, ("changeDataFeed",))
+    recipe.append(pairs(1, 2, 3)).append(pairs(4, 5))
+    recipe.overwrite(pairs(3, 7), compare("id", ">=", 3, "long")).append(pairs(8)).publish(case)
+
+
 @FEED.case("write-whole-files", "CDC-012")
 def _whole_files(case: CaseWriter) -> None:
     """A delete records the rows of a file that goes whole beside others."""
@@ -400,6 +409,15 @@ def _provenance(case: CaseWriter) -> None:
     recipe.set_properties({"team": "tables"}).append(pairs(3)).restore(4).append(pairs(4))
     other = struct(field("key", "string"), field("id", "long"))
     recipe.replace(other, (), [{"key": "a", "id": 1}]).publish(case)
+
+
+@CLOCK.case("write-enabled-then-altered", "ICT-010 ICT-011 SCH-037")
+def _altered(case: CaseWriter) -> None:
+    """Changes of columns keep since when commits have times."""
+    recipe = Recipe(PAIR).append(pairs(1)).keep("enable_feature", feature="inCommitTimestamp")
+    recipe.set_properties({"delta.enableInCommitTimestamps": "true"}).append(pairs(2))
+    recipe.add_column(field("later", "string")).do(SetComment("name", "of a person"))
+    recipe.append([{**pairs(3)[0], "later": "x"}]).publish(case)
 
 
 @DESIGN.case("write-vacuum-retained-vectors", "DVD-003")

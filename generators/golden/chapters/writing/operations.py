@@ -268,12 +268,38 @@ def _merge_append_only(case: CaseWriter) -> None:
     recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
 
 
+_NAMED: Final = {"delta.constraints.named": "name <> 'bad'"}
+
+
+def _broken_match(case: CaseWriter, name: str | None) -> None:
+    recipe = Recipe(PAIR, (), _NAMED, ("checkConstraints",)).append(pairs(1, 2))
+    recipe.merge([*pairs(3), {"id": 2, "name": name}], SAME_ID, *UPSERT)
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
+
+
 @CHECKS.case("write-broken-merge", "CHK-005 CHK-006")
 def _broken_merge(case: CaseWriter) -> None:
     """A merge to a row that breaks is refused."""
     properties = {"delta.constraints.positive": "id > 0"}
     recipe = Recipe(PAIR, (), properties, ("checkConstraints",)).append(pairs(1, 2))
     recipe.merge(pairs(2, -3), SAME_ID, *UPSERT)
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
+
+
+for _slug, _title, _to in (
+    ("merge-match", "A merge that changes a row to one that breaks is refused", "bad"),
+    ("merge-match-null", "A merge to a row of which nothing is known is refused", None),
+):
+    CHECKS.define(
+        f"write-broken-{_slug}", _title, "CHK-005 CHK-006", partial(_broken_match, name=_to)
+    )
+
+
+@CHECKS.case("write-broken-update-null", "CHK-005 CHK-006")
+def _broken_null(case: CaseWriter) -> None:
+    """An update to a row of which nothing is known is refused."""
+    recipe = Recipe(PAIR, (), _NAMED, ("checkConstraints",)).append(pairs(1, 2))
+    recipe.update({"name": None}, compare("id", "=", 2, "long"))
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
 
 

@@ -368,6 +368,16 @@ def _merge_null(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
+@DEFAULTS.case("write-update-null", "DFT-006")
+def _update_null(case: CaseWriter) -> None:
+    """A null that a row has stays null where another column is set."""
+    plain, named = PAIR.fields
+    schema = struct(plain, replace(named, metadata={"CURRENT_DEFAULT": "'none'"}))
+    recipe = Recipe(schema, features=("allowColumnDefaults",))
+    recipe.append([{"id": 1, "name": None}, {"id": 2, "name": "b"}])
+    recipe.update({"id": 9}, compare("id", "=", 1, "long")).publish(case)
+
+
 @DEFAULTS.case("write-merge-with-default", "DFT-005")
 def _merge_default(case: CaseWriter) -> None:
     """A row that a merge inserts without a value gets the default."""

@@ -180,16 +180,17 @@ for _name, _title, _struct, _json, _ids in (
 
 @STRUCTS.case("write-exact-statistics", "CKPT-005 CKC-020 CKC-021 STAT-012")
 def _exact(case: CaseWriter) -> None:
-    """Bounds of decimals keep all their digits in a checkpoint."""
+    """Bounds of decimals and longs keep all their digits in a checkpoint."""
     properties = {
         "delta.checkpoint.writeStatsAsStruct": "true",
         "delta.checkpoint.writeStatsAsJson": "false",
     }
-    schema = struct(id="long", d="decimal(38,2)")
+    schema = struct(id="long", d="decimal(38,2)", n="long")
     values = ("123456789012345678901234567890123456.78", "-98765432109876543210.01", "0.01")
+    longs = (2**63 - 1, -(2**53) - 1, 2**53 + 1)
     recipe = Recipe(schema, (), properties, ("checkConstraints",))
     for number, value in enumerate(values):
-        recipe.append([{"id": number, "d": Decimal(value)}])
+        recipe.append([{"id": number, "d": Decimal(value), "n": longs[number]}])
     recipe.checkpoint().delete(compare("id", "=", 1, "long")).checkpoint().publish(case)
 
 

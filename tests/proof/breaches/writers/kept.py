@@ -365,14 +365,14 @@ ROWS = (
     ),
     writer(
         "loses-generation-with-a-column",
-        "GEN-004",
+        "SCH-037",
         "actions",
         asking_for(_without_rules),
         "generated-columns/write-broken-later/*",
     ),
     writer(
         "loses-invariants-with-a-column",
-        "INV-005",
+        "SCH-037",
         "actions",
         asking_for(_without_rules),
         "column-invariants/write-broken-later/*",

@@ -1,0 +1,145 @@
+"""Wrong readers of state that lasts: what a summary, a hint or a filter does to later commits."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from breaches.edits import CHECKPOINTS, COMMIT, COMPACTION, dropping, each, matching, read_lines
+from breaches.model import Ask, reader
+from breaches.seams import viewing
+from breaches.views import bodies, log_of
+from conformance.adapter import Aggregate, Answer, Files, Ok, Request, Scan, Snapshot
+
+
+def _to_the_hint(ask: Ask) -> Ask:
+    """Answer a time by the checkpoint of the hint, where that is newer than the time."""
+
+    def run(request: Request) -> Answer:
+        answer = ask(request)
+        hint = log_of(Path(request.table)) / "_last_checkpoint"
+        if getattr(request, "timestamp", None) is None or not hint.exists():
+            return answer
+        version = json.loads(hint.read_text())["version"]
+        found = ask(Snapshot(request.table, timestamp=request.timestamp))  # type: ignore[union-attr]
+        if isinstance(found, Ok) and found.payload["version"] < version:
+            return ask(replace(request, timestamp=None, version=version))  # type: ignore[call-arg]
+        return answer
+
+    return run
+
+
+def _highest_of_compactions(root: Path, fresh: frozenset[str]) -> None:
+    """Leave out progress that is below that of a compaction before it."""
+    held: list[tuple[int, dict[str, Any]]] = []
+    for name in matching(COMPACTION, fresh):
+        end = int(name.split(".")[1])
+        held += [(end, a["txn"]) for a in read_lines(root / name) if "txn" in a]
+    for name in matching(COMMIT, fresh):
+        version = int(Path(name).stem)
+        earlier = {t["appId"]: t["version"] for end, t in held if end < version}
+
+        def kept(body: dict[str, Any], earlier: dict[str, int] = earlier) -> dict[str, Any] | None:
+            return None if earlier.get(body["appId"], body["version"]) > body["version"] else body
+
+        each("txn", kept, re.escape(name))(root, fresh)
+
+
+def _off_in_checkpoints(root: Path, fresh: frozenset[str]) -> None:
+    """Read files of a checkpoint without their vectors once a commit or it switched them off."""
+    found = [*bodies(root, "metaData"), *_kept_metadata(root, fresh)]
+    if any(b["configuration"].get("delta.enableDeletionVectors") == "false" for b in found):
+        dropping("add", "deletionVector", where=CHECKPOINTS)(root, fresh)
+
+
+def _kept_metadata(root: Path, fresh: frozenset[str]) -> list[dict[str, Any]]:
+    rows = [row for name in matching(CHECKPOINTS, fresh) for row in _rows(root / name)]
+    return [row["metaData"] for row in rows if row.get("metaData")]
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    if path.suffix == ".json":
+        return read_lines(path)
+    found: list[dict[str, Any]] = pq.read_table(path).to_pylist(maps_as_pydicts="strict")
+    return found
+
+
+def _bare_removes_lost(root: Path, fresh: frozenset[str]) -> None:
+    """Let removes without a vector cancel nothing where a checkpoint has vectors."""
+    rows = [row for name in matching(CHECKPOINTS, fresh) for row in _rows(root / name)]
+    if any((row.get("add") or {}).get("deletionVector") for row in rows):
+        each("remove", lambda b: b if b.get("deletionVector") else None, COMMIT)(root, fresh)
+
+
+def _inline_uncounted(ask: Ask) -> Ask:
+    """Count the rows that vectors inside the log delete."""
+
+    def run(request: Request) -> Answer:
+        answer = ask(request)
+        if not isinstance(request, Aggregate) or not isinstance(answer, Ok):
+            return answer
+        files = ask(Files(request.table, request.version))
+        if not isinstance(files, Ok):
+            return answer
+        vectors = [each_file.get("deletionVector") or {} for each_file in files.payload]
+        gone = sum(v["cardinality"] for v in vectors if v.get("storageType") == "i")
+        rows: pa.Table = answer.payload
+        return Ok(rows.set_column(0, "count", pc.add(rows.column("count"), gone)))
+
+    return run
+
+
+def _numbered_again(ask: Ask) -> Ask:
+    """Count ids from the first row that a filter left."""
+
+    def run(request: Request) -> Answer:
+        answer = ask(request)
+        filtered = isinstance(request, Scan) and request.row_ids and request.filter is not None
+        if not filtered or not isinstance(answer, Ok):
+            return answer
+        at = answer.payload.schema.get_field_index("_row_id")
+        fresh = pa.array(range(answer.payload.num_rows), pa.int64())
+        return Ok(answer.payload.set_column(at, "_row_id", fresh))
+
+    return run
+
+
+ROWS = (
+    reader("lands-on-the-hint", "CKPT-004", "answers", _to_the_hint, "*/before-the-hint/*"),
+    reader(
+        "keeps-the-progress-of-a-compaction",
+        "TXN-005",
+        "actions",
+        viewing(_highest_of_compactions),
+        "*/changed-after-compaction/*",
+    ),
+    reader(
+        "switches-vectors-of-checkpoints-off",
+        "DV-004",
+        "actions",
+        viewing(_off_in_checkpoints),
+        "*/property-off-in-*",
+    ),
+    reader(
+        "loses-bare-removes-beside-vectors",
+        "REC-018",
+        "actions",
+        viewing(_bare_removes_lost),
+        "*/removed-beside-vectors-*",
+    ),
+    reader(
+        "counts-what-inline-vectors-delete",
+        "DVDESC-020",
+        "answers",
+        _inline_uncounted,
+        "*/aggregates-of-every-vector/*",
+    ),
+    reader("numbers-what-a-filter-left", "RT-024", "answers", _numbered_again, "row-tracking/*"),
+)
