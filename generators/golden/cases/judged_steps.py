@@ -25,7 +25,12 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "column-mapping/write-turn-on": {2: "CM-011", 3: "CM-012"},
     "column-mapping/write-turn-on-legacy": {0: "CM-010", 1: "WVER-004"},
     "default-columns/write-default": {2: "DFT-005", 3: "DFT-006"},
+    "default-columns/write-default-expression": {1: "DFT-005"},
+    "default-columns/write-default-mapped": {2: "DFT-005"},
+    "default-columns/write-default-partition": {2: "DFT-005"},
     "default-columns/write-merge-with-default": {2: "DFT-005"},
+    "default-columns/write-set-default": {3: "DFT-005"},
+    "default-columns/write-set-default-again": {3: "DFT-005", 5: "DFT-005"},
     **{
         f"default-columns/write-kept-by-{change}": {3: "SCH-037"}
         for change in ("rename", "nullable", "comment", "widen")
