@@ -199,6 +199,13 @@ def _more(actions: Callable[[Any], Actions]) -> How:
     return afterwards(commit)
 
 
+def _latest_add_again(snapshot: Any) -> Actions:
+    """Add a file again, as what rearranges a table does, without the progress of anybody."""
+    adds = snapshot.adds().to_pylist(maps_as_pydicts="strict")
+    again = [{k: v for k, v in add.items() if v is not None} for add in adds[-1:]]
+    return [{"commitInfo": {}}, *({"add": {**add, "dataChange": False}} for add in again)]
+
+
 def _asking_first(*words: str) -> How:
     """Refuse what needs a feature that nobody asked for."""
 
@@ -336,6 +343,13 @@ FREEDOMS = (
         "writer",
         _more(lambda s: [{"metaData": s.metadata.to_wire()}, {"protocol": s.protocol.to_wire()}]),
         _WRITES,
+    ),
+    Freedom(
+        "rearranges-after-each-step",
+        "dataChange: when combined with other actions only rearranges existing data",
+        "writer",
+        _more(_latest_add_again),
+        ("transaction-identifiers/write-with-*",),
     ),
     Freedom(
         "checkpoints-always",

@@ -7,6 +7,7 @@ which breaks one rule, that rule is what its writer took otherwise.
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -69,7 +70,8 @@ class _Form:
         number: spells a number.
         text: spells a string.
         key: spells the key of a member.
-        position: spells the position of an element.
+        position: spells the position of an element; ``None`` leaves it out of the path.
+        listed: gives the elements of an array; ``None`` spells the array as one value.
         between: joins the keys of a path.
         equals: joins a path and its value.
         comma: joins the pairs.
@@ -83,7 +85,8 @@ class _Form:
     number: Callable[[Any], str] = str
     text: Callable[[str], str] = _text
     key: Callable[[str], str] | None = None
-    position: Callable[[int], str] = str
+    position: Callable[[int], str | None] = str
+    listed: Callable[[list[Any]], list[Any] | None] = lambda value: value
     between: str = "+"
     equals: str = "="
     comma: str = ","
@@ -109,15 +112,18 @@ class _Form:
             for key, child in value.items():
                 if not self.dropped(key, not path):
                     yield from self._pairs(child, [*path, (self.key or self.text)(key)])
-        elif isinstance(value, list):
-            for at, child in enumerate(value):
-                yield from self._pairs(child, [*path, self.position(at)])
+        elif isinstance(value, list) and (elements := self.listed(value)) is not None:
+            for at, child in enumerate(elements):
+                position = self.position(at)
+                yield from self._pairs(child, path if position is None else [*path, position])
         elif self.nulls or value is not None:
             yield self.between.join(path), self._scalar(value)
 
     def _scalar(self, value: Any) -> str:
         if value is None or isinstance(value, bool):
             return self.literal(value)
+        if isinstance(value, list):
+            return json.dumps(value, separators=(",", ":"))
         return self.text(value) if isinstance(value, str) else self.number(value)
 
 
@@ -137,6 +143,20 @@ _JOINTS: Final = (
 )
 """What may stand between two parts in the place of what has to."""
 
+_ORDERED: Final = ("SUM-008", "SUM-010")
+"""Rules of which both are broken where positions are sorted as numbers."""
+
+
+def _flat(value: list[Any]) -> Iterator[Any]:
+    for each in value:
+        yield from _flat(each) if isinstance(each, list) else (each,)
+
+
+def _counted(path: str) -> list[tuple[int, bytes]]:
+    parts = path.split("+")
+    return [(int(part), b"") if part.isdecimal() else (-1, _bytes(part)) for part in parts]
+
+
 _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-002", replace(_RIGHT, literal=lambda value: f'"{_literal(value)}"')),
     ("SUM-002", replace(_RIGHT, literal=lambda value: "" if value is None else str(value))),
@@ -154,7 +174,7 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     *(("SUM-007", replace(_RIGHT, equals=each)) for each in _JOINTS),
     ("SUM-008", replace(_RIGHT, order=None)),
     ("SUM-008", replace(_RIGHT, order=lambda pair: pair[0].casefold())),
-    ("SUM-008", replace(_RIGHT, order=lambda pair: [-byte for byte in _bytes(pair[0])])),
+    ("SUM-008", replace(_RIGHT, order=lambda pair: [*(-byte for byte in _bytes(pair[0])), 1])),
     ("SUM-008", replace(_RIGHT, order=lambda pair: _bytes("=".join(pair)))),
     ("SUM-008", replace(_RIGHT, order=lambda pair: _bytes(pair[1]))),
     *(("SUM-009", replace(_RIGHT, comma=each)) for each in _JOINTS),
@@ -162,6 +182,12 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-010", replace(_RIGHT, position=lambda at: str(at + 1))),
     ("SUM-010", replace(_RIGHT, position=lambda at: f"[{at}]")),
     ("SUM-010", replace(_RIGHT, position=lambda _at: "")),
+    ("SUM-010", replace(_RIGHT, position=lambda _at: None)),
+    *(("SUM-010", replace(_RIGHT, position=f"{{:0{width}}}".format)) for width in (2, 3, 4)),
+    ("SUM-010", replace(_RIGHT, listed=lambda _value: None)),
+    ("SUM-010", replace(_RIGHT, listed=lambda value: [*_flat(value)])),
+    ("SUM-010", replace(_RIGHT, listed=lambda value: [v for v in value if v is not None])),
+    *((each, replace(_RIGHT, order=lambda pair: _counted(pair[0]))) for each in _ORDERED),
     ("SUM-011", replace(_RIGHT, dropped=lambda _key, _top: False)),
     ("SUM-012", replace(_RIGHT, dropped=lambda key, _top: key == "checksum")),
     *(("SUM-015", replace(_RIGHT, text=partial(_escaped, encoding=e))) for e in _OTHERS),

@@ -400,11 +400,20 @@ def _lost_domains(
 def _txn_without_rows(commits: Iterable[Lines], txn: Mapping[str, Any]) -> Iterator[Fault]:
     """Look for the commit that has both the rows and the progress of their application."""
     wanted = txn["app_id"], txn["txn_version"]
+    held = False
+    apart = []
     for commit in commits:
-        held = [(line.body.get("appId"), line.body.get("version")) for line in commit.of("txn")]
-        if wanted in held and next(commit.of("add"), None) is not None:
-            return
-    yield "TXN-004", f"no commit has the rows and version {wanted[1]} of {wanted[0]}"
+        known = [(line.body.get("appId"), line.body.get("version")) for line in commit.of("txn")]
+        rows = [line for line in commit.of("add") if line.body.get("dataChange") is not False]
+        if wanted in known:
+            held = held or bool(rows)
+        else:
+            apart += rows
+    if not held:
+        yield "TXN-004", f"no commit has the rows and version {wanted[1]} of {wanted[0]}"
+    elif apart:
+        message = f"{apart[0].place} has rows without version {wanted[1]} of {wanted[0]}"
+        yield "TXN-004", message
 
 
 _KEPT: Final = ("add", "remove", "txn", "domainMetadata", "metaData", "protocol")

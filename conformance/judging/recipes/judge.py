@@ -240,7 +240,11 @@ def _refused(replayed: Replay, spec: Spec, error: ExpectedError) -> Verdict:
             error.requirement,
         )
     if latest is not None:
-        verdict = reread_versions(replayed) or check_deletions(replayed, name, last)
+        verdict = check_deletions(replayed, name, last)
+        if verdict is not None:
+            # What a step has to check comes before what it deletes.
+            verdict = replace(verdict, requirement=error.requirement)
+        verdict = verdict or reread_versions(replayed)
         now = latest_version(replayed.table)
         if verdict is not None and verdict.requirement is None:
             verdict = replace(verdict, requirement=replayed.judged(len(before)))

@@ -29,6 +29,11 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "default-columns/write-merge-null": {2: "DFT-006"},
     "default-columns/write-merge-with-default": {2: "DFT-005"},
     "default-columns/write-update-null": {2: "DFT-006"},
+    "default-columns/write-default-expression": {1: "DFT-005"},
+    "default-columns/write-default-mapped": {2: "DFT-005"},
+    "default-columns/write-default-partition": {2: "DFT-005"},
+    "default-columns/write-set-default": {3: "DFT-005"},
+    "default-columns/write-set-default-again": {3: "DFT-005", 5: "DFT-005"},
     **{
         f"default-columns/write-kept-by-{change}": {3: "SCH-037"}
         for change in ("rename", "nullable", "comment", "widen")

@@ -246,6 +246,15 @@ def _cleaned(root: Path) -> TableBuilder:
     return builder
 
 
+def _cleaned_domains(root: Path) -> TableBuilder:
+    builder = _filled(root, features=["domainMetadata", "appendOnly"])
+    builder.set_domain("app.kept", "first")
+    builder.append(_rows(9, 1))
+    builder.checkpoint(version=3, hint=False)
+    drop_commits(root, 3)
+    return builder
+
+
 def _summed(root: Path) -> TableBuilder:
     builder = _rich(root, properties={"delta.enableInCommitTimestamps": "true"})
     builder.checksum(all_files=True)
@@ -271,6 +280,7 @@ def _hinted_richly(root: Path) -> TableBuilder:
     path = root / "_delta_log/_last_checkpoint"
     document = json.loads(path.read_text(encoding="utf-8"))
     document["later"] = {"b c": [1, None, {"checksum": "x"}], "ä~": True}
+    document["many"] = [[0, 1], *range(2, 12)]
     document["tags"] = {"a-b": "50 % /", "_": "ü"}
     del document["checksum"]
     path.write_text(json.dumps(document), encoding="utf-8")
@@ -497,6 +507,7 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "compaction-later": _compacted_later,
     "compaction-whole": _compacted_whole,
     "cleaned": _cleaned,
+    "cleaned-domains": _cleaned_domains,
     "summed": _summed,
     "summed-plainly": _summed_plainly,
     "hinted": _hinted,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -37,7 +38,13 @@ def _pairs(value: Any, path: tuple[str, ...], how: Mapping[str, Any]) -> Iterato
             if key != "checksum" or (path and not how.get("drop deep")):
                 name = key if how.get("bare keys") else _text(key, {**how, "bare": False})
                 yield from _pairs(child, (*path, name), how)
+    elif isinstance(value, list) and how.get("whole lists"):
+        yield how.get("plus", "+").join(path), json.dumps(value, separators=(",", ":"))
     elif isinstance(value, list):
+        if how.get("flat lists"):
+            value = [each for one in value for each in (one if isinstance(one, list) else [one])]
+        if how.get("no null elements"):
+            value = [each for each in value if each is not None]
         for at, child in enumerate(value):
             number = f'"{at}"' if how.get("quoted positions") else how.get("at", "{}").format(at)
             yield from _pairs(child, (*path, number), how)
@@ -52,7 +59,9 @@ def wrong_checksum(document: Mapping[str, Any], how: Mapping[str, Any]) -> str:
         pairs.append(('"checksum"', how["keep top"]))
     if how.get("no nulls"):
         pairs = [pair for pair in pairs if pair[1] != "null"]
-    if not how.get("unsorted"):
+    if how.get("by number"):
+        pairs.sort(key=lambda pair: [each.zfill(2) for each in pair[0].split("+")])
+    elif not how.get("unsorted"):
         pairs.sort(key=lambda pair: pair[0].encode(), reverse=bool(how.get("reversed")))
     text = how.get("comma", ",").join(
         f"{key}{how.get('equals', '=')}{value}" for key, value in pairs

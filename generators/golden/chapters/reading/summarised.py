@@ -234,6 +234,32 @@ def _removed_after(case: CaseWriter, form: str) -> None:
     domain_spec(case, "app.kept", "2")
 
 
+@_after(DOMAINS, "removed-otherwise-after", "REC-016 DOM-012")
+def _removed_otherwise(case: CaseWriter, form: str) -> None:
+    """A domain is gone without a value, a second time, and of the system."""
+    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form, "domainMetadata"))
+    names = ("app.empty", "app.twice", "delta.fromAnotherWorld")
+    table.create(*(domain(name, "1") for name in names), domain("app.kept", "{}"))
+    table.commit(domain("app.twice", "1", removed=True), domain("app.kept", ""))
+    table.commit(domain("app.twice", "2"), add(table.file([{"id": 1, "name": "a"}])))
+    if form != "compaction":
+        SUMMARIES[form](table, 2)
+    table.commit(
+        domain("app.empty", "", removed=True),
+        domain("app.twice", "2", removed=True),
+        domain("delta.fromAnotherWorld", "1", removed=True),
+    )
+    if form == "compaction":
+        SUMMARIES[form](table, 3)
+    table.commit(add(table.file([{"id": 2, "name": "b"}])))
+    case.judged = {f"domain-{n.replace('.', '-').lower()}": "REC-016" for n in names}
+    case.judged["domain-app-kept"] = "DOM-012"
+    publish(case, table, files=False)
+    for name in names:
+        domain_spec(case, name, None)
+    domain_spec(case, "app.kept", "")
+
+
 @_after(DOMAINS, "set-again-after", "REC-017 REC-014 REC-016 DOM-012")
 def _set_again(case: CaseWriter, form: str) -> None:
     """A domain that is gone and set again is there as set last."""

@@ -252,6 +252,41 @@ def _overwritten_default(case: CaseWriter) -> None:
     recipe.overwrite([{"id": 1}], None, stored).publish(case)
 
 
+@DEFAULTS.case("write-default-expression", "DFT-005 DFT-003")
+def _computed_default(case: CaseWriter) -> None:
+    """A default may be computed."""
+    seven = field("n", "integer", metadata={"CURRENT_DEFAULT": "2 * 3 + 1"})
+    recipe = Recipe(struct(PAIR["id"], seven), features=(_PRESET,))
+    recipe.append([{"id": 1}], [{"id": 1, "n": 7}]).publish(case)
+
+
+@DEFAULTS.case("write-default-partition", "DFT-005 PART-001")
+def _default_partition(case: CaseWriter) -> None:
+    """A row without a partition value gets the default of its column."""
+    part = field("part", "string", metadata={"CURRENT_DEFAULT": "'none'"})
+    recipe = Recipe(struct(PAIR["id"], part), ("part",), features=(_PRESET,))
+    recipe.append([{"id": 1, "part": "a"}])
+    recipe.append([{"id": 2}], [{"id": 2, "part": "none"}]).publish(case)
+
+
+@DEFAULTS.case("write-default-mapped", "DFT-005", features=("columnMapping",))
+def _default_mapped(case: CaseWriter) -> None:
+    """A mapped column has its default."""
+    schema = struct(PAIR["id"], _SEVEN)
+    recipe = Recipe(schema, (), _MAPPED, ("columnMapping", _PRESET)).append([{"id": 1, "n": 5}])
+    recipe.append([{"id": 2}], [{"id": 2, "n": 7}]).publish(case)
+
+
+@DEFAULTS.case("write-set-default-again", "DFT-005")
+def _default_again(case: CaseWriter) -> None:
+    """A row gets the default that was set last."""
+    recipe = Recipe(PAIR, features=(_PRESET,)).append([{"id": 1}])
+    for number, name in ((2, "first"), (3, "second")):
+        recipe.keep("set_default", column="name", expression=f"'{name}'")
+        recipe.append([{"id": number}], [{"id": number, "name": name}])
+    recipe.publish(case)
+
+
 def _default_kept(
     properties: dict[str, str],
     features: tuple[str, ...],

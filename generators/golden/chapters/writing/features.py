@@ -265,6 +265,52 @@ for _name, _title, _rows, _id in (
     CHECKS.define(f"write-add-{_name}", _title, "CHK-009 CHK-010", partial(_not_added, _rows, _id))
 
 
+def _not_added_to(recipe: Callable[[], Recipe], expression: str, case: CaseWriter) -> None:
+    made = recipe().keep("add_constraint", name="rule", expression=expression)
+    made.publish(case, refusal=Refusal("constraint", "commit", "CHK-009"))
+
+
+_PARTED: Final = struct(id="long", part="string")
+
+for _name, _title, _table, _expression in (
+    (
+        "beside",
+        "A constraint that a row of a later file breaks is not added",
+        lambda: Recipe(PAIR).append(pairs(1)).append(pairs(-2)).append(pairs(3)),
+        "id > 0",
+    ),
+    (
+        "checkpointed",
+        "A constraint that a row behind a checkpoint breaks is not added",
+        lambda: Recipe(PAIR).append(pairs(-2)).checkpoint().append(pairs(3)),
+        "id > 0",
+    ),
+    (
+        "partition",
+        "A constraint that a partition value breaks is not added",
+        lambda: Recipe(_PARTED, ("part",)).append([{"id": n, "part": "ab"[n]} for n in (0, 1)]),
+        "part <> 'b'",
+    ),
+    (
+        "renamed",
+        "A constraint that a row of a renamed column breaks is not added",
+        lambda: (
+            Recipe(PAIR, (), {"delta.columnMapping.mode": "name"}, ("columnMapping",))
+            .append(pairs(1, -2))
+            .rename_column("id", "number")
+        ),
+        "number > 0",
+    ),
+):
+    CHECKS.define(
+        f"write-add-broken-{_name}",
+        _title,
+        "CHK-009 CHK-010",
+        partial(_not_added_to, _table, _expression),
+        features=("columnMapping",) if _name == "renamed" else (),
+    )
+
+
 @CHECKS.case("write-broken-update", "CHK-005 CHK-006")
 def _broken_update(case: CaseWriter) -> None:
     """An update to a row that breaks is refused."""

@@ -14,7 +14,7 @@ from generators.golden.cases.filters import compare, is_in, is_null
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Computed, Recipe, pairs
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.deletion_vectors import decode_uuid_name, vector_file_name
-from generators.materialise.log.files import LOG_DIRECTORY, commit_name
+from generators.materialise.log.files import LOG_DIRECTORY, commit_name, read_commit, write_commit
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import field, struct
 from generators.oracle.filters import column, node
@@ -446,6 +446,39 @@ def _vacuum_unknown(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 1, "long")).given()
     recipe.keep("vacuum", version=False, kept=lambda b: [*old_files(case)(b), *removed_files(b)])
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "VPC-002"))
+
+
+_GUARDED: Final = ("deletionVectors", "vacuumProtocolCheck")
+
+
+@VACUUM.case("write-unknown-feature-vectors", "VPC-002", features=_GUARDED)
+def _vacuum_unknown_vectors(case: CaseWriter) -> None:
+    """A vacuum that is refused deletes no vector file either."""
+    protocol = Protocol(3, 7, _GUARDED, (*_GUARDED, "fromAnotherWorld"))
+    recipe = Recipe(PAIR, (), _VECTORS, protocol=protocol).append(pairs(1, 2, 3, 4))
+    recipe.append(pairs(9)).delete(compare("id", "=", 9, "long"))
+    recipe.delete_by_vectors(compare("id", "=", 2, "long"))
+    recipe.delete_by_vectors(compare("id", "=", 3, "long")).given()
+
+    def kept(builder: TableBuilder) -> list[str]:
+        return [*old_files(case)(builder), *removed_files(builder), *_removed_vectors(builder)]
+
+    recipe.keep("vacuum", version=False, kept=kept)
+    recipe.publish(case, refusal=Refusal("unsupported", "commit", "VPC-002"))
+
+
+@VACUUM.case("write-unknown-feature-later", "VPC-002")
+def _vacuum_unknown_later(case: CaseWriter) -> None:
+    """A vacuum goes by the latest protocol, not by that of a checkpoint."""
+    known = ("vacuumProtocolCheck",)
+    recipe = Recipe(PAIR, protocol=Protocol(3, 7, known, known)).append(pairs(1)).append(pairs(2))
+    recipe.checkpoint().delete(compare("id", "=", 1, "long")).given()
+    recipe.keep("vacuum", version=False, kept=lambda b: [*old_files(case)(b), *removed_files(b)])
+    recipe.publish(case, refusal=Refusal("unsupported", "commit", "VPC-002"))
+    later = Protocol(3, 7, known, (*known, "fromAnotherWorld"))
+    version = max(int(path.stem) for path in (case.delta / LOG_DIRECTORY).glob("*.json"))
+    first, *others = read_commit(case.delta, version)
+    write_commit(case.delta, version, [first, {"protocol": later.body()}, *others])
 
 
 @COMPACTION.case("write-compaction", "COMP-002 COMP-004")

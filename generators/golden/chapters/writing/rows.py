@@ -143,6 +143,9 @@ _ODD: Final[Mapping[str, str]] = {
     "dots": "..",
     "null-word": "null",
     "outer-spaces": " x ",
+    "number": "007",
+    "backslash": "a\\b",
+    "decomposed": "e\u0301",
 }
 
 
@@ -412,6 +415,14 @@ def _progress_with_rows(case: CaseWriter) -> None:
     """Progress is committed together with its rows."""
     recipe = Recipe(PAIR).append_once(pairs(1), "app", 1).append(pairs(2))
     recipe.append_once(pairs(3), "other", 7).append_once(pairs(4), "app", 2).publish(case)
+
+
+@TRANSACTIONS.case("write-with-partitions", "TXN-004")
+def _progress_with_partitions(case: CaseWriter) -> None:
+    """Progress is committed together with the rows of every partition."""
+    rows = [{"id": number, "part": "abc"[number]} for number in range(3)]
+    recipe = Recipe(_KEYED, ("part",)).append_once(rows, "app", 1)
+    recipe.append_once(rows[:2], "app", 2).publish(case)
 
 
 @METADATA.case("write-properties", "META-011 LOG-003")

@@ -455,6 +455,25 @@ def _enable_behind(case: CaseWriter) -> None:
     recipe.set_properties(_TIMED).append(pairs(2)).publish(case)
 
 
+@CLOCK.case("write-enable-behind-checkpoint", "ICT-010 ICT-011 ICT-012")
+def _enable_behind_checkpoint(case: CaseWriter) -> None:
+    """The first time is above that of the file before it behind a checkpoint."""
+    recipe = Recipe(PAIR, features=("inCommitTimestamp",)).append(pairs(1)).checkpoint().given()
+    for version in (0, 1):
+        case.file_time(f"_delta_log/{version:020d}.json", _AHEAD + version)
+    recipe.set_properties(_TIMED).append(pairs(2)).publish(case)
+
+
+@CLOCK.case("write-enable-again-behind", "ICT-010 ICT-011 ICT-012")
+def _enable_again_behind(case: CaseWriter) -> None:
+    """Times turned on again begin above that of the file before."""
+    recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",)).append(pairs(1))
+    recipe.set_properties(dict.fromkeys(_TIMED, "false")).append(pairs(2)).given()
+    for version in (2, 3):
+        case.file_time(f"_delta_log/{version:020d}.json", _AHEAD + version)
+    recipe.set_properties(_TIMED).append(pairs(3)).publish(case)
+
+
 _TRACKED: Final = ("rowTracking", "domainMetadata")
 
 

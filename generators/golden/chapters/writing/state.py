@@ -229,6 +229,14 @@ def _compaction(case: CaseWriter) -> None:
     recipe.keep("compact_log", version=False, start=2, end=7).append(pairs(9)).publish(case)
 
 
+@COMPACTION.case("write-compaction-rearranged", "COMP-004 COMP-006")
+def _compacted_rearranged(case: CaseWriter) -> None:
+    """A log compaction keeps no file that its range moved or removed last."""
+    recipe = Recipe(PAIR).append(pairs(1)).append(pairs(2)).keep("optimize").append(pairs(3))
+    recipe.delete(compare("id", "=", 3, "long"))
+    recipe.keep("compact_log", version=False, start=1, end=5).append(pairs(9)).publish(case)
+
+
 @COMPACTION.case("write-compaction-domain-removed", "COMP-004 COMP-002")
 def _compacted_removal(case: CaseWriter) -> None:
     """A log compaction keeps the removal of a domain of before its range."""
@@ -309,6 +317,28 @@ def _restore_uncounted(case: CaseWriter) -> None:
     recipe.restore(2).delete(compare("id", "=", 3, "long")).publish(case)
 
 
+@VECTORS.case("write-without-bounds", "DVDESC-022 STAT-002")
+def _unbounded(case: CaseWriter) -> None:
+    """Files are counted where the table has statistics of no column."""
+    properties = {**_VECTORS, "delta.dataSkippingNumIndexedCols": "0"}
+    recipe = Recipe(PAIR, (), properties, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe.delete(compare("id", "=", 1, "long")).delete(is_in("id", [2, 4], "long")).publish(case)
+
+
+@VECTORS.case("write-uncounted", "DVDESC-022 STAT-002")
+def _uncounted(case: CaseWriter) -> None:
+    """A file without statistics is counted once rows of it are deleted."""
+    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6))).given()
+    recipe.delete(compare("id", "=", 1, "long")).update(
+        {"name": "x"}, compare("id", "=", 3, "long")
+    )
+    recipe.publish(case)
+    lines = read_commit(case.delta, 1)
+    for line in lines:
+        line.get("add", {}).pop("stats", None)
+    write_commit(case.delta, 1, lines)
+
+
 _DATED: Final = struct(
     id="long", at="timestamp", local="timestamp_ntz", day="date", price="decimal(9,2)"
 )
@@ -342,15 +372,16 @@ _CLUSTERING: Final = '{"clusteringColumns":[["id"]]}'
 _ANOTHER: Final = "fromAnotherWorld"
 
 
-def _by_another(case: CaseWriter) -> Callable[[TableBuilder], bool]:
-    """Name an unknown implementation as the clustering provider of the files of version 2."""
+def _by_another(case: CaseWriter, *versions: int) -> Callable[[TableBuilder], bool]:
+    """Name an unknown implementation as the clustering provider of the files of versions."""
 
     def clustered(_: TableBuilder) -> bool:
-        lines = read_commit(case.delta, 2)
-        for line in lines:
-            if "add" in line:
-                line["add"]["clusteringProvider"] = _ANOTHER
-        write_commit(case.delta, 2, lines)
+        for version in versions:
+            lines = read_commit(case.delta, version)
+            for line in lines:
+                if "add" in line:
+                    line["add"]["clusteringProvider"] = _ANOTHER
+            write_commit(case.delta, version, lines)
         return True
 
     return clustered
@@ -381,7 +412,17 @@ def _cluster_run(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), {}, ("clustering", "domainMetadata"))
     recipe.set_domain("delta.clustering", _CLUSTERING).append(pairs(7, 3, 5))
     recipe.append(pairs(9, 1)).append(pairs(8, 2)).given()
-    recipe.keep("optimize", cluster=_by_another(case)).append(pairs(4)).publish(case)
+    recipe.keep("optimize", cluster=_by_another(case, 2)).append(pairs(4)).publish(case)
+
+
+@CLUSTERED.case("write-cluster-run-vectors", "CLUS-012", features=("deletionVectors",))
+def _cluster_run_vectors(case: CaseWriter) -> None:
+    """A run leaves a file of another alone though rows of it are deleted."""
+    features = ("clustering", "domainMetadata", "deletionVectors")
+    recipe = Recipe(PAIR, (), _VECTORS, features)
+    recipe.set_domain("delta.clustering", _CLUSTERING).append(pairs(7, 3, 5)).append(pairs(9, 1))
+    recipe.delete_by_vectors(compare("id", "=", 3, "long")).append(pairs(8, 2)).given()
+    recipe.keep("optimize", cluster=_by_another(case, 2, 4)).append(pairs(4)).publish(case)
 
 
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}

@@ -133,6 +133,11 @@ def _removed_stays(actions: Lines, kept: dict[Any, Any]) -> Lines:
     return found
 
 
+def _removed_if(kept: Callable[[Any], bool]) -> Callable[[Any], Any]:
+    """Take no notice of the removal of domains, but of some."""
+    return lambda body: body if not body.get("removed") or kept(body) else None
+
+
 def _removed_domain_stays(actions: Lines, kept: dict[Any, Any]) -> Lines:
     found = [
         a for a in actions if "domainMetadata" not in a or a["domainMetadata"]["domain"] not in kept
@@ -330,6 +335,32 @@ ROWS = (
         "REC-016",
         "actions",
         viewing(setting("domainMetadata", "removed", value=False)),
+    ),
+    *(
+        reader(
+            f"gives-removed-domains-{name}",
+            "REC-016",
+            "actions",
+            viewing(each("domainMetadata", _removed_if(kept))),
+            "domain-metadata/removed-otherwise-*",
+        )
+        for name, kept in (
+            ("without-values", lambda b: bool(b["configuration"])),
+            ("of-the-system", lambda b: not b["domain"].startswith("delta.")),
+            ("of-the-second-time", lambda b: b["configuration"] != "2"),
+        )
+    ),
+    reader(
+        "loses-domains-without-values",
+        "DOM-012",
+        "actions",
+        viewing(
+            each(
+                "domainMetadata",
+                lambda b: b if b["configuration"] or b.get("removed") else None,
+            )
+        ),
+        "domain-metadata/removed-otherwise-*",
     ),
     reader(
         "removed-domains-stay-removed",

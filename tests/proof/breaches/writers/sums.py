@@ -66,6 +66,16 @@ def _one_on(path: str) -> str:
     return "+".join(str(int(part) + 1) if part.isdigit() else part for part in path.split("+"))
 
 
+def _without_places(pairs: list[tuple[str, str]]) -> str:
+    parts = (([p for p in path.split("+") if not p.isdigit()], value) for path, value in pairs)
+    named = [("+".join(path), value) for path, value in parts]
+    return _joined(sorted(named, key=lambda pair: pair[0].encode()))
+
+
+def _padded(path: str) -> str:
+    return "+".join(part.zfill(2) if part.isdigit() else part for part in path.split("+"))
+
+
 def _small(text: str) -> str:
     parts = text.split("%")
     return parts[0] + "".join(f"%{part[:2].lower()}{part[2:]}" for part in parts[1:])
@@ -95,6 +105,8 @@ _RULES = (
     ),
     ("commas", "SUM-009", _all(lambda text: text.replace(",", ";"))),
     ("positions", "SUM-010", _paths(_one_on)),
+    ("places", "SUM-010", _wrong(_without_places)),
+    ("padding", "SUM-010", _paths(_padded)),
     ("itself", "SUM-011", _all(_joined_sum)),
     ("below", "SUM-012", _wrong(lambda f: _joined([p for p in f if "checksum" not in p[0]]))),
     ("bytes", "SUM-015", _all(_latin)),

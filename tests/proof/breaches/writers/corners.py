@@ -1,0 +1,211 @@
+"""Wrong writers that are right in the plain case: behind checkpoints, in other types, elsewhere."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from breaches.edits import (
+    COMMIT,
+    COMPACTION,
+    Lines,
+    dropping,
+    each,
+    matching,
+    parquet,
+    properties,
+    read_lines,
+    rewrite,
+    setting,
+)
+from breaches.model import writer
+from breaches.seams import Edit, afterwards, carrying_out, leaving
+from breaches.views import bodies, commits_of, log_of
+
+_DEFAULTS = "default-columns/write-"
+_VALUES = "add-file-and-remove-file/write-odd-value-"
+
+
+def _without_column(name: str) -> Edit:
+    def change(rows: pa.Table) -> pa.Table:
+        at = rows.schema.get_field_index(name)
+        kept = [value if value == 5 else None for value in rows.column(at).to_pylist()]
+        return rows.set_column(at, rows.field(at), pa.array(kept, rows.field(at).type))
+
+    return parquet(change)
+
+
+def _unmapped(root: Path, fresh: frozenset[str]) -> None:
+    """Leave the default of the second column out, whatever files call it."""
+    column = json.loads(next(bodies(root, "metaData"))["schemaString"])["fields"][1]
+    name = column["metadata"]["delta.columnMapping.physicalName"]
+    _without_column(name)(root, fresh)
+
+
+def _first_default(rows: pa.Table) -> pa.Table:
+    at = rows.schema.get_field_index("name")
+    kept = ["first" if value == "second" else value for value in rows.column(at).to_pylist()]
+    return rows.set_column(at, rows.field(at), pa.array(kept, rows.field(at).type))
+
+
+def _spelled(change: Any) -> Edit:
+    """Spell the partition values of adds otherwise."""
+    return each(
+        "add",
+        lambda body: {
+            **body,
+            "partitionValues": {k: v and change(v) for k, v in body["partitionValues"].items()},
+        },
+        COMMIT,
+    )
+
+
+def _moved_too(root: Path, fresh: frozenset[str]) -> None:
+    """Keep in a compaction the files that its range adds and moves, beside their tombstones."""
+    added = {body["path"]: body for body in bodies(root, "add")}
+    for name in matching(COMPACTION, fresh):
+        found = read_lines(root / name)
+        quiet = [a["remove"] for a in found if a.get("remove", {}).get("dataChange") is False]
+        found += [{"add": added[body["path"]]} for body in quiet if body["path"] in added]
+        rewrite(root / name, "".join(json.dumps(a) + "\n" for a in found).encode())
+
+
+def _known(root: Path) -> frozenset[int]:
+    return frozenset(commits_of(root)) if root.exists() else frozenset()
+
+
+def _split(root: Path, known: frozenset[int]) -> None:
+    """Leave the first file of a commit with progress in a commit of its own before it."""
+    found = commits_of(root)
+    for version in sorted(found.keys() - known):
+        adds: Lines = [action for action in found[version] if "add" in action]
+        if len(adds) < 2 or not any("txn" in action for action in found[version]):
+            continue
+        rest = [action for action in found[version] if action not in adds[:1]]
+        info = [action for action in rest if "commitInfo" in action]
+        for at, actions in ((version, [*info, adds[0]]), (version + 1, rest)):
+            text = "".join(json.dumps(action) + "\n" for action in actions)
+            (log_of(root) / f"{at:020}.json").write_text(text)
+        for path in log_of(root).glob("*.crc"):
+            path.unlink()
+
+
+def _no_vectors(root: Path) -> None:
+    for path in root.glob("*.bin"):
+        path.unlink()
+
+
+def _taken_with_vectors(root: Path, fresh: frozenset[str]) -> None:
+    """Rewrite the files of others that have a vector, in a run that clusters."""
+    live = {body["path"]: body for body in bodies(root, "add")}
+    theirs = [body for body in live.values() if body.get("deletionVector")]
+    for name in matching(COMMIT, fresh):
+        found = read_lines(root / name)
+        runs = [a["add"] for a in found if a.get("add", {}).get("clusteringProvider")]
+        for body in theirs if runs else ():
+            now, own = time.time_ns() // 1_000_000, runs[0]["clusteringProvider"]
+            if body.get("clusteringProvider") in (None, own):
+                continue
+            shutil.copy(root / body["path"], root / f"own-{body['path']}")
+            kept = {"deletionVector": body["deletionVector"], "path": body["path"]}
+            taken = {"path": f"own-{body['path']}", "clusteringProvider": own}
+            more = {"dataChange": False, "modificationTime": now}
+            found.append({"remove": {**kept, "deletionTimestamp": now, "dataChange": False}})
+            found.append({"add": {**body, **taken, **more}})
+        rewrite(root / name, "".join(json.dumps(a) + "\n" for a in found).encode())
+
+
+ROWS = (
+    writer(
+        "clusters-what-others-did-and-has-vectors",
+        "CLUS-012",
+        "actions",
+        leaving(_taken_with_vectors),
+        "clustered-table/write-cluster-run-vectors/*",
+    ),
+    *(
+        writer(
+            f"takes-constraints-of-rows-{name}",
+            "CHK-009",
+            "answers",
+            carrying_out(),
+            f"check-constraints/write-add-broken-{name}/*",
+        )
+        for name in ("beside", "checkpointed", "partition", "renamed")
+    ),
+    *(
+        writer(f"defaults-not-{name}", "DFT-005", "files", leaving(edit), f"{_DEFAULTS}{case}/*")
+        for name, case, edit in (
+            ("by-expressions", "default-expression", _without_column("n")),
+            ("where-mapped", "default-mapped", _unmapped),
+            ("by-the-last-value", "set-default-again", parquet(_first_default)),
+            ("partitions", "default-partition", _spelled(lambda v: "a" if v == "none" else v)),
+        )
+    ),
+    *(
+        writer(f"{name}-partition-texts", "PART-003", "actions", leaving(edit), f"{_VALUES}{of}/*")
+        for name, of, edit in (
+            ("counts", "number", _spelled(lambda v: str(int(v)) if v.isdigit() else v)),
+            ("escapes", "backslash", _spelled(lambda v: v.replace("\\", "\\\\"))),
+            ("composes", "decomposed", _spelled(lambda v: v.replace("e\u0301", "\u00e9"))),
+        )
+    ),
+    *(
+        writer(
+            f"counts-not-{name}",
+            "DVDESC-022",
+            "actions",
+            leaving(dropping("add", "stats", where=COMMIT)),
+            f"deletion-vectors-design/write-{case}/*",
+        )
+        for name, case in (("without-bounds", "without-bounds"), ("anew", "uncounted"))
+    ),
+    *(
+        writer(
+            f"starts-{name}-behind-the-file",
+            "ICT-012",
+            "actions",
+            leaving(
+                setting("commitInfo", "inCommitTimestamp", 1_000, COMMIT),
+                properties(
+                    lambda p: p.update({k: "1000" for k in p if k.endswith("EnablementTimestamp")})
+                ),
+            ),
+            f"in-commit-timestamps/write-enable-{case}/*",
+        )
+        for name, case in (("checkpointed", "behind-checkpoint"), ("again", "again-behind"))
+    ),
+    writer(
+        "compacts-what-was-moved",
+        "COMP-006",
+        "actions",
+        leaving(_moved_too),
+        "log-compaction-files/write-compaction-rearranged/*",
+    ),
+    writer(
+        "commits-rows-before-their-progress",
+        "TXN-004",
+        "actions",
+        afterwards(_split, _known),
+        "transaction-identifiers/write-with-partitions/*",
+    ),
+    writer(
+        "vacuums-by-the-protocol-of-a-checkpoint",
+        "VPC-002",
+        "answers",
+        carrying_out(),
+        "vacuum-protocol-check/write-unknown-feature-later/*",
+    ),
+    writer(
+        "vacuums-vectors-before-it-refuses",
+        "VPC-002",
+        "files",
+        afterwards(_no_vectors),
+        "vacuum-protocol-check/write-unknown-feature-vectors/*",
+    ),
+)
