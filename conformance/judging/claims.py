@@ -38,6 +38,9 @@ CAPABILITIES: Final = frozenset(
 )
 """Every word that ``capabilities`` may hold."""
 
+_ASKED: Final = {"reader_version": READ_OPERATIONS, "writer_version": WRITE_OPERATIONS}
+"""Operations for which a version is due: who claims none would be excused from every table."""
+
 _HIGHEST: Final = {"reader_version": 3, "writer_version": 7}
 """The versions of the text that has the most; what an implementation takes is its own."""
 
@@ -125,6 +128,9 @@ def claims_faults(claims: Claims) -> Iterator[str]:
     for name, highest in _HIGHEST.items():
         if getattr(claims, name) > highest:
             yield f"{name}: {highest} is the highest that the protocol has"
+        asked = sorted(claims.operations & _ASKED[name])
+        if asked and getattr(claims, name) == 0:
+            yield f"{name}: 0 is no version, and {asked[0]} is claimed; the lowest is 1"
     for name, words in WORDS.items():
         unknown = getattr(claims, name) - frozenset(words)
         if len(unknown) > _MOST_NAMED:
