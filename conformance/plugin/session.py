@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from conformance.base.faults import AdapterError, KitError
+from conformance.base.faults import AdapterError, KitError, OutputError
 from conformance.base.limits import pause, resume, write_to, written_to
 from conformance.base.options import STATUS, destination
 from conformance.base.outcomes import Outcome
@@ -187,6 +187,7 @@ class _MainPlugin(_WorkerPlugin):
         self._unrecorded: set[str] = set()
         self._breaker = Breaker()
         self._broken: str | None = None
+        self._unwritten: str | None = None
         self._session: pytest.Session | None = None
         self._status = Status.OK
         self._partial: list[str] = []
@@ -258,8 +259,7 @@ class _MainPlugin(_WorkerPlugin):
         # The first verdict stands: a case that is asked again until it passes has failed.
         if report.when == "call" and record["id"] not in self._records:
             self._records[record["id"]] = record
-            if self._writer:
-                self._writer.add(record)
+            self._write_results(lambda writer: writer.add(record))
             self._end_if_broken(self._breaker.add(record))
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
@@ -301,10 +301,23 @@ class _MainPlugin(_WorkerPlugin):
         """Become a fork, which neither gathers records nor sums them up."""
         config.pluginmanager.unregister(self)
 
+    def _write_results(self, write: Callable[[ResultsWriter], None]) -> None:
+        """Write to the results file; where that cannot be done, there is nothing to go on for."""
+        if self._writer is not None:
+            try:
+                write(self._writer)
+            except OutputError as error:
+                self._writer, self._unwritten = None, str(error)
+                self._end(str(error))
+
     def _end_if_broken(self, reason: str | None) -> None:
-        if reason is None or self._broken or self._session is None:
+        if reason is not None and not self._broken:
+            self._broken = reason
+            self._end(reason)
+
+    def _end(self, reason: str) -> None:
+        if self._session is None:
             return
-        self._broken = reason
         self._session.shouldstop = reason
         spread = self._session.config.pluginmanager.get_plugin("dsession")
         if spread is not None:
@@ -331,11 +344,15 @@ class _MainPlugin(_WorkerPlugin):
             self._status = Status.INTERRUPTED
         if exitstatus in _KEPT:
             self._status = Status.GAVE_UP if self._broken else Status(exitstatus)
-        session.exitstatus = session.config.stash[STATUS] = self._status
-        if self._writer:
-            self._writer.close(self._status, self._partial)
+        self._write_results(lambda writer: writer.close(self._status, self._partial))
         if self._baseline and records and exitstatus not in _KEPT:
-            self._write_baseline(self._baseline, whole=whole)
+            try:
+                self._write_baseline(self._baseline, whole=whole)
+            except OutputError as error:
+                self._unwritten = str(error)
+        if self._unwritten:
+            self._status = Status.USAGE
+        session.exitstatus = session.config.stash[STATUS] = self._status
 
     def _write_baseline(self, file: BaselineFile, *, whole: bool) -> None:
         run = self.run
@@ -383,6 +400,8 @@ class _MainPlugin(_WorkerPlugin):
         for name in rootless(self._records.values()):
             yield f"NO VERDICT: {name} is blocked by a case that did not fail in this run"
         yield from (f"TOO FEW: {line}" for line in self._shortfalls)
+        if self._unwritten:
+            yield f"NOT WRITTEN: {self._unwritten}"
         if self._broken:
             yield f"GAVE UP: {self._broken}"
         yield from (f"PARTIAL: {reason}" for reason in self._partial)

@@ -106,7 +106,7 @@ class Difference:
         ]
         if not self._chosen_alike and self.before.records.keys() != self.after.records.keys():
             found += [
-                f"the {which} run {_choice(run)}, and lacks {len(lacking)} cases of the other"
+                f"the {which} run {_choice(run)}, and lacks cases of the other: {len(lacking)}"
                 for (which, run), (_, other) in zip(runs, reversed(runs), strict=True)
                 if (lacking := other.records.keys() - run.records.keys())
             ]

@@ -232,7 +232,7 @@ def test_a_case_that_a_run_did_not_select_is_unknown(
         assert _diff(tmp_path, *files) == 3
         out = capsys.readouterr().out
         assert "unknown: log/b/read" in out
-        assert f"run {words}, and lacks 1 cases of the other" in out
+        assert f"run {words}, and lacks cases of the other: 1" in out
     assert _diff(tmp_path, second, _file(tmp_path / "third", both[:1], cases=2, **choice)) == 0
 
 

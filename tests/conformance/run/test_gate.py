@@ -29,7 +29,12 @@ def kit(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Kit:
 def test_a_misspelled_claim_ends_the_start_with_the_nearest_word(kit: Kit) -> None:
     kit.case("one")
     assert kit(impl="python:fakes:misspelled") is Status.ADAPTER
-    for words in ("'read'", "'scan.version'", "'deletionVectors'", "'appendOnly'"):
+    for words in (
+        "'read' is no word of the contract; did you mean 'scan'?",
+        "'scan.version'",
+        "'deletionVectors'",
+        "'appendOnly'",
+    ):
         assert words in kit.output
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from kit_runs import WRONG, Kit, make_kit
 from projects import Project
-from tiny import READ, READ_V1, SNAPSHOT_SPEC
+from tiny import READ, READ_V1, SNAPSHOT_SPEC, write_case
 
 from conformance.base.status import Status
 from conformance.plugin.partial import FOREIGN
@@ -126,6 +126,28 @@ def test_a_path_that_is_not_there_is_said(tmp_path: Path, isolation: str) -> Non
     status, output = project.run(f"--tck-isolation={isolation}", "no-such-tests")
     assert status == Status.USAGE
     assert "ERROR: file or directory not found: no-such-tests" in output
+
+
+@pytest.mark.parametrize("isolation", ["none", "process"])
+@pytest.mark.parametrize("option", ["--tck-results", "--tck-write-baseline"])
+def test_a_disk_that_is_full_is_said(tmp_path: Path, option: str, isolation: str) -> None:
+    project = Project(tmp_path)
+    for number in range(9):
+        write_case(tmp_path / "corpus", f"table-features/{number}", {"read": READ})
+    # The limit stands for the end of a disk: nothing but what the run is to leave is as large.
+    limit = 4096 if option == "--tck-results" else 64
+    (project.folder / "conftest.py").write_text(
+        "import resource\n"
+        "def pytest_collection_finish():\n"
+        f"    resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
+    )
+    project.adapter("pass" if option == "--tck-results" else "1 / 0")
+    status, output = project.run(f"--tck-isolation={isolation}", f"{option}={tmp_path / 'kept'}")
+    assert status == Status.USAGE, output
+    assert "NOT WRITTEN: " in output
+    assert "kept: File too large" in output
+    assert "INTERNALERROR" not in output
+    assert "the run was ended" not in output
 
 
 def test_no_case_is_blocked_by_one_that_is_not_asked(kit: Kit) -> None:
