@@ -15,7 +15,7 @@ import importlib
 import math
 import sys
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -32,6 +32,12 @@ _MOST: Final = 1e9
 """Of seconds and GiB: more than anybody has, and a number that every system takes."""
 
 _HOME: Final = Path(__file__).resolve().parent
+
+STATUS: Final = pytest.StashKey[int]()
+"""Where a session that judges keeps the status with which it came to its end."""
+
+_NOTHING_RAN: Final = 10
+"""The status of an empty selection, ``EMPTY_SELECTION`` of ``conformance.base.status``."""
 
 
 def seconds(text: str) -> float:
@@ -254,10 +260,18 @@ class _Supervisor:
         if not lifetime.can_supervise():
             return None
         prompts = any(config.getoption(name, default=False) for name in ("usepdb", "trace"))
-        status: int = lifetime.supervised(
-            lambda: int(config.hook.pytest_cmdline_main(config=config)), watched=not prompts
-        )
+        status: int = lifetime.supervised(lambda: _status_of(config), watched=not prompts)
+        config.stash[STATUS] = status
         return status
+
+
+def _status_of(config: pytest.Config) -> int:
+    """Run the session; a path that does not exist is said as pytest says it."""
+    try:
+        return int(config.hook.pytest_cmdline_main(config=config))
+    except pytest.UsageError as error:
+        sys.stderr.writelines(f"ERROR: {each}\n" for each in error.args)
+        return int(pytest.ExitCode.USAGE_ERROR)
 
 
 def _endangered(config: pytest.Config) -> bool:
@@ -282,11 +296,37 @@ def runs_here(name: str, isolation: str) -> bool:
     return here and not name.startswith("cmd:")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Refuse options that judge nobody."""
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
+    """Let no ``conftest.py`` end a run that judges as if it had succeeded.
+
+    Raises:
+        pytest.UsageError: one ends it.
+
+    """
+    try:
+        yield
+    except SystemExit as end:
+        if not getattr(early_config.known_args_namespace, destination("--impl"), None):
+            raise
+        raise pytest.UsageError(f"delta-tck: a conftest.py ended the run: exit({end})") from end
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
+    """Refuse options that judge nobody, and make no success of a run that did not judge."""
     if not config.getoption(destination("--impl")):
         _refuse_idle_options(config)
+        return (yield)
+    status = yield
+    asks = any(config.getoption(name, default=False) for name in ("help", "version"))
+    if status or asks or hasattr(config, "workerinput"):
+        return status
+    # As where a `conftest.py` ends the session before it begins.
+    ended = config.stash.get(STATUS, None)
+    if ended is None:
+        sys.stderr.write("delta-tck: the run ended before anything was judged\n")
+    return _NOTHING_RAN if ended is None else ended
 
 
 def _refuse_idle_options(config: pytest.Config) -> None:

@@ -6,7 +6,7 @@ file and the line or JSON pointer; a corpus with one bad file judges nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from conformance.golden.cases import (
     rows_files,
     rows_in,
 )
-from conformance.golden.file_digests import digest_of
+from conformance.golden.file_digests import case_digest, digest_of
 from conformance.golden.tree import check_named, check_tree, count_rows
 from generators.spec_files import spec_files
 
@@ -40,6 +40,9 @@ _COMMON: Final = frozenset(
     {"type", "of", "title", "description", "requirement", "requirements", "hazard", "needs"}
     | {"expected", "error", "contested"}
 )
+
+
+_MANIFEST: Final = "manifest.json"
 
 
 def default_corpus_path() -> Path:
@@ -66,6 +69,26 @@ class Corpus:
         """Digest every path and byte, so that two results can be known to be comparable."""
         return f"sha256:{digest_of(self.root)}"
 
+    def refuse_altered(self, cases: Collection[str]) -> None:
+        """Refuse cases that are not as they were built: other tables have other answers.
+
+        Args:
+            cases: ids of the cases that are judged.
+
+        Raises:
+            CorpusError: one has not the digest that the manifest has of it.
+
+        """
+        listed = _listed(self.root)
+        for name in sorted(listed.keys() & set(cases)):
+            digest = listed[name].get("digest")
+            if digest is not None and digest != case_digest(self.root / name):
+                raise CorpusError(
+                    self.root / name,
+                    "is not as it was built, by the digest in manifest.json: a file is missing, "
+                    "added or altered",
+                )
+
 
 def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:
     """Load every case under a folder.
@@ -80,6 +103,7 @@ def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:
             leads out of it.
 
     """
+    shipped = root is None
     root = default_corpus_path() if root is None else root
     if not root.is_dir():
         raise CorpusError(root, "no such folder; --tck-corpus names the folder of golden tables")
@@ -88,23 +112,32 @@ def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:
     cases = tuple(_Loader(root, validate=validate).cases())
     if not cases:
         raise CorpusError(root, "no <chapter>/<case>/case.json below it")
+    if shipped and not (root / _MANIFEST).is_file():
+        raise CorpusError(root / _MANIFEST, "no such file, which lists the golden tables")
     _refuse_part(root, {case.id for case in cases})
     return Corpus(root, cases)
 
 
 def _refuse_part(root: Path, found: set[str]) -> None:
     """Refuse a folder that lacks cases of its manifest, as a checkout in part does."""
-    manifest = root / "manifest.json"
-    if not manifest.is_file():
-        return
-    try:
-        listed = parse_json(read_bytes(manifest))["cases"].keys()
-    except (DocumentError, LookupError, TypeError, AttributeError) as error:
-        raise CorpusError(manifest, f"no manifest of cases: {error}") from error
-    missing = sorted(listed - found)
+    missing = sorted(_listed(root).keys() - found)
     if missing:
         names = ", ".join(missing[:3])
-        raise CorpusError(manifest, f"lists {len(missing)} cases that are not there, as {names}")
+        message = f"lists {len(missing)} cases that are not there, as {names}"
+        raise CorpusError(root / _MANIFEST, message)
+
+
+def _listed(root: Path) -> dict[str, dict[str, Any]]:
+    """Return what the manifest of a corpus says of each case; nothing where there is none."""
+    manifest = root / _MANIFEST
+    if not manifest.is_file():
+        return {}
+    try:
+        return {
+            name: {**entry} for name, entry in parse_json(read_bytes(manifest))["cases"].items()
+        }
+    except (DocumentError, LookupError, TypeError, AttributeError) as error:
+        raise CorpusError(manifest, f"no manifest of cases: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,14 @@ def digest_of(folder: Path) -> str:
     return total.hexdigest()
 
 
+def case_digest(folder: Path) -> str:
+    """Return the SHA-256 of a case, in hexadecimal, as the builder of the corpus takes it."""
+    total, found = hashlib.sha256(), digests(folder)
+    for name in sorted(found, key=lambda each: each.split("/")):
+        total.update(f"{name}\0{found[name].hex()}\n".encode())
+    return total.hexdigest()
+
+
 def _digest(path: str) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

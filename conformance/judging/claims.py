@@ -38,8 +38,14 @@ CAPABILITIES: Final = frozenset(
 )
 """Every word that ``capabilities`` may hold."""
 
+_ASKED: Final = {"reader_version": READ_OPERATIONS, "writer_version": WRITE_OPERATIONS}
+"""Operations for which a version is due: who claims none would be excused from every table."""
+
 _HIGHEST: Final = {"reader_version": 3, "writer_version": 7}
 """The versions of the text that has the most; what an implementation takes is its own."""
+
+_MEANT: Final = {"read": "scan", "write": "append", "query": "scan", "insert": "append"}
+"""Words of engines for operations, which no letters of the contract's are near."""
 
 _STAMPS: Final = ("name", "engine_version", "adapter_version")
 _SPELLINGS: Final[Mapping[str, str]] = {
@@ -125,6 +131,9 @@ def claims_faults(claims: Claims) -> Iterator[str]:
     for name, highest in _HIGHEST.items():
         if getattr(claims, name) > highest:
             yield f"{name}: {highest} is the highest that the protocol has"
+        asked = sorted(claims.operations & _ASKED[name])
+        if asked and getattr(claims, name) == 0:
+            yield f"{name}: 0 is no version, and {asked[0]} is claimed; the lowest is 1"
     for name, words in WORDS.items():
         unknown = getattr(claims, name) - frozenset(words)
         if len(unknown) > _MOST_NAMED:
@@ -134,7 +143,8 @@ def claims_faults(claims: Claims) -> Iterator[str]:
             if name == "reader_features" and word in _SPELLINGS:
                 yield f"{name}: {word!r} is a feature of writers alone"
                 continue
-            near = get_close_matches(word, words, n=1, cutoff=0.5)
+            meant = _MEANT.get(word) if name == "operations" else None
+            near = [meant] if meant else get_close_matches(word, words, n=1, cutoff=0.5)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             yield f"{name}: {word!r} is no word of the contract{hint}"
 

@@ -18,7 +18,7 @@ from conformance.base.outcomes import ALTERED, Hazard, Outcome, Verdict
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.judging.answers import plain_answer
 from conformance.judging.claims import lacking
-from conformance.judging.messages import alike, stable
+from conformance.judging.messages import alike, blocked_by, stable
 from conformance.judging.recipes.judge import replay_recipe
 from conformance.judging.recipes.replay import AdapterFaultError
 from conformance.judging.tables import TableStore
@@ -38,8 +38,8 @@ class Judge:
         claims: what it says that it implements.
         store: where tables are copied to.
         limit: seconds that an adapter in this process has for a request.
-        selected: ids of the specs of this run, ``None`` for all: a spec is blocked only by
-            one that the run shows.
+        roots: ids of the specs that may block others, ``None`` for all: those that the run shows,
+            and whose failure counts.
         witness: reads what recipes leave, too.
         revision: the protocol revision, whose clauses alone an audit goes by.
 
@@ -49,7 +49,7 @@ class Judge:
     claims: Claims
     store: TableStore
     limit: InProcessLimit = field(default_factory=InProcessLimit)
-    selected: Collection[str] | None = None
+    roots: Collection[str] | None = None
     witness: Witness | None = None
     revision: str = "upstream"
     _of_prerequisites: dict[str, Verdict] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Judge:
             for spec in case.specs
             if spec.type in ("snapshot", "read")
             and isinstance(spec.expectation, Expected)
-            and (self.selected is None or spec.id in self.selected)
+            and (self.roots is None or spec.id in self.roots)
             and not lacking(spec, self.claims)
         ]
         return min(plain, key=lambda s: (len(s.parameters), s.type != "read", s.id), default=None)
@@ -200,7 +200,7 @@ def _same_cause(root: Verdict, verdict: Verdict) -> bool:
 
 
 def _blocked(root: Spec, verdict: Verdict) -> Verdict:
-    return Verdict(Outcome.BLOCKED, f"blocked by {root.id}: {verdict.message}")
+    return Verdict(Outcome.BLOCKED, blocked_by(root.id, verdict.message))
 
 
 def _without_place(verdict: Verdict, table: Path) -> Verdict:

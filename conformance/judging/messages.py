@@ -59,6 +59,19 @@ def stable(message: str, table: Path) -> str:
     return " ".join(_ADDRESS.sub("<address>", text).split())[:LONGEST]
 
 
+_BLOCKED: Final = "blocked by "
+
+
+def blocked_by(root: str, message: str) -> str:
+    """Return the message of a case that another one blocks."""
+    return f"{_BLOCKED}{root}: {message}"
+
+
+def blocking(message: str) -> str:
+    """Return the id of the case that blocks another, from the message of the latter."""
+    return message.removeprefix(_BLOCKED).partition(":")[0]
+
+
 def alike(message: str) -> str:
     """Return a message without what is chance, so that two of one cause are equal."""
     message = _without_trace(message)

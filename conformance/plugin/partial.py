@@ -6,25 +6,30 @@ plugin, a ``conftest.py``, an end before the end.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
-FOREIGN: Final = "another plugin or a conftest.py left cases out"
-"""Why a run is partial that no option cut short: no success, as nobody asked for less."""
+FOREIGN: Final = "PYTEST_ADDOPTS, pytest's configuration, a plugin or a conftest.py left cases out"
+"""Why a run is partial whose command asks for all: no success, as nobody asked for less."""
 
-_OPTIONS: dict[str, str] = {
-    "keyword": "-k",
-    "markexpr": "-m",
-    "deselect": "--deselect",
-    "lf": "--last-failed",
-    "stepwise": "--stepwise",
-    "ignore": "--ignore",
-    "ignore_glob": "--ignore-glob",
-    "collectonly": "--collect-only",
+_OPTIONS: Final[dict[str, tuple[str, ...]]] = {
+    "keyword": ("-k",),
+    "markexpr": ("-m",),
+    "deselect": ("--deselect",),
+    "lf": ("--last-failed", "--lf"),
+    "stepwise": ("--stepwise", "--sw", "--stepwise-skip", "--sw-skip"),
+    "ignore": ("--ignore",),
+    "ignore_glob": ("--ignore-glob",),
+    "collectonly": ("--collect-only", "--co"),
 }
 """Pytest's options that leave out cases, by the names under which it keeps them."""
+
+_FLAGS: Final = ("lf", "stepwise", "collectonly")
+_SHORT: Final = ("-h", "-l", "-q", "-s", "-v", "-x")
+"""Short options without a value, which may stand before another: ``-xk NAME``."""
 
 
 def partial_reasons(
@@ -42,8 +47,9 @@ def partial_reasons(
     """
     found = [*_ends(session, status, unrecorded)]
     if missing:
+        asked = bool(found) or _asks_for_less(session.config)
         found += _narrowings(session.config, suite)
-        found = found or [FOREIGN]
+        found += [] if asked else [FOREIGN]
         found.append(f"{missing} selected case{'s have' if missing > 1 else ' has'} no record")
     return found
 
@@ -60,9 +66,24 @@ def _ends(session: pytest.Session, status: int, unrecorded: int) -> Iterator[str
 
 
 def _narrowings(config: pytest.Config, suite: str) -> Iterator[str]:
-    for name, option in _OPTIONS.items():
+    for name, spellings in _OPTIONS.items():
         value = config.getoption(name, default=None)
         if value:
-            yield option if value is True else f"{option} {value}"
+            yield spellings[0] if value is True else f"{spellings[0]} {value}"
     if [str(argument) for argument in config.args] != [suite]:
         yield f"only {', '.join(map(str, config.args[:3]))}"
+
+
+def _asks_for_less(config: pytest.Config) -> bool:
+    """Return whether the command itself, and no file or variable, leaves cases out."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for flag in _SHORT:
+        parser.add_argument(flag, action="store_true")
+    for name, spellings in _OPTIONS.items():
+        taken: dict[str, Any] = {"action": "store_true"} if name in _FLAGS else {}
+        parser.add_argument(*spellings, dest=name, **taken)
+    words = [str(word) for word in config.invocation_params.args]
+    given, _ = parser.parse_known_args(words)
+    return any(getattr(given, name) for name in _OPTIONS) or any(
+        str(argument) in words for argument in config.args
+    )

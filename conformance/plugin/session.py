@@ -14,9 +14,10 @@ from typing import Any, Final
 
 import pytest
 
-from conformance.base.faults import AdapterError, KitError
+from conformance.base.faults import AdapterError, KitError, OutputError
 from conformance.base.limits import pause, resume, write_to, written_to
-from conformance.base.options import destination
+from conformance.base.options import STATUS, destination
+from conformance.base.outcomes import Outcome
 from conformance.base.scratch import sweep
 from conformance.base.status import Status, status_of_error
 from conformance.base.terminal import printable
@@ -30,7 +31,7 @@ from conformance.report.output import refuse_inputs, refuse_places
 from conformance.report.results import ResultsWriter
 from conformance.report.share import share_of
 from conformance.run.breaker import Breaker
-from conformance.run.run import Judgement, Run, status_of_run
+from conformance.run.run import Judgement, Run, rootless, status_of_run
 from conformance.run.settings import SEED, read_settings
 from conformance.workers.lifetime import interrupt_on_termination
 
@@ -118,8 +119,9 @@ class _WorkerPlugin:
             metafunc.parametrize("delta_tck_item", items, ids=[item.id for item in items])
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Exclude the thousands of collected items from garbage collection."""
-        del session
+        """Keep what is going to be asked, and exclude its thousands from garbage collection."""
+        asked = (_asked(item) for item in session.items)
+        self.run.collected = frozenset(item.id for item in asked if item is not None)
         gc.freeze()
 
     @pytest.hookimpl(tryfirst=True)
@@ -141,11 +143,23 @@ class _WorkerPlugin:
         self.run.close()
 
 
+def _asked(item: pytest.Item) -> Item | None:
+    call = getattr(item, "callspec", None)
+    asked: Item | None = call.params.get("delta_tck_item") if call is not None else None
+    return asked
+
+
 def _group(item: pytest.Item) -> str:
     """Name what an item's neighbours share with it: the case, or else the module."""
-    call = getattr(item, "callspec", None)
-    asked = call.params.get("delta_tck_item") if call is not None else None
+    asked = _asked(item)
     return str(asked.id.rpartition("/")[0] if asked else item.nodeid.partition("::")[0])
+
+
+def _record_of(report: pytest.TestReport | pytest.CollectReport) -> dict[str, Any] | None:
+    kept = getattr(report, "user_properties", ())
+    found = [str(value) for key, value in kept if key == _PROPERTY]
+    record: dict[str, Any] | None = json.loads(found[-1]) if found else None
+    return record
 
 
 def _conclude(judgement: Judgement) -> None:
@@ -173,6 +187,7 @@ class _MainPlugin(_WorkerPlugin):
         self._unrecorded: set[str] = set()
         self._breaker = Breaker()
         self._broken: str | None = None
+        self._unwritten: str | None = None
         self._session: pytest.Session | None = None
         self._status = Status.OK
         self._partial: list[str] = []
@@ -235,19 +250,25 @@ class _MainPlugin(_WorkerPlugin):
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the record out of a test's report."""
-        found = [str(value) for key, value in report.user_properties if key == _PROPERTY]
-        record = json.loads(found[-1]) if found else None
+        record = _record_of(report)
         if record is None:
-            if report.failed or report.when == "call":
+            if report.failed or report.skipped or report.when == "call":
                 self._unrecorded.add(report.nodeid)
             return
         self._collected.discard(report.nodeid)
         # The first verdict stands: a case that is asked again until it passes has failed.
         if report.when == "call" and record["id"] not in self._records:
             self._records[record["id"]] = record
-            if self._writer:
-                self._writer.add(record)
+            self._write_results(lambda writer: writer.add(record))
             self._end_if_broken(self._breaker.add(record))
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Count and name no test as passed whose case did not pass."""
+        record = _record_of(report) if report.when == "call" and report.passed else None
+        outcome = Outcome.PASS if record is None else Outcome(record["outcome"])
+        if outcome is Outcome.PASS:
+            return None
+        return outcome.value, outcome.value[0], outcome.value.upper()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -280,10 +301,23 @@ class _MainPlugin(_WorkerPlugin):
         """Become a fork, which neither gathers records nor sums them up."""
         config.pluginmanager.unregister(self)
 
+    def _write_results(self, write: Callable[[ResultsWriter], None]) -> None:
+        """Write to the results file; where that cannot be done, there is nothing to go on for."""
+        if self._writer is not None:
+            try:
+                write(self._writer)
+            except OutputError as error:
+                self._writer, self._unwritten = None, str(error)
+                self._end(str(error))
+
     def _end_if_broken(self, reason: str | None) -> None:
-        if reason is None or self._broken or self._session is None:
+        if reason is not None and not self._broken:
+            self._broken = reason
+            self._end(reason)
+
+    def _end(self, reason: str) -> None:
+        if self._session is None:
             return
-        self._broken = reason
         self._session.shouldstop = reason
         spread = self._session.config.pluginmanager.get_plugin("dsession")
         if spread is not None:
@@ -310,11 +344,15 @@ class _MainPlugin(_WorkerPlugin):
             self._status = Status.INTERRUPTED
         if exitstatus in _KEPT:
             self._status = Status.GAVE_UP if self._broken else Status(exitstatus)
-        session.exitstatus = self._status
-        if self._writer:
-            self._writer.close(self._status, self._partial)
+        self._write_results(lambda writer: writer.close(self._status, self._partial))
         if self._baseline and records and exitstatus not in _KEPT:
-            self._write_baseline(self._baseline, whole=whole)
+            try:
+                self._write_baseline(self._baseline, whole=whole)
+            except OutputError as error:
+                self._unwritten = str(error)
+        if self._unwritten:
+            self._status = Status.USAGE
+        session.exitstatus = session.config.stash[STATUS] = self._status
 
     def _write_baseline(self, file: BaselineFile, *, whole: bool) -> None:
         run = self.run
@@ -359,7 +397,11 @@ class _MainPlugin(_WorkerPlugin):
     def _remarks(self) -> Iterator[str]:
         yield from (f"STALE BASELINE: {line}" for line in self._stale)
         yield from (f"NO RECORD: {nodeid}" for nodeid in sorted(self._unrecorded))
+        for name in rootless(self._records.values()):
+            yield f"NO VERDICT: {name} is blocked by a case that did not fail in this run"
         yield from (f"TOO FEW: {line}" for line in self._shortfalls)
+        if self._unwritten:
+            yield f"NOT WRITTEN: {self._unwritten}"
         if self._broken:
             yield f"GAVE UP: {self._broken}"
         yield from (f"PARTIAL: {reason}" for reason in self._partial)

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 
 from conformance.base.outcomes import ALTERED, HAZARDS, MEANINGS, Hazard, Outcome
 from conformance.base.terminal import printable, shortened
+from conformance.judging.messages import blocking
 from conformance.report.share import Share, least_judged, share_of, unclaimed_words
 from conformance.requirements.registry import Registry
 
@@ -185,7 +186,7 @@ class Summary:
 
     def _blocked(self) -> Iterator[str]:
         blocked = Counter(
-            record["message"].removeprefix("blocked by ").partition(":")[0]
+            blocking(record["message"])
             for record in self.records
             if record["outcome"] == Outcome.BLOCKED
         )

@@ -176,6 +176,13 @@ def load_baseline(path: Path) -> Baseline:
         judged = _percent(root["judged"]) if "judged" in root else None
     except RegistryError as error:
         raise BaselineError(str(error)) from error
+    taken: dict[str, Entry] = {}
+    for entry in entries:
+        other = taken.setdefault(entry.id, entry)
+        if other is not entry:
+            # One of them explains the failure, and nobody would see that the other does no longer.
+            name = shortened(entry.id, _LONGEST_ID)
+            raise BaselineError(f"{entry.place}: {name} has an entry already, at {other.place}")
     patterns = [each for each in entries if "*" in each.id]
     if len(patterns) > _MOST_PATTERNS:
         place = patterns[_MOST_PATTERNS].place

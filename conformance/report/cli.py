@@ -54,7 +54,7 @@ def run_diff_cli(argv: Sequence[str]) -> int:
         prog="delta-tck diff",
         description="Name the cases that two runs judge differently. "
         "Ends with 0 without regressions, 1 with some, 2 when the files cannot be compared, and 3 "
-        "when none is seen but a run is partial.",
+        "when none is seen but a run is partial or lacks cases that the other selected.",
     )
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)

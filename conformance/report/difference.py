@@ -42,7 +42,7 @@ class Change:
     Attributes:
         id: the case.
         kind: ``regression``, ``fixed``, ``changed``, ``added``, ``gone`` or ``unknown``; a case
-            is unknown where one run is partial and lacks it.
+            is unknown where one run lacks it that is partial, or that chose otherwise.
         before: outcome and message of the first run; empty when it lacks the case.
         after: the same of the second run.
 
@@ -99,12 +99,18 @@ class Difference:
 
     @property
     def partial(self) -> tuple[str, ...]:
-        """Why one of the runs lacks cases of its selection."""
-        return tuple(
-            f"the {which} run is partial: {reason}"
-            for which, run in (("first", self.before), ("second", self.after))
-            for reason in run.partial
-        )
+        """Why one of the runs lacks cases that the other has, or of its own selection."""
+        runs = (("first", self.before), ("second", self.after))
+        found = [
+            f"the {which} run is partial: {reason}" for which, run in runs for reason in run.partial
+        ]
+        if not self._chosen_alike and self.before.records.keys() != self.after.records.keys():
+            found += [
+                f"the {which} run {_choice(run)}, and lacks cases of the other: {len(lacking)}"
+                for (which, run), (_, other) in zip(runs, reversed(runs), strict=True)
+                if (lacking := other.records.keys() - run.records.keys())
+            ]
+        return tuple(found)
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
@@ -130,6 +136,12 @@ class Difference:
             if name != "kit_version"
         )
 
+    @property
+    def _chosen_alike(self) -> bool:
+        """Return whether the options of both runs, of which shard is one, took the same cases."""
+        names = ("selection", "shard")
+        return all(self.before.header.get(n) == self.after.header.get(n) for n in names)
+
     def _worse(self) -> Iterator[Change]:
         for change in self.changes:
             if change.kind == "regression" or (change.kind == "gone" and self._alike):
@@ -154,17 +166,26 @@ class Difference:
         old, new = self.before.records.get(name), self.after.records.get(name)
         if old is None or new is None:
             lacking = self.before if old is None else self.after
-            kind = "unknown" if lacking.partial else "added" if old is None else "gone"
+            unknown = lacking.partial or not self._chosen_alike
+            kind = "unknown" if unknown else "added" if old is None else "gone"
             return Change(name, kind, _words(old), _words(new))
         if _comparable(old) == _comparable(new):
             return None
         was, now = (MEANINGS[Outcome(each["outcome"])].rank for each in (old, new))
-        kind = "regression" if now > was else "fixed" if now < was else "changed"
+        better = now < was and MEANINGS[Outcome(new["outcome"])].judged
+        kind = "regression" if now > was else "fixed" if better else "changed"
         return Change(name, kind, _words(old), _words(new))
 
 
 def _who(results: Results) -> tuple[object, object]:
     return results.header["adapter"]["name"], results.header["revision"]
+
+
+def _choice(results: Results) -> str:
+    shard = results.header.get("shard")
+    return (
+        "has another selection" if shard is None else f"is part {shard['number']} of {shard['of']}"
+    )
 
 
 def _share(results: Results) -> Share:

@@ -36,7 +36,8 @@ def _text(difference: Difference) -> Iterator[str]:
         yield f"{change.kind}: {change.id}"
         yield f"  before: {change.before or '-'}"
         yield f"  after:  {change.after or '-'}"
-    yield f"{_total(difference)}; {len(difference.regressions)} regressions"
+    count = len(difference.regressions)
+    yield f"{_total(difference)}; {count} regression{'s' * (count != 1)}"
 
 
 def _json(difference: Difference) -> Iterator[str]:

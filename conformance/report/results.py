@@ -222,6 +222,8 @@ def _lines(path: Path) -> tuple[list[dict[str, Any]], str]:
         values += count_values(raw)
         if values > _MOST_VALUES:
             raise DocumentError(f"has more than {_MOST_VALUES} values")
+        if not raw.endswith(b"\n") and not _is_json(raw):
+            raise DocumentError(f"line {len(lines) + 1} ends in its middle: the run did not end")
         line = parse_json(raw)
         if not lines and (not isinstance(line, dict) or line.get("line") != "header"):
             raise DocumentError(f"does not begin with a header of format {FORMAT}")
@@ -237,6 +239,14 @@ def _lines(path: Path) -> tuple[list[dict[str, Any]], str]:
         else:
             total.update(raw)
     return lines, f"sha256:{total.hexdigest()}"
+
+
+def _is_json(raw: bytes) -> bool:
+    try:
+        parse_json(raw)
+    except DocumentError:
+        return False
+    return True
 
 
 def _faults(found: Results, records: int, digest: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from conformance.adapter import Adapter, Description
 from conformance.base.faults import CorpusError
 from conformance.base.home import kit_version
 from conformance.base.limits import InProcessLimit
-from conformance.base.outcomes import Outcome, Verdict, failing
+from conformance.base.outcomes import FAILING, Outcome, Verdict, failing
 from conformance.base.status import Status
 from conformance.base.terminal import one_line, printable, warn
 from conformance.golden.corpus import Corpus, load_corpus
@@ -27,6 +27,7 @@ from conformance.items.recipes import generated_recipes
 from conformance.items.self_audit import judge_checksum
 from conformance.judging.claims import as_document, fewer_claims, validated
 from conformance.judging.judge import Judge
+from conformance.judging.messages import blocking
 from conformance.judging.tables import TableStore
 from conformance.judging.witness import Witness
 from conformance.replay.keeper import Keeper
@@ -77,12 +78,16 @@ class Run:
 
     Args:
         settings: the options.
-        trusted: another process of this run has held the corpus against its schemas.
+        trusted: another process of this run has held the corpus against schemas and manifest.
+
+    Attributes:
+        collected: ids of the items that are going to be asked, where pytest leaves some out.
 
     """
 
     settings: Settings
     trusted: bool = False
+    collected: frozenset[str] | None = field(default=None, init=False)
     _adapter: Adapter | None = field(default=None, init=False)
     _judge: Judge | None = field(default=None, init=False)
     _keeper: Keeper | None = field(default=None, init=False)
@@ -108,6 +113,8 @@ class Run:
         self.asked = len(self.selected)
         if self.settings.shard is not None:
             self.selected = self.settings.shard.of(self.selected)
+        if not self.trusted:
+            self.corpus.refuse_altered({item.id.rpartition("/")[0] for item in self.selected})
 
     def of_source(self, source: str) -> list[Item]:
         """Return the selected items of one source."""
@@ -148,17 +155,30 @@ class Run:
         if self._judge is None:
             claims = self.description.claims
             assert self._adapter is not None
-            ids = frozenset(item.id for item in self.selected)
             self._judge = Judge(
                 self._adapter,
                 claims,
                 TableStore(),
                 alarm_of(self._adapter, self.settings.limits.request),
-                ids,
+                self._roots(),
                 self.witness,
                 self.settings.selection.revision,
             )
         return self._judge
+
+    def _roots(self) -> frozenset[str]:
+        """Return the items that may block others: those that are asked, and that can fail.
+
+        What is advice fails nobody, and no MUST may go unjudged behind it.
+        """
+        revision = self.settings.selection.revision
+        musts = {row.id for row in self.registry if row.level == "MUST"}
+        return frozenset(
+            item.id
+            for item in self.selected
+            if item.requirement(revision) in musts
+            and (self.collected is None or item.id in self.collected)
+        )
 
     def header(self) -> dict[str, Any]:
         """Return the stamp of this run's results."""
@@ -313,6 +333,17 @@ def _disagreement(
     return f"{entry.place} expects another failure: {entry.message!r}; {verdict.message}"
 
 
+def rootless(records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Name the items that are blocked by one that is not there, or did not fail.
+
+    As where an adapter fails at some times only, and two processes judge: nobody would see it.
+    """
+    found = list(records)
+    failed = {record["id"] for record in found if record["outcome"] in FAILING}
+    blocked = (record for record in found if record["outcome"] == Outcome.BLOCKED)
+    return [str(each["id"]) for each in blocked if blocking(each["message"]) not in failed]
+
+
 def status_of_run(
     records: Sequence[Mapping[str, Any]],
     stale_entries: Iterable[str],
@@ -335,7 +366,7 @@ def status_of_run(
     new = {str(record["outcome"]) for record in records if record["standing"] == "new"}
     if new & failing(strict) - {Outcome.ERROR}:
         return Status.NONCONFORMANT
-    if Outcome.ERROR in new or unrecorded:
+    if Outcome.ERROR in new or unrecorded or rootless(records):
         return Status.ERRORS
     if any(stale_entries) or any(record["standing"] == "stale" for record in records):
         return Status.STALE_BASELINE

@@ -182,6 +182,12 @@ def scanner() -> Told:
     return _claiming(operations=frozenset({"scan"}), capabilities=frozenset())
 
 
+def versionless() -> Told:
+    """Return an adapter that reads and writes, and takes no version of any table."""
+    operations = READ_OPERATIONS | {"append"}
+    return Told(replace(EVERYTHING, reader_version=0, writer_version=0, operations=operations))
+
+
 class Leaver(Told):
     """The scripted adapter, which ends the process of the kit."""
 

@@ -32,7 +32,7 @@ class Bench:
         self.folder = folder
         self.store = store
         self.adapter = Told(EVERYTHING)
-        self.selected: set[str] | None = None
+        self.roots: set[str] | None = None
 
     def __call__(
         self,
@@ -45,7 +45,7 @@ class Bench:
         write_case(self.folder, "chapter/case", specs, answers, **case)
         (loaded,) = load_corpus(self.folder).cases
         limit = InProcessLimit(0.5)
-        judge = Judge(self.adapter, claims, self.store, limit, self.selected)
+        judge = Judge(self.adapter, claims, self.store, limit, self.roots)
         last = max(loaded.specs, key=lambda item: item.id)
         return judge.judge(loaded, last)
 
@@ -374,7 +374,7 @@ def test_a_spec_is_blocked_by_the_root_cause_of_its_case(
 
 
 def test_a_spec_is_not_blocked_by_what_the_run_does_not_show(bench: Bench) -> None:
-    bench.selected = {"chapter/case/read-v1"}
+    bench.roots = {"chapter/case/read-v1"}
     assert bench(TWO, refusing()).outcome is Outcome.FAIL
 
 

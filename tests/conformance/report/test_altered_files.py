@@ -70,6 +70,9 @@ def test_a_file_that_is_cut_anywhere_is_refused(path: Path) -> None:
     # A last newline says nothing.
     ends = range(0, len(whole) - 1, 7)
     assert [end for end in ends if not refused(path, whole[:end])] == []
+    path.write_bytes(whole[:-30])
+    with pytest.raises(ResultsError, match="line 5 ends in its middle: the run did not end"):
+        read_results(path)
 
 
 def test_a_byte_that_is_altered_anywhere_is_refused(path: Path) -> None:

@@ -106,6 +106,12 @@ def test_an_entry_for_too_much_names_the_limit_once(kit: Kit) -> None:
     assert kit.output.count("covers 21 cases, and an entry covers at most 20") == 1
 
 
+def test_a_case_has_one_entry(kit: Kit) -> None:
+    kit.case("one", WRONG)
+    assert kit(kit.baseline(known("one"), known("one", message="of old"))) is Status.USAGE
+    assert "one/read-latest has an entry already, at " in kit.output
+
+
 def test_an_entry_of_another_requirement_says_so(kit: Kit) -> None:
     kit.case("one", WRONG)
     assert kit(kit.baseline(known("one", requirement="REC-002"))) is Status.STALE_BASELINE

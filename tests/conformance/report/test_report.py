@@ -152,7 +152,7 @@ def test_the_difference_names_each_changed_case(
         "added: log/added/read",
         "corpus: d, then e",
         "1 regression, 1 gone, 1 changed, 1 fixed, 1 added",
-        "; 1 regressions",
+        "; 1 regression\n",
     ):
         assert line in out
     assert "log/same/read" not in out
@@ -181,7 +181,10 @@ def test_a_case_that_is_worse_off_is_a_regression(
     assert _diff(tmp_path, judged(before), judged(after)) == 1
     assert "regression: log/a/read" in capsys.readouterr().out
     _diff(tmp_path, judged(after), judged(before))
-    assert "regression: log/a/read" not in capsys.readouterr().out
+    back = capsys.readouterr().out
+    assert "regression: log/a/read" not in back
+    # What is no longer judged is not mended.
+    assert ("fixed" in back) is (before != "unsupported")
 
 
 def test_every_outcome_has_a_rank() -> None:
@@ -211,6 +214,26 @@ def test_a_case_that_a_partial_run_lacks_is_unknown(
     out = capsys.readouterr().out
     assert "unknown: log/b/read" in out
     assert "the second run is partial: -k a" in out
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        ({"selection": {"cases": ["log/a"]}}, "has another selection"),
+        ({"shard": {"number": 1, "of": 2, "selected": 2}}, "is part 1 of 2"),
+    ],
+)
+def test_a_case_that_a_run_did_not_select_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], choice: dict[str, Any], words: str
+) -> None:
+    both = [_record("log/a/read", "pass"), _record("log/b/read", "pass")]
+    second = _file(tmp_path / "second", both[:1], cases=2, **choice)
+    for files in ((both, second), (second, both)):
+        assert _diff(tmp_path, *files) == 3
+        out = capsys.readouterr().out
+        assert "unknown: log/b/read" in out
+        assert f"run {words}, and lacks cases of the other: 1" in out
+    assert _diff(tmp_path, second, _file(tmp_path / "third", both[:1], cases=2, **choice)) == 0
 
 
 @pytest.mark.parametrize(

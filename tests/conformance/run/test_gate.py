@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,10 @@ from kit_runs import UNCLAIMED, WRONG, Kit, make_kit
 from tiny import READ, READ_V1, SNAPSHOT_SPEC
 
 from conformance.base.status import Status
+from conformance.plugin.partial import FOREIGN
 from conformance.plugin.session import SUITE
 from conformance.run.breaker import MOST_FAULTS, Breaker
+from generators.golden.cases.canonical import digest
 
 pytest_plugins = ["pytester"]
 
@@ -25,7 +29,12 @@ def kit(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Kit:
 def test_a_misspelled_claim_ends_the_start_with_the_nearest_word(kit: Kit) -> None:
     kit.case("one")
     assert kit(impl="python:fakes:misspelled") is Status.ADAPTER
-    for words in ("'read'", "'scan.version'", "'deletionVectors'", "'appendOnly'"):
+    for words in (
+        "'read' is no word of the contract; did you mean 'scan'?",
+        "'scan.version'",
+        "'deletionVectors'",
+        "'appendOnly'",
+    ):
         assert words in kit.output
 
 
@@ -49,6 +58,7 @@ def test_every_summary_says_what_was_judged_and_what_was_not_claimed(kit: Kit) -
     assert lead in kit.output
     assert "LITTLE JUDGED: table-features 1 of 4" in kit.output
     assert "judged 1 of 4 (25 %): 1 pass, 3 unsupported; exit status 0 (ok)" in kit.output
+    assert "1 passed, 3 unsupported in" in kit.output
 
 
 @pytest.mark.parametrize(("least", "status"), [(50, Status.OK), (50.1, Status.TOO_FEW_JUDGED)])
@@ -130,7 +140,7 @@ def test_faults_that_an_adapter_reports_in_order_end_no_run(fault: str | None) -
         ((f"{SUITE / 'test_golden.py'}::test_golden[table-features/two/read-latest]",), "only /"),
         (("--last-failed",), "--last-failed"),
         (("--stepwise",), "--stepwise"),
-        (("-pleaves_out",), "another plugin or a conftest.py left cases out"),
+        (("-pleaves_out",), FOREIGN),
     ],
 )
 def test_a_run_that_lacks_cases_is_partial_and_says_why(
@@ -269,3 +279,20 @@ def test_a_corpus_that_lacks_cases_of_its_manifest_is_refused(kit: Kit) -> None:
     assert "lists 1 cases that are not there, as table-features/left-out" in kit.output
     (kit.corpus / "manifest.json").write_text("[]")
     assert kit() is Status.CORPUS
+
+
+@pytest.mark.parametrize("change", ["gone", "altered", "added"])
+def test_a_case_that_is_not_as_it_was_built_is_refused(kit: Kit, change: str) -> None:
+    kit.case("right")
+    kit.case("other")
+    listed = {"table-features/right": {"digest": digest(kit.corpus / "table-features" / "right")}}
+    (kit.corpus / "manifest.json").write_text(json.dumps({"cases": listed}))
+    assert kit() is Status.OK
+    answers = kit.corpus / "table-features" / "right" / "delta" / "answers.json"
+    if change == "gone":
+        shutil.rmtree(answers.parent)
+    else:
+        (answers if change == "altered" else answers.with_name("more")).write_text("{ }")
+    assert kit() is Status.CORPUS
+    assert "right: is not as it was built" in kit.output
+    assert kit("--tck-case=table-features/other") is Status.OK

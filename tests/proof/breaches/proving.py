@@ -114,9 +114,7 @@ def _store() -> TableStore:
 def judged(item: Item, breach: Breach | None, revision: str) -> Verdict:
     """Judge a wrong implementation, or the right one, by one item."""
     adapter = Wrong(None if breach is None else breach.how)
-    judge = Judge(
-        adapter, adapter.describe().claims, _store(), selected={item.id}, revision=revision
-    )
+    judge = Judge(adapter, adapter.describe().claims, _store(), roots={item.id}, revision=revision)
     name = item.requirement(revision)
     assert name is not None
     return at_level(item.judge(judge), name, item.judged.asked, load_registry(), revision)

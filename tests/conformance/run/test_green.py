@@ -1,0 +1,183 @@
+"""No run is green by accident: what leaves cases out, or ends a run, without being asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit_runs import WRONG, Kit, make_kit
+from projects import Project
+from tiny import READ, READ_V1, SNAPSHOT_SPEC, write_case
+
+from conformance.base.status import Status
+from conformance.plugin.partial import FOREIGN
+from conformance.run.run import status_of_run
+
+pytest_plugins = ["pytester"]
+
+REFUSED: dict[str, Any] = {
+    name: {"refused": ["invalid_table", "not this one"]} for name in ("scan", "snapshot")
+}
+ADVISED = {**READ, "requirement": "PQ-001", "requirements": ["PQ-001"]}
+"""A question that judges a SHOULD: whoever refuses the table there is advised."""
+
+ENDINGS = {
+    "at-import": "import sys\nsys.exit(0)",
+    "at-configuration": "import pytest\ndef pytest_configure():\n    pytest.exit('bye', 0)",
+    "at-start": "import pytest\ndef pytest_sessionstart():\n    pytest.exit('bye', 0)",
+    "in-its-place": "def pytest_cmdline_main():\n    return 0",
+}
+
+
+@pytest.fixture
+def kit(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Kit:
+    return make_kit(pytester, monkeypatch)
+
+
+def test_whoever_reads_or_writes_takes_a_version(kit: Kit) -> None:
+    kit.case("one", REFUSED)
+    assert kit(impl="python:fakes:versionless") is Status.ADAPTER
+    for words in ("reader_version: 0 is no version", "writer_version: 0 is no version"):
+        assert words in kit.output
+
+
+DESELECT = "--deselect=test_golden.py::test_golden[table-features/two/read-latest]"
+
+
+@pytest.mark.parametrize(
+    ("ini", "variable", "status"),
+    [
+        ("addopts = -k one", "", Status.INTERRUPTED),
+        ("addopts = -m slow", "", Status.EMPTY_SELECTION),
+        (f"addopts = {DESELECT}", "", Status.INTERRUPTED),
+        ("python_functions = check_*", "", Status.EMPTY_SELECTION),
+        ("", "-k one", Status.INTERRUPTED),
+    ],
+)
+def test_what_a_file_or_a_variable_leaves_out_is_no_success(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch, ini: str, variable: str, status: Status
+) -> None:
+    kit.case("one")
+    kit.case("two", WRONG)
+    (kit.folder / "pytest.ini").write_text(f"[pytest]\nmarkers = slow\n{ini}\n")
+    monkeypatch.setenv("PYTEST_ADDOPTS", variable)
+    assert kit(f"-c{kit.folder / 'pytest.ini'}") is status
+    assert f"PARTIAL: {FOREIGN}" in kit.output
+
+
+def test_an_option_of_a_file_hides_nothing_that_a_plugin_leaves_out(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kit.case("one")
+    kit.case("two", WRONG)
+    (kit.folder / "leaves_out.py").write_text(
+        "def pytest_collection_modifyitems(items):\n    del items[1:]\n"
+    )
+    kit.pytester.syspathinsert()
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--ignore=build")
+    assert kit("-pleaves_out") is Status.INTERRUPTED
+    assert kit("-pleaves_out", "-xkone") is Status.OK
+
+
+def test_a_skipped_case_is_no_success_in_a_test_process(kit: Kit) -> None:
+    kit.case("one")
+    kit.case("two", WRONG)
+    (kit.folder / "skips.py").write_text(
+        "import pytest\n\n\n"
+        "def pytest_collection_modifyitems(items):\n"
+        "    items[1].add_marker(pytest.mark.skip('not today'))\n"
+    )
+    kit.pytester.syspathinsert()
+    assert kit("-pskips", "-n1", "-knot nothing") is Status.ERRORS
+    assert "NO RECORD" in kit.output
+
+
+@pytest.mark.parametrize(
+    ("ending", "isolation"),
+    [*((ending, "process") for ending in ENDINGS), ("at-configuration", "none")],
+)
+def test_whoever_ends_a_run_before_it_judged_makes_it_no_success(
+    tmp_path: Path, ending: str, isolation: str
+) -> None:
+    project = Project(tmp_path)
+    project.adapter("pass")
+    (project.folder / "conftest.py").write_text(ENDINGS[ending])
+    status, output = project.run(f"--tck-isolation={isolation}")
+    assert status in (Status.EMPTY_SELECTION, Status.USAGE), output
+    assert "ended" in output
+
+
+@pytest.mark.parametrize("isolation", ["none", "process"])
+def test_a_run_that_lists_fixtures_has_the_status_that_it_prints(
+    tmp_path: Path, isolation: str
+) -> None:
+    project = Project(tmp_path)
+    project.adapter("pass")
+    status, output = project.run(f"--tck-isolation={isolation}", "--fixtures")
+    assert status == Status.ERRORS
+    assert "exit status 15 (errors)" in output
+
+
+@pytest.mark.parametrize("isolation", ["none", "process"])
+def test_a_path_that_is_not_there_is_said(tmp_path: Path, isolation: str) -> None:
+    project = Project(tmp_path)
+    project.adapter("pass")
+    status, output = project.run(f"--tck-isolation={isolation}", "no-such-tests")
+    assert status == Status.USAGE
+    assert "ERROR: file or directory not found: no-such-tests" in output
+
+
+@pytest.mark.parametrize("isolation", ["none", "process"])
+@pytest.mark.parametrize("option", ["--tck-results", "--tck-write-baseline"])
+def test_a_disk_that_is_full_is_said(tmp_path: Path, option: str, isolation: str) -> None:
+    project = Project(tmp_path)
+    for number in range(9):
+        write_case(tmp_path / "corpus", f"table-features/{number}", {"read": READ})
+    # The limit stands for the end of a disk: nothing but what the run is to leave is as large.
+    limit = 4096 if option == "--tck-results" else 64
+    (project.folder / "conftest.py").write_text(
+        "import resource\n"
+        "def pytest_collection_finish():\n"
+        f"    resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
+    )
+    project.adapter("pass" if option == "--tck-results" else "1 / 0")
+    status, output = project.run(f"--tck-isolation={isolation}", f"{option}={tmp_path / 'kept'}")
+    assert status == Status.USAGE, output
+    assert "NOT WRITTEN: " in output
+    assert "kept: File too large" in output
+    assert "INTERNALERROR" not in output
+    assert "the run was ended" not in output
+
+
+def test_no_case_is_blocked_by_one_that_is_not_asked(kit: Kit) -> None:
+    specs = {"read-latest": READ, "read-v1": READ_V1}
+    kit.case("one", REFUSED, specs=specs)
+    kit.case("two", specs={"read-v1": READ_V1})
+    assert kit("-kread-v1") is Status.NONCONFORMANT
+    assert "one/read-v1" in kit.output
+
+
+def test_no_case_is_blocked_by_one_that_fails_nobody(kit: Kit) -> None:
+    kit.case("one", REFUSED, specs={"read-latest": ADVISED, "snapshot-latest": SNAPSHOT_SPEC})
+    kit.case("two")
+    assert kit() is Status.NONCONFORMANT
+    assert "BLOCKED (1): 1 by table-features/one/snapshot-latest" in kit.output
+
+
+@pytest.mark.parametrize(
+    ("root", "status"),
+    [
+        ({"outcome": "fail", "standing": "known"}, Status.OK),
+        ({"outcome": "pass", "standing": "new"}, Status.ERRORS),
+        (None, Status.ERRORS),
+    ],
+)
+def test_a_case_that_is_blocked_has_a_root_that_failed(
+    root: dict[str, str] | None, status: Status
+) -> None:
+    blocked = {"id": "a/b/d", "outcome": "blocked", "message": "blocked by a/b/c: refused"}
+    right = {"id": "a/a/a", "outcome": "pass"}
+    records = [{"standing": "new", **record} for record in (blocked, right)]
+    records += [{"id": "a/b/c", **root}] if root else []
+    assert status_of_run(records, (), 0, (), None) is status
