@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -373,6 +374,13 @@ def _free_provenance(lake: Any) -> None:
     lake.commit(info, lake.protocol(), lake.metadata())
 
 
+def _decimals_as_texts(lake: Any) -> None:
+    lake.commit(lake.protocol(), lake.metadata(lake.field("v", "decimal(5,2)")))
+    bounds = {"minValues": {"v": "1.50"}, "maxValues": {"v": "2.0"}}
+    rows = pa.table({"v": pa.array([Decimal("1.50"), Decimal("2.00")], pa.decimal128(5, 2))})
+    lake.commit(lake.file("a.parquet", rows, stats=json.dumps({"numRecords": 2, **bounds})))
+
+
 def _parquet_in_capitals(lake: Any) -> None:
     metadata = lake.metadata()
     metadata["metaData"]["format"]["provider"] = "PARQUET"
@@ -437,6 +445,7 @@ UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a table of Iceberg's that is partitioned later": _partitioned_later,
     "a nested clustering column that is named by one text": _clustered_by_dots,
     "provenance that is called as the fields of features": _free_provenance,
+    "bounds of decimals as texts": _decimals_as_texts,
     "a format that is called Parquet in capitals": _parquet_in_capitals,
     "a bound of no type": lambda x: _of_no_type(
         x, "add", "stats_parsed", "minValues", "id", of=pa.null()

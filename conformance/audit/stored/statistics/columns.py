@@ -11,6 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from conformance.audit.checks.values import is_decimal
 from conformance.audit.findings import Finding, Severity, finding
 from conformance.audit.grammar.types import decimal_of
 from conformance.audit.stored.data_file import DataFile
@@ -224,7 +225,7 @@ def _comparable(stated: Any, actual: Any, declared: Any) -> tuple[Any, Any]:
         actual = actual.decode()
     if isinstance(actual, float) and stated in _NOT_FINITE:
         return float(stated), actual
-    text = isinstance(actual, str | date)
+    text = isinstance(actual, str | date) or (isinstance(actual, Decimal) and is_decimal(stated))
     if isinstance(stated, str) != text or isinstance(stated, bool) != isinstance(actual, bool):
         raise ValueError(stated)
     match actual:
