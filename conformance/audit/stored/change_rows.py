@@ -231,6 +231,8 @@ def rows_of(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any
     if table.nbytes > _BYTES:
         raise ValueError("the rows are too large to compare")
     places = places_of(step.new, table.schema)
+    if line.action == "cdc" and any(place.misnamed is not None for place in places):
+        raise ValueError("the change file has a column by another name, which is reported")
     columns = [_column(table, place, count) for place in places]
     parts = _parts(line, step)
     kinds = table.column(_KIND).to_pylist() if line.action == "cdc" else [None] * count
