@@ -21,7 +21,6 @@ _SINGLE: Final = {
     "metaData": "META-001",
     "txn": "REC-004",
     "domainMetadata": "REC-005",
-    "commitInfo": "CINFO-001",
 }
 """Actions of which a commit has at most one (per application, per domain)."""
 
@@ -101,7 +100,7 @@ def _decode_small_action(
     if isinstance(action, Protocol):
         action = validate_protocol(action, place)
     key = (name, str(getattr(action, "app_id", getattr(action, "domain", ""))))
-    if key in seen:
+    if key in seen and name in _SINGLE:
         about = f" for {key[1]!r}" if key[1] else ""
         raise DuplicateAction(
             f"a commit has two {name} actions{about}",

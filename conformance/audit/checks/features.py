@@ -187,8 +187,9 @@ def catalog_managed(step: Step) -> Findings:
     if "catalogManaged" not in step.new.features:
         return
     info = step.commit_info
-    if info is None or not info.body.get("txnId"):
-        message = "the table is catalog-managed, but commitInfo has no txnId"
+    name = info.body.get("txnId") if info else None
+    if not (isinstance(name, str) and name):
+        message = "the table is catalog-managed, but commitInfo has no txnId that is text"
         yield finding("CINFO-004", step.place, message)
 
 
@@ -205,6 +206,15 @@ def clustering_of(domain: Body | None) -> list[tuple[str, ...]]:
         if isinstance(parts, list) and all(isinstance(part, str) for part in parts):
             found.append(tuple(parts))
     return found
+
+
+def _dotted(name: tuple[str, ...], columns: Mapping[tuple[str, ...], Column]) -> tuple[str, ...]:
+    """Return a name as parts where it is one text that joins those of a nested column.
+
+    The sample of the text has one text for each column, and none of them is nested.
+    """
+    parts = tuple(name[0].split(".")) if len(name) == 1 else name
+    return parts if name not in columns and parts in columns else name
 
 
 @check("version", "CINFO-004")
@@ -239,8 +249,12 @@ def clustering_columns_exist(step: Step) -> Findings:
     if not changed or "clustering" not in step.new.features or step.new.schema is None:
         return
     columns = {column.physical: column for column in step.new.columns}
-    for name in clustering_of(domain):
+    for named in clustering_of(domain):
+        name = _dotted(named, columns)
         column = columns.get(name)
+        if name != named:
+            message = f"the clustering column {named[0]} is nested, and named by one text"
+            yield finding("CLUS-006", step.place, message, severity="warning")
         if column is None:
             mapped = step.new.mode != "none" and name in step.new.by_path
             what = "called by its logical name" if mapped else "not in the schema"
@@ -294,7 +308,8 @@ def _uncounted(
     columns: Mapping[tuple[str, ...], Column],
     path: str,
 ) -> Findings:
-    missing = [name for name in wanted if not _counted(stats, name, columns.get(name))]
+    names = [_dotted(name, columns) for name in wanted]
+    missing = [name for name in names if not _counted(stats, name, columns.get(name))]
     if missing:
         message = f"no statistics of the clustering column {'.'.join(missing[0])}"
         yield finding("CLUS-009", path, message)

@@ -418,7 +418,8 @@ def _outside_of_iceberg(step: Step) -> Findings:
     # A column that is renamed keeps its physical name.
     renamed = old.partition_columns.keys() == new.partition_columns.keys()
     for name, requirement in (("icebergCompatV1", "ICE1-011"), ("icebergCompatV2", "ICE2-019")):
-        kept = old.active(name) and new.active(name)
+        # What is blocked is to replace a partitioned table.
+        kept = bool(old.partitions) and old.active(name) and new.active(name)
         if kept and set(old.partitions) != set(new.partitions) and not renamed:
             message = f"{name} stays active, and the partition columns have other names"
             yield finding(requirement, step.place, message)

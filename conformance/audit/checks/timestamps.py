@@ -19,7 +19,10 @@ def _enabled(layout: Layout) -> bool:
 def _stamp(step: Step) -> int | None:
     info = step.commit_info
     value = info.body.get("inCommitTimestamp") if info else None
-    return value if type(value) is int else None
+    return value if type(value) is int and -_LONG <= value < _LONG else None
+
+
+_LONG: Final = 1 << 63
 
 
 @check("commit", "ICT-005 ICT-006 ICT-007")
@@ -34,7 +37,7 @@ def every_commit_has_one(step: Step) -> Findings:
         message = "in-commit timestamps are on: commitInfo is not the first action"
         yield finding("ICT-006", step.commit_info.place, message)
     if _stamp(step) is None:
-        message = "in-commit timestamps are on: commitInfo has no inCommitTimestamp"
+        message = "in-commit timestamps are on: commitInfo has no inCommitTimestamp that is a long"
         yield finding("ICT-007", step.commit_info.place, message)
 
 

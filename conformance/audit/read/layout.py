@@ -96,7 +96,7 @@ class Layout:
         properties: the configuration.
         mode: the column mapping mode in force.
         schema: the parsed schema; ``None`` when it is no JSON object.
-        provider: of the format; ``parquet`` when the metadata does not say.
+        provider: of the format, in lower case; ``parquet`` when the metadata does not say.
         columns: every field of the schema, depth first.
         partitions: names of partition columns.
 
@@ -260,7 +260,9 @@ def layout_of(protocol: Body | None, metadata: Body | None) -> Layout:
         properties=properties,
         mode=mode,
         schema=schema,
-        provider=str(form.get("provider", "parquet")) if isinstance(form, dict) else "parquet",
+        provider=str(form.get("provider", "parquet")).lower()
+        if isinstance(form, dict)
+        else "parquet",
         columns=columns,
         partitions=tuple(
             name

@@ -124,18 +124,14 @@ def read_row_changes(step: Step, storage: Storage) -> RowChanges | None:
     found = RowChanges()
     try:
         for line in step.of("add", "remove"):
-            sign = 1 if line.action == "add" else -1
             found.moving |= line.body.get("dataChange") is not False
             found.parts |= {_parts(line, step)}
+        for line in _moving_files(step):
+            sign = 1 if line.action == "add" else -1
             for row, _ in rows_of(line, step, storage):
                 found.rows[row] += sign
         for line in step.of("cdc"):
-            found.changed_parts |= {_parts(line, step)}
-            for row, kind in rows_of(line, step, storage):
-                found.listed += str(kind) not in _PAIRED
-                found.rows[row] += _SIGNS[str(kind)]
-                found.stated[row] -= _SIGNS[str(kind)]
-                found.updates += _PAIRED.get(str(kind), 0)
+            _count_changes(found, line, step, storage)
     except LimitExceeded as error:
         if error.limit == "seconds":
             raise
@@ -144,6 +140,28 @@ def read_row_changes(step: Step, storage: Storage) -> RowChanges | None:
         return RowChanges(known=False)
     found.rows = Counter({row: count for row, count in found.rows.items() if count})
     return found
+
+
+def _count_changes(found: RowChanges, line: Line, step: Step, storage: Storage) -> None:
+    """Add the rows of a change file."""
+    found.changed_parts |= {_parts(line, step)}
+    for row, kind in rows_of(line, step, storage):
+        found.listed += str(kind) not in _PAIRED
+        found.rows[row] += _SIGNS[str(kind)]
+        found.stated[row] -= _SIGNS[str(kind)]
+        found.updates += _PAIRED.get(str(kind), 0)
+
+
+def _moving_files(step: Step) -> Iterator[Line]:
+    """Yield the file actions of a commit that bring rows or take some away.
+
+    An add of a file that stays restates it, and what is not there takes no row away.
+    """
+    live, gone = step.before.adds, {file_key(line.body) for line in step.of("remove")}
+    for line in step.of("add", "remove"):
+        key = file_key(line.body)
+        if (key not in live or key in gone) if line.action == "add" else key in live:
+            yield line
 
 
 def differing_changes(place: str, moved: RowChanges | None) -> Findings:
@@ -213,8 +231,8 @@ def rows_of(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any
     if table.nbytes > _BYTES:
         raise ValueError("the rows are too large to compare")
     places = places_of(step.new, table.schema)
-    if line.action == "cdc" and any(x.stored is None and x.declared != "void" for x in places):
-        raise ValueError("the change file lacks a column, which is reported")
+    if line.action == "cdc" and any(place.misnamed is not None for place in places):
+        raise ValueError("the change file has a column by another name, which is reported")
     columns = [_column(table, place, count) for place in places]
     parts = _parts(line, step)
     kinds = table.column(_KIND).to_pylist() if line.action == "cdc" else [None] * count

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from conformance.audit.checks.commits import among_changes
 from conformance.audit.columnar.rows import Mask, Rows
-from conformance.audit.findings import Findings, check, finding, not_followed, unchecked
+from conformance.audit.findings import Findings, Severity, check, finding, not_followed, unchecked
 from conformance.audit.grammar.uris import decode_path, is_absolute
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import file_key
@@ -114,7 +114,9 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
             yield finding("CM-013", line.place, message)
         elif place.stored is None and place.declared != "void":
             message = f"the change data file {path} lacks the column {place.name}"
-            yield finding("CDFF-007", line.place, message)
+            # A data file may lack one that is null throughout, and may be a change file as well.
+            severity: Severity | None = None if place.required else "warning"
+            yield finding("CDFF-007", line.place, message, severity=severity)
         yield from _field_ids(place, step, line, path)
         wrong = type_mismatches(place, layout, step.before.widened, int96=True)
         for requirement, message, severity in wrong:

@@ -371,7 +371,9 @@ def _schema_columns(opened: _LiveFile) -> Findings:
     numbered = any(field_id(field) is not None for field in schema)
     if layout.mode == "id" and not numbered:
         message = "the file has no field ids, and its columns would be found by nothing else"
-        yield finding("CM-015", opened.path, message)
+        # What was written before columns were mapped was to have none.
+        severity: Severity | None = None if opened.follows("columnMapping") else "warning"
+        yield finding("CM-015", opened.path, message, severity=severity)
         return
     stored_columns = map(opened.file.schema.column, range(len(opened.file.schema)))
     int96 = {each.path.split(".")[0] for each in stored_columns if each.physical_type == "INT96"}

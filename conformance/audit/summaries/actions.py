@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from typing import Any, Final
 
 import schemas
@@ -16,8 +15,11 @@ from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import Line, mapping_in
 from conformance.audit.read.state import Body, State
 from conformance.audit.summaries.parsed import (
+    comparable,
     is_stated,
     misnamed,
+    respelled,
+    same_statistics,
     wrong_partition_values,
     wrong_statistics,
 )
@@ -57,22 +59,11 @@ REPEATED: Final = (
 _ROW_IDS: Final = ("baseRowId", "defaultRowCommitVersion")
 
 
-def comparable(value: Any) -> Any:
-    """Bring a value to a form in which equal things are equal: without nulls, numbers by value."""
-    if isinstance(value, Mapping):
-        return {k: comparable(v) for k, v in value.items() if v is not None}
-    if isinstance(value, list | tuple):
-        return [comparable(item) for item in value]
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return Decimal(str(value))
-    return value
-
-
 def known(action: str, body: Body | None) -> Any:
     """Return what a summary has to hold of an action, in a form that can be compared."""
     found = comparable({k: _recognized(k, (body or {}).get(k)) for k in _KNOWN[action]})
     if action == "protocol":
-        found |= {k: sorted(map(str, v)) for k, v in found.items() if isinstance(v, list)}
+        found |= {k: sorted({*map(str, v)}) for k, v in found.items() if isinstance(v, list)}
     return found
 
 
@@ -116,7 +107,9 @@ def add_differences(
 
     """
     for name in _ADD:
-        if _field(want, name) != _field(have, name):
+        if _field(want, name) != _field(have, name) and not (
+            name == "partitionValues" and _same_values(want, have, layout)
+        ):
             message = (
                 f"{name} is {_shortened(have.get(name))}, the log says {_shortened(want.get(name))}"
             )
@@ -124,10 +117,27 @@ def add_differences(
             if name == "size":  # a file has one, so that one of the two is wrong
                 yield "ADD-006", message
     stats, held = statistics_of(want), statistics_of(have)
-    if held is not None and comparable(held) != comparable(stats or {}):
+    if held is not None and not same_statistics(stats or {}, held, layout):
         logged = "nothing" if stats is None else _shortened(want.get("stats"))
         yield fallback, f"stats is {_shortened(have.get('stats'))}, the log says {logged}"
     yield from _parsed(stats, want, have, layout, fallback)
+
+
+def _same_values(want: Body, have: Body, layout: Layout) -> bool:
+    """Return whether partition values are equal by their types, which have several texts."""
+    a, b = (_field(body, "partitionValues") for body in (want, have))
+    columns = layout.partition_columns
+    if not (isinstance(a, Mapping) and isinstance(b, Mapping) and a.keys() == b.keys()):
+        return False
+    return all(
+        a[name] == b[name]
+        or (
+            None not in (a[name], b[name])
+            and (column := columns.get(name)) is not None
+            and respelled(a[name], b[name], str(column.type))
+        )
+        for name in a
+    )
 
 
 def _parsed(

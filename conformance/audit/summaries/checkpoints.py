@@ -234,22 +234,29 @@ def files_equal_replay(subject: CheckpointView) -> Findings:
     for path, vector in sorted(have.adds.minus(want.adds), key=str):
         message = f"the checkpoint has {path}{_with(vector)}, which is not live"
         yield finding("CKPT-006", place, message, "readers that start here return deleted rows")
-    for path, vector in sorted(have.removed.minus(want.removed), key=str):
-        message = f"the checkpoint has a tombstone of {path}{_with(vector)}, which was not removed"
-        yield finding("CKPT-006", place, message)
-    yield from _stale(subject)
     # What has expired is not in the state, and a longer retention does not bring it back.
     properties = subject.view.layout.properties
     horizon = max(subject.view.now - retention(properties), want.lapsed)
+    for path, vector in sorted(have.removed.minus(want.removed), key=str):
+        message = f"the checkpoint has a tombstone of {path}{_with(vector)}, which was not removed"
+        # An expired one may be older than the log: it can be kept, and be left out earlier.
+        old = not want.whole and expired(have.removed[path, vector], horizon)
+        yield finding("CKPT-006", place, message, severity="warning" if old else None)
+    yield from _stale(subject)
     # The threshold is the user's: where the table does not say it, it may be a shorter one.
     severity: Severity | None = None if RETENTION in properties else "warning"
     for key in sorted(want.removed.minus(have.removed), key=str):
-        stamp = want.removed[key].get("deletionTimestamp")
-        if type(stamp) is int and stamp > horizon:
+        if not expired(want.removed[key], horizon):
             message = f"the checkpoint lacks the unexpired tombstone of {key[0]}{_with(key[1])}"
             for requirement in ("CKC-005", "CKPT-007"):
                 hint = "vacuum may keep the file for ever"
                 yield finding(requirement, place, message, hint, severity=severity)
+
+
+def expired(tombstone: Body, horizon: int) -> bool:
+    """Return whether a tombstone may have expired: one without a time has, as far as is known."""
+    stamp = tombstone.get("deletionTimestamp")
+    return type(stamp) is not int or stamp <= horizon
 
 
 def _stale(subject: CheckpointView) -> Findings:
@@ -358,6 +365,9 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
         return
     struct = layout.is_true("delta.checkpoint.writeStatsAsStruct")
     text = layout.properties.get("delta.checkpoint.writeStatsAsJson", "true").lower() != "false"
+    # The sentences that ask for typed copies are about columns of Parquet.
+    columns = bool(subject.checkpoint.sidecars) or not place.endswith(".json")
+    typed: Severity | None = None if columns else "warning"
     for have, key, logged in _with_logged(subject):
         counted = _counts(logged if subject.replayed else have)
         path = key[0] if key else ""
@@ -380,7 +390,8 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
                 or key not in subject.left_out.before(subject.checkpoint.version)
             ):
                 message = f"the checkpoint has no {field} of {path}, which the table asks for"
-                yield finding(requirement, place, message)
+                severity = None if field == "stats" else typed
+                yield finding(requirement, place, message, severity=severity)
         parsed, stats = have.get("stats_parsed"), statistics_of(have) or statistics_of(logged)
         if struct and stats and isinstance(parsed, Mapping) and is_stated(parsed):
             for name in islice(left_out(stats, parsed, layout), 1):

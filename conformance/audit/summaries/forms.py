@@ -12,11 +12,13 @@ import numpy as np
 
 from conformance.audit.columnar.rows import Mask
 from conformance.audit.findings import Findings, check, finding
+from conformance.audit.grammar.retention import retention
 from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import State, file_key
-from conformance.audit.summaries.actions import comparable, file_differences
-from conformance.audit.summaries.checkpoints import CheckpointView, repeated
+from conformance.audit.summaries.actions import file_differences
+from conformance.audit.summaries.checkpoints import CheckpointView, expired, repeated
+from conformance.audit.summaries.parsed import comparable
 from generators.materialise.data.spark_hash import murmur3_text, positive_modulo
 
 _LISTS: Final = (
@@ -224,7 +226,12 @@ def _differ(other: Checkpoint, subject: CheckpointView) -> bool:
     """Return whether a checkpoint says another thing than the one that is looked at."""
     here, there, layout = subject.content, State(subject.content.store), subject.view.layout
     there.apply(other.version, other.all)
-    keys = [(set(each.adds), set(each.removed)) for each in (here, there)]
+    # Of two that were written one after the other, one may have what had expired for the other.
+    horizon = subject.view.now - retention(layout.properties)
+    keys = [
+        (set(each.adds), {key for key, body in each.removed.items() if not expired(body, horizon)})
+        for each in (here, there)
+    ]
     rest = [
         comparable([each.txns, each.domains, each.metadata or {}, each.protocol or {}])
         for each in (here, there)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -62,6 +62,60 @@ def same_value(text: Any, typed: Any, declared: str) -> bool:
         return True
 
 
+def comparable(value: Any) -> Any:
+    """Bring a value to a form in which equal things are equal: without nulls, numbers by value."""
+    if isinstance(value, Mapping):
+        return {k: comparable(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list | tuple):
+        return [comparable(item) for item in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Decimal(str(value))
+    return value
+
+
+def respelled(one: Any, other: Any, declared: str) -> bool:
+    """Return whether two texts, or values from JSON, are known to be one value of a type."""
+    # Of a double, unlike of a copy by type, no digit may be lost.
+    exact = declared == "double" or decimal_of(declared)
+    same = _SAME.get("decimal" if exact else declared)
+    try:
+        return same is not None and same(one, other)
+    except (ValueError, ArithmeticError, TypeError):
+        return False
+
+
+def same_statistics(stats: Mapping[str, Any], held: Mapping[str, Any], layout: Layout) -> bool:
+    """Return whether statistics are equal, though values in them may be spelled otherwise."""
+    a, b = comparable(stats), comparable(held)
+    if a == b:
+        return True
+    if any(a.get(name) != b.get(name) for name in (a.keys() | b.keys()) - {*_KINDS}):
+        return False
+    types = {column.physical: str(column.type) for column in layout.columns}
+    for kind in _KINDS:
+        left, right = (dict(leaves(each.get(kind))) for each in (a, b))
+        if left.keys() != right.keys():
+            return False
+        for path, value in left.items():
+            if value != right[path] and not respelled(value, right[path], types.get(path, "")):
+                return False
+    return True
+
+
+def _same_bound(text: Any, typed: Any, declared: str) -> bool:
+    """Compare as :func:`same_value` does, times but for what is cut off below milliseconds."""
+    if declared in _TIMES:
+        try:
+            return abs(_moment(str(text)) - _moment(str(typed))) < _MILLISECOND
+        except (ValueError, ArithmeticError):
+            return True
+    return same_value(text, typed, declared)
+
+
+_TIMES: Final = ("timestamp", "timestamp_ntz")
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
 def is_stated(parsed: Any) -> bool:
     """Return whether ``stats_parsed`` says anything, as a struct of nulls does not."""
     return any(True for _ in leaves(parsed))
@@ -86,7 +140,7 @@ def wrong_statistics(
             name = f"stats_parsed.{kind}.{'.'.join(path)}"
             if path not in held:
                 yield f"{name} is {value}, the log says nothing of it"
-            elif not same_value(held[path], value, declared):
+            elif not _same_bound(held[path], value, declared):
                 yield f"{name} is {value}, the log says {held[path]}"
 
 

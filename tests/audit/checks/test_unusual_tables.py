@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -286,6 +287,106 @@ def _bytes_of_a_partition(lake: Any) -> None:
     lake.commit(lake.remove("a.parquet", dataChange=False), lake.file("b.parquet", rows, **escaped))
 
 
+def _changed_beside(lake: Any, *beside: str) -> None:
+    """Delete a row, and restate a file of other rows or remove one that is gone beside it."""
+    lake.commit(lake.protocol(writer=4), lake.metadata(lake.field("v"), **FEED))
+    rows = pa.table({"v": [1, 2]})
+    stays = lake.file("stays.parquet", pa.table({"v": [7]}), stats=...)
+    lake.commit(lake.file("a.parquet", rows), lake.file("gone.parquet", rows), stays)
+    lake.commit(lake.remove("gone.parquet"))
+    stays["add"]["stats"] = json.dumps({"numRecords": 1})
+    others = {"restated": stays, "removed": lake.remove("gone.parquet")}
+    lake.commit(
+        lake.remove("a.parquet"),
+        lake.file("b.parquet", pa.table({"v": [2]})),
+        _change(lake, {"v": [1]}),
+        *(others[each] for each in beside),
+    )
+
+
+def _changed_without_a_column(lake: Any) -> None:
+    """Delete a row that is older than a column, which its change file lacks."""
+    lake.commit(lake.protocol(writer=4), lake.metadata(lake.field("v"), **FEED))
+    lake.commit(lake.file("a.parquet", pa.table({"v": [1]})))
+    lake.commit(lake.metadata(lake.field("v"), lake.field("w"), **FEED))
+    lake.commit(lake.remove("a.parquet"), _change(lake, {"v": [1]}))
+
+
+def _old_vector(lake: Any, *, clone: bool) -> None:
+    """Bring a vector back that a cleaned log has no more, or one of another table."""
+    features = lake.protocol("r:deletionVectors")
+    added = lake.file("a.parquet", deletionVector=lake.vector([0]))
+    if clone:
+        added["add"]["path"] = f"file://{lake.root}/a.parquet"
+        lake.commit(features, lake.metadata(), added)
+        return
+    lake.commit(features, lake.metadata())
+    lake.checkpoint([features, lake.metadata()])
+    (lake.log / f"{0:020d}.json").unlink()
+    lake.commit(added)
+
+
+def _by_ids_later(lake: Any) -> None:
+    """Have columns found by ids over a file that is older, and has none."""
+    lake.commit(lake.protocol(reader=2, writer=5), lake.metadata(lake.field("c-1")))
+    lake.commit(lake.file("a.parquet", pa.table({"c-1": [1]})))
+    mapped = {"columnMapping__mode": "id", "columnMapping__maxColumnId": "1"}
+    lake.commit(lake.metadata(lake.column("x", 1), **mapped))
+
+
+def _ordered_by_sixteen_bits(lake: Any) -> None:
+    """Give bounds of texts in the order of UTF-16."""
+    lake.commit(lake.protocol(), lake.metadata(lake.field("v", "string")))
+    low, high = "\U0001f600", "\ufffd"
+    stats = {"numRecords": 2, "minValues": {"v": low}, "maxValues": {"v": high}}
+    lake.commit(lake.file("a.parquet", pa.table({"v": [low, high]}), stats=json.dumps(stats)))
+
+
+def _partitioned_later(lake: Any) -> None:
+    """Replace a table without partitions that is compatible with Iceberg by one that has some."""
+    mapped = {"columnMapping__mode": "name", "columnMapping__maxColumnId": "1"}
+    mapped["enableIcebergCompatV2"] = "true"
+    lake.commit(
+        lake.protocol("r:columnMapping", "icebergCompatV2"),
+        lake.metadata(lake.column("id", 1), **mapped),
+    )
+    lake.commit(lake.metadata(lake.column("id", 1), partition=["id"], **mapped))
+
+
+def _clustered_by_dots(lake: Any) -> None:
+    """Name a nested clustering column by one text."""
+    columns = json.dumps({"clusteringColumns": ["s.p"]})
+    domain = {"domain": "delta.clustering", "configuration": columns, "removed": False}
+    lake.commit(
+        lake.protocol("clustering", "domainMetadata"),
+        lake.metadata(lake.field("s", STRUCT)),
+        {"domainMetadata": domain},
+    )
+    counted = {"numRecords": 1, "nullCount": {"s": {"p": 1}}}
+    of = pa.struct([(n, pa.int64()) for n in "pq"])
+    rows = pa.table({"s": pa.array([{"p": None, "q": 1}], of)})
+    lake.commit(lake.file("a.parquet", rows, stats=json.dumps(counted)))
+
+
+def _free_provenance(lake: Any) -> None:
+    """Store in provenance what the fields of features are called, where they are not on."""
+    info = {"commitInfo": {"inCommitTimestamp": "noon", "txnId": 7}}
+    lake.commit(info, lake.protocol(), lake.metadata())
+
+
+def _decimals_as_texts(lake: Any) -> None:
+    lake.commit(lake.protocol(), lake.metadata(lake.field("v", "decimal(5,2)")))
+    bounds = {"minValues": {"v": "1.50"}, "maxValues": {"v": "2.0"}}
+    rows = pa.table({"v": pa.array([Decimal("1.50"), Decimal("2.00")], pa.decimal128(5, 2))})
+    lake.commit(lake.file("a.parquet", rows, stats=json.dumps({"numRecords": 2, **bounds})))
+
+
+def _parquet_in_capitals(lake: Any) -> None:
+    metadata = lake.metadata()
+    metadata["metaData"]["format"]["provider"] = "PARQUET"
+    lake.commit(lake.protocol(), metadata, lake.file("a.parquet"))
+
+
 UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a vector with a field of a vendor": _vendor_in_vector,
     "a format with a field of a vendor": _vendor_in_format,
@@ -334,6 +435,18 @@ UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a generated column that is younger than rows": lambda x: _ruled_later(
         x, **{"delta.generationExpression": "id + 1"}
     ),
+    "a file that is restated beside changes": lambda x: _changed_beside(x, "restated"),
+    "a file that is gone and removed beside changes": lambda x: _changed_beside(x, "removed"),
+    "a change file without a column of nulls": _changed_without_a_column,
+    "a vector that a cleaned log has no more": lambda x: _old_vector(x, clone=False),
+    "a vector of a table that was cloned": lambda x: _old_vector(x, clone=True),
+    "files without ids from before the mapping by ids": _by_ids_later,
+    "bounds of texts in the order of UTF-16": _ordered_by_sixteen_bits,
+    "a table of Iceberg's that is partitioned later": _partitioned_later,
+    "a nested clustering column that is named by one text": _clustered_by_dots,
+    "provenance that is called as the fields of features": _free_provenance,
+    "bounds of decimals as texts": _decimals_as_texts,
+    "a format that is called Parquet in capitals": _parquet_in_capitals,
     "a bound of no type": lambda x: _of_no_type(
         x, "add", "stats_parsed", "minValues", "id", of=pa.null()
     ),

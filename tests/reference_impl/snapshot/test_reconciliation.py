@@ -105,6 +105,12 @@ def test_actions_of_a_commit_stand_whatever_their_order(log: Any) -> None:
     assert log.snapshot().metadata.name == "late"
 
 
+def test_provenance_may_come_twice(log: Any) -> None:
+    log.start(log.add("f"))
+    log.commit({"commitInfo": {"a": 1}}, log.add("g"), {"commitInfo": {"a": 2}})
+    assert log.paths() == ["f", "g"]
+
+
 @pytest.mark.parametrize(
     ("kind", "first", "second", "requirement"),
     [

@@ -11,6 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from conformance.audit.checks.values import is_decimal
 from conformance.audit.findings import Finding, Severity, finding
 from conformance.audit.grammar.types import decimal_of
 from conformance.audit.stored.data_file import DataFile
@@ -167,8 +168,11 @@ def _bounds(
                 f"{side} of {column.name} is {stated}, but the file has {actual}, {relation} it"
             )
             hint = "readers that skip by statistics lose rows"
-            # Strings are cut off at a prefix: the text does not say that the greatest is raised.
-            cut = isinstance(value, str) and limit and value.startswith(limit)
+            # Strings are cut off at a prefix: the text does not say that the greatest is raised,
+            # nor whether they are in the order of UTF-8 or of UTF-16.
+            cut = isinstance(value, str) and (
+                (limit and value.startswith(limit)) or _reordered(limit, value)
+            )
             severity: Severity | None = "warning" if cut else None
             yield finding(requirement, opened.path, message, hint, severity=severity)
         elif tight and _loose(limit, value):
@@ -178,6 +182,12 @@ def _bounds(
             unsure = opened.deleted is None or stated == _NOT_FINITE[0]
             severity = "warning" if unsure else None
             yield finding("STAT-012", opened.path, message, severity=severity)
+
+
+def _reordered(one: str, other: str) -> bool:
+    """Return whether UTF-16 has two different strings in another order than UTF-8."""
+    a, b = (text.encode("utf-16-be", "surrogatepass") for text in (one, other))
+    return (one < other) != (a < b)
 
 
 def _loose(limit: Any, value: Any) -> bool:
@@ -215,7 +225,7 @@ def _comparable(stated: Any, actual: Any, declared: Any) -> tuple[Any, Any]:
         actual = actual.decode()
     if isinstance(actual, float) and stated in _NOT_FINITE:
         return float(stated), actual
-    text = isinstance(actual, str | date)
+    text = isinstance(actual, str | date) or (isinstance(actual, Decimal) and is_decimal(stated))
     if isinstance(stated, str) != text or isinstance(stated, bool) != isinstance(actual, bool):
         raise ValueError(stated)
     match actual:

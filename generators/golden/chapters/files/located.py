@@ -10,10 +10,16 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
-from generators.golden.cases.case import Accepted, CaseWriter
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import is_in
-from generators.golden.cases.publish import describe, publish, read_spec
+from generators.golden.cases.publish import (
+    describe,
+    files_spec,
+    publish,
+    read_spec,
+    snapshot_spec,
+)
 from generators.golden.cases.recipes import Recipe
 from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import numbered, vector_table, with_vector
@@ -233,7 +239,11 @@ def _vectors(
 
 _VECTOR_PLACES: Final[Mapping[str, tuple[str, str, str]]] = {
     "absolute-uri": ("A vector is found by an absolute URI", "vectors.bin", _URI),
-    "absolute-path": ("A vector is found by an absolute path", "vectors.bin", TABLE_PLACEHOLDER),
+    "absolute-path": (
+        "A vector is found by an absolute path without scheme, or refused",
+        "vectors.bin",
+        TABLE_PLACEHOLDER,
+    ),
     "absolute-encoded": (
         "The absolute path of a vector is decoded like that of a file",
         "of the table/50%25 #1.bin",
@@ -252,8 +262,29 @@ def _vector_case(case: CaseWriter, name: str, prefix: str) -> None:
         *with_vector(first, vectors[0]), *with_vector(second, vectors[1]), operation="DELETE"
     )
     table.commit(*with_vector(first, vectors[2], vectors[0]), operation="DELETE")
-    case.judged["read-latest"] = "DV-005"
-    publish(case, table)
+    if prefix != TABLE_PLACEHOLDER:
+        case.judged["read-latest"] = "DV-005"
+        publish(case, table)
+        return
+    describe(case, table)
+    read_spec(case, table, 0)
+    for version in (None, *table.versions):
+        snapshot_spec(case, table, version)
+    files_spec(case, table)
+    for slug, version in (("latest", None), ("v1", 1), ("v2", 2)):
+        case.contest_read(
+            "A path without scheme is one of the table's store, or refused",
+            table.schema,
+            Accepted("read", "a URI may be an absolute path alone", rows=table.rows(version)),
+            Accepted(
+                "refused",
+                "the examples of absolute paths have a scheme, and no sentence says which store "
+                "one without it is in",
+                refusal=Refusal("invalid_table", "read", "DVDESC-006"),
+            ),
+            slug=f"read-{slug}",
+            version=version,
+        )
 
 
 for _name, (_title, _file, _prefix) in _VECTOR_PLACES.items():

@@ -1,0 +1,136 @@
+"""Summaries that say the same as the log in other words, or as the text lets them, are no error."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+import pytest
+
+_NAME: Final = ".checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
+_V2: Final = "r:v2Checkpoint"
+_DAY: Final = 86_400_000
+
+
+def _summary(lake: Any, *actions: Mapping[str, Any]) -> None:
+    """Write a V2 checkpoint of the latest version in JSON."""
+    mark = {"checkpointMetadata": {"version": lake.version}}
+    lake.write(f"{lake.version:020d}{_NAME}", lake.lines((mark, *actions)))
+
+
+def _respelled(lake: Any) -> None:
+    """Give values of partitions and statistics in other texts."""
+    of = {"d": "decimal(5,2)", "t": "timestamp"}
+    fields = [lake.field(name, of.get(name, "double")) for name in ("x", *of)]
+    table = lake.protocol(_V2), lake.metadata(*fields, partition=of)
+    rows = pa.table({"x": [1.0, 2.5]})
+    stats = {"numRecords": 2, "minValues": {"x": 1.0}, "maxValues": {"x": 2.5}}
+    values = {"d": "1.50", "t": "2024-01-01T00:00:00Z"}
+    added = lake.file("a", rows, partitionValues=values, stats=json.dumps(stats))
+    lake.commit(*table, added)
+    changed = {
+        "partitionValues": {"d": "1.5", "t": "2024-01-01T00:00:00.000000Z"},
+        "stats": json.dumps(stats | {"minValues": {"x": 1}}),
+    }
+    _summary(lake, *table, {"add": added["add"] | changed})
+
+
+def _moments(lake: Any) -> None:
+    """Keep what the text of a bound cuts off in its typed copy."""
+    struct = {"checkpoint__writeStatsAsStruct": "true"}
+    table = lake.protocol(_V2), lake.metadata(lake.field("t", "timestamp"), **struct)
+    moment = "2024-01-01T00:00:00.123456Z"
+    bounds = {kind: {"t": moment[:23] + "Z"} for kind in ("minValues", "maxValues")}
+    stats = {"numRecords": 1, **bounds, "nullCount": {"t": 0}}
+    rows = pa.table({"t": pa.array([1_704_067_200_123_456], pa.timestamp("us", "UTC"))})
+    added = lake.file("a", rows, stats=json.dumps(stats))
+    lake.commit(*table, added)
+    parsed = stats | {kind: {"t": moment} for kind in bounds}
+    _summary(lake, *table, {"add": added["add"] | {"stats_parsed": parsed}})
+
+
+def _listed_once(lake: Any) -> None:
+    """List a feature once that the log repeats."""
+    twice, once = lake.protocol(_V2, "appendOnly", "appendOnly"), lake.protocol("appendOnly", _V2)
+    lake.commit(twice, lake.metadata())
+    _summary(lake, once, lake.metadata())
+
+
+def _typed_in_json(lake: Any) -> None:
+    """Leave the columns of typed copies out where there are no columns."""
+    struct = {"checkpoint__writeStatsAsStruct": "true"}
+    fields = lake.field("id"), lake.field("p", "string")
+    table = lake.protocol(_V2), lake.metadata(*fields, partition=["p"], **struct)
+    added = lake.file("a", pa.table({"id": [1]}), partitionValues={"p": "x"})
+    lake.commit(*table, added)
+    _summary(lake, *table, added)
+
+
+def _expired(lake: Any, *, classic: bool) -> None:
+    """Keep an expired tombstone beside a checkpoint that is without, or after one."""
+    table = lake.protocol(_V2), lake.metadata()
+    added, gone = lake.file("a"), lake.remove("b")
+    lake.commit(*table, added, lake.file("b"))
+    lake.commit(gone)
+    mark = {"checkpointMetadata": {"version": lake.version}}
+    lake.checkpoint([mark, *table, added])
+    if not classic:
+        lake.commit({"commitInfo": {}})
+        for version in (0, 1):
+            (lake.log / f"{version:020d}.json").unlink()
+    _summary(lake, *table, added, gone)
+
+
+def _old_hint(lake: Any) -> None:
+    """Leave a hint that names a checkpoint which a cleanup took."""
+    lake.basic()
+    lake.checkpoint(lake.rows())
+    lake.write("_last_checkpoint", json.dumps({"version": 1, "size": 5}))
+    for version in (0, 1):
+        (lake.log / f"{version:020d}.json").unlink()
+
+
+def _nothing_compacted(lake: Any) -> None:
+    """Compact commits that have no action which is reconciled."""
+    lake.basic()
+    for _ in range(2):
+        lake.commit({"commitInfo": {}})
+    lake.write(f"{3:020d}.{4:020d}.compacted.json", "")
+
+
+UNUSUAL: dict[str, Callable[[Any], None]] = {
+    "values in other texts": _respelled,
+    "a typed bound with microseconds": _moments,
+    "a feature that is listed once": _listed_once,
+    "a checkpoint in JSON without typed copies": _typed_in_json,
+    "an expired tombstone that one of two checkpoints has": lambda x: _expired(x, classic=True),
+    "an expired tombstone that an older checkpoint lacks": lambda x: _expired(x, classic=False),
+    "a hint that names a checkpoint which is gone": _old_hint,
+    "a compaction of nothing": _nothing_compacted,
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_what_is_unusual_is_no_error(name: str, lake: Any) -> None:
+    UNUSUAL[name](lake)
+    assert [each for each in lake.audit() if each.severity == "error"] == []
+
+
+def test_a_young_tombstone_of_no_file_is_an_error_in_a_cleaned_log(lake: Any) -> None:
+    table, added = (lake.protocol(_V2), lake.metadata()), lake.file("a")
+    lake.commit(*table, added)
+    lake.checkpoint([{"checkpointMetadata": {"version": 0}}, *table, added])
+    lake.commit({"commitInfo": {}})
+    (lake.log / f"{0:020d}.json").unlink()
+    now = int(time.time() * 1000)
+    _summary(lake, *table, added, lake.remove("b", deletionTimestamp=now - _DAY))
+    assert ("CKPT-006", "error") in {(each.requirement, each.severity) for each in lake.audit()}
+
+
+def test_a_compaction_of_nothing_is_an_error_where_there_was_something(lake: Any) -> None:
+    lake.basic()
+    lake.write(f"{1:020d}.{2:020d}.compacted.json", "")
+    assert ("COMP-005", "error") in {(each.requirement, each.severity) for each in lake.audit()}
