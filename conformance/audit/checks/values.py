@@ -16,7 +16,7 @@ from conformance.audit.findings import Findings, Severity, check, finding, unche
 from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of, padded
 from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Column, Layout
-from conformance.audit.read.raw import Line, parse_json, parse_object
+from conformance.audit.read.raw import Document, Line, parse_json, parse_object
 from conformance.audit.read.state import dv_id, file_key
 from conformance.audit.screens import broken_statistics, by_partition_values
 from conformance.audit.subjects import Step, VersionView
@@ -114,17 +114,22 @@ def valid_statistics(step: Step) -> Findings:
         if not isinstance(text, str):
             continue
         parsed = parse_json(text, exact=True)
-        if parsed.limit is not None:
-            yield unchecked("ADD-010", line.place, parsed.limit)
-            continue
+        yield from unread_statistics(line.place, parsed)
         if parsed.fault is not None:
-            message = f"stats is not JSON: {parsed.fault}"
-            yield finding("ADD-010", line.place, message, severity="error")
             continue
         documents.append((parsed.value, line.place))
         if isinstance(parsed.value, dict):
             yield from _row_counts(line, parsed.value)
     yield from line_findings("table/statistics", documents, "STAT-007", "stats")
+
+
+def unread_statistics(place: str, parsed: Document) -> Findings:
+    """Report statistics that are not JSON."""
+    if parsed.limit is not None:
+        yield unchecked("ADD-010", place, parsed.limit)
+    elif parsed.fault is not None:
+        message = f"stats is not JSON: {parsed.fault}"
+        yield finding("ADD-010", place, message, severity="error")
 
 
 def _row_counts(line: Line, stats: Mapping[str, Any]) -> Findings:

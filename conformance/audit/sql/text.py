@@ -192,8 +192,8 @@ def used(tree: exp.Expression, folded: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-_OTHER_NAMES: Final = (exp.Lambda, exp.Query, exp.Window, exp.Kwarg, exp.Alias)
-"""What may give names of its own."""
+_OTHER_NAMES: Final = (exp.Query, exp.Window, exp.Kwarg, exp.Alias)
+"""What may give names of its own, beside lambdas."""
 
 
 def absent(tree: exp.Expression, folded: Container[str]) -> None:
@@ -207,11 +207,14 @@ def absent(tree: exp.Expression, folded: Container[str]) -> None:
         NoColumn: one is in no table.
 
     """
+    bound = {each.name.lower() for fun in tree.find_all(exp.Lambda) for each in fun.expressions}
     for node in tree.find_all(exp.Column):
         parts = name_of(node)
         plain = isinstance(node.parent, exp.Func | exp.Binary) or node.parent is None
         if len(parts) != 1 or not plain or tree.find(*_OTHER_NAMES):
             continue
         [name] = parts
-        if name.lower() not in folded and name.upper() not in _UNITS | _WITHOUT_BRACKETS:
+        if name.lower() in bound or name.upper() in _UNITS | _WITHOUT_BRACKETS:
+            continue
+        if name.lower() not in folded:
             raise NoColumn(f"an expression names column {name!r}, which the table has not")

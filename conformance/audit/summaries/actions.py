@@ -7,12 +7,17 @@ from typing import Any, Final
 
 import schemas
 from conformance.audit.checks.commits import line_findings
-from conformance.audit.checks.values import VALUELESS, statistics_of, typed_values
+from conformance.audit.checks.values import (
+    VALUELESS,
+    statistics_of,
+    typed_values,
+    unread_statistics,
+)
 from conformance.audit.columnar.files import unlike
 from conformance.audit.findings import Findings, finding
 from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS
 from conformance.audit.read.layout import Layout
-from conformance.audit.read.raw import Line, mapping_in
+from conformance.audit.read.raw import Line, mapping_in, parse_json
 from conformance.audit.read.state import Body, State
 from conformance.audit.summaries.parsed import (
     comparable,
@@ -51,7 +56,7 @@ _IF_BOTH: Final = ("partitionValues", "size")
 """Fields of a remove that a summary may leave out."""
 
 REPEATED: Final = (
-    *VALUELESS, "ADD-006", "PART-004", *TEXT_REQUIREMENTS.values(),
+    *VALUELESS, "ADD-006", "ADD-010", "PART-004", *TEXT_REQUIREMENTS.values(),
     *schemas.requirements("table/statistics"),
 )  # fmt: skip
 """What an add of a summary can break that the add of the log does not."""
@@ -117,7 +122,7 @@ def add_differences(
             if name == "size":  # a file has one, so that one of the two is wrong
                 yield "ADD-006", message
     stats, held = statistics_of(want), statistics_of(have)
-    if held is not None and not same_statistics(stats or {}, held, layout):
+    if _other_text(want, have) and not same_statistics(stats or {}, held or {}, layout):
         logged = "nothing" if stats is None else _shortened(want.get("stats"))
         yield fallback, f"stats is {_shortened(have.get('stats'))}, the log says {logged}"
     yield from _parsed(stats, want, have, layout, fallback)
@@ -138,6 +143,12 @@ def _same_values(want: Body, have: Body, layout: Layout) -> bool:
         )
         for name in a
     )
+
+
+def _other_text(want: Body, have: Body) -> bool:
+    """Return whether a summary has statistics as text, and not the text of the log."""
+    text = have.get("stats")
+    return isinstance(text, str) and text not in ("", want.get("stats"))
 
 
 def _parsed(
@@ -175,9 +186,12 @@ def _malformed(place: str, want: Body, have: Body, layout: Layout) -> Findings:
     values = mapping_in(have, "partitionValues")
     if layout.schema is not None and values != mapping_in(want, "partitionValues"):
         yield from typed_values(Line(place, None, "add", dict(have)), values, layout)
-    held = statistics_of(have)
-    if held is not None and have.get("stats") != want.get("stats"):
-        yield from line_findings("table/statistics", [(held, place)], "STAT-007", "stats")
+    if _other_text(want, have):
+        parsed = parse_json(have["stats"], exact=True)
+        yield from unread_statistics(place, parsed)
+        if parsed.fault is None:
+            held = [(parsed.value, place)]
+            yield from line_findings("table/statistics", held, "STAT-007", "stats")
 
 
 def file_differences(  # noqa: PLR0913  two states, and the rows of a summary

@@ -72,7 +72,7 @@ class _Form:
         key: spells the key of a member.
         position: spells the position of an element; ``None`` leaves it out of the path.
         listed: gives the elements of an array; ``None`` spells the array as one value.
-        between: joins the keys of a path.
+        between: joins the keys of a path; what is callable makes it of them.
         equals: joins a path and its value.
         comma: joins the pairs.
         order: sorts the pairs; as they stand for ``None``.
@@ -87,7 +87,7 @@ class _Form:
     key: Callable[[str], str] | None = None
     position: Callable[[int], str | None] = str
     listed: Callable[[list[Any]], list[Any] | None] = lambda value: value
-    between: str = "+"
+    between: str | Callable[[list[str]], str] = "+"
     equals: str = "="
     comma: str = ","
     order: Callable[[tuple[str, str]], Any] | None = lambda pair: _bytes(pair[0])
@@ -117,7 +117,8 @@ class _Form:
                 position = self.position(at)
                 yield from self._pairs(child, path if position is None else [*path, position])
         elif self.nulls or value is not None:
-            yield self.between.join(path), self._scalar(value)
+            joined = self.between.join if isinstance(self.between, str) else self.between
+            yield joined(path), self._scalar(value)
 
     def _scalar(self, value: Any) -> str:
         if value is None or isinstance(value, bool):
@@ -139,7 +140,25 @@ _MARKS: Final = tuple(some for count in range(1, 5) for some in combinations(_UN
 
 _JOINTS: Final = (
     *filter(lambda each: not each.isalnum() and each not in '%"', map(chr, range(0x09, 0x7F))),
-    *("", "==", "=>", "->", "::", ":=", ": ", " = ", "= ", " =", "++", " + ", ", ", ",\n", "; "),
+    *(
+        "",
+        "==",
+        "=>",
+        "->",
+        "::",
+        ":=",
+        ": ",
+        " = ",
+        "= ",
+        " =",
+        "++",
+        " + ",
+        "+ ",
+        " +",
+        ", ",
+        ",\n",
+        "; ",
+    ),
 )
 """What may stand between two parts in the place of what has to."""
 
@@ -157,6 +176,24 @@ def _counted(path: str) -> list[tuple[int, bytes]]:
     return [(int(part), b"") if part.isdecimal() else (-1, _bytes(part)) for part in parts]
 
 
+def _positions_apart(path: list[str], form: str) -> str:
+    """Join a path by plus signs, but for the positions of elements, which have a form."""
+    rest = (form.format(each) if each.isdigit() else f"+{each}" for each in path[1:])
+    return "".join([*path[:1], *rest])
+
+
+_JOINTS_OF_PATHS: Final[tuple[str | Callable[[list[str]], str], ...]] = (
+    *(*_JOINTS, "%2B", "%20"),
+    lambda path: path[-1],
+    *(partial(_positions_apart, form=each) for each in ("[{}]", ".{}", "/{}")),
+    lambda path: "+".join(path[:2]) + "".join(f".{each}" for each in path[2:]),
+    *(
+        lambda path, joint=joint: f'"{joint.join(each.strip(chr(34)) for each in path)}"'
+        for joint in "+./"
+    ),
+)
+"""What wrong writers make a path of; the last ones quote it as a whole."""
+
 _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-002", replace(_RIGHT, literal=lambda value: f'"{_literal(value)}"')),
     ("SUM-002", replace(_RIGHT, literal=lambda value: "" if value is None else str(value))),
@@ -170,7 +207,7 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-005", replace(_RIGHT, key=lambda key: _text(key)[1:-1])),
     ("SUM-005", replace(_RIGHT, key=lambda key: f'"{key}"')),
     ("SUM-005", replace(_RIGHT, key=lambda key: key)),
-    *(("SUM-006", replace(_RIGHT, between=each)) for each in _JOINTS),
+    *(("SUM-006", replace(_RIGHT, between=each)) for each in _JOINTS_OF_PATHS),
     *(("SUM-007", replace(_RIGHT, equals=each)) for each in _JOINTS),
     ("SUM-008", replace(_RIGHT, order=None)),
     ("SUM-008", replace(_RIGHT, order=lambda pair: pair[0].casefold())),

@@ -11,9 +11,10 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import pyarrow.compute as pc
 
 import schemas
 from conformance.audit.checks.commits import bare_path, fault_finding, line_findings
@@ -23,7 +24,7 @@ from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.retention import RETENTION, retention
 from conformance.audit.read.log import Checkpoint, sidecar_path
-from conformance.audit.read.raw import Line
+from conformance.audit.read.raw import Document, Line, parse_json
 from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.screens import no_plain_row
 from conformance.audit.subjects import VersionView
@@ -47,11 +48,11 @@ class FilesWithoutStatistics:
         """Return those of checkpoints before a version, which is never lower than the last one."""
         while self._left and self._left[0].version < version:
             earlier = self._left.popleft()
-            lacking = earlier.all.rows.missing("stats")
+            lacking = _without_text(earlier.all.rows)
             self._keys |= {
                 file_key(line.body)
                 for line in earlier.all.of("add", shown=lacking | earlier.all.rows.odd)
-                if not line.body.get("stats") and not is_stated(line.body.get("stats_parsed"))
+                if not _counts(line.body)
             }
             earlier.forget()
         return self._keys
@@ -116,7 +117,18 @@ def without_statistics(subject: CheckpointView) -> Mask:
     """Show adds that lack statistics, and all where the table asks for typed copies of them."""
     if subject.view.layout.is_true("delta.checkpoint.writeStatsAsStruct"):
         return np.ones(len(subject.rows), np.bool_)
-    return subject.rows.missing("stats")
+    return _without_text(subject.rows)
+
+
+_SAYING: Final = r'^\s*\{[^{}]*?"\s*:\s*["0-9tf-]'
+"""How an object with a value begins; what begins otherwise is read again."""
+
+
+def _without_text(rows: Rows) -> Mask:
+    """Show rows that have no statistics as text, or may say nothing by them."""
+    texts = rows.columns["stats"]
+    says = pc.and_(pc.match_substring_regex(texts, _SAYING), pc.ends_with(texts, "}"))
+    return ~np.asarray(pc.fill_null(says, fill_value=False).to_numpy(), np.bool_)
 
 
 @check("checkpoint", "CKPT-005 CKC-001 SIDE-004 SIDE-005 SCA-002")
@@ -352,9 +364,17 @@ def _with_logged(subject: CheckpointView) -> Iterator[tuple[Body, Key | None, Bo
         yield from ((body, key, logged.get(key, {}) if key else {}) for body, key in some)
 
 
+def _says(text: Any) -> bool:
+    """Return whether statistics as text say anything; what is beyond a limit may."""
+    parsed = parse_json(text, exact=True) if isinstance(text, str) else Document(None)
+    return parsed.limit is not None or (
+        isinstance(parsed.value, Mapping) and is_stated(parsed.value)
+    )
+
+
 def _counts(body: Body) -> bool:
     """Return whether a file has statistics, as text or as a struct, that say anything."""
-    return body.get("stats") not in (None, "", "{}") or is_stated(body.get("stats_parsed"))
+    return _says(body.get("stats")) or is_stated(body.get("stats_parsed"))
 
 
 @check("checkpoint content", "CKC-015 CKC-018 CKC-021", screen=without_statistics)
@@ -382,7 +402,7 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
                 "CKC-021",
                 "stats_parsed",
             ),
-            (text and counted and have.get("stats") in (None, "", "{}"), "CKC-018", "stats"),
+            (text and counted and not _says(have.get("stats")), "CKC-018", "stats"),
         )
         for broken, requirement, field in rules:
             if broken and (

@@ -59,7 +59,7 @@ def check_state(
     faults += [("TF-016", f"{trace} is left") for trace in _traces(snapshot, _gone(steps))]
     if history:
         oracle = replay(history)
-        faults += _settings(snapshot, [*before, *steps], oracle)
+        faults += _settings(snapshot, before, steps, oracle)
         faults += _columns(snapshot, oracle, gone=bool(_dropped(steps)))
     if not faults:
         return None
@@ -75,6 +75,10 @@ def check_state(
     )
 
 
+_MOVING: Final = ("rename_column", "drop_column")
+"""Operations after which a column has another name, or is not there."""
+
+
 def _properties(
     snapshot: Snapshot, steps: Sequence[Mapping[str, Any]], history: Sequence[Operation]
 ) -> Iterator[_Fault]:
@@ -88,7 +92,10 @@ def _properties(
     else:
         asked = {n: v for step in steps for n, v in (step.get("properties") or {}).items()}
     dropped = _dropped(steps)
+    moved = {step["column"] for step in steps if step["operation"] in _MOVING}
     for name, value in asked.items():
+        if name.startswith(_CONSTRAINT) and any(column in value for column in moved):
+            continue  # it may follow its column, or go with it: the audit judges what is left
         # A feature that is dropped takes its properties with it.
         if not name.startswith(_REQUESTS) and not dropped and held.get(name) != value:
             broken = "CHK-002" if name.startswith(_CONSTRAINT) else None
@@ -244,15 +251,22 @@ def _metadata(of: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]
 
 
 def _settings(
-    snapshot: Snapshot, steps: Sequence[Mapping[str, Any]], oracle: Oracle
+    snapshot: Snapshot,
+    before: Sequence[Mapping[str, Any]],
+    steps: Sequence[Mapping[str, Any]],
+    oracle: Oracle,
 ) -> Iterator[_Fault]:
     for application, version in oracle.transactions.items():
         txn = snapshot.txns.get(application)
         if txn is None or txn.version != version:
             yield None, f"application {application} is at {txn and txn.version}, not {version}"
-    touched = {step["domain"] for step in steps if step["operation"] == "set_domain_metadata"}
-    for name in sorted(touched):
+    given, touched = (
+        {step["domain"] for step in some if step["operation"] == "set_domain_metadata"}
+        for some in (before, steps)
+    )
+    for name in sorted(given | touched):
         domain, wanted = snapshot.domain_metadata.get(name), oracle.domains.get(name)
         seen = None if domain is None or domain.removed else domain.configuration
         if seen != wanted:
-            yield None, f"domain {name} is {seen!r}, not {wanted!r}"
+            broken = None if name in touched else "DOM-014"
+            yield broken, f"domain {name} is {seen!r}, not {wanted!r}"

@@ -95,6 +95,7 @@ class Recipe:
         clustering_columns: names of columns to cluster it by.
         protocol: the exact protocol of the case's own table, for tables that are given.
         start: time of its version 0 in ms since the epoch, where it matters.
+        summed: the table that is given has a checksum of each version.
         now: the schema after the steps so far.
 
     """
@@ -107,6 +108,7 @@ class Recipe:
     clustering_columns: tuple[str, ...] = ()
     protocol: Protocol | None = None
     start: int = START
+    summed: bool = False
     now: Struct = field(init=False)
     _steps: list[dict[str, Any]] = field(default_factory=list)
     _history: list[Operation] = field(default_factory=list)
@@ -373,6 +375,8 @@ class Recipe:
         builder = write_history(
             case.delta, laid_out, seed=case.info.id, protocol=self.protocol, start=self.start
         )
+        for version in range(builder.version + 1) if self.summed else ():
+            builder.checksum(version)
         for step in self._steps:
             # Files have their names once they are written.
             step |= {key: value(builder) for key, value in step.items() if callable(value)}

@@ -387,7 +387,39 @@ def _parquet_in_capitals(lake: Any) -> None:
     lake.commit(lake.protocol(), metadata, lake.file("a.parquet"))
 
 
+def _copied_statistics(lake: Any, logged: str, held: str | None) -> None:
+    """Have a checkpoint with the statistics of a file in another text."""
+    protocol, metadata = lake.protocol(reader=1, writer=3), lake.metadata()
+    [add] = lake.file("a.parquet", pa.table({"id": [1]})).values()
+    lake.commit(protocol, metadata, {"add": {**add, "stats": logged}})
+    lake.checkpoint([protocol, metadata, {"add": {**add, "stats": held}}])
+
+
+def _ruled_by_a_lambda(lake: Any) -> None:
+    rule = {"constraints__all": "forall(array(id), X -> x < id + 1)"}
+    lake.commit(lake.protocol(reader=1, writer=3), lake.metadata(**rule))
+    lake.commit(lake.file("a.parquet", pa.table({"id": [1]})))
+
+
+_COUNTED = '{"numRecords":1,"minValues":{"id":1},"maxValues":{"id":1},"nullCount":{"id":0}}'
+
 UNUSUAL: dict[str, Callable[[Any], None]] = {
+    "statistics of a checkpoint in another order": lambda x: _copied_statistics(
+        x, _COUNTED, json.dumps(dict(reversed(json.loads(_COUNTED).items())), indent=1)
+    ),
+    "statistics of nothing that a checkpoint leaves out": lambda x: _copied_statistics(
+        x, "{}", None
+    ),
+    "statistics of nothing that a checkpoint has as they are": lambda x: _copied_statistics(
+        x, '{"minValues":{}}', '{"minValues":{}}'
+    ),
+    "statistics of nothing that a checkpoint has as no text": lambda x: _copied_statistics(
+        x, "{}", ""
+    ),
+    "a count that is null and that a checkpoint leaves out": lambda x: _copied_statistics(
+        x, '{"numRecords":null}', None
+    ),
+    "a constraint with a variable in letters of another case": _ruled_by_a_lambda,
     "a vector with a field of a vendor": _vendor_in_vector,
     "a format with a field of a vendor": _vendor_in_format,
     "a change file with another order of a map's entries": _maps,

@@ -173,6 +173,23 @@ def _inferred(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-3-3", 3, 3, changes, "A range may be one version")
 
 
+@ACTIONS.case("inferred-odd-paths", "REM-002 CDC-004 CDC-015 ADD-003", since="2025")
+def _inferred_odd(case: CaseWriter) -> None:
+    """Deletes are read from files whose odd paths removes name."""
+    table = feed_table(case)
+    paths = ("a%20b/one.parquet", "é two.parquet", "a b/one.parquet", "Ã© two.parquet")
+    files = [table.file(pairs(10 * n), path=path) for n, path in enumerate(paths)]
+    table.create(*map(add, files))
+    table.commit(*map(remove, files[:2]), operation="DELETE")
+    case.judged["changes-1-1"] = "REM-002"
+    publish_timed(case, table)
+    changes = [
+        *(change for file in files for change in each_row("insert", 0, file.rows)),
+        *(change for file in files[:2] for change in each_row("delete", 1, file.rows)),
+    ]
+    ask_changes(case, table, "changes-1-1", 1, 1, changes, "The files that are gone are read")
+
+
 @FILES.case("files-win", "CDC-003 CDFF-006 CDFF-007 CDFF-008 CDFF-009", since="2025")
 def _files_win(case: CaseWriter) -> None:
     """Change files alone tell the changes of their version."""

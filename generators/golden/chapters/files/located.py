@@ -134,6 +134,19 @@ def _removed(case: CaseWriter) -> None:
     publish(case, table)
 
 
+@ACTIONS.case("absolute-removed-odd", "REM-002 ADD-002 ADD-003")
+def _removed_odd(case: CaseWriter) -> None:
+    """An absolute path is decoded in a remove as in an add."""
+    table = _table(case)
+    paths = ("a%20b.parquet", "é c.parquet", "a b.parquet", "Ã© c.parquet")
+    files = [
+        _within(table, table.file(numbered(2, 10 * n), path=path)) for n, path in enumerate(paths)
+    ]
+    table.create(*map(add, files))
+    table.commit(*map(remove, files[:2]), operation="DELETE")
+    publish(case, table)
+
+
 @ACTIONS.case("absolute-removed-encoded", "REM-002 ADD-003")
 def _removed_encoded(case: CaseWriter) -> None:
     """Absolute spellings that agree after decoding may be one path or two."""

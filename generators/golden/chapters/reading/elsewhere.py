@@ -90,6 +90,18 @@ def _respelled_vector(case: CaseWriter) -> None:
     )
 
 
+@VECTORS.case("removed-odd-paths", "REM-002 ADD-003 REC-006 FA-019")
+def _odd_with_vectors(case: CaseWriter) -> None:
+    """Removes with vectors name odd paths as the adds of their files do."""
+    table = vector_table(case)
+    paths = ("a%20b/one.parquet", "é two.parquet", "a b/one.parquet", "Ã© two.parquet")
+    files = [table.file(numbered(4, 10 * n), path=path) for n, path in enumerate(paths)]
+    first, second = store(table, [1], [1, 3])
+    table.create(*(add(file, deletionVector=first) for file in files))
+    table.commit(*with_vector(files[0], second, first), remove(files[1], deletionVector=first))
+    publish(case, table)
+
+
 # Defaults are for writers, wherever a column lies.
 
 

@@ -162,6 +162,26 @@ def _respelled(case: CaseWriter, form: str) -> None:
     publish_respelled(case, table, [("as-written", table.rows(1), file_entries(table, 1))])
 
 
+@_after(ACTIONS, "removed-odd-paths", "REM-002 ADD-003 REC-006", ("commits", *_AFTER))
+def _odd_removed(case: CaseWriter, form: str) -> None:
+    """Removes name odd paths, and odd folders, as the adds of their files do."""
+    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
+    # What is removed is spelled as what stays once it is decoded too often, or by bytes.
+    paths = (
+        *("a%20b/one.parquet", "é/two words.parquet", "c%20d.parquet", "e f.parquet"),
+        *("a b/one.parquet", "Ã©/two words.parquet", "c d.parquet", "e%20f.parquet"),
+    )
+    files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
+    table.create(*map(add, files))
+    table.commit(add(table.file([{"id": 9, "name": "more"}])))
+    if form in {"classic", "v2-json-sidecars"}:
+        SUMMARIES[form](table, 1)
+    table.commit(*map(remove, files[:4]), operation="DELETE")
+    if form == "compaction":
+        SUMMARIES[form](table, 2)
+    publish(case, table)
+
+
 # Reader version 3 goes by the list, wherever the protocol is read from.
 
 

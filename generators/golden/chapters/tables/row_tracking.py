@@ -57,6 +57,7 @@ class Tracked:
         ids: Sequence[int | None] | None = None,
         versions: Sequence[int | None] | None = None,
         row_group_rows: int | None = None,
+        **options: Any,
     ) -> DataFile:
         """Write a file with fresh ids, and materialised ones where given."""
         extra = []
@@ -69,6 +70,7 @@ class Tracked:
             layout=FileLayout(extra=tuple(extra), row_group_rows=row_group_rows),
             baseRowId=self.next_id,
             defaultRowCommitVersion=self.table.version + 1,
+            **options,
         )
         self.next_id += len(rows)
         nothing = [None] * len(rows)
@@ -323,6 +325,48 @@ def _compaction(case: CaseWriter) -> None:
     compaction(table, 2, start=1)
     publish(case, table, versions=[2, 3])
     tracked.ask(case, [2, 3])
+
+
+@TRACKING.case("materialised-in-partitions", "RT-023 RT-022 RT-024 RT-031")
+def _partitions(case: CaseWriter) -> None:
+    """Materialised ids are of any size, and hold after a checkpoint."""
+    tracked = Tracked(case, partition_columns=("name",))
+    tracked.next_id = 2**33
+    table = tracked.table
+    rows, value = [{"id": n} for n in range(6)], {"name": "a b"}
+    first = tracked.file(rows, partition=value)
+    table.create(add(first), tracked.mark())
+    moved = tracked.file(rows, partition=value, ids=_thirds(range(2**33, 2**33 + 6)))
+    table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
+    write_classic(table.root, 1, table.states[1])
+    table.commit(add(tracked.file(rows[:2], partition={"name": None})), tracked.mark())
+    asked = "row-ids-v1", "row-ids-v2", "row-ids-latest"
+    case.judged = dict.fromkeys(asked, "RT-023")
+    publish_cut(case, table, 1)
+    tracked.ask(case, [1, 2])
+    title = "Rows of the latest version have their ids and versions"
+    case.row_spec("row_ids", asked[-1], _TRACKED, tracked.rows(2), title=title, parameters={})
+
+
+@TRACKING.case(
+    "materialised-under-vectors", "RT-023 RT-022 DVDESC-021 RT-030", features=("deletionVectors",)
+)
+def _moved_under_vectors(case: CaseWriter) -> None:
+    """A row keeps its materialised id when others of its file are deleted."""
+    protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
+    properties = {**_PROPERTIES, "delta.enableDeletionVectors": "true"}
+    tracked = Tracked(case, protocol=protocol, properties=properties)
+    table = tracked.table
+    first = tracked.file(_numbered(0, 9))
+    table.create(add(first), tracked.mark())
+    moved = tracked.file(_numbered(0, 9), ids=_thirds(range(9)))
+    table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
+    [vector] = store(table, [0, 1, 4])
+    table.commit(remove(moved), add(moved, deletionVector=vector), operation="DELETE")
+    compaction(table, 2, start=1)
+    case.judged = dict.fromkeys(("row-ids-v1", "row-ids-v2"), "RT-023")
+    publish(case, table)
+    tracked.ask(case, [1, 2])
 
 
 @TRACKING.case("supported-not-enabled", "RT-001 RT-003")

@@ -447,6 +447,27 @@ def _domains_kept_when_overwritten(case: CaseWriter) -> None:
     recipe.overwrite(pairs(5)).append(pairs(6)).publish(case)
 
 
+@DOMAINS.case("write-kept-when-columns-change", "DOM-014", features=("columnMapping",))
+def _domains_kept_when_columns_change(case: CaseWriter) -> None:
+    """Domains are kept when columns are renamed, ordered and dropped."""
+    schema = struct(field("id", "long", nullable=False), field("name", "string"))
+    recipe = Recipe(schema, (), _MAPPED, ("columnMapping", "domainMetadata")).append(pairs(1, 2))
+    recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').set_domain("theirs", "{}").given()
+    recipe.rename_column("name", "label").do(SetComment("label", "of a customer"))
+    recipe.set_nullable("id", nullable=True).reorder_columns("label", "id").drop_column("label")
+    recipe.append([{"id": 3}]).publish(case)
+
+
+@DOMAINS.case("write-kept-when-restored", "DOM-014")
+def _domains_kept_when_restored(case: CaseWriter) -> None:
+    """Domains are kept when a version comes back, or rules come and go."""
+    recipe = Recipe(_TOLD, features=("domainMetadata",))
+    recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').set_domain("theirs", "{}")
+    recipe.append(pairs(1)).append(pairs(2)).given()
+    recipe.keep("add_constraint", name="positive", expression="id > 0")
+    recipe.keep("drop_constraint", name="positive").restore(3).append(pairs(4)).publish(case)
+
+
 def _system(configuration: str | None, requirement: str, case: CaseWriter) -> None:
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').given()
@@ -530,6 +551,15 @@ for _name, _title, _protocol, _properties, _id, _ids in (
     ),
 ):
     VERSIONS.define(f"write-{_name}", _title, _ids, partial(_legacy, _protocol, _properties, _id))
+
+
+@VERSIONS.case("write-null-constraint-3", "WVER-002 CHK-011")
+def _null_constraint_3(case: CaseWriter) -> None:
+    """Writer version 3 refuses an update that makes a constraint null."""
+    properties = {"delta.constraints.Positive": "id > 0"}
+    recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 3)).append(pairs(1, 2)).given()
+    recipe.update({"id": None}, compare("id", "=", 2, "long"))
+    recipe.publish(case, refusal=_constraint("WVER-002"))
 
 
 @VERSIONS.case("write-feed-4", "CDC-011 WVER-003", since="2025")

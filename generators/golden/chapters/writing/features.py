@@ -248,6 +248,45 @@ def _add_then_break(case: CaseWriter) -> None:
     recipe.append(pairs(-3)).publish(case, refusal=_BROKEN)
 
 
+@CHECKS.case("write-add-of-no-column", "CHK-004")
+def _of_no_column(case: CaseWriter) -> None:
+    """A constraint of a column that there is not is not added."""
+    recipe = Recipe(PAIR).append(pairs(1, 2))
+    recipe.keep("add_constraint", name="positive", expression="nowhere > 0")
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-004"))
+
+
+def _ruled_column(change: Callable[[Recipe], Recipe], case: CaseWriter) -> None:
+    properties = {"delta.columnMapping.mode": "name", "delta.constraints.told": "name <> 'x'"}
+    recipe = Recipe(PAIR, (), properties, ("columnMapping", "checkConstraints"))
+    recipe = change(recipe.append(pairs(1, 2)).given())
+    refused = Refusal("constraint", "commit", "CHK-004")
+    recipe.publish(
+        case,
+        contested=[
+            (
+                "refused",
+                "text: the columns of a constraint exist, so that one is in the way",
+                refused,
+            ),
+            ("carried-out", "text: the constraint may follow its column, or go with it", None),
+        ],
+    )
+
+
+for _name, _change in (
+    ("rename", lambda recipe: recipe.rename_column("name", "label")),
+    ("drop", lambda recipe: recipe.drop_column("name")),
+):
+    CHECKS.define(
+        f"write-{_name}-ruled",
+        f"A {_name} of a column leaves no constraint of it, or is refused",
+        "CHK-004",
+        partial(_ruled_column, _change),
+        features=("columnMapping",),
+    )
+
+
 def _not_added(rows: list[dict[str, Any]], requirement: str, case: CaseWriter) -> None:
     recipe = Recipe(PAIR).append(rows).keep("add_constraint", **_ADDED)
     recipe.publish(case, refusal=Refusal("constraint", "commit", requirement))

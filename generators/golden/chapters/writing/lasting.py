@@ -522,6 +522,14 @@ def _altered_behind(case: CaseWriter) -> None:
     recipe.append([{"id": 2, "name": "b", "later": "x"}]).publish(case)
 
 
+@CHECKSUMS.case("write-others-kept", "CRC-039 CRC-001")
+def _sums_of_others(case: CaseWriter) -> None:
+    """Checksums that another writer left stay as they are."""
+    recipe = Recipe(PAIR, summed=True).append(pairs(1, 2)).append(pairs(3)).given()
+    recipe.append(pairs(4)).delete(compare("id", "=", 1, "long")).checkpoint().keep("optimize")
+    recipe.append(pairs(5)).publish(case)
+
+
 @DOMAINS.case("write-domains-by-case", "DOM-014")
 def _domains_by_case(case: CaseWriter) -> None:
     """Domains whose names differ by case are two."""

@@ -147,7 +147,7 @@ def _exposing(root: Path, fresh: frozenset[str]) -> None:
     schema(change)(root, fresh)
 
 
-def _for_changes(how: How) -> How:
+def for_changes(how: How) -> How:
     """Go wrong where changes are asked for."""
 
     def wrong(ask: Ask) -> Ask:
@@ -282,7 +282,7 @@ ROWS = (
         "gives-whole-files-of-a-vector-pair",
         "DVD-008",
         "actions",
-        _for_changes(viewing(_no_vector())),
+        for_changes(viewing(_no_vector())),
     ),
     reader("counts-on-row-ids", "RT-003", "actions", refusing(_unnumbered)),
     reader("shows-columns-of-row-tracking", "RT-017", "actions", viewing(_exposing)),

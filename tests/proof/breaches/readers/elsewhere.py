@@ -1,0 +1,119 @@
+"""Wrong readers of rules that they keep elsewhere: after a summary, with vectors, in folders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from breaches.edits import COMMIT, COMPACTION, EVERYWHERE, each, only_when, parquet, types
+from breaches.model import Ask, How, reader
+from breaches.readers.features import for_changes
+from breaches.seams import Edit, viewing
+from breaches.views import bodies, log_of
+from conformance.adapter import Answer, Request, Scan
+
+
+def _as_written(path: str) -> str:
+    """Spell a path so that it is, once decoded, what it was as written."""
+    return path.replace("%", "%25")
+
+
+def _folders_twice(path: str) -> str:
+    folder, slash, name = path.rpartition("/")
+    return f"{unquote(folder)}{slash}{name}"
+
+
+def _removed(
+    change: Callable[[str], str],
+    where: str = EVERYWHERE,
+    wanted: Callable[[Any], object] = lambda _: True,
+) -> Edit:
+    """Change the paths of removes that are wanted."""
+    return each(
+        "remove", lambda b: {**b, "path": change(b["path"])} if wanted(b) else b, where=where
+    )
+
+
+def _has(pattern: str) -> Callable[[Path], object]:
+    return lambda root: any(log_of(root).glob(pattern))
+
+
+def _no_ids(table: pa.Table) -> pa.Table:
+    return table.drop_columns([n for n in table.column_names if n.startswith("_row-id-col")])
+
+
+def _narrow_ids(table: pa.Table) -> pa.Table:
+    """Read materialised ids as whole numbers of 32 bits."""
+    for at, name in enumerate(table.column_names):
+        if name.startswith("_row-id-col"):
+            held = [n if n is None else n % 2**32 for n in table[name].to_pylist()]
+            table = table.set_column(at, name, pa.array(held, pa.int64()))
+    return table
+
+
+def _of_the_latest(how: How) -> How:
+    """Go wrong where no version is named."""
+
+    def wrong(ask: Ask) -> Ask:
+        other = how(ask)
+
+        def run(request: Request) -> Answer:
+            latest = isinstance(request, Scan) and request.version is None
+            return (other if latest else ask)(request)
+
+        return run
+
+    return wrong
+
+
+def _has_vectors(root: Path) -> object:
+    return any(body.get("deletionVector") for body in bodies(root, "add"))
+
+
+ROWS = (
+    *(
+        reader(f"compares-removed-paths-as-written-{slug}", "REM-002", "actions", viewing(edit))
+        for slug, edit in (
+            ("after-checkpoints", only_when(_has("*.checkpoint*"), _removed(_as_written, COMMIT))),
+            ("after-sidecars", only_when(_has("_sidecars/*"), _removed(_as_written, COMMIT))),
+            ("in-compactions", _removed(_as_written, COMPACTION)),
+            ("with-vectors", _removed(_as_written, wanted=lambda b: b.get("deletionVector"))),
+            ("where-absolute", _removed(_as_written, wanted=lambda b: b["path"][:5] == "file:")),
+        )
+    ),
+    reader(
+        "decodes-folders-of-removed-paths-twice",
+        "REM-002",
+        "actions",
+        viewing(_removed(_folders_twice)),
+        "*/*odd-paths*",
+    ),
+    reader(
+        "infers-deletes-of-paths-as-written",
+        "REM-002",
+        "actions",
+        for_changes(viewing(_removed(_as_written))),
+        "add-cdc-file/inferred-odd-paths/*",
+    ),
+    *(
+        reader(f"forgets-materialised-ids-{slug}", "RT-023", "files", how, "row-tracking/*")
+        for slug, how in (
+            ("after-checkpoints", viewing(only_when(_has("*.checkpoint*"), parquet(_no_ids)))),
+            ("in-compactions", viewing(only_when(_has("*.compacted.json"), parquet(_no_ids)))),
+            ("under-vectors", viewing(only_when(_has_vectors, parquet(_no_ids)))),
+            ("of-the-latest-version", _of_the_latest(viewing(parquet(_no_ids)))),
+            ("beyond-32-bits", viewing(parquet(_narrow_ids))),
+        )
+    ),
+    reader(
+        "takes-structs-without-fields-for-empty",
+        "SCH-022",
+        "actions",
+        viewing(types("struct", lambda of: of.setdefault("fields", []))),
+        "mutations/schema-no-fields-within/*",
+    ),
+)

@@ -1,0 +1,150 @@
+"""Wrong writers in some steps alone, which leave behind what they do not speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from breaches.edits import COMMIT, lines, properties
+from breaches.model import Ask, How, writer
+from breaches.seams import afterwards, during
+from breaches.views import bodies, commits_of, log_of
+from conformance.adapter import Answer, Request, Write
+
+_RULE = "delta.constraints."
+
+
+def _gone_with(operation: str) -> How:
+    """Remove a domain of others in what an operation commits."""
+    gone = {"domainMetadata": {"domain": "theirs", "configuration": "{}", "removed": True}}
+    return during(operation, lines(lambda found: [*found, gone], COMMIT))
+
+
+def _rules_of(root: Path) -> dict[str, str]:
+    held: dict[str, str] = {}
+    for body in bodies(root, "metaData"):
+        held = {k: v for k, v in body["configuration"].items() if k.startswith(_RULE)}
+    return held
+
+
+def _set_rules(root: Path, name: str, change: Callable[[dict[str, str]], Any]) -> None:
+    properties(change, rf"_delta_log/{name}\.json")(root, frozenset({f"_delta_log/{name}.json"}))
+    (log_of(root) / f"{name}.crc").unlink(missing_ok=True)
+
+
+def _blind_to_rules(operation: str) -> How:
+    """Carry an operation out on a table without constraints, and have them again."""
+
+    def how(ask: Ask) -> Ask:
+        def run(request: Request) -> Answer:
+            if not isinstance(request, Write) or request.operation != operation:
+                return ask(request)
+            root = Path(request.table)
+            held, names = _rules_of(root), {p.stem for p in log_of(root).glob("0*.json")}
+            for name in names:
+                _set_rules(root, name, lambda p: [p.pop(rule, None) for rule in held])
+            try:
+                return ask(request)
+            finally:
+                for path in log_of(root).glob("0*.json"):
+                    _set_rules(root, path.stem, lambda p: p.update(held))
+
+        return run
+
+    return how
+
+
+def _unlooked(ask: Ask) -> Ask:
+    """Add constraints without a look at what they name."""
+
+    def run(request: Request) -> Answer:
+        if not isinstance(request, Write) or request.operation != "add_constraint":
+            return ask(request)
+        root, added = Path(request.table), dict(request.arguments)
+        answer = ask(replace(request, arguments={**added, "expression": "true"}))
+        rule = {f"{_RULE}{added['name']}": added["expression"]}
+        _set_rules(root, f"{max(commits_of(root)):020}", lambda p: p.update(rule))
+        return answer
+
+    return run
+
+
+def _sums(root: Path) -> list[Path]:
+    return sorted(log_of(root).glob("*.crc"))
+
+
+def _again(_root: Path, sums: list[Path]) -> None:
+    """Write the checksums again that were there before."""
+    for path in sums:
+        path.write_bytes(path.read_bytes() + b" ")
+
+
+def _only(operation: str, how: How) -> How:
+    """Go wrong in one operation."""
+
+    def wrong(ask: Ask) -> Ask:
+        other = how(ask)
+
+        def run(request: Request) -> Answer:
+            meant = isinstance(request, Write) and request.operation == operation
+            return (other if meant else ask)(request)
+
+        return run
+
+    return wrong
+
+
+ROWS = (
+    *(
+        writer(
+            f"drops-domains-with-{operation.replace('_', '-')}",
+            "DOM-014",
+            "actions",
+            _gone_with(operation),
+            f"domain-metadata/write-kept-when-{case}/*",
+        )
+        for operation, case in (
+            ("rename_column", "columns-change"),
+            ("drop_column", "columns-change"),
+            ("set_comment", "columns-change"),
+            ("set_nullable", "columns-change"),
+            ("reorder_columns", "columns-change"),
+            ("add_constraint", "restored"),
+            ("drop_constraint", "restored"),
+            ("restore", "restored"),
+        )
+    ),
+    *(
+        writer(
+            f"leaves-rules-at-a-{verb}",
+            "CHK-004",
+            "actions",
+            _blind_to_rules(f"{verb}_column"),
+            f"check-constraints/write-{verb}-ruled/*",
+        )
+        for verb in ("rename", "drop")
+    ),
+    writer(
+        "adds-rules-of-no-column",
+        "CHK-004",
+        "requests",
+        _unlooked,
+        "check-constraints/write-add-of-no-column/*",
+    ),
+    writer(
+        "lets-updates-break-rules-at-3",
+        "WVER-002",
+        "actions",
+        _blind_to_rules("update"),
+        "version-requirements/write-null-constraint-3/*",
+    ),
+    writer(
+        "alters-checksums-at-checkpoints",
+        "CRC-039",
+        "files",
+        _only("checkpoint", afterwards(_again, _sums)),
+        "version-checksum-file/write-others-kept/*",
+    ),
+)
