@@ -7,7 +7,7 @@ entries ``key`` and ``value``. A variant is the struct of its two binary parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -146,6 +146,15 @@ def with_children(values: pa.Array, target: pa.DataType, items: pa.Array) -> pa.
         values.offset,
         children=[items],
     )
+
+
+def with_fields(
+    values: pa.Array, parts: Sequence[pa.Array], fields: Sequence[pa.Field]
+) -> pa.StructArray:
+    """Return structs of other fields, which are null where those of an array are."""
+    if not parts:
+        return pa.array([{}] * len(values), pa.struct([]), mask=values.is_null())
+    return pa.StructArray.from_arrays(parts, fields=fields, mask=values.is_null())
 
 
 def _struct(fields: list[pa.Field], place: tuple[str, ...]) -> Struct:

@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow.compute as pc
 
 from reference_impl.errors import InvalidMetadata
+from reference_impl.places import decode_path
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.write.commit.transaction import Transaction, add_of
@@ -50,4 +51,7 @@ def backfill(transaction: Transaction, snapshot: Snapshot) -> None:
     # A file that is added concurrently without ids would be left out.
     transaction.read(None, files)
     rows = files.to_pylist(maps_as_pydicts="strict")
-    transaction.add(add_of(row, data_change=False) for row in rows)
+    gone = transaction.read_write_set.removed
+    transaction.add(
+        add_of(row, data_change=False) for row in rows if decode_path(row["path"]) not in gone
+    )
