@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from reference_impl.errors import DuplicateAction, InvalidAction
 from reference_impl.log.lines import Lines, group_actions, parse_bodies
-from reference_impl.model.actions import Action, CommitInfo, Protocol, decode_action
+from reference_impl.model.actions import Action, CommitInfo, Protocol, action_key, decode_action
 from reference_impl.model.file_actions import from_objects
 from reference_impl.model.protocol import validate_protocol
 from reference_impl.model.wire import LogPlace
@@ -100,7 +100,7 @@ def _decode_small_action(
     action = decode_action(name, value, place)
     if isinstance(action, Protocol):
         action = validate_protocol(action, place)
-    key = (name, str(getattr(action, "app_id", getattr(action, "domain", ""))))
+    key = action_key(action)
     if key in seen:
         about = f" for {key[1]!r}" if key[1] else ""
         raise DuplicateAction(

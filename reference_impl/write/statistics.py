@@ -186,14 +186,18 @@ def statistics_json(statistics: Mapping[str, Any]) -> str:
     return "".join(_spell(statistics))
 
 
-def parse_exact(text: str) -> Any:
+def parse_exact(text: str | None) -> dict[str, Any] | None:
     """Parse statistics so that :func:`statistics_json` gives every digit back.
 
-    Raises:
-        ValueError: the text is not JSON.
+    Returns:
+        ``None`` where the text is no JSON object; no text is an empty one.
 
     """
-    return parse_json(text)
+    try:
+        found = parse_json(text or "{}")
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _spell(value: Any) -> Iterator[str]:
@@ -247,11 +251,7 @@ def _with_num_records(storage: Storage, body: Mapping[str, Any]) -> dict[str, An
     path = decode_path(str(body["path"]))
     with at_file(path), storage.open_input(path) as source:
         rows = pq.read_metadata(source).num_rows
-    try:
-        held = parse_exact(body.get("stats") or "{}")
-    except ValueError:
-        held = None
-    statistics = {**held} if isinstance(held, Mapping) else {}
+    statistics = {**(parse_exact(body.get("stats")) or {}), "numRecords": rows}
     if body.get("deletionVector") is not None:
         statistics["tightBounds"] = False
-    return {**body, "stats": statistics_json({**statistics, "numRecords": rows})}
+    return {**body, "stats": statistics_json(statistics)}

@@ -85,12 +85,11 @@ def with_features(current: Protocol, names: Iterable[str]) -> Protocol:
         return current
     listed = current.writer_features
     writers = {*(listed if listed is not None else held), *wanted}
-    readers = set(current.reader_features or ())
-    needs_list = {name for name in writers if _is_reader(name)}
-    if not needs_list and current.min_reader_version == 1:
+    needed = {name for name in writers if _is_reader(name)}
+    if not needed and current.min_reader_version == 1:
         return Protocol(1, 7, None, tuple(sorted(writers)))
     # Names keep the spelling that they are listed under, which may be an alias.
-    readers |= {name for name in writers if _is_reader(name)}
+    readers = {*(current.reader_features or ()), *needed}
     return Protocol(3, 7, tuple(sorted(readers)), tuple(sorted(writers)))
 
 

@@ -181,10 +181,9 @@ def _lacks(stats: str | None, columns: Sequence[Leaf]) -> bool:
 
 def _document(text: str | None) -> dict[str, Any]:
     try:
-        document = {} if text is None else parse_exact(text)
-    except (ValueError, LimitExceeded):
+        return parse_exact(text) or {}
+    except LimitExceeded:
         return {}
-    return document if isinstance(document, dict) else {}
 
 
 def _has(document: Mapping[str, Any], leaf: Leaf) -> bool:

@@ -169,9 +169,10 @@ class Changes:
         given = zip(self._extra, (ids, versions), ROW_TRACKING_SCHEMA.names, strict=True)
         for column, held, name in given:
             # Rows of a version before the feature have neither.
-            has = held is not None and name in held.column_names
-            values = held.column(name) if has else [pa.nulls(rows.num_rows, pa.int64())]
-            rows = rows.append_column(column, values)
+            if held is not None and name in held.column_names:
+                rows = rows.append_column(column, held.column(name))
+            else:
+                rows = rows.append_column(column, [pa.nulls(rows.num_rows, pa.int64())])
         return rows
 
     def _record(self, change: str, rows: pa.Table) -> None:

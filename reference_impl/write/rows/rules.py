@@ -84,8 +84,7 @@ def rules_of(target: Target) -> Rules:
     schema = target.schema
     generated = _expressions(target, "generatedColumns", GENERATION_KEY)
     for name in generated:
-        column = schema.get(name)
-        if column is not None and column.type == VARIANT:
+        if schema[name].type == VARIANT:
             raise InvalidMetadata(
                 f"column {name} is a variant, which no expression gives",
                 action="metaData",

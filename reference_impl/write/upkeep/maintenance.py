@@ -13,12 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.deletion_vectors import Descriptor
-from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound
+from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound, NotFoundError
 from reference_impl.model.actions import Metadata
 from reference_impl.model.column_mapping import lasting_name
 from reference_impl.model.features import active
-from reference_impl.places import decode_path
+from reference_impl.places import decode_path, decode_paths
 from reference_impl.snapshot.history import ICT_PROVENANCE
+from reference_impl.snapshot.paths import logical_keys
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.keys import HIGH_WATER_MARK_KEY, STEP_KEY
 from reference_impl.types.model import Field, Struct
@@ -62,7 +63,8 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False) -> int:
     )
     adds = snapshot.adds()
     columns = clustering_leaves(transaction.target, snapshot.domain_metadata)
-    if columns and not purge_only:
+    clusters = bool(columns) and not purge_only
+    if clusters:
         # Files of another clustering provider are left as they are.
         provider = adds.column("clusteringProvider")
         own = pc.fill_null(pc.equal(provider, PROVIDER), True)  # noqa: FBT003  a value
@@ -75,7 +77,6 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False) -> int:
     for number, values in enumerate(chosen.column("partitionValues").to_pylist()):
         groups.setdefault(tuple(values), []).append(number)
     files = LiveFiles(snapshot, transaction.read_target)
-    clusters = bool(columns) and not purge_only
     changes = Changes(transaction, data_change=False, clusters=clusters)
     for numbers in groups.values():
         part = chosen.take(pa.array(numbers))
@@ -188,30 +189,21 @@ def _restore_row_ids(transaction: Transaction, earlier: Snapshot) -> None:
         transaction.set_domain(wanted)
 
 
-def _keys(adds: pa.Table) -> list[tuple[str, str | None]]:
-    vectors = adds.column("deletionVector").to_pylist()
-    paths = adds.column("path").to_pylist()
-    return [
-        (decode_path(str(path)), Descriptor.from_wire(vector).unique_id if vector else None)
-        for path, vector in zip(paths, vectors, strict=True)
-    ]
+def _keys(adds: pa.Table) -> list[str]:
+    """Return a string per logical file."""
+    paths, vectors = (adds[name].combine_chunks() for name in ("path", "deletionVector"))
+    keys: list[str] = logical_keys(decode_paths(paths), vectors).to_pylist()
+    return keys
 
 
 def _require_files(snapshot: Snapshot, row: dict[str, Any]) -> None:
-    path = decode_path(row["path"])
-    try:
-        snapshot.storage.head(path)
-    except FileNotFoundError as error:
-        raise DataFileNotFound(
-            "a data file of the version to restore is gone", path=path, stage="commit"
-        ) from error
     vector = row["deletionVector"]
-    if vector is None or vector["storageType"] == "i":
-        return
-    path = Descriptor.from_wire(vector).path
-    try:
-        snapshot.storage.head(path)
-    except FileNotFoundError as error:
-        raise DeletionVectorNotFound(
-            "a deletion vector of the version to restore is gone", path=path, stage="commit"
-        ) from error
+    needed: list[tuple[str, type[NotFoundError]]] = [(decode_path(row["path"]), DataFileNotFound)]
+    if vector is not None and vector["storageType"] != "i":
+        needed.append((Descriptor.from_wire(vector).path, DeletionVectorNotFound))
+    for path, gone in needed:
+        try:
+            snapshot.storage.head(path)
+        except FileNotFoundError as error:
+            message = "a file of the version to restore is gone"
+            raise gone(message, path=path, stage="commit") from error
