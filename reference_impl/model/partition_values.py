@@ -247,7 +247,6 @@ def _parsed(parse: Callable[[str], Any], text: str, of: DataType, column: str) -
     except ValueError as error:
         raise InvalidPartitionValue(
             f"partition column {column!r} of type {of}: {error}",
-            action="add",
             hint="the value is read from partitionValues, never from the directory name",
         ) from None
 

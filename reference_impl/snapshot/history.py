@@ -165,7 +165,6 @@ def _integer(snapshot: Snapshot, name: str) -> int | None:
     if value is None:
         raise InvalidMetadata(
             f"{name} is {text[:80]!r}, not a 64-bit integer",
-            action="metaData",
             version=snapshot.version,
             requirement="ICT-010",
         )

@@ -129,10 +129,7 @@ def _requested(
             _require(name, value, tuple("1234567"))
         elif name == MAX_ID_PROPERTY and value != kept.get(name):
             raise InvalidMetadata(
-                f"{name} is the table's own to set",
-                action="metaData",
-                stage="commit",
-                requirement="CM-021",
+                f"{name} is the table's own to set", stage="commit", requirement="CM-021"
             )
         else:
             if name in _BOOLEANS:
@@ -191,9 +188,7 @@ def undefine(transaction: Transaction, metadata: Metadata, names: Iterable[str])
     held = sorted(gone & _KEPT & metadata.configuration.keys())
     if held:
         raise InvalidMetadata(
-            f"{held[0]} cannot be unset: existing files depend on it",
-            action="metaData",
-            stage="commit",
+            f"{held[0]} cannot be unset: existing files depend on it", stage="commit"
         )
     kept = {name: value for name, value in metadata.configuration.items() if name not in gone}
     transaction.define(metadata=replace(metadata, configuration=kept))
@@ -203,7 +198,6 @@ def _require(name: str, value: str, values: tuple[str, ...]) -> None:
     if value.lower() not in values:
         raise InvalidMetadata(
             f"{name} is {value[:80]!r}, not {' or '.join(values)}",
-            action="metaData",
             stage="commit",
             requirement="META-011",
         )

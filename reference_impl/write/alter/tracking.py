@@ -31,7 +31,6 @@ def name_materialized_columns(configuration: Mapping[str, str]) -> dict[str, str
     if named.get(ROW_TRACKING_SUSPENDED, "").lower() == "true":
         raise InvalidMetadata(
             f"{ENABLED} and {ROW_TRACKING_SUSPENDED} are both true",
-            action="metaData",
             stage="commit",
             requirement="RT-009",
         )

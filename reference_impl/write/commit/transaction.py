@@ -404,6 +404,7 @@ class Transaction:
             raise InvalidMetadata(
                 "the commit with the latest in-commit timestamp is gone",
                 version=base.version,
+                action="commitInfo",
                 stage="commit",
                 requirement="ICT-005",
             )

@@ -91,10 +91,7 @@ def check_unpartitioned(target: Target) -> None:
     """
     if target.supports("clustering") and target.table.partition_columns:
         raise InvalidMetadata(
-            "a table is clustered or partitioned, not both",
-            action="metaData",
-            stage="commit",
-            requirement="CLUS-004",
+            "a table is clustered or partitioned, not both", stage="commit", requirement="CLUS-004"
         )
 
 

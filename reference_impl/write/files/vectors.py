@@ -88,7 +88,6 @@ def _widened(add: Mapping[str, Any], rows: int) -> str:
         raise InvalidStatistics(
             "the statistics of the file are not a JSON object",
             path=str(add["path"]),
-            action="add",
             stage="commit",
         )
     return statistics_json({**held, "numRecords": rows, "tightBounds": False})
