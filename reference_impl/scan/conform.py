@@ -21,6 +21,7 @@ from reference_impl.scan.shredded import unshred
 from reference_impl.types.arrow import (
     arrow_field,
     arrow_type,
+    cast,
     plain_type,
     with_children,
     with_fields,
@@ -163,15 +164,8 @@ def _leaf(stored: pa.DataType, wanted: DataType, place: str) -> Converter | None
         or (held, wanted) in _REINTERPRETED
         or is_widening(held, wanted)
     ):
-        return partial(_cast, target=target, integer=held in (BYTE, SHORT, INTEGER, LONG))
+        return partial(cast, target=target)
     raise _unreadable(stored, wanted, place)
-
-
-def _cast(values: pa.Array, *, target: pa.DataType, integer: bool) -> pa.Array:
-    if integer and pa.types.is_decimal(target):
-        # Arrow requires the precision of any 64-bit integer before it rescales.
-        return values.cast(pa.decimal128(38, 0)).cast(target)
-    return values.cast(target)
 
 
 def _instants(values: pa.Array, *, target: pa.TimestampType) -> pa.Array:

@@ -8,6 +8,7 @@ entries ``key`` and ``value``. A variant is the struct of its two binary parts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -134,6 +135,13 @@ def plain_type(of: pa.DataType) -> DataType | None:
     if pa.types.is_decimal(of) and 0 <= of.scale <= of.precision <= _MAX_DIGITS:
         return Decimal(of.precision, of.scale)
     return next((primitive for holds, primitive in _FROM_ARROW if holds(of)), None)
+
+
+def cast(values: pa.Array | pa.ChunkedArray, target: pa.DataType) -> Any:
+    """Cast values; Arrow wants the precision of any 64-bit integer before it rescales one."""
+    if pa.types.is_integer(values.type) and pa.types.is_decimal(target):
+        values = values.cast(pa.decimal128(_MAX_DIGITS, 0))
+    return values.cast(target)
 
 
 def with_children(values: pa.Array, target: pa.DataType, items: pa.Array) -> pa.Array:

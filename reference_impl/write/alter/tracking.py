@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow.compute as pc
 
 from reference_impl.errors import InvalidMetadata
+from reference_impl.model.file_actions import to_objects
 from reference_impl.places import decode_path
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.snapshot.snapshot import Snapshot
@@ -49,8 +50,6 @@ def backfill(transaction: Transaction, snapshot: Snapshot) -> None:
     files = adds.filter(lacking)
     # A file that is added concurrently without ids would be left out.
     transaction.read(None, files)
-    rows = files.to_pylist(maps_as_pydicts="strict")
     gone = transaction.read_write_set.removed
-    transaction.add(
-        add_of(row, data_change=False) for row in rows if decode_path(row["path"]) not in gone
-    )
+    staged = (add for add in to_objects(files) if decode_path(add["path"]) not in gone)
+    transaction.add(add_of(add, data_change=False) for add in staged)

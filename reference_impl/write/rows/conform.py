@@ -17,6 +17,7 @@ from reference_impl.types.arrow import (
     arrow_field,
     arrow_schema,
     arrow_type,
+    cast,
     with_children,
     with_fields,
 )
@@ -230,10 +231,7 @@ def _leaf(values: pa.Array, target: pa.DataType, place: tuple[str, ...]) -> pa.A
     if not alike:
         raise _mismatch(of, target, place)
     try:
-        if pa.types.is_integer(of) and pa.types.is_decimal(target):
-            # Arrow requires the precision of any 64-bit integer before it rescales.
-            values = values.cast(pa.decimal128(38, 0))
-        return values.cast(target)
+        return cast(values, target)
     except pa.ArrowInvalid as error:
         raise SchemaMismatch(
             f"a value of column {'.'.join(place)} does not fit {target}: {str(error)[:200]}"

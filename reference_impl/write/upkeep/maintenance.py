@@ -17,6 +17,7 @@ from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound, NotF
 from reference_impl.model.actions import Metadata
 from reference_impl.model.column_mapping import lasting_name
 from reference_impl.model.features import active
+from reference_impl.model.file_actions import to_objects
 from reference_impl.places import decode_path, decode_paths
 from reference_impl.snapshot.history import ICT_PROVENANCE
 from reference_impl.snapshot.paths import logical_keys
@@ -127,10 +128,10 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
         for key, number in zip(want, ids, strict=True)
     ]
     back = then.filter(pa.array(missing, pa.bool_()))
-    rows = back.to_pylist(maps_as_pydicts="strict")
-    for row in rows:
-        _require_files(snapshot, row)
-    transaction.add(add_of(row, data_change=True) for row in rows)
+    bodies = list(to_objects(back))
+    for add in bodies:
+        _require_files(snapshot, add)
+    transaction.add(add_of(add, data_change=True) for add in bodies)
     if transaction.is_empty:
         return int(snapshot.version)
     return transaction.commit()
@@ -196,9 +197,9 @@ def _keys(adds: pa.Table) -> list[str]:
     return keys
 
 
-def _require_files(snapshot: Snapshot, row: dict[str, Any]) -> None:
-    vector = row["deletionVector"]
-    needed: list[tuple[str, type[NotFoundError]]] = [(decode_path(row["path"]), DataFileNotFound)]
+def _require_files(snapshot: Snapshot, add: dict[str, Any]) -> None:
+    vector = add.get("deletionVector")
+    needed: list[tuple[str, type[NotFoundError]]] = [(decode_path(add["path"]), DataFileNotFound)]
     if vector is not None and vector["storageType"] != "i":
         needed.append((Descriptor.from_wire(vector).path, DeletionVectorNotFound))
     for path, gone in needed:
