@@ -96,10 +96,8 @@ def arrow_type(of: DataType) -> pa.DataType:
         case Map(key, value, value_contains_null):
             if key == VOID:
                 raise UnsupportedType("a map with keys of type void can have no entry")
-            return pa.map_(
-                _field("key", key, nullable=False),
-                _field("value", value, nullable=value_contains_null),
-            )
+            item = _field("value", value, nullable=value_contains_null)
+            return pa.map_(arrow_type(key), item)
         case Struct(fields):
             return pa.struct([arrow_field(f) for f in fields])
 
