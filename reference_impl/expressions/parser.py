@@ -334,7 +334,7 @@ class _Parser:
             return self._binary()
         if after.kind == "string" and word in TYPES:
             return self._typed_string()
-        if word in _NO_COLUMNS or after.kind in {"string", "number"}:
+        if word in _NO_COLUMNS:
             raise self._unexpected("a value")
         return self._call() if called else self._column()
 

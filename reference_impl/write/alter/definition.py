@@ -106,7 +106,8 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
     checks = rules_of(transaction.target).checks
     if base is None or not rows_stay:
         return
-    _check_existing(transaction, {n: c for n, c in checks.items() if _is_new(n, before)})
+    fresh = {n: check for n, check in checks.items() if f"{CONSTRAINT_PREFIX}{n}" not in before}
+    _check_existing(transaction, fresh)
     with transaction.cleaned_up_on_failure():
         _rewrite_files(transaction, base)
         if not tracked and transaction.target.active("rowTracking"):
@@ -153,10 +154,6 @@ def _rewrite_files(transaction: Transaction, base: Snapshot) -> None:
     for file in LiveFiles(base, before).open(files):
         changes.move(file)
     changes.finish()
-
-
-def _is_new(name: str, before: Mapping[str, str]) -> bool:
-    return f"{CONSTRAINT_PREFIX}{name}" not in before
 
 
 def _check_existing(transaction: Transaction, checks: Mapping[str, Expression]) -> None:

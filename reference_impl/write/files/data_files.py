@@ -152,10 +152,9 @@ class FileWriter:
         inside = target.supports("materializePartitionColumns") or is_iceberg_compatible(
             target.protocol, target.metadata
         )
-        stored = [
-            *(f for f in target.stored if f.name not in table.partition_names),
-            *(f for f in target.stored if inside and f.name in table.partition_names),
-        ]
+        partition = table.partition_names
+        stored = [f for f in target.stored if inside or f.name not in partition]
+        stored.sort(key=lambda f: f.name in partition)
         fields = [*(stored_field(f, table.mode) for f in stored), *self.extra]
         names = [*(f.name for f in stored), *(f.name for f in self.extra)]
         content = rename(_without_void(rows, target).select(names), fields)
