@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -52,10 +53,13 @@ def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
                 files[_key(body, name)] = (name, body)
     lines = [*single.values(), *({name: body} for name, body in files.values())]
     # A compaction without actions is useless, and looks truncated.
-    if lines:
-        data = "".join(f"{json_text(line)}\n" for line in lines).encode()
+    if data := "".join(_spelled(lines)).encode():
         with suppress(FileExistsError):
             storage.put_if_absent(f"{LOG_DIR}/{compaction_name(start, end)}", data)
+
+
+def _spelled(lines: list[dict[str, Any]]) -> Iterator[str]:
+    return (f"{json_text(line)}\n" for line in lines)
 
 
 def _key(body: dict[str, Any], action: str) -> tuple[str, str | None]:
