@@ -14,6 +14,7 @@ from reference_impl.errors import InvalidMetadata
 from reference_impl.expressions.sql import Expression
 from reference_impl.model.actions import Metadata, Protocol
 from reference_impl.model.column_mapping import MODE_PROPERTY
+from reference_impl.model.features import is_true
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.schema import format_schema, parse_schema
@@ -94,7 +95,7 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
         name_materialized_columns(kept),
         new=base is None,
     )
-    if kept.get(_NESTED_IDS, "").lower() == "true" and mode_of(kept) != "none":
+    if is_true(kept, _NESTED_IDS) and mode_of(kept) != "none":
         schema, kept = number_nested(schema, kept)
     metadata = replace(metadata, schema_string=format_schema(schema), configuration=kept)
     tracked = base is not None and transaction.read_target.active("rowTracking")

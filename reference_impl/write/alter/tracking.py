@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow.compute as pc
 
 from reference_impl.errors import InvalidMetadata
+from reference_impl.model.features import is_true
 from reference_impl.model.file_actions import to_objects
 from reference_impl.places import decode_path
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
@@ -27,9 +28,9 @@ def name_materialized_columns(configuration: Mapping[str, str]) -> dict[str, str
 
     """
     named = dict(configuration)
-    if named.get(ENABLED, "").lower() != "true":
+    if not is_true(named, ENABLED):
         return named
-    if named.get(ROW_TRACKING_SUSPENDED, "").lower() == "true":
+    if is_true(named, ROW_TRACKING_SUSPENDED):
         raise InvalidMetadata(
             f"{ENABLED} and {ROW_TRACKING_SUSPENDED} are both true",
             stage="commit",

@@ -12,7 +12,7 @@ from typing import Final
 from reference_impl.errors import UnsupportedFeatures
 from reference_impl.model.actions import Protocol
 from reference_impl.model.column_mapping import MODE_PROPERTY
-from reference_impl.model.features import supported
+from reference_impl.model.features import is_true, supported
 from reference_impl.types.keys import (
     DEFAULT_KEY,
     GENERATION_KEY,
@@ -52,7 +52,7 @@ def features_needed(schema: Struct, configuration: Mapping[str, str]) -> set[str
     found = {
         feature.name
         for feature in FEATURES.values()
-        if feature.activation and configuration.get(feature.activation, "").lower() == "true"
+        if feature.activation and is_true(configuration, feature.activation)
     }
     if configuration.get(MODE_PROPERTY, "none") != "none":
         found.add("columnMapping")

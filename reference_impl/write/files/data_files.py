@@ -149,9 +149,7 @@ class FileWriter:
     def _file(self, rows: pa.Table, texts: tuple[str | None, ...]) -> dict[str, Any]:
         # Obeys DATA-004 ICE1-007 ICE1-008 ICE1-009 ICE2-015 ICE2-016.
         table, target = self.target.table, self.target
-        inside = target.supports("materializePartitionColumns") or is_iceberg_compatible(
-            target.protocol, target.metadata
-        )
+        inside = is_iceberg_compatible(target.protocol, target.metadata)
         partition = table.partition_names
         stored = [f for f in target.stored if inside or f.name not in partition]
         stored.sort(key=lambda f: f.name in partition)
