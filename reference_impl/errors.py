@@ -47,7 +47,7 @@ class DeltaError(Exception):
         clause: heading of the protocol section that the class enforces (class level).
         requirement: id of the requirement that is broken.
         path: the file at fault, as spelt in the log or relative to the table root.
-        action: wire name of the action at fault, as ``add``.
+        action: wire name of the action at fault, as ``add``; the class gives the usual one.
         version: table version at fault.
         hint: what a person can do about it.
 
@@ -57,6 +57,7 @@ class DeltaError(Exception):
     clause: ClassVar[str] = "Delta Table Specification"
     stage: Stage = "load"
     requirement: str = "SNAP-001"
+    action: str | None = None
 
     def __init__(  # noqa: PLR0913  each keyword is one fact about the fault
         self,
@@ -73,13 +74,14 @@ class DeltaError(Exception):
         super().__init__(message)
         self.message = message
         self.path = path
-        self.action = action
         self.version = version
         self.hint = hint
         if stage is not None:
             self.stage = stage
         if requirement is not None:
             self.requirement = requirement
+        if action is not None:
+            self.action = action
 
     def __str__(self) -> str:
         """Return the message with place, clause and hint."""
@@ -126,6 +128,8 @@ class ConflictError(DeltaError):
 class UnsupportedProtocolVersion(UnsupportedError):
     """The table asks for a reader or writer version beyond this implementation."""
 
+    action = "protocol"
+
 
 class UnsupportedFeatures(UnsupportedError):
     """The table uses features that this implementation does not honour.
@@ -149,6 +153,7 @@ class UnsupportedFormat(UnsupportedError):
 
     clause = "Format Specification"
     requirement = "META-015"
+    action = "metaData"
 
 
 class UnsupportedType(UnsupportedError):
@@ -258,6 +263,7 @@ class InvalidProtocol(InvalidTableError):
 
     clause = "Protocol Evolution"
     requirement = "PROTO-003"
+    action = "protocol"
 
 
 class InvalidMetadata(InvalidTableError):
@@ -265,6 +271,7 @@ class InvalidMetadata(InvalidTableError):
 
     clause = "Change Metadata"
     requirement = "META-003"
+    action = "metaData"
 
 
 class InvalidCheckpoint(InvalidTableError):
@@ -279,6 +286,7 @@ class InvalidSchema(InvalidTableError):
 
     clause = "Schema Serialization Format"
     requirement = "META-008"
+    action = "metaData"
 
 
 class InvalidPartitionValue(InvalidTableError):
@@ -287,6 +295,7 @@ class InvalidPartitionValue(InvalidTableError):
     clause = "Partition Value Serialization"
     requirement = "ADD-005"
     stage = "plan"
+    action = "add"
 
 
 class InvalidColumnMapping(InvalidTableError):
@@ -309,6 +318,7 @@ class InvalidStatistics(InvalidTableError):
     clause = "Per-file Statistics"
     requirement = "STAT-001"
     stage = "plan"
+    action = "add"
 
 
 class InvalidDeletionVector(InvalidTableError):
@@ -333,6 +343,7 @@ class DataFileNotFound(NotFoundError):
     clause = "Data Files"
     requirement = "DATA-001"
     stage = "read"
+    action = "add"
 
 
 class DeletionVectorNotFound(NotFoundError):

@@ -14,24 +14,25 @@ from reference_impl.expressions.limits import MAX_DEPTH, check
 from reference_impl.expressions.tokens import Token, tokenize
 from reference_impl.expressions.tree import Node, node
 
-_OR, _AND, _NOT, _PREDICATE, _COMPARED, _BITS, _ADDED, _MULTIPLIED = range(1, 9)
+_OR, _AND, _NOT, _PREDICATE, _COMPARED, _ADDED, _MULTIPLIED = range(1, 8)
 """How tightly operators bind."""
 
 _BINARY: Final = {
     **dict.fromkeys(("=", "==", "<>", "!=", "<", "<=", ">", ">=", "<=>"), _COMPARED),
-    **dict.fromkeys(("&", "|", "^"), _BITS),
     **dict.fromkeys(("+", "-", "||"), _ADDED),
-    **dict.fromkeys(("*", "/", "%", "DIV"), _MULTIPLIED),
+    **dict.fromkeys(("*", "%"), _MULTIPLIED),
 }
 _SAME: Final = {"==": "=", "!=": "<>"}
 _NO_COLUMNS: Final = frozenset(
     {"AND", "BETWEEN", "CASE", "ELSE", "IN", "IS", "LIKE", "NOT", "OR", "THEN", "WHEN"}
 )
 _QUERIES: Final = frozenset({"SELECT", "WITH", "VALUES", "EXISTS"})
-_FOREIGN: Final = frozenset({"AS", "COLLATE", "ILIKE", "OVER", "REGEXP", "RLIKE", "FILTER", "AT"})
+_FOREIGN: Final = frozenset(
+    {"AS", "AT", "COLLATE", "DIV", "FILTER", "ILIKE", "OVER", "REGEXP", "RLIKE"}
+)
 """Words that may follow an expression in Spark's grammar, and are not read."""
 
-_FOREIGN_SIGNS: Final = frozenset({"[", ":", "->", "?", "@", "{", "$", "~"})
+_FOREIGN_SIGNS: Final = frozenset({"[", ":", "->", "?", "@", "{", "$", "~", "&", "|", "^", "/"})
 _SUFFIXES: Final = {
     "L": "BIGINT", "S": "SMALLINT", "Y": "TINYINT", "D": "DOUBLE", "F": "FLOAT", "BD": "DECIMAL",
 }  # fmt: skip
@@ -137,7 +138,7 @@ class _Parser:
                 if self._tightness() >= _PREDICATE:
                     raise self._unexpected()
             else:
-                sign = self._next().text.upper()
+                sign = self._next().text
                 right = self._expression(tightness + 1)
                 if sign == "||":
                     found = self._concatenated(found, right)
@@ -157,8 +158,6 @@ class _Parser:
                 return _AND
             case "IS" | "IN" | "BETWEEN" | "LIKE" | "NOT":
                 return _PREDICATE
-            case "DIV":
-                return _MULTIPLIED
             case _:
                 return 0
 
@@ -335,7 +334,7 @@ class _Parser:
             return self._binary()
         if after.kind == "string" and word in TYPES:
             return self._typed_string()
-        if word in _NO_COLUMNS or after.kind in {"string", "number"}:
+        if word in _NO_COLUMNS:
             raise self._unexpected("a value")
         return self._call() if called else self._column()
 

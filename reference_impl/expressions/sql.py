@@ -21,7 +21,7 @@ from reference_impl.expressions.growth import Texts, check_texts, texts_of
 from reference_impl.expressions.parser import parse
 from reference_impl.expressions.render import ColumnReference, Find, render
 from reference_impl.expressions.tree import walk
-from reference_impl.types.arrow import arrow_type
+from reference_impl.types.arrow import arrow_type, cast
 from reference_impl.types.model import DataType, Struct
 
 _ROWS: Final = "rows_"
@@ -66,13 +66,8 @@ class Expression:
             LimitExceeded: it takes more time or memory than the limits allow.
 
         """
-        target = None if wanted is None else arrow_type(wanted)
-        if rows.num_rows == 0:
-            return pa.chunked_array([], target or pa.bool_())
-        check_texts(self.texts, {_ROWS: rows})
-        query = f"SELECT {self.sql} AS v FROM {_ROWS}"  # noqa: S608  rendered from a checked tree
-        values = run(query, {_ROWS: _only(rows, self.columns)}, self.text).column("v")
-        return _typed(values, target, self.text)
+        alone = PairExpression(self.text, {_ROWS: self.columns}, self.sql, self.texts)
+        return alone.evaluate({_ROWS: rows}, wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +104,15 @@ class PairExpression:
         target = None if wanted is None else arrow_type(wanted)
         if all(rows.num_rows == 0 for rows in pairs.values()):
             return pa.chunked_array([], target or pa.bool_())
-        given = {name: _only(rows, self.columns.get(name, ())) for name, rows in pairs.items()}
+        given = {name: _only(rows, self.columns[name]) for name, rows in pairs.items()}
         check_texts(self.texts, pairs)
         joined = " POSITIONAL JOIN ".join(given)
         query = f"SELECT {self.sql} AS v FROM {joined}"  # noqa: S608  rendered from a checked tree
-        return _typed(run(query, given, self.text).column("v"), target, self.text)
+        values = run(query, given, self.text).column("v")
+        try:
+            return values if target is None else cast(values, target)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise not_evaluated(self.text, error) from None
 
     def join(self, left: pa.Table, right: pa.Table) -> tuple[pa.Array, pa.Array]:
         """Return the pairs of rows that the expression is true for, as numbers of rows.
@@ -152,19 +151,6 @@ def _only(rows: pa.Table, columns: tuple[str, ...]) -> pa.Table:
     if columns:
         return rows.select(list(columns))
     return pa.table({_NOTHING: pa.nulls(rows.num_rows, pa.int8())})
-
-
-def _typed(values: pa.ChunkedArray, target: pa.DataType | None, text: str) -> pa.ChunkedArray:
-    try:
-        return values if target is None else _cast(values, target)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise not_evaluated(text, error) from None
-
-
-def _cast(values: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
-    if pa.types.is_integer(values.type) and pa.types.is_decimal(target):
-        values = values.cast(pa.decimal128(38, 0))
-    return values.cast(target)
 
 
 def parse_expression(text: str, schema: Struct) -> Expression:

@@ -37,7 +37,6 @@ from reference_impl.types.model import (
     FLOAT,
     INTEGERS,
     LONG,
-    PRIMITIVES,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
@@ -67,10 +66,7 @@ def bind(tree: Mapping[str, Any], schema: Struct) -> Node:
         UnknownColumn: a column is not in the schema.
 
     """
-    node = _bind(tree, schema, 0)
-    if isinstance(node, Column | Constant) and node.type not in (BOOLEAN, VOID):
-        raise InvalidFilter(f"the filter is of type {node.type}, not a condition")
-    return node
+    return _condition(_bind(tree, schema, 0))
 
 
 def _bind(tree: Any, schema: Struct, depth: int) -> Node:
@@ -138,7 +134,7 @@ def _literal(value: Any, name: Any) -> Constant:
 
 def _named(name: Any) -> DataType:
     try:
-        of = PRIMITIVES.get(name) or parse_type(name)
+        of = parse_type(name)
     except (DeltaError, TypeError):
         of = Struct(())
     if isinstance(of, Struct | Array | Map):
@@ -147,19 +143,10 @@ def _named(name: Any) -> DataType:
 
 
 def _type_of(value: Any) -> DataType:
-    match value:
-        case bool():
-            return BOOLEAN
-        case int():
-            return LONG
-        case float():
-            return DOUBLE
-        case str():
-            return STRING
-        case bytes():
-            return BINARY
-        case _:
-            raise InvalidFilter(f"the literal {value!r:.80} has no type")
+    types = {bool: BOOLEAN, int: LONG, float: DOUBLE, str: STRING, bytes: BINARY}
+    if type(value) not in types:
+        raise InvalidFilter(f"the literal {value!r:.80} has no type")
+    return types[type(value)]
 
 
 def _scalar(value: Any, of: DataType) -> pa.Scalar:
@@ -182,7 +169,7 @@ def _scalar(value: Any, of: DataType) -> pa.Scalar:
 
 def _condition(node: Node) -> Node:
     if isinstance(node, Column | Constant) and node.type not in (BOOLEAN, VOID):
-        raise InvalidFilter(f"an operand of logic is of type {node.type}, not boolean")
+        raise InvalidFilter(f"a condition is of type {node.type}, not boolean")
     return node
 
 

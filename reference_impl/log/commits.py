@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from reference_impl.errors import DuplicateAction, InvalidAction
 from reference_impl.log.lines import Lines, group_actions, parse_bodies
-from reference_impl.model.actions import Action, CommitInfo, Protocol, decode_action
+from reference_impl.model.actions import Action, CommitInfo, Protocol, action_key, decode_action
 from reference_impl.model.file_actions import from_objects
 from reference_impl.model.protocol import validate_protocol
 from reference_impl.model.wire import LogPlace
@@ -79,35 +79,28 @@ def parse_commit(data: bytes, place: LogPlace, *, files: bool) -> Commit:
     seen: set[tuple[str, str]] = set()
 
     def decode(name: str, value: Any) -> None:
-        actions.append(_decode_small_action(name, value, place, seen))
+        if name in _V2_ONLY:
+            raise InvalidAction(
+                f"a commit has a {name} action, which only V2 checkpoints may have",
+                path=place.path,
+                version=place.version,
+                action=name,
+                requirement=_V2_ONLY[name],
+            )
+        action = decode_action(name, value, place)
+        if isinstance(action, Protocol):
+            action = validate_protocol(action, place)
+        key = action_key(action)
+        if key in seen and name in _SINGLE:
+            about = f" for {key[1]!r}" if key[1] else ""
+            raise DuplicateAction(
+                f"a commit has two {name} actions{about}",
+                path=place.path,
+                version=place.version,
+                action=name,
+                requirement=_SINGLE[name],
+            )
+        seen.add(key)
+        actions.append(action)
 
     return Commit(place, actions, group_actions(data, place, decode, files=files))
-
-
-def _decode_small_action(
-    name: str, value: Any, place: LogPlace, seen: set[tuple[str, str]]
-) -> Action:
-    """Decode an action of a commit; ``seen`` holds the keys of actions that must be unique."""
-    if name in _V2_ONLY:
-        raise InvalidAction(
-            f"a commit has a {name} action, which only V2 checkpoints may have",
-            path=place.path,
-            version=place.version,
-            action=name,
-            requirement=_V2_ONLY[name],
-        )
-    action = decode_action(name, value, place)
-    if isinstance(action, Protocol):
-        action = validate_protocol(action, place)
-    key = (name, str(getattr(action, "app_id", getattr(action, "domain", ""))))
-    if key in seen and name in _SINGLE:
-        about = f" for {key[1]!r}" if key[1] else ""
-        raise DuplicateAction(
-            f"a commit has two {name} actions{about}",
-            path=place.path,
-            version=place.version,
-            action=name,
-            requirement=_SINGLE[name],
-        )
-    seen.add(key)
-    return action

@@ -30,14 +30,10 @@ class Hint:
 
     Attributes:
         version: version of the checkpoint.
-        size: number of actions in it.
-        parts: number of its parts; ``None`` for other than multi-part checkpoints.
 
     """
 
     version: int
-    size: int | None = None
-    parts: int | None = None
 
 
 def read_hint(storage: Storage) -> Hint | None:
@@ -67,8 +63,11 @@ def parse_hint(data: bytes) -> Hint | None:
             return None
     except (ValueError, RecursionError):
         return None
-    version, size, parts = (_long(document.get(name)) for name in ("version", "size", "parts"))
-    return Hint(version, size, parts) if version is not None else None
+    version = document.get("version")
+    if not isinstance(version, _Number) or not version.text.isdigit():
+        return None
+    number = INT64.parse(version.text)
+    return None if number is None else Hint(number)
 
 
 def json_checksum(document: Mapping[str, Any]) -> str:
@@ -144,9 +143,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(out) != len(pairs):
         raise ValueError("duplicate key")
     return out
-
-
-def _long(value: Any) -> int | None:
-    if not isinstance(value, _Number) or not value.text.isdigit():
-        return None
-    return INT64.parse(value.text)

@@ -167,6 +167,15 @@ SMALL_ACTIONS: Final[Mapping[str, type[Any]]] = {
 """Wire name of every action that is not a file action, with its class."""
 
 
+_NAMES: Final = {kind: name for name, kind in SMALL_ACTIONS.items()}
+
+
+def action_key(action: Action) -> tuple[str, str]:
+    """Return the wire name of an action, and the application or domain that it is of, if any."""
+    of = getattr(action, "app_id", getattr(action, "domain", ""))
+    return _NAMES[type(action)], of
+
+
 def decode_action(name: str, value: object, place: LogPlace) -> Action:
     """Decode the action of a wire name out of :data:`SMALL_ACTIONS`.
 

@@ -5,6 +5,7 @@ Serves "Table Features". What the protocol says of each is in :mod:`schemas.feat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from reference_impl.model.actions import Metadata, Protocol
@@ -33,11 +34,14 @@ def supported(protocol: Protocol) -> frozenset[str]:
     return frozenset(names)
 
 
+def is_true(configuration: Mapping[str, str], name: str) -> bool:
+    """Return whether a property is ``true``."""
+    return str(configuration.get(name)).lower() == "true"
+
+
 def active(protocol: Protocol, metadata: Metadata, name: str) -> bool:
     """Return whether a feature is supported and its activating property, if any, is ``true``."""
-    feature = FEATURES[name]
-    if name not in supported(protocol):
-        return False
-    if not feature.activation:
-        return True
-    return str(metadata.configuration.get(feature.activation)).lower() == "true"
+    activation = FEATURES[name].activation
+    return name in supported(protocol) and (
+        not activation or is_true(metadata.configuration, activation)
+    )

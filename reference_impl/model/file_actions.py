@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Final
 
 import pyarrow as pa
@@ -124,7 +125,7 @@ _NONE: Final = type(None)
 
 
 class _WrongColumn(Exception):  # noqa: N818  a signal between two functions of this module
-    """A column does not fit its type; carries field, row, expectation and requirement."""
+    """A column does not fit its type; carries field, expectation and requirement."""
 
 
 def from_objects(action: str, objects: Sequence[Any], place: LogPlace) -> pa.Table:
@@ -144,7 +145,7 @@ def from_objects(action: str, objects: Sequence[Any], place: LogPlace) -> pa.Tab
         _refuse_non_objects(objects)
         columns = [_column(field, objects, kind.required.get(field.name)) for field in kind.schema]
     except _WrongColumn as wrong:
-        name, _, expected, requirement = wrong.args
+        name, expected, requirement = wrong.args
         where = f"{action}.{name}" if name else action
         raise InvalidAction(
             f"{where} is {expected}" if expected == "missing" else f"{where} is not {expected}",
@@ -168,8 +169,7 @@ def to_objects(files: pa.Table) -> Iterator[dict[str, Any]]:
 
 def _refuse_non_objects(objects: Sequence[Any]) -> None:
     if not set(map(type, objects)) <= {dict}:
-        row = next(i for i, item in enumerate(objects) if type(item) is not dict)
-        raise _WrongColumn("", row, "an object", None)
+        raise _WrongColumn("", "an object", None)
 
 
 _EXPECTED: Final[dict[pa.DataType, tuple[frozenset[type], str]]] = {
@@ -188,9 +188,10 @@ def _column(field: pa.Field, objects: Sequence[Any], requirement: str | None) ->
     types, expected = _EXPECTED[field.type]
     seen = set(map(type, values))
     if requirement is not None and _NONE in seen:
-        raise _WrongColumn(name, values.index(None), "missing", requirement)
+        raise _WrongColumn(name, "missing", requirement)
+    # Types first: given a list with a null for a map, Arrow ends the process.
     if not seen <= types | {_NONE}:
-        raise _WrongColumn(name, _unfit_row(values, field.type), expected, requirement)
+        raise _WrongColumn(name, expected, requirement)
     if seen <= {_NONE}:
         return pa.nulls(len(values), field.type)
     if field.type == DELETION_VECTOR:
@@ -198,37 +199,19 @@ def _column(field: pa.Field, objects: Sequence[Any], requirement: str | None) ->
     try:
         return pa.array(values, field.type)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        raise _WrongColumn(name, _unfit_row(values, field.type), expected, requirement) from None
-
-
-def _unfit_row(values: Sequence[object], data_type: pa.DataType) -> int:
-    """Return the first row whose value is of another type, or outside of its range."""
-    types, _ = _EXPECTED[data_type]
-    for row, value in enumerate(values):
-        # Types first: given a list with a null for a map, Arrow ends the process.
-        if value is not None and type(value) not in types:
-            return row
-        try:
-            pa.array([value], data_type)
-        except (pa.ArrowException, OverflowError, TypeError, ValueError):
-            return row
-    raise AssertionError(data_type)
+        raise _WrongColumn(name, expected, requirement) from None
 
 
 def _descriptors(name: str, values: list[dict[str, Any] | None]) -> pa.Array:
-    rows = [row for row, value in enumerate(values) if value is not None]
     present = [value for value in values if value is not None]
     children = []
     for child in DELETION_VECTOR:
         try:
             children.append(_column(child, present, REQUIRED.get(child.name)))
         except _WrongColumn as wrong:
-            inner, row, expected, requirement = wrong.args
-            raise _WrongColumn(f"{name}.{inner}", rows[row], expected, requirement) from None
+            inner, *facts = wrong.args
+            raise _WrongColumn(f"{name}.{inner}", *facts) from None
     struct = pa.StructArray.from_arrays(children, fields=list(DELETION_VECTOR))
-    if len(rows) == len(values):
-        return struct
-    positions: list[int | None] = [None] * len(values)
-    for position, row in enumerate(rows):
-        positions[row] = position
+    numbers = count()
+    positions = [None if value is None else next(numbers) for value in values]
     return struct.take(pa.array(positions, pa.int64()))

@@ -38,12 +38,7 @@ from reference_impl.types.model import (
     Decimal,
     Primitive,
 )
-from reference_impl.types.temporal import (
-    format_date,
-    format_timestamp,
-    parse_date,
-    parse_timestamp,
-)
+from reference_impl.types.temporal import format_timestamp, parse_date, parse_timestamp
 from reference_impl.untrusted import refuse_length
 
 _WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
@@ -105,14 +100,6 @@ def _binary(text: str) -> bytes:
         return text.encode()
 
 
-def _timestamp(text: str) -> int:
-    return parse_timestamp(text, zone=True)
-
-
-def _timestamp_ntz(text: str) -> int:
-    return parse_timestamp(text, zone=False)
-
-
 _PARSERS: Mapping[DataType, Callable[[str], Any]] = {
     BINARY: _binary,
     BOOLEAN: _boolean,
@@ -124,8 +111,8 @@ _PARSERS: Mapping[DataType, Callable[[str], Any]] = {
     LONG: _whole(64),
     SHORT: _whole(16),
     STRING: str,
-    TIMESTAMP: _timestamp,
-    TIMESTAMP_NTZ: _timestamp_ntz,
+    TIMESTAMP: lambda text: parse_timestamp(text, zone=True),
+    TIMESTAMP_NTZ: lambda text: parse_timestamp(text, zone=False),
     VOID: lambda _: None,
 }
 
@@ -225,7 +212,7 @@ def format_value(  # noqa: PLR0911  one return per type
         case Primitive("boolean"):
             return "true" if value else "false"
         case Primitive("date"):
-            return format_date(value)
+            return str(value.isoformat())
         case Primitive("timestamp"):
             return format_timestamp(value, zone=True)
         case Primitive("timestamp_ntz"):
@@ -260,7 +247,6 @@ def _parsed(parse: Callable[[str], Any], text: str, of: DataType, column: str) -
     except ValueError as error:
         raise InvalidPartitionValue(
             f"partition column {column!r} of type {of}: {error}",
-            action="add",
             hint="the value is read from partitionValues, never from the directory name",
         ) from None
 

@@ -44,11 +44,7 @@ def validate_protocol(protocol: Protocol, place: LogPlace) -> Protocol:
 
     def refuse(message: str, requirement: str) -> InvalidProtocol:
         return InvalidProtocol(
-            message,
-            path=place.path,
-            version=place.version,
-            action="protocol",
-            requirement=requirement,
+            message, path=place.path, version=place.version, requirement=requirement
         )
 
     reader, writer = protocol.min_reader_version, protocol.min_writer_version
@@ -113,7 +109,6 @@ def check_readable(protocol: Protocol, *, ratified: bool) -> None:
         raise UnsupportedProtocolVersion(
             f"the table needs reader version {version}; this client reads up to "
             f"{MAX_READER_VERSION}",
-            action="protocol",
             hint=_UPGRADE,
         )
     # A reader-writer feature that only writers list still changes what readers see.
@@ -142,7 +137,6 @@ def check_writable(protocol: Protocol) -> None:
         raise UnsupportedProtocolVersion(
             f"the table needs writer version {version}; this client writes up to "
             f"{MAX_WRITER_VERSION}",
-            action="protocol",
             hint=_UPGRADE,
             stage="commit",
             requirement="PROTO-006",

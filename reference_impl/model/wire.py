@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from reference_impl.errors import InvalidAction
 from reference_impl.model.ranges import INT64
@@ -62,11 +62,8 @@ def decode(cls: type[_T], action: str, value: object, place: LogPlace) -> _T:
         raise wrong(f"{action} is {_kind(value)}, not an object", None)
     arguments: dict[str, Any] = {}
     for spec in fields(cls):  # type: ignore[arg-type]  # a dataclass always
-        name = spec.metadata.get("wire")
-        if name is None:
-            continue
+        name, requirement = spec.metadata["wire"], spec.metadata["requirement"] or None
         found = value.get(name)
-        requirement = spec.metadata["requirement"] or None
         if found is None:
             if requirement is not None:
                 raise wrong(f"{action}.{name} is missing", requirement)
@@ -82,9 +79,8 @@ def encode(value: Any) -> dict[str, Any]:
     """Return the JSON object of a value, in wire spelling, without absent fields."""
     out: dict[str, Any] = {}
     for spec in fields(value):
-        name = spec.metadata.get("wire")
-        found = getattr(value, spec.name)
-        if name is None or found is None:
+        name, found = spec.metadata["wire"], getattr(value, spec.name)
+        if found is None:
             continue
         if isinstance(found, tuple):
             out[name] = list(found)
@@ -111,9 +107,9 @@ def boolean(value: object) -> bool:
 
 def int64(value: object) -> int:
     """Decode a signed 64-bit integer."""
-    if type(value) is not int or value not in INT64:
+    if value not in INT64:
         raise TypeError("a 64-bit integer")
-    return value
+    return cast("int", value)
 
 
 def string_list(value: object) -> tuple[str, ...]:
@@ -128,9 +124,9 @@ def string_map(value: object) -> dict[str, str]:
 
     Some writers keep a null where a property was unset.
     """
-    if not isinstance(value, Mapping):
-        raise TypeError("a map from string to string")
-    if not all(isinstance(k, str) and isinstance(v, str | None) for k, v in value.items()):
+    if not isinstance(value, Mapping) or not all(
+        isinstance(k, str) and isinstance(v, str | None) for k, v in value.items()
+    ):
         raise TypeError("a map from string to string")
     return {key: item for key, item in value.items() if item is not None}
 

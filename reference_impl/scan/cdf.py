@@ -178,13 +178,12 @@ def _advanced(
 
 
 def _refuse_incompatible(one: _Version, last: TableSchema) -> None:
-    past = one.table
-    names = [f.name for f in past.partition_columns]
-    problem = None
-    if names != [f.name for f in last.partition_columns]:
-        problem = "the partition columns changed"
-    else:
-        problem = _incompatible(past.columns, last.columns, mapped=last.mode != "none")
+    before, after = ([f.name for f in each.partition_columns] for each in (one.table, last))
+    problem = (
+        "the partition columns changed"
+        if before != after
+        else _incompatible(one.table.columns, last.columns, mapped=last.mode != "none")
+    )
     if problem is not None:
         raise IncompatibleSchemas(
             f"the range cannot be read in one schema: {problem}",
@@ -260,57 +259,39 @@ def _changes(
     added = files["add"].filter(files["add"]["dataChange"])
     removed = files["remove"].filter(files["remove"]["dataChange"])
     if partition:
-        removed = _with_add_partitions(storage, listing, one.version, removed)
-        removed = _with_null_partitions(removed, [physical_name(f, mode) for f in partition])
+        keys = [physical_name(f, mode) for f in partition]
+        removed = _with_partition_values(storage, listing, one.version, removed, keys)
     inserts = {task.path: task for task in file_tasks(added, partition, mode)}
     deletes = {task.path: task for task in file_tasks(removed, partition, mode)}
-    for path, old in deletes.items():
-        new = inserts.get(path)
-        if new is None:
-            yield _Change(old, "delete", one)
-        elif new.deletion_vector is not None:
-            yield _Change(replace(old, only=new.deletion_vector), "delete", one)
-    for path, new in inserts.items():
-        past = deletes.get(path)
-        if past is None:
-            yield _Change(new, "insert", one)
-        elif past.deletion_vector is not None:
-            yield _Change(replace(new, only=past.deletion_vector), "insert", one)
+    for kind, tasks, others in (("delete", deletes, inserts), ("insert", inserts, deletes)):
+        for path, task in tasks.items():
+            other = others.get(path)
+            if other is None:
+                yield _Change(task, kind, one)
+            elif other.deletion_vector is not None:
+                yield _Change(replace(task, only=other.deletion_vector), kind, one)
 
 
-def _with_add_partitions(
-    storage: Storage, listing: Listing, version: int, removed: pa.Table
+def _with_partition_values(
+    storage: Storage, listing: Listing, version: int, removed: pa.Table, keys: Sequence[str]
 ) -> pa.Table:
-    """Complete removes without partition values from the adds that they undo."""
-    if not removed["partitionValues"].null_count:
-        return removed
-    before = Snapshot(storage, listing, version - 1).adds() if version else None
-    known: dict[str, Any] = {}
-    if before is not None:
-        paths, values = before["path"].to_pylist(), before["partitionValues"].to_pylist()
-        known = {decode_path(p): v for p, v in zip(paths, values, strict=True)}
-    filled = [
-        known.get(decode_path(path, action="remove"), ()) if values is None else values
-        for path, values in zip(
-            removed["path"].to_pylist(), removed["partitionValues"].to_pylist(), strict=True
-        )
-    ]
-    return _with_partition_values(removed, filled)
-
-
-def _with_null_partitions(removed: pa.Table, keys: Sequence[str]) -> pa.Table:
-    """Add the null partition values that removes of Spark leave out.
+    """Complete removes: by the adds that they undo, and by the nulls that Spark leaves out.
 
     Only adds must have every key.
     """
-    given = removed["partitionValues"].to_pylist()
-    filled = [[*values, *((k, None) for k in keys if k not in dict(values))] for values in given]
-    return removed if filled == given else _with_partition_values(removed, filled)
-
-
-def _with_partition_values(removed: pa.Table, values: Sequence[Any]) -> pa.Table:
+    paths, given = removed["path"].to_pylist(), removed["partitionValues"].to_pylist()
+    known: dict[str, Any] = {}
+    if None in given and version:
+        before = Snapshot(storage, listing, version - 1).adds()
+        named = zip(before["path"].to_pylist(), before["partitionValues"].to_pylist(), strict=True)
+        known = {decode_path(path): values for path, values in named}
+    filled = [
+        known.get(decode_path(path, action="remove"), ()) if values is None else values
+        for path, values in zip(paths, given, strict=True)
+    ]
+    whole = [[*values, *((k, None) for k in keys if k not in dict(values))] for values in filled]
     at = removed.schema.get_field_index("partitionValues")
-    column = pa.array(values, removed.schema.field(at).type)
+    column = pa.array(whole, removed.schema.field(at).type)
     return removed.set_column(at, "partitionValues", column)
 
 

@@ -18,7 +18,14 @@ import pyarrow.compute as pc
 from reference_impl.errors import InvalidDataFile
 from reference_impl.model.column_mapping import Mode, field_id, physical_name
 from reference_impl.scan.shredded import unshred
-from reference_impl.types.arrow import arrow_field, arrow_type, plain_type, with_children
+from reference_impl.types.arrow import (
+    arrow_field,
+    arrow_type,
+    cast,
+    plain_type,
+    with_children,
+    with_fields,
+)
 from reference_impl.types.model import (
     BINARY,
     BYTE,
@@ -157,15 +164,8 @@ def _leaf(stored: pa.DataType, wanted: DataType, place: str) -> Converter | None
         or (held, wanted) in _REINTERPRETED
         or is_widening(held, wanted)
     ):
-        return partial(_cast, target=target, integer=held in (BYTE, SHORT, INTEGER, LONG))
+        return partial(cast, target=target)
     raise _unreadable(stored, wanted, place)
-
-
-def _cast(values: pa.Array, *, target: pa.DataType, integer: bool) -> pa.Array:
-    if integer and pa.types.is_decimal(target):
-        # Arrow requires the precision of any 64-bit integer before it rescales.
-        return values.cast(pa.decimal128(38, 0)).cast(target)
-    return values.cast(target)
 
 
 def _instants(values: pa.Array, *, target: pa.TimestampType) -> pa.Array:
@@ -206,12 +206,11 @@ def _struct(
         for at, one, change in zip(sources, fields, inner, strict=True):
             child = missing(one, len(values)) if at is None else values.field(at)
             child = child if change is None else change(child)
-            _refuse_nested_nulls(values, child, one, f"{place}.{one.name}")
+            # A null parent makes its children null, even where they are declared not null.
+            if not one.nullable and pc.any(pc.and_(child.is_null(), values.is_valid())).as_py():
+                raise _has_nulls(f"{place}.{one.name}")
             children.append(child)
-        if not children:
-            return pa.array([{}] * len(values), pa.struct([]), mask=values.is_null())
-        mask = values.is_null() if values.null_count else None
-        return pa.StructArray.from_arrays(children, fields=targets, mask=mask)
+        return with_fields(values, children, targets)
 
     return convert
 
@@ -284,20 +283,9 @@ def _variant(stored: pa.DataType, place: str) -> Converter | None:
             value = pa.array(unshred(values, place), pa.binary())
         else:
             value = values.field(names["value"]).cast(pa.binary())
-        children = [metadata, value]
-        mask = values.is_null() if values.null_count else None
-        return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
+        return with_fields(values, [metadata, value], list(target))
 
     return convert
-
-
-def _refuse_nested_nulls(parents: pa.Array, child: pa.Array, column: Field, place: str) -> None:
-    # A null parent makes its children null, even where they are declared not null.
-    if column.nullable or child.null_count <= 0:
-        return
-    broken = pc.and_(child.is_null(), parents.is_valid())
-    if pc.any(broken).as_py():
-        raise _has_nulls(place)
 
 
 def _after(first: Converter, then: Converter | None) -> Converter:

@@ -68,7 +68,6 @@ def at_file(path: str) -> Iterator[None]:
         raise DataFileNotFound(
             "a data file of this version does not exist",
             path=path,
-            action="add",
             hint="it may have been vacuumed: read a later version",
         ) from error
     except _DAMAGE as error:

@@ -8,10 +8,11 @@ dictionary of field names stays as it is, since it has the names of shredded fie
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from reference_impl.errors import InvalidDataFile
 
@@ -83,7 +84,8 @@ def _group(
     elif pa.types.is_list(typed.type) or pa.types.is_large_list(typed.type):
         built = _arrays(typed, names, place)
     else:
-        built = _primitives(typed, place)
+        encode, given = _encoder(typed, place)
+        built = [None if value is None else encode(value) for value in given.to_pylist()]
     return [whole if whole is not None else rest for whole, rest in zip(built, plain, strict=True)]
 
 
@@ -119,24 +121,15 @@ def _objects(
 def _arrays(
     typed: pa.ListArray, names: Sequence[Mapping[str, int]], place: str
 ) -> list[bytes | None]:
-    offsets = typed.offsets.to_pylist()
-    first, last = (offsets[0], offsets[-1]) if offsets else (0, 0)
-    rows = [names[row] for row in range(len(typed)) for _ in range(offsets[row + 1] - offsets[row])]
-    items = _group(typed.values.slice(first, last - first), rows, place)
+    sizes = [0 if size is None else size for size in pc.list_value_length(typed).to_pylist()]
+    rows = [row for row, size in zip(names, sizes, strict=True) for _ in range(size)]
+    items = iter(_group(typed.flatten(), rows, place))
+    # An item that is neither typed nor plain is a null of the variant.
+    built = [_array([item or _NULL for item in islice(items, size)]) for size in sizes]
     return [
-        None
-        if gone
-        # An item that is neither typed nor plain is a null of the variant.
-        else _array([item or _NULL for item in items[begin - first : end - first]])
-        for gone, begin, end in zip(
-            typed.is_null().to_pylist(), offsets[:-1], offsets[1:], strict=True
-        )
+        None if gone else array
+        for gone, array in zip(typed.is_null().to_pylist(), built, strict=True)
     ]
-
-
-def _primitives(typed: pa.Array, place: str) -> list[bytes | None]:
-    encode, given = _encoder(typed, place)
-    return [None if value is None else encode(value) for value in given.to_pylist()]
 
 
 def _encoder(  # noqa: PLR0911  one return per type
@@ -216,15 +209,8 @@ def _object(fields: Mapping[str, bytes], known: Mapping[str, int]) -> bytes:
     id_width, offset_width = _width(max(ids, default=0)), _width(offsets[-1])
     large = len(ordered) > 255
     header = (large << 4 | (id_width - 1) << 2 | (offset_width - 1)) << 2 | _OBJECT
-    return b"".join(
-        (
-            bytes((header,)),
-            len(ordered).to_bytes(4 if large else 1, "little"),
-            *(number.to_bytes(id_width, "little") for number in ids),
-            *(offset.to_bytes(offset_width, "little") for offset in offsets),
-            body,
-        )
-    )
+    count = len(ordered).to_bytes(4 if large else 1, "little")
+    return bytes((header,)) + count + _spelt(ids, id_width) + _spelt(offsets, offset_width) + body
 
 
 def _array(items: Sequence[bytes]) -> bytes:
@@ -232,21 +218,16 @@ def _array(items: Sequence[bytes]) -> bytes:
     width = _width(offsets[-1])
     large = len(items) > 255
     header = (large << 2 | (width - 1)) << 2 | _ARRAY
-    return b"".join(
-        (
-            bytes((header,)),
-            len(items).to_bytes(4 if large else 1, "little"),
-            *(offset.to_bytes(width, "little") for offset in offsets),
-            body,
-        )
-    )
+    count = len(items).to_bytes(4 if large else 1, "little")
+    return bytes((header,)) + count + _spelt(offsets, width) + body
+
+
+def _spelt(numbers: Sequence[int], width: int) -> bytes:
+    return b"".join(number.to_bytes(width, "little") for number in numbers)
 
 
 def _joined(parts: Sequence[bytes]) -> tuple[list[int], bytes]:
-    offsets = [0]
-    for part in parts:
-        offsets.append(offsets[-1] + len(part))
-    return offsets, b"".join(parts)
+    return [0, *accumulate(map(len, parts))], b"".join(parts)
 
 
 def _fields(value: bytes, known: Mapping[str, int], place: str) -> dict[str, bytes]:

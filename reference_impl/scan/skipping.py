@@ -96,9 +96,10 @@ def may_match(files: pa.Table, condition: Node, table: TableSchema) -> pa.Boolea
     partition: dict[tuple[str, ...], Field] = {
         (f.name,): f for f in table.partition_columns if (f.name,) in wanted
     }
-    known = {
-        path: _of_partition(partition_column(files, f, table.mode)) for path, f in partition.items()
-    }
+    known: dict[tuple[str, ...], _Bounds] = {}
+    for path, field in partition.items():
+        values = partition_column(files, field, table.mode)
+        known[path] = _Bounds(values, values, values.is_null(), values.is_valid(), exact=True)
     stored = [
         leaf
         for leaf in leaves(table.columns, table.mode)
@@ -112,10 +113,6 @@ def may_match(files: pa.Table, condition: Node, table: TableSchema) -> pa.Boolea
                 column.minimum, column.maximum, column.null_count, found.records, leaf.type
             )
     return _Skipping(known, files.num_rows).possible(condition, want=True)
-
-
-def _of_partition(values: pa.Array) -> _Bounds:
-    return _Bounds(values, values, values.is_null(), values.is_valid(), exact=True)
 
 
 def _of_statistics(
@@ -186,7 +183,7 @@ class _Skipping:
                 return self._all(True)  # noqa: FBT003  a value
 
     def _all(self, answer: bool) -> pa.Array:
-        return pa.repeat(pa.scalar(answer), self.files)
+        return pa.repeat(answer, self.files)
 
     def _join(self, parts: tuple[Node, ...], *, want: bool, every: bool) -> pa.Array:
         return reduce(
@@ -235,20 +232,19 @@ def _within(operator: str, bounds: _Bounds, value: pa.Scalar) -> pa.Array:
             return _above(bounds, operator, value, nan=True)
         case "<>":
             if not bounds.exact:
-                return pa.repeat(pa.scalar(True), len(bounds.lower))  # noqa: FBT003  a value
+                return pa.repeat(True, len(bounds.lower))  # noqa: FBT003  a value
             only = pc.and_(compare("=", bounds.lower, value), compare("=", bounds.upper, value))
-            return pc.invert(pc.fill_null(only, False))  # noqa: FBT003  a value
+            return _or_true(pc.invert(only))
     raise ValueError(f"there is no comparison {operator!r}")
 
 
 def _above(bounds: _Bounds, operator: str, value: pa.Scalar, *, nan: bool) -> pa.Array:
     """Return where values may be above another; with ``nan`` a NaN counts as above."""
-    above = _or_true(compare(operator, bounds.upper, value))
     if bounds.nan and nan:
-        return pc.or_(above, pc.is_valid(above))
+        return pa.repeat(True, len(bounds.upper))  # noqa: FBT003  a value
     if bounds.extended:
-        return pc.or_(above, _reaches(bounds.upper, value.as_py()))
-    return above
+        return _reaches(bounds.upper, value.as_py())
+    return _or_true(compare(operator, bounds.upper, value))
 
 
 def _reaches(upper: pa.Array, text: str) -> pa.Array:

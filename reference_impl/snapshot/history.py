@@ -114,7 +114,8 @@ class History:
         early = [v for v in self._versions if self._enabled_at is None or v < self._enabled_at]
         late = self._versions[len(early) :]
         found = None
-        if late and moment >= self._boundary(late[0]):
+        when = self._enabled_when if late and late[0] == self._enabled_at else None
+        if late and moment >= (self._time(late[0]) if when is None else when):
             found = self._search(late, moment)
         else:
             clock = None
@@ -130,11 +131,6 @@ class History:
                 hint="ask for a later time",
             )
         return found
-
-    def _boundary(self, version: int) -> int:
-        if self._enabled_when is not None and version == self._enabled_at:
-            return self._enabled_when
-        return self._time(version)
 
     def _search(self, versions: Sequence[int], moment: int) -> int:
         """Find by bisection: in-commit timestamps rise strictly."""
@@ -169,7 +165,6 @@ def _integer(snapshot: Snapshot, name: str) -> int | None:
     if value is None:
         raise InvalidMetadata(
             f"{name} is {text[:80]!r}, not a 64-bit integer",
-            action="metaData",
             version=snapshot.version,
             requirement="ICT-010",
         )

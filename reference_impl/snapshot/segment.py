@@ -197,7 +197,7 @@ def commit_groups(
         the number of threads that are worth starting.
 
     """
-    bytes_of = [sizes.get(file.version, 0) if file.kind == "commit" else 0 for file in commits]
+    bytes_of = [sizes.get(file.version, 0) for file in commits]
     threads = 1 if len(commits) < _FEW and sum(bytes_of) < _GROUP_BYTES else MAX_THREADS
     most = max(len(commits) // (threads * _GROUPS_PER_THREAD), 1) if threads > 1 else len(commits)
     groups: list[Sequence[LogFile]] = []

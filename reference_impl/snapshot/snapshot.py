@@ -132,6 +132,8 @@ class Snapshot:
         domain_metadata: domain to its configuration, removed domains left out.
         storage: the table's storage.
         limits: those of the operation that loaded it; they hold for what it is asked later.
+        listing: the listing that the version was loaded from.
+        segment: the log files that it was loaded from.
 
     """
 
@@ -147,17 +149,17 @@ class Snapshot:
         """
         self.storage = storage
         self.limits: Limits = budget().limits
-        self._listing = listing
+        self.listing = listing
         self._segments = segments(listing, version)
         self._reconciled: Reconciled | None = None
         self._table: TableSchema | None = None
         self._cached_commits: list[tuple[Commit, bool]] | None = None
         self._damaged = 0
-        self._segment: Segment
+        self.segment: Segment
         self._reader: CheckpointReader | None
         self._start_from(next(self._segments))
         state = self._retry(self._load)
-        self.version = self._segment.version
+        self.version = self.segment.version
         ratified = listing.ratified is not None
         self.protocol: Protocol = state.required("protocol", self.version)
         check_readable(self.protocol, ratified=ratified)
@@ -181,16 +183,6 @@ class Snapshot:
         if self._table is None:
             self._table = table_schema(self.protocol, self.metadata)
         return self._table
-
-    @property
-    def listing(self) -> Listing:
-        """The listing that the version was loaded from."""
-        return self._listing
-
-    @property
-    def segment(self) -> Segment:
-        """The log files that the version was loaded from."""
-        return self._segment
 
     def adds(self) -> pa.Table:
         """Return the live logical files, one row each, in the columns of ``ADD_SCHEMA``.
@@ -227,7 +219,7 @@ class Snapshot:
     def commit_info(self) -> CommitInfo | None:
         """The commitInfo of the version's own commit; ``None`` without one."""
         # Obeys REC-022 REC-023 CINFO-003.
-        file = self._listing.commits.get(self.version)
+        file = self.listing.commits.get(self.version)
         return read_commit(self.storage, file, files=False).info if file is not None else None
 
     @property
@@ -241,19 +233,19 @@ class Snapshot:
             InvalidAction: in-commit timestamps are active and the commit has none.
 
         """
-        if self.version not in self._listing.commits:
+        if self.version not in self.listing.commits:
             return None
         if not active(self.protocol, self.metadata, "inCommitTimestamp"):
-            return self._listing.modified(self.version)
+            return self.listing.modified(self.version)
         return in_commit_timestamp(self.commit_info, self.version)
 
     def _refuse_unmanaged(self, *, managed: bool) -> None:
         """Refuse ratified commits for a table that is not catalog-managed."""
-        ratified = self._listing.ratified
+        ratified = self.listing.ratified
         if ratified is None or managed:
             return
         handed = ratified.by_version()
-        stray = next((file for file in self._segment.commits if file.version in handed), None)
+        stray = next((file for file in self.segment.commits if file.version in handed), None)
         if stray is not None:
             raise InvalidRatifiedCommits(
                 "a ratified commit is given for a table that no catalog manages",
@@ -263,7 +255,7 @@ class Snapshot:
             )
 
     def _start_from(self, segment: Segment) -> None:
-        self._segment, self._cached_commits = segment, None
+        self.segment, self._cached_commits = segment, None
         start = segment.checkpoint
         self._reader = CheckpointReader(self.storage, start) if start is not None else None
 
@@ -313,10 +305,10 @@ class Snapshot:
     def _following(self) -> Segment | None:
         """Return the next segment, going back to before the hinted checkpoint if need be."""
         following = next(self._segments, None)
-        if following is None and self._listing.start:
-            start, target = self._listing.start, self._segment.version
-            self._listing = list_log(self.storage, from_start=True, ratified=self._listing.ratified)
-            self._segments = segments(self._listing, target, before=start)
+        if following is None and self.listing.start:
+            start, target = self.listing.start, self.segment.version
+            self.listing = list_log(self.storage, from_start=True, ratified=self.listing.ratified)
+            self._segments = segments(self.listing, target, before=start)
             following = next(self._segments, None)
         return following
 
@@ -327,40 +319,36 @@ class Snapshot:
         return self._reconciled
 
     def _reconcile(self) -> Reconciled:
-        if any(file.kind == "compaction" for file in self._segment.commits):
-            with _recoverable():
-                return self._reconcile_all()
-        return self._reconcile_all()
-
-    def _reconcile_all(self) -> Reconciled:
-        parts: Iterable[CommittedFiles]
-        if self._cached_commits is not None:
-            parts = [CommittedFiles.of(self._cached_commits)]
-        else:
-            parts = self._in_groups(lambda files: CommittedFiles.of(self._commits(files)))
-        committed = CommittedFiles.joined(parts)
-        if self._reader is None:
-            return reconcile([], [], committed)
-        adds, removes = self._checkpointed("add"), self._checkpointed("remove")
-        return reconcile(adds, removes, committed, self._reader.threads)
+        compacted = any(file.kind == "compaction" for file in self.segment.commits)
+        with _recoverable() if compacted else nullcontext():
+            parts: Iterable[CommittedFiles]
+            if self._cached_commits is not None:
+                parts = [CommittedFiles.of(self._cached_commits)]
+            else:
+                parts = self._in_groups(lambda files: CommittedFiles.of(self._commits(files)))
+            committed = CommittedFiles.joined(parts)
+            threads = 1 if self._reader is None else self._reader.threads
+            adds, removes = self._checkpointed("add"), self._checkpointed("remove")
+            return reconcile(adds, removes, committed, threads)
 
     def _checkpointed(self, action: str) -> Iterator[FileBatches]:
-        assert self._reader is not None
+        if self._reader is None:
+            return
         with _recoverable():
             for batches in self._reader.file_actions(action):
                 yield _recoverable_batches(batches)
 
     def _fits_cache(self) -> bool:
         """Return whether the commits of the segment fit into the cache, file actions included."""
-        entries, commits = self._listing.entries, self._segment.commits
+        entries, commits = self.listing.entries, self.segment.commits
         return all(file.kind == "commit" and file.version in entries for file in commits) and (
             sum(entries[file.version].size for file in commits) <= _CACHED_BYTES
         )
 
     def _in_groups(self, work: Callable[[Sequence[LogFile]], _T]) -> Iterator[_T]:
         """Process the commits of the segment in ascending order, in groups."""
-        sizes = {version: entry.size for version, entry in self._listing.entries.items()}
-        groups, threads = commit_groups(self._segment.commits, sizes)
+        sizes = {version: entry.size for version, entry in self.listing.entries.items()}
+        groups, threads = commit_groups(self.segment.commits, sizes)
         return in_order(work, groups, threads)
 
     def _commits(

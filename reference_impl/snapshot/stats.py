@@ -271,24 +271,18 @@ class _Picker:
 
 
 def _typed(values: pa.Array, of: DataType) -> pa.Array:
-    match of:
-        case _ if of == FLOAT:
-            # A bound printed with few digits must compare as the value that it denotes.
-            return _without_nan(values.cast(pa.float32(), safe=False))
-        case _ if of == DOUBLE:
-            return _without_nan(values)
-        case _ if of == DATE:
-            return _parsed(values, pa.date32(), pa.int32(), parse_date)
-        case _ if of == TIMESTAMP:
-            return _parsed(values, arrow_type(of), pa.int64(), _instant)
-        case _ if of == TIMESTAMP_NTZ:
-            return _parsed(values, arrow_type(of), pa.int64(), _local)
-        case _:
-            return values
-
-
-def _without_nan(values: pa.Array) -> pa.Array:
-    return pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+    target = arrow_type(of)
+    if of in (FLOAT, DOUBLE):
+        # A bound printed with few digits must compare as the value that it denotes.
+        values = values.cast(target, safe=False)
+        return pc.if_else(pc.is_nan(values), None, values)
+    if of not in _PARSERS:
+        return values
+    try:
+        return values.cast(target)
+    except pa.ArrowInvalid:
+        stored, parse = _PARSERS[of]
+        return pa.array([_or_none(parse, t) for t in values.to_pylist()], stored).view(target)
 
 
 def _instant(text: str) -> int:
@@ -297,17 +291,12 @@ def _instant(text: str) -> int:
     return parse_timestamp(text, zone=True)
 
 
-def _local(text: str) -> int:
-    return parse_timestamp(text, zone=False)
-
-
-def _parsed(
-    texts: pa.Array, target: pa.DataType, stored: pa.DataType, parse: Callable[[str], int]
-) -> pa.Array:
-    try:
-        return texts.cast(target)
-    except pa.ArrowInvalid:
-        return pa.array([_or_none(parse, t) for t in texts.to_pylist()], stored).view(target)
+_PARSERS: Mapping[DataType, tuple[pa.DataType, Callable[[str], int]]] = {
+    DATE: (pa.int32(), parse_date),
+    TIMESTAMP: (pa.int64(), _instant),
+    TIMESTAMP_NTZ: (pa.int64(), lambda text: parse_timestamp(text, zone=False)),
+}
+"""Types of bounds that are text: the number that stands for a value, and how it is parsed."""
 
 
 def _or_none(parse: Callable[[str], int], text: str | None) -> int | None:

@@ -61,9 +61,7 @@ def validate_metadata(metadata: Metadata, version: int | None = None) -> Struct:
     """
     provider = metadata.format.provider
     if provider.lower() != "parquet":
-        raise UnsupportedFormat(
-            f"the data files are in format {provider!r}, not parquet", action="metaData"
-        )
+        raise UnsupportedFormat(f"the data files are in format {provider!r}, not parquet")
     schema = parse_schema(metadata.schema_string)
     names = {field.name for field in schema.fields}
     columns = metadata.partition_columns
@@ -101,7 +99,6 @@ def _refuse_partition(names: Sequence[str], problem: str, version: int | None = 
     if names:
         raise InvalidMetadata(
             f"partition columns {problem}: {', '.join(names)}",
-            action="metaData",
             version=version,
             requirement="META-009",
         )
@@ -128,7 +125,6 @@ def partition_column(files: pa.Table, column: Field, mode: Mode) -> pa.Array:
         raise InvalidPartitionValue(
             f"partitionValues has no {key!r}",
             path=files.column("path")[at].as_py(),
-            action="add",
             hint="a null partition value is written as null, not left out",
         )
     texts = pc.list_element(found, 0)
@@ -138,7 +134,6 @@ def partition_column(files: pa.Table, column: Field, mode: Mode) -> pa.Array:
         raise InvalidPartitionValue(
             f"partition column {column.name!r} is declared not null and has a null value",
             path=files.column("path")[at].as_py(),
-            action="add",
         )
     return values
 

@@ -7,7 +7,8 @@ entries ``key`` and ``value``. A variant is the struct of its two binary parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -95,10 +96,8 @@ def arrow_type(of: DataType) -> pa.DataType:
         case Map(key, value, value_contains_null):
             if key == VOID:
                 raise UnsupportedType("a map with keys of type void can have no entry")
-            return pa.map_(
-                _field("key", key, nullable=False),
-                _field("value", value, nullable=value_contains_null),
-            )
+            item = _field("value", value, nullable=value_contains_null)
+            return pa.map_(arrow_type(key), item)
         case Struct(fields):
             return pa.struct([arrow_field(f) for f in fields])
 
@@ -136,6 +135,13 @@ def plain_type(of: pa.DataType) -> DataType | None:
     return next((primitive for holds, primitive in _FROM_ARROW if holds(of)), None)
 
 
+def cast(values: pa.Array | pa.ChunkedArray, target: pa.DataType) -> Any:
+    """Cast values; Arrow wants the precision of any 64-bit integer before it rescales one."""
+    if pa.types.is_integer(values.type) and pa.types.is_decimal(target):
+        values = values.cast(pa.decimal128(_MAX_DIGITS, 0))
+    return values.cast(target)
+
+
 def with_children(values: pa.Array, target: pa.DataType, items: pa.Array) -> pa.Array:
     """Return the same lists over other items, sharing validity and offsets."""
     return pa.Array.from_buffers(
@@ -146,6 +152,15 @@ def with_children(values: pa.Array, target: pa.DataType, items: pa.Array) -> pa.
         values.offset,
         children=[items],
     )
+
+
+def with_fields(
+    values: pa.Array, parts: Sequence[pa.Array], fields: Sequence[pa.Field]
+) -> pa.StructArray:
+    """Return structs of other fields, which are null where those of an array are."""
+    if not parts:
+        return pa.array([{}] * len(values), pa.struct([]), mask=values.is_null())
+    return pa.StructArray.from_arrays(parts, fields=fields, mask=values.is_null())
 
 
 def _struct(fields: list[pa.Field], place: tuple[str, ...]) -> Struct:

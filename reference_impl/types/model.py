@@ -84,6 +84,10 @@ class Struct:
         """Find a direct field by its exact name."""
         return next((f for f in self.fields if f.name == name), None)
 
+    def __getitem__(self, name: str) -> Field:
+        """Return the direct field of an exact name, which is there."""
+        return next(f for f in self.fields if f.name == name)
+
 
 DataType: TypeAlias = Primitive | Decimal | Array | Map | Struct
 

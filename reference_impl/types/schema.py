@@ -51,7 +51,7 @@ def parse_schema(text: str) -> Struct:
     except (ValueError, TypeError) as error:
         if isinstance(error, orjson.JSONDecodeError) and (deep := too_deep(error)):
             raise deep from None
-        raise InvalidSchema(f"schemaString is not JSON: {error}", action="metaData") from None
+        raise InvalidSchema(f"schemaString is not JSON: {error}") from None
     parsed = parse_type(node)
     if not isinstance(parsed, Struct):
         raise _invalid((), f"the table schema must be a struct, not {parsed}")
@@ -234,14 +234,13 @@ def _flag(
 def _unknown(name: str, place: tuple[str, ...]) -> InvalidSchema:
     return InvalidSchema(
         f"{_at(place)}: the protocol has no type {name[:80]!r}",
-        action="metaData",
         hint="a newer revision may have it, and then a table feature that says so",
         requirement="SCH-024",
     )
 
 
 def _invalid(place: tuple[str, ...], problem: str, *, hint: str | None = None) -> InvalidSchema:
-    return InvalidSchema(f"{_at(place)}: {problem}", action="metaData", hint=hint)
+    return InvalidSchema(f"{_at(place)}: {problem}", hint=hint)
 
 
 def _at(place: tuple[str, ...]) -> str:

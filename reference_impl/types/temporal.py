@@ -7,9 +7,8 @@ plain integer arithmetic: Python's own dates end at the year 9999 and Spark's do
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
-EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  the origin of values without zone
 EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 
 _DAY_MICROS = 86_400_000_000
@@ -67,11 +66,6 @@ def parse_timestamp(text: str, *, zone: bool) -> int:
     if not -(2**63) <= instant < 2**63:
         raise ValueError(f"{text[:80]!r} is outside the range of 64-bit microseconds")
     return instant
-
-
-def format_date(value: date) -> str:
-    """Write a date as partition values and statistics spell it."""
-    return value.isoformat()
 
 
 def format_timestamp(value: datetime, *, zone: bool) -> str:

@@ -67,14 +67,11 @@ def check_type_changes(schema: Struct) -> None:
             if stored != current and not is_widening(stored, current):
                 raise InvalidSchema(
                     f"column {label} changed from {stored} to {current}, which is no widening",
-                    action="metaData",
                     requirement="TW-013",
                 )
 
 
 def _change(record: Any, label: str) -> tuple[DataType, DataType]:
     if not isinstance(record, Mapping):
-        raise InvalidSchema(
-            f"column {label}: {TYPE_CHANGES_KEY} holds {record!r:.80}", action="metaData"
-        )
+        raise InvalidSchema(f"column {label}: {TYPE_CHANGES_KEY} holds {record!r:.80}")
     return parse_type(record.get("fromType"), (label,)), parse_type(record.get("toType"), (label,))

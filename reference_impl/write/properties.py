@@ -82,7 +82,6 @@ def validate_number(name: str, text: str) -> None:
     if name in _NUMBERS and _parsed(name, text) is None:
         raise InvalidMetadata(
             f"{name} is {text[:80]!r}, not an integer from {_NUMBERS[name].least} to {INT32.most}",
-            action="metaData",
             stage="commit",
             requirement="META-011",
         )
@@ -118,7 +117,6 @@ def duration(configuration: Mapping[str, str], name: str) -> int:
     if not rest or at < len(rest) or total not in INT64:
         raise InvalidMetadata(
             f"{name} is {text[:80]!r}, not an interval like 'interval 7 days'",
-            action="metaData",
             stage="commit",
             hint="months and years have no fixed length",
         )

@@ -30,21 +30,7 @@ from reference_impl.places import decode_path
 from reference_impl.scan.data_file import at_file
 from reference_impl.snapshot.stats import Leaf, leaves, place_value
 from reference_impl.storage import Storage
-from reference_impl.types.model import (
-    BYTE,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INTEGER,
-    LONG,
-    SHORT,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
-    VOID,
-    Decimal,
-    Struct,
-)
+from reference_impl.types.model import BOOLEAN, VOID, Struct
 from reference_impl.untrusted import load_json, parse_json
 from reference_impl.write.properties import INDEXED_COLUMNS, integer_property
 
@@ -58,10 +44,10 @@ _AFTER_SURROGATES: Final = 0xE000
 _Structs: TypeAlias = dict[tuple[str, ...], dict[str, pa.ChunkedArray]]
 """Path of each struct to its fields, null where the struct is."""
 
-BOUNDED: Final = frozenset(
-    {BYTE, SHORT, INTEGER, LONG, FLOAT, DOUBLE, STRING, DATE, TIMESTAMP, TIMESTAMP_NTZ}
-)
-"""Types that have bounds; decimals have, too."""
+
+def is_bounded(leaf: Leaf) -> bool:
+    """Return whether we write bounds of a column: not of truth values."""
+    return leaf.has_bounds and leaf.type != BOOLEAN
 
 
 def indexed_leaves(
@@ -119,8 +105,7 @@ def _values(rows: pa.Table, path: tuple[str, ...], structs: _Structs) -> pa.Chun
 
 def bounds_of(values: pa.ChunkedArray, leaf: Leaf) -> tuple[Any, Any]:
     """Return the bounds of values as statistics spell them; ``None`` where there is none."""
-    bounded = leaf.type in BOUNDED or isinstance(leaf.type, Decimal)
-    if not bounded or values.null_count == len(values):
+    if not is_bounded(leaf) or values.null_count == len(values):
         return None, None
     found = pc.min_max(values)
     try:
@@ -186,14 +171,18 @@ def statistics_json(statistics: Mapping[str, Any]) -> str:
     return "".join(_spell(statistics))
 
 
-def parse_exact(text: str) -> Any:
+def parse_exact(text: str | None) -> dict[str, Any] | None:
     """Parse statistics so that :func:`statistics_json` gives every digit back.
 
-    Raises:
-        ValueError: the text is not JSON.
+    Returns:
+        ``None`` where the text is no JSON object; no text is an empty one.
 
     """
-    return parse_json(text)
+    try:
+        found = parse_json(text or "{}")
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _spell(value: Any) -> Iterator[str]:
@@ -247,11 +236,7 @@ def _with_num_records(storage: Storage, body: Mapping[str, Any]) -> dict[str, An
     path = decode_path(str(body["path"]))
     with at_file(path), storage.open_input(path) as source:
         rows = pq.read_metadata(source).num_rows
-    try:
-        held = parse_exact(body.get("stats") or "{}")
-    except ValueError:
-        held = None
-    statistics = {**held} if isinstance(held, Mapping) else {}
+    statistics = {**(parse_exact(body.get("stats")) or {}), "numRecords": rows}
     if body.get("deletionVector") is not None:
         statistics["tightBounds"] = False
-    return {**body, "stats": statistics_json({**statistics, "numRecords": rows})}
+    return {**body, "stats": statistics_json(statistics)}

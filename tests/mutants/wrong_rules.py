@@ -202,10 +202,10 @@ def _supported(right: Any) -> Any:
 def _without_properties(right: Any) -> Any:
     """Change columns, and keep no property but those of column mapping."""
 
-    def commit(transaction: Any, schema: Any, given: Any = None, **named: Any) -> Any:
-        held = transaction.base.metadata.configuration if given is None else given
+    def commit(transaction: Any, schema: Any, **named: Any) -> Any:
+        held = named.get("configuration", transaction.base.metadata.configuration)
         kept = {k: v for k, v in held.items() if k.startswith("delta.columnMapping.")}
-        return right(transaction, schema, kept, **named)
+        return right(transaction, schema, **{**named, "configuration": kept})
 
     return commit
 

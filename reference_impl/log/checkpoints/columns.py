@@ -44,7 +44,7 @@ def conform(column: pa.Array, action: str, place: LogPlace) -> pa.RecordBatch:
     kind = FILE_ACTIONS[action]
     if not pa.types.is_struct(column.type):
         raise _invalid(f"{action} is not a struct", action, None, place)
-    present = column if column.null_count == 0 else column.filter(column.is_valid())
+    present = column.drop_null()
     fields = dict(zip((field.name for field in present.type), present.flatten(), strict=True))
     arrays = []
     for field in kind.schema:

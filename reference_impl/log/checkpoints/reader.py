@@ -186,11 +186,9 @@ class CheckpointReader:
         with closing(self._parquet(path, _SMALL)) as batches:
             while left > 0 and (batch := next(batches, None)) is not None:
                 left -= batch.num_rows
-                for name in _SMALL:
-                    column = batch.column(name) if name in batch.schema.names else None
-                    if column is not None and column.null_count < len(column):
-                        for value in self._values(pc.drop_null(column), path):
-                            yield name, value
+                for name in [name for name in _SMALL if name in batch.schema.names]:
+                    for value in self._values(pc.drop_null(batch.column(name)), path):
+                        yield name, value
 
     def _rows_to_read(self, path: str) -> int:
         """Return the number of rows up to the last action that is no file action.
@@ -237,7 +235,7 @@ class CheckpointReader:
     def _columns_of(self, path: str, action: str) -> FileBatches:
         leaves = [f"{action}.{field.name}" for field in FILE_ACTIONS[action].schema]
         place = self._place(path)
-        if action == "remove" and not self._has_action(path, "remove"):
+        if action == "remove" and not self._has_removes(path):
             return
         at = 0
         with closing(self._read_from(path, action, leaves, at)) as columns:
@@ -275,12 +273,11 @@ class CheckpointReader:
             return True
         return bool(pc.struct_field(adds, "stats").null_count > adds.null_count)
 
-    def _has_action(self, path: str, action: str) -> bool:
-        """Return whether a file has an action; often it has no remove."""
-        batches = self._parquet(path, [f"{action}.path"])
+    def _has_removes(self, path: str) -> bool:
+        """Return whether a file has a remove; often it has none."""
         return any(
-            action in batch.schema.names and batch.column(action).null_count < batch.num_rows
-            for batch in batches
+            "remove" in batch.schema.names and batch.column("remove").null_count < batch.num_rows
+            for batch in self._parquet(path, ["remove.path"])
         )
 
     def _parquet(self, path: str, columns: Sequence[str]) -> Generator[pa.RecordBatch]:
@@ -318,26 +315,17 @@ class CheckpointReader:
     def _check(self, actions: Sequence[Action]) -> None:
         version = self._checkpoint.version
         files = self._checkpoint.files
-        counted = ((Protocol, "protocol", "CKC-002"), (Metadata, "metaData", "CKC-003"))
-        for kind, name, requirement in counted:
-            count = sum(isinstance(action, kind) for action in actions)
-            if count != 1:
-                raise self._invalid(
-                    f"a checkpoint has {count or 'no'} {name} action{'s' * (count > 1)}",
-                    self._path(files[0]),
-                    requirement,
-                )
+        protocols, metadata = (
+            sum(isinstance(action, kind) for action in actions) for kind in (Protocol, Metadata)
+        )
         identities = [item for item in actions if isinstance(item, CheckpointMetadata)]
-        for item in identities:
-            if item.version != version:
-                raise self._invalid(
-                    f"checkpointMetadata is for version {item.version}",
-                    self._path(files[0]),
-                    "CKM-003",
-                )
+        others = [item.version for item in identities if item.version != version]
         sidecars = any(isinstance(item, Sidecar) for item in actions)
         kind_of_file = files[0].kind
         for wrong, message, requirement in (
+            (protocols != 1, f"{protocols} protocol actions", "CKC-002"),
+            (metadata != 1, f"{metadata} metaData actions", "CKC-003"),
+            (bool(others), f"checkpointMetadata for version {others[:1]}", "CKM-003"),
             (len(identities) > 1, "two checkpointMetadata actions", "CKPT-V2-002"),
             (
                 kind_of_file == "uuid_checkpoint" and not identities,

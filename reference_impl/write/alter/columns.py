@@ -18,22 +18,14 @@ from reference_impl.errors import (
     UnknownColumn,
     UnsupportedFeatures,
 )
-from reference_impl.expressions.sql import parse_expression
 from reference_impl.snapshot.snapshot import Snapshot
-from reference_impl.types.keys import (
-    DEFAULT_KEY,
-    GENERATION_KEY,
-    INVARIANT_KEY,
-    START_KEY,
-    TYPE_CHANGES_KEY,
-)
+from reference_impl.types.keys import DEFAULT_KEY, GENERATION_KEY, START_KEY, TYPE_CHANGES_KEY
 from reference_impl.types.model import VARIANT, VOID, Array, DataType, Field, Map, Struct
-from reference_impl.types.schema import format_schema, parse_schema, parse_type, to_json
+from reference_impl.types.schema import format_schema, parse_type, to_json
 from reference_impl.types.widening import is_widening
 from reference_impl.write.alter.definition import define
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, Numbering, highest_id
-from reference_impl.write.features.protocols import CONSTRAINT_PREFIX
 from reference_impl.write.files.clustering import (
     CLUSTERING_DOMAIN,
     clustering_domain,
@@ -42,7 +34,7 @@ from reference_impl.write.files.clustering import (
     with_statistics,
 )
 from reference_impl.write.files.live_files import LiveFiles
-from reference_impl.write.rows.rules import invariant_of
+from reference_impl.write.rows.rules import rules_of
 
 Path: TypeAlias = str | Sequence[str]
 """A column by name, or a field in it by the names that lead to it."""
@@ -79,7 +71,7 @@ def add_columns(snapshot: Snapshot, columns: Sequence[Field], parent: Path = ())
         return (*fields, *columns)
 
     schema = _inside(snapshot.schema, _parts(parent), extend)
-    return _commit(transaction, schema, configuration)
+    return _commit(transaction, schema, configuration=configuration)
 
 
 def rename_column(snapshot: Snapshot, path: Path, name: str) -> int:
@@ -257,22 +249,11 @@ def _begin(snapshot: Snapshot, operation: str, about: Any) -> Transaction:
     return Transaction(snapshot.storage, snapshot, operation, parameters)
 
 
-def _commit(
-    transaction: Transaction,
-    schema: Struct,
-    configuration: dict[str, str] | None = None,
-    *,
-    partition_columns: tuple[str, ...] | None = None,
-) -> int:
+def _commit(transaction: Transaction, schema: Struct, **others: Any) -> int:
+    """Commit metadata with another schema, and other fields as given."""
     base = transaction.base
     assert base is not None
-    text = format_schema(schema)
-    parse_schema(text)  # names that clash with each other are refused
-    metadata = replace(base.metadata, schema_string=text)
-    if configuration is not None:
-        metadata = replace(metadata, configuration=configuration)
-    if partition_columns is not None:
-        metadata = replace(metadata, partition_columns=partition_columns)
+    metadata = replace(base.metadata, schema_string=format_schema(schema), **others)
     define(transaction, base.protocol, metadata, {})
     return transaction.commit()
 
@@ -331,18 +312,9 @@ def _require_mapping(transaction: Transaction, verb: str) -> None:
 
 def _refuse_named(transaction: Transaction, path: Sequence[str], verb: str) -> None:
     """Refuse to change a column that an expression of the table uses."""
-    target = transaction.target
-    texts = [
-        text for key, text in target.configuration.items() if key.startswith(CONSTRAINT_PREFIX)
-    ]
-    texts += [
-        str(f.metadata[GENERATION_KEY])
-        for f in target.schema.fields
-        if GENERATION_KEY in f.metadata
-    ]
-    texts += [invariant_of(f) for f in target.schema.fields if INVARIANT_KEY in f.metadata]
-    for text in texts:
-        if path[0] in parse_expression(text, target.schema).columns:
+    rules = rules_of(transaction.target)
+    for rule in (*rules.checks.values(), *rules.generated.values()):
+        if path[0] in rule.columns:
             raise ConstraintViolation(
-                f"column {path[0]} cannot be {verb}: the table has the rule {text[:200]!r}"
+                f"column {path[0]} cannot be {verb}: the table has the rule {rule.text[:200]!r}"
             )

@@ -132,11 +132,8 @@ def check_definition(wanted: TableDefinition) -> None:
         SchemaMismatch: no column would be left for files.
 
     """
-    _check_partitioning(wanted.schema, wanted.partition_columns)
-
-
-def _check_partitioning(schema: Struct, names: Sequence[str]) -> None:
     # Obeys VAR-006.
+    schema, names = wanted.schema, wanted.partition_columns
     for name in names:
         column = schema.get(name)
         nested = column is None or isinstance(column.type, Struct | Array | Map)

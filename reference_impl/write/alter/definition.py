@@ -14,6 +14,7 @@ from reference_impl.errors import InvalidMetadata
 from reference_impl.expressions.sql import Expression
 from reference_impl.model.actions import Metadata, Protocol
 from reference_impl.model.column_mapping import MODE_PROPERTY
+from reference_impl.model.features import is_true
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.schema import format_schema, parse_schema
@@ -94,7 +95,7 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
         name_materialized_columns(kept),
         new=base is None,
     )
-    if kept.get(_NESTED_IDS, "").lower() == "true" and mode_of(kept) != "none":
+    if is_true(kept, _NESTED_IDS) and mode_of(kept) != "none":
         schema, kept = number_nested(schema, kept)
     metadata = replace(metadata, schema_string=format_schema(schema), configuration=kept)
     tracked = base is not None and transaction.read_target.active("rowTracking")
@@ -106,7 +107,8 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
     checks = rules_of(transaction.target).checks
     if base is None or not rows_stay:
         return
-    _check_existing(transaction, {n: c for n, c in checks.items() if _is_new(n, before)})
+    fresh = {n: check for n, check in checks.items() if f"{CONSTRAINT_PREFIX}{n}" not in before}
+    _check_existing(transaction, fresh)
     with transaction.cleaned_up_on_failure():
         _rewrite_files(transaction, base)
         if not tracked and transaction.target.active("rowTracking"):
@@ -129,10 +131,7 @@ def _requested(
             _require(name, value, tuple("1234567"))
         elif name == MAX_ID_PROPERTY and value != kept.get(name):
             raise InvalidMetadata(
-                f"{name} is the table's own to set",
-                action="metaData",
-                stage="commit",
-                requirement="CM-021",
+                f"{name} is the table's own to set", stage="commit", requirement="CM-021"
             )
         else:
             if name in _BOOLEANS:
@@ -156,10 +155,6 @@ def _rewrite_files(transaction: Transaction, base: Snapshot) -> None:
     for file in LiveFiles(base, before).open(files):
         changes.move(file)
     changes.finish()
-
-
-def _is_new(name: str, before: Mapping[str, str]) -> bool:
-    return f"{CONSTRAINT_PREFIX}{name}" not in before
 
 
 def _check_existing(transaction: Transaction, checks: Mapping[str, Expression]) -> None:
@@ -191,9 +186,7 @@ def undefine(transaction: Transaction, metadata: Metadata, names: Iterable[str])
     held = sorted(gone & _KEPT & metadata.configuration.keys())
     if held:
         raise InvalidMetadata(
-            f"{held[0]} cannot be unset: existing files depend on it",
-            action="metaData",
-            stage="commit",
+            f"{held[0]} cannot be unset: existing files depend on it", stage="commit"
         )
     kept = {name: value for name, value in metadata.configuration.items() if name not in gone}
     transaction.define(metadata=replace(metadata, configuration=kept))
@@ -203,7 +196,6 @@ def _require(name: str, value: str, values: tuple[str, ...]) -> None:
     if value.lower() not in values:
         raise InvalidMetadata(
             f"{name} is {value[:80]!r}, not {' or '.join(values)}",
-            action="metaData",
             stage="commit",
             requirement="META-011",
         )

@@ -97,7 +97,6 @@ def _check_partitioning(before: Target, after: Target) -> None:
             raise InvalidMetadata(
                 f"{feature} is active: a table that {', '.join(held)} partition is not replaced "
                 f"by one with other partition columns",
-                action="metaData",
                 stage="commit",
                 requirement=requirement,
             )

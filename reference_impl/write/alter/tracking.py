@@ -9,6 +9,9 @@ from typing import Final
 import pyarrow.compute as pc
 
 from reference_impl.errors import InvalidMetadata
+from reference_impl.model.features import is_true
+from reference_impl.model.file_actions import to_objects
+from reference_impl.places import decode_path
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.write.commit.transaction import Transaction, add_of
@@ -25,12 +28,11 @@ def name_materialized_columns(configuration: Mapping[str, str]) -> dict[str, str
 
     """
     named = dict(configuration)
-    if named.get(ENABLED, "").lower() != "true":
+    if not is_true(named, ENABLED):
         return named
-    if named.get(ROW_TRACKING_SUSPENDED, "").lower() == "true":
+    if is_true(named, ROW_TRACKING_SUSPENDED):
         raise InvalidMetadata(
             f"{ENABLED} and {ROW_TRACKING_SUSPENDED} are both true",
-            action="metaData",
             stage="commit",
             requirement="RT-009",
         )
@@ -49,5 +51,6 @@ def backfill(transaction: Transaction, snapshot: Snapshot) -> None:
     files = adds.filter(lacking)
     # A file that is added concurrently without ids would be left out.
     transaction.read(None, files)
-    rows = files.to_pylist(maps_as_pydicts="strict")
-    transaction.add(add_of(row, data_change=False) for row in rows)
+    gone = transaction.read_write_set.removed
+    staged = (add for add in to_objects(files) if decode_path(add["path"]) not in gone)
+    transaction.add(add_of(add, data_change=False) for add in staged)

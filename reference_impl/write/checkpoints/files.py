@@ -17,7 +17,7 @@ from reference_impl.deletion_vectors import Descriptor
 from reference_impl.errors import UnsupportedFeatures
 from reference_impl.log.names import LOG_DIR, SIDECAR_DIR, uuid_checkpoint_name
 from reference_impl.model.column_mapping import physical_name
-from reference_impl.model.features import supported
+from reference_impl.model.features import is_true, supported
 from reference_impl.model.file_actions import ADD_SCHEMA, STRING_MAP, to_objects
 from reference_impl.model.wire import json_text
 from reference_impl.snapshot.snapshot import Snapshot
@@ -82,7 +82,7 @@ def checkpoint_adds(snapshot: Snapshot) -> pa.Table:
     moved = pa.repeat(pa.scalar(value=False), adds.num_rows)
     adds = _replaced(adds, "dataChange", moved)
     table = snapshot.table
-    if configuration.get(_AS_STRUCT, "false").lower() == "true":
+    if is_true(configuration, _AS_STRUCT):
         leaves = indexed_leaves(table.columns, table.mode, table.partition_names, configuration)
         adds = adds.append_column("stats_parsed", _parsed(adds.column("stats"), leaves))
         if table.partition_columns:

@@ -169,10 +169,7 @@ def point_at(storage: Storage, document: Mapping[str, Any]) -> None:
     held = read_hint(storage)
     if held is not None and held.version > document["version"]:
         return
-    # The checksum goes over the spelling of numbers, which only the text has.
-    unsigned = json.dumps(document)
-    checksum = json_checksum(json.loads(unsigned))
-    data = json.dumps({**document, "checksum": checksum}).encode()
+    data = json.dumps({**document, "checksum": json_checksum(document)}).encode()
     try:
         storage.put(f"{LOG_DIR}/{LAST_CHECKPOINT}", data)
     except PlaceRefused:

@@ -18,7 +18,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from reference_impl.deletion_vectors import Descriptor
 from reference_impl.errors import (
     AppendOnlyViolation,
     CommitConflict,
@@ -31,6 +30,7 @@ from reference_impl.filters import Node
 from reference_impl.log.commits import parse_commit
 from reference_impl.log.names import LOG_DIR, commit_name
 from reference_impl.model.actions import DomainMetadata, Metadata, Protocol, Txn
+from reference_impl.model.file_actions import to_objects
 from reference_impl.model.ranges import INT64
 from reference_impl.model.wire import LogPlace
 from reference_impl.places import decode_path
@@ -175,10 +175,9 @@ class Transaction:
                 f"the table is append-only: {self._operation} would remove rows",
                 hint="unset delta.appendOnly first",
             )
-        rows = files.to_pylist(maps_as_pydicts="strict")
-        moment = now()
-        self._staged.removes += [remove_of(row, moment, data_change=data_change) for row in rows]
-        self.read_write_set.remove({decode_path(row["path"]) for row in rows})
+        bodies, moment = list(to_objects(files)), now()
+        self._staged.removes += [remove_of(add, moment, data_change=data_change) for add in bodies]
+        self.read_write_set.remove({decode_path(add["path"]) for add in bodies})
 
     def set_txn(self, app_id: str, version: int) -> None:
         """Stage the progress of an application.
@@ -404,6 +403,7 @@ class Transaction:
             raise InvalidMetadata(
                 "the commit with the latest in-commit timestamp is gone",
                 version=base.version,
+                action="commitInfo",
                 stage="commit",
                 requirement="ICT-005",
             )
@@ -424,12 +424,9 @@ class Transaction:
         return replace(metadata, configuration={**metadata.configuration, **provenance})
 
 
-def add_of(row: Mapping[str, Any], *, data_change: bool) -> dict[str, Any]:
-    """Return the body of an add action of a row in wire columns."""
-    body = {name: value for name, value in row.items() if value is not None}
-    if "deletionVector" in body:
-        body["deletionVector"] = Descriptor.from_wire(body["deletionVector"]).to_wire()
-    return {**body, "dataChange": data_change}
+def add_of(add: Mapping[str, Any], *, data_change: bool) -> dict[str, Any]:
+    """Return the body of an add action that stages a file again."""
+    return {**add, "dataChange": data_change}
 
 
 def remove_of(add: Mapping[str, Any], moment: int, *, data_change: bool) -> dict[str, Any]:
@@ -449,16 +446,7 @@ def remove_of(add: Mapping[str, Any], moment: int, *, data_change: bool) -> dict
         "extendedFileMetadata": True,
         "partitionValues": add["partitionValues"],
         "size": add["size"],
-        "tags": add.get("tags") or {},
+        "tags": add.get("tags", {}),
     }
-    for name in ("stats", "deletionVector", "baseRowId", "defaultRowCommitVersion"):
-        value = add.get(name)
-        if value is not None:
-            body[name] = _present(value)
-    return body
-
-
-def _present(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: item for name, item in value.items() if item is not None}
-    return value
+    kept = ("stats", "deletionVector", "baseRowId", "defaultRowCommitVersion")
+    return body | {name: add[name] for name in kept if name in add}

@@ -176,4 +176,4 @@ def _is_allowed(before: DataType, after: DataType) -> bool:
 
 
 def _refused(message: str, requirement: str) -> InvalidMetadata:
-    return InvalidMetadata(message, action="metaData", stage="commit", requirement=requirement)
+    return InvalidMetadata(message, stage="commit", requirement=requirement)

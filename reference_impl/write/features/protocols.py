@@ -12,7 +12,7 @@ from typing import Final
 from reference_impl.errors import UnsupportedFeatures
 from reference_impl.model.actions import Protocol
 from reference_impl.model.column_mapping import MODE_PROPERTY
-from reference_impl.model.features import supported
+from reference_impl.model.features import is_true, supported
 from reference_impl.types.keys import (
     DEFAULT_KEY,
     GENERATION_KEY,
@@ -52,7 +52,7 @@ def features_needed(schema: Struct, configuration: Mapping[str, str]) -> set[str
     found = {
         feature.name
         for feature in FEATURES.values()
-        if feature.activation and configuration.get(feature.activation, "").lower() == "true"
+        if feature.activation and is_true(configuration, feature.activation)
     }
     if configuration.get(MODE_PROPERTY, "none") != "none":
         found.add("columnMapping")
@@ -85,12 +85,11 @@ def with_features(current: Protocol, names: Iterable[str]) -> Protocol:
         return current
     listed = current.writer_features
     writers = {*(listed if listed is not None else held), *wanted}
-    readers = set(current.reader_features or ())
-    needs_list = {name for name in writers if _is_reader(name)}
-    if not needs_list and current.min_reader_version == 1:
+    needed = {name for name in writers if _is_reader(name)}
+    if not needed and current.min_reader_version == 1:
         return Protocol(1, 7, None, tuple(sorted(writers)))
     # Names keep the spelling that they are listed under, which may be an alias.
-    readers |= {name for name in writers if _is_reader(name)}
+    readers = {*(current.reader_features or ()), *needed}
     return Protocol(3, 7, tuple(sorted(readers)), tuple(sorted(writers)))
 
 

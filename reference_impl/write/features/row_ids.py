@@ -54,10 +54,7 @@ def materialized_columns(
 
 def _refused(message: str, requirement: str) -> InvalidMetadata:
     return InvalidMetadata(
-        f"row tracking is enabled, and {message}",
-        action="metaData",
-        stage="commit",
-        requirement=requirement,
+        f"row tracking is enabled, and {message}", stage="commit", requirement=requirement
     )
 
 

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from reference_impl.model.actions import Metadata, Protocol
-from reference_impl.model.features import active, supported
+from reference_impl.model.features import active, is_true, supported
 from reference_impl.model.protocol import check_writable
 from reference_impl.snapshot.table_schema import TableSchema, table_schema
 from reference_impl.types.model import Field, Struct
 from reference_impl.write.features.iceberg import check_iceberg
 from reference_impl.write.features.row_ids import materialized_columns
 from reference_impl.write.features.void import stored_columns
-
-_TRUE: Final = "true"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +80,4 @@ class Target:
 
     def flag(self, name: str) -> bool:
         """Return whether a property is ``true``."""
-        return self.configuration.get(name, "").lower() == _TRUE
+        return is_true(self.configuration, name)

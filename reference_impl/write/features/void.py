@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from reference_impl.errors import SchemaMismatch
-from reference_impl.types.arrow import arrow_field
+from reference_impl.types.arrow import arrow_field, with_fields
 from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct, walk
 
 
@@ -67,5 +67,4 @@ def drop_void(values: pa.Array, of: DataType) -> pa.Array:
         arrow_field(column).with_type(child.type)
         for (_, column), child in zip(kept, children, strict=True)
     ]
-    mask = values.is_null() if values.null_count else None
-    return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
+    return with_fields(values, children, fields)

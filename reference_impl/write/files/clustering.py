@@ -26,12 +26,11 @@ from reference_impl.model.file_actions import to_objects
 from reference_impl.model.wire import json_text
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.stats import Leaf, leaves
-from reference_impl.types.model import Decimal
 from reference_impl.untrusted import load_json, parse_json
 from reference_impl.write.features.target import Target
 from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.statistics import (
-    BOUNDED,
+    is_bounded,
     parse_exact,
     statistics_json,
     statistics_of,
@@ -91,10 +90,7 @@ def check_unpartitioned(target: Target) -> None:
     """
     if target.supports("clustering") and target.table.partition_columns:
         raise InvalidMetadata(
-            "a table is clustered or partitioned, not both",
-            action="metaData",
-            stage="commit",
-            requirement="CLUS-004",
+            "a table is clustered or partitioned, not both", stage="commit", requirement="CLUS-004"
         )
 
 
@@ -114,7 +110,7 @@ def named_leaves(target: Target, paths: Iterable[Sequence[str]]) -> tuple[Leaf, 
             raise UnknownColumn(f"there is no column {label!r} to cluster by", stage="commit")
         if leaf in found:
             raise ConstraintViolation(f"column {label} clusters the table twice")
-        if leaf.type not in BOUNDED and not isinstance(leaf.type, Decimal):
+        if not is_bounded(leaf):
             raise ConstraintViolation(
                 f"column {label} is {leaf.type}, whose statistics have no bounds to cluster by",
                 requirement="CLUS-009",
@@ -181,10 +177,9 @@ def _lacks(stats: str | None, columns: Sequence[Leaf]) -> bool:
 
 def _document(text: str | None) -> dict[str, Any]:
     try:
-        document = {} if text is None else parse_exact(text)
-    except (ValueError, LimitExceeded):
+        return parse_exact(text) or {}
+    except LimitExceeded:
         return {}
-    return document if isinstance(document, dict) else {}
 
 
 def _has(document: Mapping[str, Any], leaf: Leaf) -> bool:

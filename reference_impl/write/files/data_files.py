@@ -22,7 +22,7 @@ from reference_impl.model.partition_values import format_value
 from reference_impl.places import encode_path
 from reference_impl.snapshot.stats import Leaf
 from reference_impl.storage import Storage
-from reference_impl.types.arrow import arrow_type, with_children
+from reference_impl.types.arrow import arrow_type, with_children, with_fields
 from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct
 from reference_impl.write.clock import now
 from reference_impl.write.features.iceberg import NESTED_IDS_KEY, is_iceberg_compatible
@@ -149,13 +149,10 @@ class FileWriter:
     def _file(self, rows: pa.Table, texts: tuple[str | None, ...]) -> dict[str, Any]:
         # Obeys DATA-004 ICE1-007 ICE1-008 ICE1-009 ICE2-015 ICE2-016.
         table, target = self.target.table, self.target
-        inside = target.supports("materializePartitionColumns") or is_iceberg_compatible(
-            target.protocol, target.metadata
-        )
-        stored = [
-            *(f for f in target.stored if f.name not in table.partition_names),
-            *(f for f in target.stored if inside and f.name in table.partition_names),
-        ]
+        inside = is_iceberg_compatible(target.protocol, target.metadata)
+        partition = table.partition_names
+        stored = [f for f in target.stored if inside or f.name not in partition]
+        stored.sort(key=lambda f: f.name in partition)
         fields = [*(stored_field(f, table.mode) for f in stored), *self.extra]
         names = [*(f.name for f in stored), *(f.name for f in self.extra)]
         content = rename(_without_void(rows, target).select(names), fields)
@@ -230,10 +227,7 @@ def _retype(values: pa.Array, target: pa.DataType) -> pa.Array:
         return values
     if pa.types.is_struct(target):
         children = [_retype(values.field(at), target.field(at).type) for at in range(len(target))]
-        if not children:
-            return values
-        mask = values.is_null() if values.null_count else None
-        return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
+        return with_fields(values, children, list(target))
     if pa.types.is_map(target):
         fields = [target.key_field, target.item_field]
         entries = [_retype(values.keys, fields[0].type), _retype(values.items, fields[1].type)]

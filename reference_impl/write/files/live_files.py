@@ -53,7 +53,7 @@ class LiveFile:
 
     def matching(self, condition: Predicate | None) -> Mask:
         """Return the mask of live rows for which a condition is true; all for ``None``."""
-        if condition is None or not self.live.any():
+        if condition is None:
             return self.live
         chosen = self.live.copy()
         chosen[chosen] = condition.holds(self.take(self.live))
@@ -83,13 +83,8 @@ class LiveFiles:
 
     def candidates(self, condition: Node | None) -> pa.Table:
         """Return the add actions of the files that may hold rows for which a condition is true."""
-        adds = self._snapshot.adds()
-        return adds if condition is None else adds.filter(may_match(adds, condition, self.table))
-
-    @property
-    def table(self) -> Any:
-        """The schema, the partition columns and how files know columns."""
-        return self._target.table
+        adds, table = self._snapshot.adds(), self._target.table
+        return adds if condition is None else adds.filter(may_match(adds, condition, table))
 
     def open(self, adds: pa.Table) -> Iterator[LiveFile]:
         """Read files one after the other, given as add actions in wire columns.

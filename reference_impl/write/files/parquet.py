@@ -97,7 +97,6 @@ def _dictionaries(rows: pa.Table) -> Any:
 def _refused(name: str, value: str, requirement: str) -> InvalidMetadata:
     return InvalidMetadata(
         f"{name} is {value[:40]!r}, which no file is written with",
-        action="metaData",
         stage="commit",
         requirement=requirement,
     )

@@ -83,15 +83,11 @@ def _widened(add: Mapping[str, Any], rows: int) -> str:
     A file with a vector must have ``numRecords``; its bounds become wide.
     """
     # Obeys DVDESC-022 STAT-002 STAT-009 STAT-010 STAT-013.
-    try:
-        held = parse_exact(add.get("stats") or "{}")
-    except ValueError:
-        held = None
-    if not isinstance(held, dict):
+    held = parse_exact(add.get("stats"))
+    if held is None:
         raise InvalidStatistics(
             "the statistics of the file are not a JSON object",
             path=str(add["path"]),
-            action="add",
             stage="commit",
         )
     return statistics_json({**held, "numRecords": rows, "tightBounds": False})

@@ -29,6 +29,7 @@ from reference_impl.types.model import DOUBLE, FLOAT, STRING, Field, Struct, eve
 from reference_impl.write.alter.create import TableDefinition, check_definition, refuse_existing
 from reference_impl.write.alter.definition import define
 from reference_impl.write.commit.transaction import Transaction
+from reference_impl.write.features.iceberg import VERSIONS
 from reference_impl.write.features.protocols import LEAST
 from reference_impl.write.files.data_files import NULL_FOLDER
 from reference_impl.write.rows.rules import rules_of
@@ -167,7 +168,7 @@ def _refuse_rules(transaction: Transaction) -> None:
             hint="set delta.columnMapping.mode once the table is there",
             requirement="CM-013",
         )
-    for feature in ("icebergCompatV1", "icebergCompatV2", "materializePartitionColumns"):
+    for feature in VERSIONS:
         if target.active(feature):
             raise ConstraintViolation(f"the files were not written for {feature}")
     rules = rules_of(target)

@@ -87,12 +87,10 @@ def assign(
 
     """
     for name, value in given.items():
-        column = schema.get(name)
-        assert column is not None
         values = (
             pa.chunked_array([pa.repeat(value, rows.num_rows)])
             if isinstance(value, pa.Scalar)
-            else evaluate(value, column.type)
+            else evaluate(value, schema[name].type)
         )
         at = rows.schema.get_field_index(name)
         rows = rows.append_column(name, values) if at < 0 else rows.set_column(at, name, values)

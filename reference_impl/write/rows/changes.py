@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from reference_impl.limits import budget
 from reference_impl.scan.row_tracking import ROW_TRACKING_SCHEMA
-from reference_impl.types.arrow import arrow_schema
+from reference_impl.types.arrow import arrow_schema, with_fields
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.row_ids import materialized_columns
 from reference_impl.write.files.clustering import (
@@ -31,7 +31,7 @@ from reference_impl.write.files.vectors import VectorWriter
 
 _CHANGE_TYPE: Final = "_change_type"
 _CHANGE_FOLDER: Final = "_change_data/"
-_ID, _VERSION = ROW_TRACKING_SCHEMA.names
+_CDC_FIELDS: Final = ("path", "partitionValues", "size")
 
 
 @dataclass(slots=True)
@@ -41,18 +41,12 @@ class Changes:
     Attributes:
         transaction: where the actions are staged.
         data_change: whether rows change, and are not only moved.
-        deleted: deleted rows, for the history.
-        updated: updated rows.
-        inserted: inserted rows.
         clusters: whether the files that are written are sorted by the clustering columns.
 
     """
 
     transaction: Transaction
     data_change: bool = True
-    deleted: int = 0
-    updated: int = 0
-    inserted: int = 0
     clusters: bool = False
     _fresh: list[pa.Table] = field(default_factory=list)
     _feed: list[pa.Table] = field(default_factory=list)
@@ -61,13 +55,11 @@ class Changes:
 
     def insert(self, rows: pa.Table) -> None:
         """Add rows in the table's columns and types."""
-        self.inserted += rows.num_rows
-        self._fresh.append(self._with_row_tracking(rows, None))
+        self._fresh.append(self._with_row_tracking(rows))
         self._record("insert", rows)
 
     def delete(self, file: LiveFile, chosen: Mask) -> None:
         """Delete rows of a file."""
-        self.deleted += int(chosen.sum())
         self._record("delete", file.take(chosen))
         self._delete_rows(file, chosen)
 
@@ -83,18 +75,12 @@ class Changes:
 
     def change(self, file: LiveFile, chosen: Mask, rows: pa.Table, gone: Mask) -> None:
         """Replace rows of a file, as :meth:`update` does, and delete others of it."""
-        self.updated += rows.num_rows
-        self.deleted += int(gone.sum())
         before = file.take(chosen)
         budget().account.take(rows.nbytes, "what is kept to be written")
         self._record("update_preimage", before)
         self._record("update_postimage", rows)
         self._record("delete", file.take(gone))
-        self._fresh.append(
-            self._with_row_tracking(
-                rows, before.column(_ID) if self._row_tracking_supported else None
-            )
-        )
+        self._fresh.append(self._with_row_tracking(rows, before))
         # A reader would take a replaced row for a deleted and an inserted one.
         self._needs_feed = True
         self._delete_rows(file, chosen | gone)
@@ -102,7 +88,7 @@ class Changes:
     @property
     def is_empty(self) -> bool:
         """Whether no row was inserted, updated, deleted or moved."""
-        return not (self.deleted or self.updated or self.inserted or self._fresh)
+        return self.transaction.is_empty and not self._fresh
 
     def finish(self) -> None:
         """Write the files and stage the actions; where that fails no file is left."""
@@ -144,11 +130,10 @@ class Changes:
                 folder=_CHANGE_FOLDER,
                 created=transaction.created,
             )
-            transaction.add_changes(map(_cdc, feed.write(rows)))
-
-    @property
-    def _row_tracking_supported(self) -> bool:
-        return self.transaction.target.supports("rowTracking")
+            transaction.add_changes(
+                {name: add[name] for name in _CDC_FIELDS} | {"dataChange": False}
+                for add in feed.write(rows)
+            )
 
     @property
     def _extra(self) -> list[pa.Field]:
@@ -170,22 +155,24 @@ class Changes:
 
     def _keep(self, rows: pa.Table) -> None:
         budget().account.take(rows.nbytes, "what is kept to be written")
-        ids = rows.column(_ID) if self._row_tracking_supported else None
-        versions = rows.column(_VERSION) if self._row_tracking_supported else None
-        self._fresh.append(self._with_row_tracking(rows, ids, versions))
+        self._fresh.append(self._with_row_tracking(rows, rows, rows))
 
     def _with_row_tracking(
-        self, rows: pa.Table, ids: pa.ChunkedArray | None, versions: pa.ChunkedArray | None = None
+        self, rows: pa.Table, ids: pa.Table | None = None, versions: pa.Table | None = None
     ) -> pa.Table:
-        """Return rows with the ids and commit versions that they keep; null for new rows."""
+        """Return rows with the ids and commit versions of others; null for new rows."""
         # Obeys RT-004 RT-047 RT-048 RT-050 RT-052.
         target = self.transaction.target
         rows = rows.select(list(target.schema.names))
         if not target.active("rowTracking"):
             return rows
-        for name, values in zip((f.name for f in self._extra), (ids, versions), strict=True):
-            kept = values if values is not None else [pa.nulls(rows.num_rows, pa.int64())]
-            rows = rows.append_column(pa.field(name, pa.int64()), kept)
+        given = zip(self._extra, (ids, versions), ROW_TRACKING_SCHEMA.names, strict=True)
+        for column, held, name in given:
+            # Rows of a version before the feature have neither.
+            if held is not None and name in held.column_names:
+                rows = rows.append_column(column, held.column(name))
+            else:
+                rows = rows.append_column(column, [pa.nulls(rows.num_rows, pa.int64())])
         return rows
 
     def _record(self, change: str, rows: pa.Table) -> None:
@@ -211,11 +198,7 @@ def _stack(parts: list[pa.Table], target: Any) -> pa.Table:
 def _typed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return rows with the types of a schema."""
     columns = [
-        pa.chunked_array([_fill_below_nulls(chunk) for chunk in column.chunks], column.type).cast(
-            each.type
-        )
-        if _has_required(column.type)
-        else column.cast(each.type)
+        pa.chunked_array(list(map(_fill_below_nulls, column.chunks)), column.type).cast(each.type)
         for column, each in zip(rows.columns, schema, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=schema)
@@ -240,13 +223,4 @@ def _fill_below_nulls(values: pa.Array) -> pa.Array:
             filler = pa.array([None], pa.struct([each])).field(0)[0]
             part = pc.if_else(absent, filler, part)
         parts.append(_fill_below_nulls(part))
-    return pa.StructArray.from_arrays(parts, fields=list(values.type), mask=absent)
-
-
-def _cdc(add: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "path": add["path"],
-        "partitionValues": add["partitionValues"],
-        "size": add["size"],
-        "dataChange": False,
-    }
+    return with_fields(values, parts, list(values.type))

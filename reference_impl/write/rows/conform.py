@@ -13,7 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.errors import ConstraintViolation, SchemaMismatch
-from reference_impl.types.arrow import arrow_field, arrow_schema, arrow_type, with_children
+from reference_impl.types.arrow import (
+    arrow_field,
+    arrow_schema,
+    arrow_type,
+    cast,
+    with_children,
+    with_fields,
+)
 from reference_impl.types.model import (
     BINARY,
     VARIANT,
@@ -144,10 +151,7 @@ def _struct(values: pa.Array, fields: tuple[Field, ...], place: tuple[str, ...])
         else pa.nulls(len(values), arrow_type(f.type))
         for f in fields
     ]
-    if not parts:
-        return pa.array([{}] * len(values), pa.struct([]), mask=values.is_null())
-    mask = values.is_null() if values.null_count else None
-    return pa.StructArray.from_arrays(parts, fields=[arrow_field(f) for f in fields], mask=mask)
+    return with_fields(values, parts, [arrow_field(f) for f in fields])
 
 
 def _list(
@@ -187,8 +191,7 @@ def _variant(values: pa.Array, target: pa.DataType, place: tuple[str, ...]) -> p
             "are of another version",
             requirement="VAR-003",
         )
-    mask = values.is_null() if values.null_count else None
-    return pa.StructArray.from_arrays(parts, fields=list(target), mask=mask)
+    return with_fields(values, parts, list(target))
 
 
 _FAMILIES = (
@@ -228,10 +231,7 @@ def _leaf(values: pa.Array, target: pa.DataType, place: tuple[str, ...]) -> pa.A
     if not alike:
         raise _mismatch(of, target, place)
     try:
-        if pa.types.is_integer(of) and pa.types.is_decimal(target):
-            # Arrow requires the precision of any 64-bit integer before it rescales.
-            values = values.cast(pa.decimal128(38, 0))
-        return values.cast(target)
+        return cast(values, target)
     except pa.ArrowInvalid as error:
         raise SchemaMismatch(
             f"a value of column {'.'.join(place)} does not fit {target}: {str(error)[:200]}"

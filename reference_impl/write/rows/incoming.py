@@ -48,7 +48,9 @@ def prepare(transaction: Transaction, rows: pa.Table, *, stored: bool = False) -
     typed = conform(rows, schema)
     typed = _with_identities(transaction, typed, rules, stored=stored)
     for name, default in rules.defaults.items():
-        typed = _with_column(typed, name, default, schema)
+        # Obeys DFT-005 DFT-006.
+        if name not in typed.column_names:
+            typed = typed.append_column(name, default.evaluate(typed, schema[name].type))
     typed = _empty_to_null(typed, target)
     typed = _generated(typed, target, rules)
     ready = check_nulls(fill_missing(typed, schema), schema)
@@ -76,9 +78,7 @@ def _generated(rows: pa.Table, target: Target, rules: Rules) -> pa.Table:
                 requirement="GEN-004",
             )
         whole = fill_missing(rows, target.schema)
-        column = target.schema.get(name)
-        assert column is not None
-        made = pending.pop(name).evaluate(whole, column.type)
+        made = pending.pop(name).evaluate(whole, target.schema[name].type)
         rows = _empty_to_null(rows.append_column(name, made), target)
     return rows
 
@@ -117,22 +117,11 @@ def check_rules(rows: pa.Table, checks: Mapping[str, Expression]) -> None:
             )
 
 
-def _with_column(rows: pa.Table, name: str, expression: Expression, schema: Struct) -> pa.Table:
-    """Add a column that the rows lack, as an expression gives it."""
-    # Obeys DFT-005 DFT-006.
-    column = schema.get(name)
-    if name in rows.column_names or column is None:
-        return rows
-    return rows.append_column(name, expression.evaluate(rows, column.type))
-
-
 def _check_generated(rows: pa.Table, rules: Rules, schema: Struct) -> None:
     # Obeys GEN-005.
     for name, expression in rules.generated.items():
-        column, held = schema.get(name), rows.column(name)
-        assert column is not None
-        given = pa.table({"held": held, "made": expression.evaluate(rows, column.type)})
-        same = compare("<=>", given.column("held"), given.column("made"))
+        made = expression.evaluate(rows, schema[name].type)
+        same = compare("<=>", rows.column(name).combine_chunks(), made.combine_chunks())
         broken = rows.num_rows - (pc.sum(same).as_py() or 0)
         if broken:
             raise ConstraintViolation(

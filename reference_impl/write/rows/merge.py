@@ -6,7 +6,7 @@ Serves "Add File and Remove File" and the writer requirements of every feature a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -103,11 +103,7 @@ class _Merge:
     match: PairExpression
     bound: Bound
     changes: Changes
-    seen: Mask = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Begin with no source row matched."""
-        self.seen = np.zeros(self.source.num_rows, np.bool_)
+    seen: Mask
 
     @classmethod
     def of(
@@ -134,17 +130,16 @@ class _Merge:
         rules = rules_of(transaction.target)
         bound = bind_clauses(whens, schema, columns, rules)
         match = parse_pair(on, relations)
-        return cls(transaction, source, given, match, bound, Changes(transaction))
+        seen = np.zeros(source.num_rows, np.bool_)
+        return cls(transaction, source, given, match, bound, Changes(transaction), seen)
 
     def change(self, file: LiveFile) -> None:
         """Change the rows of one file."""
         live = np.flatnonzero(file.live)
-        if not live.size:
-            return
         left, right = self.match.join(file.take(file.live), self.source)
         at, to = live[np.asarray(left)], np.asarray(right)
         self.seen[to] = True
-        alone = np.setdiff1d(live, at, assume_unique=False)
+        alone = np.setdiff1d(live, at)
         parts: list[tuple[_Places, pa.Table]] = []
         gone = np.zeros_like(file.live)
         pairs = {TARGET: file.rows.take(at), SOURCE: self.source.take(to)}
@@ -200,18 +195,16 @@ class _Merge:
         if clause.values is not None:
             kept = [n for n in schema.names if n in clause.values or n not in rules.generated]
             rows = assign(held.select(kept), clause.values, schema, clause.over(pairs))
-            return prepare(self.transaction, rows, stored=True)
-        assert self.given is not None
-        assert source_rows is not None
-        given = self.given.take(source_rows)
-        own = {*given.column_names}
-        refuse_identities(
-            rules,
-            [n for n in rules.identities if n in own and given.column(n) != held.column(n)],
-        )
-        names = [n for n in schema.names if n in own or n not in rules.generated]
-        columns = [(given if n in own else held).column(n) for n in names]
-        return prepare(self.transaction, pa.table(columns, names=names), stored=True)
+        else:
+            assert self.given is not None
+            assert source_rows is not None
+            given = self.given.take(source_rows)
+            own = {*given.column_names}
+            ours = [n for n in rules.identities if n in own and given.column(n) != held.column(n)]
+            refuse_identities(rules, ours)
+            names = [n for n in schema.names if n in own or n not in rules.generated]
+            rows = pa.table([(given if n in own else held).column(n) for n in names], names=names)
+        return prepare(self.transaction, rows, stored=True)
 
     def _refuse_ambiguous(self, clauses: Any, plan: _Places, places: _Places) -> None:
         """Refuse a merge in which several source rows change one row; all may delete it."""

@@ -35,8 +35,7 @@ def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = Non
 
     Nothing is committed where the table has recorded that progress already.
     """
-    recorded = snapshot.txns.get(txn[0]) if txn is not None else None
-    if txn is not None and recorded is not None and recorded.version >= txn[1]:
+    if txn is not None and (held := snapshot.txns.get(txn[0])) and held.version >= txn[1]:
         return int(snapshot.version)
     transaction = Transaction(snapshot.storage, snapshot, "WRITE", {"mode": "Append"})
     if txn is not None:

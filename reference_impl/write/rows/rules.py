@@ -84,11 +84,9 @@ def rules_of(target: Target) -> Rules:
     schema = target.schema
     generated = _expressions(target, "generatedColumns", GENERATION_KEY)
     for name in generated:
-        column = schema.get(name)
-        if column is not None and column.type == VARIANT:
+        if schema[name].type == VARIANT:
             raise InvalidMetadata(
                 f"column {name} is a variant, which no expression gives",
-                action="metaData",
                 stage="commit",
                 requirement="VAR-007",
             )
@@ -166,8 +164,5 @@ def _identity(column: Field) -> Identity:
 
 def _malformed(column: Field, message: str) -> InvalidMetadata:
     return InvalidMetadata(
-        f"column {column.name}: {message}",
-        action="metaData",
-        stage="commit",
-        requirement="IDN-004",
+        f"column {column.name}: {message}", stage="commit", requirement="IDN-004"
     )

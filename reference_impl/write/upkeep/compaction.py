@@ -9,13 +9,12 @@ from typing import Any
 from reference_impl.deletion_vectors import Descriptor
 from reference_impl.errors import VersionNotFound
 from reference_impl.log.names import LOG_DIR, compaction_name
-from reference_impl.model.actions import DomainMetadata, Metadata, Protocol, Txn
+from reference_impl.model.actions import CommitInfo, action_key
 from reference_impl.model.protocol import check_writable
 from reference_impl.model.wire import json_text
 from reference_impl.places import decode_path
 from reference_impl.snapshot.segment import list_log
 from reference_impl.snapshot.snapshot import Snapshot, read_commit
-from reference_impl.storage import Storage
 
 
 def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
@@ -40,40 +39,27 @@ def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
             version=end if missing is None else missing,
             stage="commit",
         )
-    single: dict[str, dict[str, Any]] = {}
+    single: dict[tuple[str, str], dict[str, Any]] = {}
     files: dict[tuple[str, str | None], tuple[str, dict[str, Any]]] = {}
     for version in range(start, end + 1):
         commit = read_commit(storage, commits[version])
         for action in commit.actions:
-            match action:
-                case Protocol():
-                    single["protocol"] = {"protocol": action.to_wire()}
-                case Metadata():
-                    single["metaData"] = {"metaData": action.to_wire()}
-                case Txn():
-                    single[f"txn {action.app_id}"] = {"txn": action.to_wire()}
-                case DomainMetadata():
-                    single[f"domain {action.domain}"] = {"domainMetadata": action.to_wire()}
-                case _:
-                    pass
+            if not isinstance(action, CommitInfo):
+                key = action_key(action)
+                single[key] = {key[0]: action.to_wire()}
         # A file that one commit removes under one vector and adds under another is two files.
         for name in ("remove", "add"):
             for body in commit.bodies(name):
                 files[_key(body, name)] = (name, body)
     lines = [*single.values(), *({name: body} for name, body in files.values())]
-    _put(storage, f"{LOG_DIR}/{compaction_name(start, end)}", "".join(_spelled(lines)))
-
-
-def _put(storage: Storage, path: str, text: str) -> None:
     # A compaction without actions is useless, and looks truncated.
-    if text:
+    if data := "".join(_spelled(lines)).encode():
         with suppress(FileExistsError):
-            storage.put_if_absent(path, text.encode())
+            storage.put_if_absent(f"{LOG_DIR}/{compaction_name(start, end)}", data)
 
 
 def _spelled(lines: list[dict[str, Any]]) -> Iterator[str]:
-    for line in lines:
-        yield json_text(line) + "\n"
+    return (f"{json_text(line)}\n" for line in lines)
 
 
 def _key(body: dict[str, Any], action: str) -> tuple[str, str | None]:

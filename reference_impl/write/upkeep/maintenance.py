@@ -13,12 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.deletion_vectors import Descriptor
-from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound
+from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound, NotFoundError
 from reference_impl.model.actions import Metadata
 from reference_impl.model.column_mapping import lasting_name
 from reference_impl.model.features import active
-from reference_impl.places import decode_path
+from reference_impl.model.file_actions import to_objects
+from reference_impl.places import decode_path, decode_paths
 from reference_impl.snapshot.history import ICT_PROVENANCE
+from reference_impl.snapshot.paths import logical_keys
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.keys import HIGH_WATER_MARK_KEY, STEP_KEY
 from reference_impl.types.model import Field, Struct
@@ -62,7 +64,8 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False) -> int:
     )
     adds = snapshot.adds()
     columns = clustering_leaves(transaction.target, snapshot.domain_metadata)
-    if columns and not purge_only:
+    clusters = bool(columns) and not purge_only
+    if clusters:
         # Files of another clustering provider are left as they are.
         provider = adds.column("clusteringProvider")
         own = pc.fill_null(pc.equal(provider, PROVIDER), True)  # noqa: FBT003  a value
@@ -75,7 +78,6 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False) -> int:
     for number, values in enumerate(chosen.column("partitionValues").to_pylist()):
         groups.setdefault(tuple(values), []).append(number)
     files = LiveFiles(snapshot, transaction.read_target)
-    clusters = bool(columns) and not purge_only
     changes = Changes(transaction, data_change=False, clusters=clusters)
     for numbers in groups.values():
         part = chosen.take(pa.array(numbers))
@@ -126,10 +128,10 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
         for key, number in zip(want, ids, strict=True)
     ]
     back = then.filter(pa.array(missing, pa.bool_()))
-    rows = back.to_pylist(maps_as_pydicts="strict")
-    for row in rows:
-        _require_files(snapshot, row)
-    transaction.add(add_of(row, data_change=True) for row in rows)
+    bodies = list(to_objects(back))
+    for add in bodies:
+        _require_files(snapshot, add)
+    transaction.add(add_of(add, data_change=True) for add in bodies)
     if transaction.is_empty:
         return int(snapshot.version)
     return transaction.commit()
@@ -188,30 +190,21 @@ def _restore_row_ids(transaction: Transaction, earlier: Snapshot) -> None:
         transaction.set_domain(wanted)
 
 
-def _keys(adds: pa.Table) -> list[tuple[str, str | None]]:
-    vectors = adds.column("deletionVector").to_pylist()
-    paths = adds.column("path").to_pylist()
-    return [
-        (decode_path(str(path)), Descriptor.from_wire(vector).unique_id if vector else None)
-        for path, vector in zip(paths, vectors, strict=True)
-    ]
+def _keys(adds: pa.Table) -> list[str]:
+    """Return a string per logical file."""
+    paths, vectors = (adds[name].combine_chunks() for name in ("path", "deletionVector"))
+    keys: list[str] = logical_keys(decode_paths(paths), vectors).to_pylist()
+    return keys
 
 
-def _require_files(snapshot: Snapshot, row: dict[str, Any]) -> None:
-    path = decode_path(row["path"])
-    try:
-        snapshot.storage.head(path)
-    except FileNotFoundError as error:
-        raise DataFileNotFound(
-            "a data file of the version to restore is gone", path=path, stage="commit"
-        ) from error
-    vector = row["deletionVector"]
-    if vector is None or vector["storageType"] == "i":
-        return
-    path = Descriptor.from_wire(vector).path
-    try:
-        snapshot.storage.head(path)
-    except FileNotFoundError as error:
-        raise DeletionVectorNotFound(
-            "a deletion vector of the version to restore is gone", path=path, stage="commit"
-        ) from error
+def _require_files(snapshot: Snapshot, add: dict[str, Any]) -> None:
+    vector = add.get("deletionVector")
+    needed: list[tuple[str, type[NotFoundError]]] = [(decode_path(add["path"]), DataFileNotFound)]
+    if vector is not None and vector["storageType"] != "i":
+        needed.append((Descriptor.from_wire(vector).path, DeletionVectorNotFound))
+    for path, gone in needed:
+        try:
+            snapshot.storage.head(path)
+        except FileNotFoundError as error:
+            message = "a file of the version to restore is gone"
+            raise gone(message, path=path, stage="commit") from error

@@ -11,6 +11,7 @@ killed writer left behind.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final
 
 from reference_impl.errors import ConstraintViolation
@@ -77,7 +78,8 @@ def vacuum(
     gone = named.certain(each for each in candidates if not each.path.startswith(below))
     if not dry_run:
         for path in gone:
-            _delete(storage, path)
+            with suppress(FileNotFoundError):  # a concurrent vacuum deleted it
+                storage.delete(path)
     return gone
 
 
@@ -123,10 +125,3 @@ def _hidden(path: str) -> bool:
 
 def _staged(entry: Entry) -> bool:
     return STAGED.fullmatch(entry.name) is not None
-
-
-def _delete(storage: Storage, path: str) -> None:
-    try:
-        storage.delete(path)
-    except FileNotFoundError:
-        return  # a concurrent vacuum deleted it

@@ -92,7 +92,6 @@ LEFT_OUT = {
     "log/lines.py:_SHORT": _MEMORY,
     "log/lines.py:_SMALL": _MEMORY,
     "log/lines.py:_without_gaps": "lines without content, of which no clause speaks",
-    "model/file_actions.py:_unfit_row": "part of a message",
     "model/protocol.py:_unsupported": "part of a message",
     "model/ranges.py:_shown": "part of a message",
     "model/wire.py:_kind": "part of a message",

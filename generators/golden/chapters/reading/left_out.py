@@ -41,6 +41,17 @@ _PROBES: Final[Mapping[str, tuple[Filter, Sequence[str]]]] = {
     "partition-in": (is_in("p", ["y", "z"], "string"), ["n"]),
     "partition-null": (is_null("p"), ["s"]),
     "not": (negate(is_in("n", [0, 1, 2], "integer")), ["id"]),
+    **{
+        f"not-{word}": (negate(compare("n", operator, 3, "integer")), ["id"])
+        for word, operator in (
+            ("equal", "="),
+            ("other", "<>"),
+            ("less", "<"),
+            ("at-most", "<="),
+            ("more", ">"),
+            ("at-least", ">="),
+        )
+    },
     "and": (all_of(is_in("p", ["x", "y"], "string"), compare("n", "<", 4, "integer")), ["s"]),
     "or": (any_of(is_null("n"), compare("s.t", "=", "t1", "string")), ["id"]),
 }

@@ -408,6 +408,13 @@ for _slug, _codec_name in (
     )
 
 
+@PROPERTIES.case("write-page-version", "PROP-006 PROP-008")
+def _page_version(case: CaseWriter) -> None:
+    """A table that asks for data pages of version 2 is written."""
+    recipe = Recipe(PAIR, (), {"delta.parquet.format.version": "2.12.0"}).append(pairs(1, 2))
+    recipe.given().append(pairs(3)).overwrite(pairs(4)).publish(case)
+
+
 @CHECKPOINTS.case("write-v2-json-vectors", "CKC-004 CKPT-V2-001 CKPT-V2-003 SIDE-002")
 def _json_vectors(case: CaseWriter) -> None:
     """A V2 checkpoint in JSON has the vectors of its files."""

@@ -67,6 +67,17 @@ def test_existing_files_are_rewritten(table: Table, clean: Callable[[], None]) -
     clean()
 
 
+def test_rows_are_tracked_from_where_their_files_are_rewritten(
+    table: Table, clean: Callable[[], None]
+) -> None:
+    table.create(SCHEMA, partition_columns=["part"], properties=MAPPED, rows=rows(1, 2))
+    table.set_properties({"delta.enableRowTracking": "true", "delta.enableIcebergCompatV1": "true"})
+    assert table.snapshot().tombstones().num_rows == 2
+    assert sorted(table.snapshot().adds()["baseRowId"].to_pylist()) == [0, 1]
+    assert sorted(read_table(table.storage.location)["id"].to_pylist()) == [1, 2]
+    clean()
+
+
 def test_vectors_are_purged_as_compatibility_comes(table: Table, clean: Callable[[], None]) -> None:
     properties = {**MAPPED, "delta.enableDeletionVectors": "true"}
     table.create(SCHEMA, properties=properties, rows=rows(1, 2, 3))
