@@ -22,6 +22,7 @@ from reference_impl.places.spelling import (
     decode_url,
     encode_path,
     file_name,
+    file_names,
     is_absolute,
     resembling,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "decode_url",
     "encode_path",
     "file_name",
+    "file_names",
     "is_absolute",
     "opened_as",
     "resembling",

@@ -27,6 +27,14 @@ _LONGEST: Final = 4096
 
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 
+_IGNORED: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
+)
+"""Code points that Unicode has ignored (Default_Ignorable_Code_Point); file systems that fold case
+take two names for one that differ in them alone."""
+
 
 def decode_path(path: str, *, action: str = "add") -> str:
     """Decode the percent escapes of an action's path, once.
@@ -188,15 +196,22 @@ def file_name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
+def file_names(path: str) -> set[str]:
+    """Return what may be the name of the file, by the rules of whichever system wrote the path."""
+    return {file_name(path), re.split(r"[/\\:]", path)[-1]}
+
+
 def resembling(path: str) -> str:
     """Return what one path has in common with all that may have become of it.
 
     A table that was copied between file systems has names in another case or another form of
-    Unicode; writers forget to escape, or escape twice, and some take a plus for a space.
+    Unicode; writers forget to escape, or escape twice, some take a plus for a space, and those
+    of Windows spell a slash as a backslash.
     """
     for _ in range(_ESCAPES):
         path = unquote(path)
-    path = path[-_LONGEST:].replace("+", " ")
-    path = path.upper().casefold()  # the capital of a dotless i is that of an i
+    path = _IGNORED.sub("", path[-_LONGEST:]).replace("+", " ").replace("\\", "/")
+    # The capital of a dotless i is that of an i, and the small letter of a dotted I is an i.
+    path = path.upper().casefold().replace("i\u0307", "i")
     parts = (part.rstrip(". ") for part in unicodedata.normalize("NFKC", path).split("/"))
     return "/".join(filter(None, parts))
