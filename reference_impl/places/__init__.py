@@ -25,6 +25,7 @@ from reference_impl.places.spelling import (
     file_names,
     is_absolute,
     resembling,
+    without_secrets,
 )
 
 __all__ = [
@@ -46,4 +47,5 @@ __all__ = [
     "is_absolute",
     "opened_as",
     "resembling",
+    "without_secrets",
 ]

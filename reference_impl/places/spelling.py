@@ -22,7 +22,7 @@ _BARE_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 _SAFE: Final = "/!$&'()*,;=@+-._~"
 _ESCAPES: Final = 3
-_LONGEST: Final = 4096
+LONGEST: Final = 4096
 """Characters of a path; no file system and no store has longer ones."""
 
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
@@ -34,6 +34,12 @@ _IGNORED: Final = re.compile(
 )
 """Code points that Unicode has ignored (Default_Ignorable_Code_Point); file systems that fold case
 take two names for one that differ in them alone."""
+
+_USER: Final = re.compile(r"(://)[^/\s@]*@")
+_PARAMETER: Final = re.compile(
+    r"([?&](?!(?:comp|delimiter|list-type|marker|prefix|restype|start-after)=)[^=&\s]*=)[^&\s\"')]+"
+)
+"""A parameter of a URL that may be a key or a signature: all but those of a listing."""
 
 
 def decode_path(path: str, *, action: str = "add") -> str:
@@ -210,8 +216,13 @@ def resembling(path: str) -> str:
     """
     for _ in range(_ESCAPES):
         path = unquote(path)
-    path = _IGNORED.sub("", path[-_LONGEST:]).replace("+", " ").replace("\\", "/")
+    path = _IGNORED.sub("", path[-LONGEST:]).replace("+", " ").replace("\\", "/")
     # The capital of a dotless i is that of an i, and the small letter of a dotted I is an i.
     path = path.upper().casefold().replace("i\u0307", "i")
     parts = (part.rstrip(". ") for part in unicodedata.normalize("NFKC", path).split("/"))
     return "/".join(filter(None, parts))
+
+
+def without_secrets(text: str) -> str:
+    """Take passwords, keys and signatures out of the URLs in a message."""
+    return _PARAMETER.sub(r"\1…", _USER.sub(r"\1…@", text))
