@@ -11,6 +11,7 @@ from typing import Final, TextIO
 from conformance.audit.engine import CHECKS, audit
 from conformance.audit.forms import FORMS
 from conformance.audit.read.log import AuditError
+from conformance.base.faults import OutputError
 from conformance.base.terminal import emit, warn
 from conformance.requirements.registry import SELECTIONS
 from reference_impl.errors import LimitExceeded
@@ -139,6 +140,8 @@ def run_audit_cli(argv: Sequence[str]) -> int:
         return _audit(options)
     except AuditError as error:
         status, message = UNUSABLE, str(error)
+    except OutputError as error:
+        status, message = BROKEN, str(error)
     except LimitExceeded as error:
         status, message = LIMITED, str(error)
     except Exception:  # noqa: BLE001  a status of its own: a fault of the audit is no finding

@@ -39,13 +39,15 @@ def _written_out(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def emit(out: TextIO, text: str) -> None:
+def emit(out: TextIO | None, text: str) -> None:
     """Write a text at once; what could steer the terminal, or what it cannot encode, is escaped.
 
     Raises:
-        OutputError: it cannot be written, as where nobody reads it any more.
+        OutputError: it cannot be written, as where nobody reads it any more, or it is closed.
 
     """
+    if out is None:
+        raise OutputError("the output cannot be written: it is closed")
     encoding = getattr(out, "encoding", None) or "utf-8"
     try:
         out.write(printable(text).encode(encoding, "backslashreplace").decode(encoding))
@@ -65,5 +67,6 @@ def say(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """Write lines to the standard error."""
-    emit(sys.stderr, f"{text}\n")
+    """Write lines to the standard error, if there is one."""
+    if sys.stderr is not None:
+        emit(sys.stderr, f"{text}\n")

@@ -22,8 +22,10 @@ from reference_impl.places.spelling import (
     decode_url,
     encode_path,
     file_name,
+    file_names,
     is_absolute,
     resembling,
+    without_secrets,
 )
 
 __all__ = [
@@ -41,7 +43,9 @@ __all__ = [
     "decode_url",
     "encode_path",
     "file_name",
+    "file_names",
     "is_absolute",
     "opened_as",
     "resembling",
+    "without_secrets",
 ]

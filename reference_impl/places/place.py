@@ -15,7 +15,13 @@ from typing import Final, TypeAlias
 
 from reference_impl.errors import PlaceRefused
 from reference_impl.places.policy import Policy, family
-from reference_impl.places.spelling import Address, decode_url, parse_address
+from reference_impl.places.spelling import (
+    LONGEST,
+    Address,
+    decode_url,
+    parse_address,
+    without_secrets,
+)
 
 Locator: TypeAlias = Callable[[str], str | None]
 """From a decoded path to the path relative to the root, or to nothing."""
@@ -59,6 +65,22 @@ def _climbing(path: str) -> PlaceRefused:
     )
 
 
+def _refuse_long(address: str, path: str) -> None:
+    """Refuse a local path that no file can have: each folder of it would be looked at."""
+    if len(address) > LONGEST:
+        raise _refuse(
+            "no file can be read or written there: File name too long",
+            path,
+            "shorten the names of the table and its partitions",
+        )
+
+
+def _real(address: str, path: str) -> str:
+    """Resolve the symlinks of a local path, in time that grows with the square of its length."""
+    _refuse_long(address, path)
+    return os.path.realpath(address)
+
+
 def _plain(path: str) -> str:
     return "/".join(part for part in path.split("/") if part not in ("", "."))
 
@@ -77,7 +99,16 @@ class LocalRoot:
     """A table root on local disk."""
 
     def __init__(self, root: str, policy: Policy) -> None:
-        """Bind to an absolute path, which need not exist yet."""
+        """Bind to an absolute path, which need not exist yet.
+
+        Raises:
+            PlaceRefused: no folder can have it.
+
+        """
+        if "\0" in root or any(
+            "\ud800" <= each < "\udc80" or "\udcff" < each <= "\udfff" for each in root
+        ):
+            raise _refuse("no folder can have such a path", ascii(root)[1:-1])
         self.path = root
         self._policy = policy
 
@@ -126,10 +157,7 @@ class LocalRoot:
         place = self.place(path)
         if place.store is not None:
             self._policy.other(place.store, "file", path)
-        elif (
-            self._policy.outside == "refuse"
-            and self._inside(os.path.realpath(place.address)) is None
-        ):
+        elif self.shut and self._inside(_real(place.address, path)) is None:
             raise _refuse(
                 "the path leads out of the table root, which the policy 'refuse' does not follow",
                 path,
@@ -148,6 +176,7 @@ class LocalRoot:
 
         """
         place = self.place(path)
+        _refuse_long(place.address, path)
         folder = os.path.dirname(place.address)  # noqa: PTH120  hot, and a path is text
         linked = place.within is None or self._has_link(place.within)
         if place.store is not None or (linked and self._inside(os.path.realpath(folder)) is None):
@@ -173,13 +202,28 @@ class LocalRoot:
             folder, _, name = _without_end(place.address).rpartition("/")
             if folder not in folders:
                 try:
-                    folders[folder] = self._folder(folder or "/")
+                    folders[folder] = self._folder(folder or "/", path)
                 except ValueError as error:  # a NUL, or half of a surrogate pair
                     raise _refuse("no folder can have such a name", path) from error
             inside = folders[folder]
             return None if inside is None else f"{inside}/{name}".lstrip("/")
 
         return locate
+
+    def check_opened(self, descriptor: int, path: str) -> None:
+        """Check where an opened file or folder lies: what has its name may be another by now.
+
+        Args:
+            descriptor: of what was opened.
+            path: as decoded, for the message.
+
+        Raises:
+            PlaceRefused: it lies outside of the table root.
+
+        """
+        opened = f"/proc/self/fd/{descriptor}"
+        if os.path.islink(opened) and self._inside(os.path.realpath(opened)) is None:  # noqa: PTH114  as own
+            raise _refuse("the path leads out of the table root since it was looked at", path)
 
     def holds(self, path: str) -> bool:
         """Return whether a decoded path leads below the root once all symlinks are resolved.
@@ -189,16 +233,21 @@ class LocalRoot:
 
         """
         place = self.place(path)
-        return place.store is None and self._inside(os.path.realpath(place.address)) is not None
+        return place.store is None and self._inside(_real(place.address, path)) is not None
 
     def guess(self, path: str) -> str:
         """Return the local path that a path means if it means any, certain or not."""
         address = parse_address(path)
         return f"{self.path}/{path}" if address is None else address.path or "/"
 
-    def _folder(self, folder: str) -> str | None:
+    @property
+    def shut(self) -> bool:
+        """Whether nothing outside of the root is read."""
+        return self._policy.outside == "refuse"
+
+    def _folder(self, folder: str, path: str) -> str | None:
         """Return a folder relative to the root; one that a symlink leads out of it as spelled."""
-        inside = self._inside(os.path.realpath(folder))
+        inside = self._inside(_real(folder, path))
         if inside is None and not _climbs(folder) and folder.startswith(f"{self.path}/"):
             return _plain(folder[len(self.path) :])
         return inside
@@ -242,7 +291,8 @@ class ObjectRoot:
         """
         address = decode_url(location)
         if address is None or family(address.scheme) in (None, "file"):
-            raise _refuse("no object store is known for the scheme of a table's location", location)
+            shown = without_secrets(location)
+            raise _refuse("no object store is known for the scheme of a table's location", shown)
         self.address = address
         self.key = address.path.strip("/")
         self._policy = policy

@@ -22,10 +22,24 @@ _BARE_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 _SAFE: Final = "/!$&'()*,;=@+-._~"
 _ESCAPES: Final = 3
-_LONGEST: Final = 4096
+LONGEST: Final = 4096
 """Characters of a path; no file system and no store has longer ones."""
 
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
+
+_IGNORED: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
+)
+"""Code points that Unicode has ignored (Default_Ignorable_Code_Point); file systems that fold case
+take two names for one that differ in them alone."""
+
+_USER: Final = re.compile(r"(://)[^/\s@]*@")
+_PARAMETER: Final = re.compile(
+    r"([?&](?!(?:comp|delimiter|list-type|marker|prefix|restype|start-after)=)[^=&\s]*=)[^&\s\"')]+"
+)
+"""A parameter of a URL that may be a key or a signature: all but those of a listing."""
 
 
 def decode_path(path: str, *, action: str = "add") -> str:
@@ -188,15 +202,27 @@ def file_name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
+def file_names(path: str) -> set[str]:
+    """Return what may be the name of the file, by the rules of whichever system wrote the path."""
+    return {file_name(path), re.split(r"[/\\:]", path)[-1]}
+
+
 def resembling(path: str) -> str:
     """Return what one path has in common with all that may have become of it.
 
     A table that was copied between file systems has names in another case or another form of
-    Unicode; writers forget to escape, or escape twice, and some take a plus for a space.
+    Unicode; writers forget to escape, or escape twice, some take a plus for a space, and those
+    of Windows spell a slash as a backslash.
     """
     for _ in range(_ESCAPES):
         path = unquote(path)
-    path = path[-_LONGEST:].replace("+", " ")
-    path = path.upper().casefold()  # the capital of a dotless i is that of an i
+    path = _IGNORED.sub("", path[-LONGEST:]).replace("+", " ").replace("\\", "/")
+    # The capital of a dotless i is that of an i, and the small letter of a dotted I is an i.
+    path = path.upper().casefold().replace("i\u0307", "i")
     parts = (part.rstrip(". ") for part in unicodedata.normalize("NFKC", path).split("/"))
     return "/".join(filter(None, parts))
+
+
+def without_secrets(text: str) -> str:
+    """Take passwords, keys and signatures out of the URLs in a message."""
+    return _PARAMETER.sub(r"\1…", _USER.sub(r"\1…@", text))

@@ -6,8 +6,9 @@ Serves "Change Metadata", "Schema Serialization Format", "Partition Value Serial
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -37,17 +38,19 @@ class TableSchema:
         columns: the table schema.
         partition_columns: the columns whose values are in the log, in partition order.
         mode: how columns are found in data files.
+        partition_names: logical names of the partition columns.
 
     """
 
     columns: Struct
     partition_columns: tuple[Field, ...]
     mode: Mode
+    partition_names: frozenset[str] = field(init=False, repr=False, compare=False)
 
-    @property
-    def partition_names(self) -> frozenset[str]:
-        """Logical names of the partition columns."""
-        return frozenset(f.name for f in self.partition_columns)
+    def __post_init__(self) -> None:
+        """Collect the names once: they are asked for column by column."""
+        names = frozenset(each.name for each in self.partition_columns)
+        object.__setattr__(self, "partition_names", names)
 
 
 def validate_metadata(metadata: Metadata, version: int | None = None) -> Struct:
@@ -63,12 +66,12 @@ def validate_metadata(metadata: Metadata, version: int | None = None) -> Struct:
     if provider.lower() != "parquet":
         raise UnsupportedFormat(f"the data files are in format {provider!r}, not parquet")
     schema = parse_schema(metadata.schema_string)
-    names = {field.name for field in schema.fields}
+    names = {each.name for each in schema.fields}
     columns = metadata.partition_columns
     _refuse_partition(
         [name for name in columns if name not in names], "are not in the schema", version
     )
-    repeated = sorted({name for name in columns if columns.count(name) > 1})
+    repeated = sorted(name for name, times in Counter(columns).items() if times > 1)
     _refuse_partition(repeated, "are listed twice", version)
     return schema
 
@@ -88,9 +91,9 @@ def table_schema(protocol: Protocol, metadata: Metadata) -> TableSchema:
     check_annotations(columns, mode)
     if "typeWidening" in supported(protocol):
         check_type_changes(columns)
-    fields = {field.name: field for field in columns.fields}
+    fields = {each.name: each for each in columns.fields}
     partition = tuple(fields[name] for name in metadata.partition_columns)
-    nested = [field.name for field in partition if isinstance(field.type, Struct | Array | Map)]
+    nested = [each.name for each in partition if isinstance(each.type, Struct | Array | Map)]
     _refuse_partition(nested, "are nested")
     return TableSchema(columns, partition, mode)
 

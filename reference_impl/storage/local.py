@@ -74,6 +74,12 @@ class LocalStorage:
             os.close(descriptor)
             msg = f"{path} is not a file"
             raise FileNotFoundError(msg)
+        if self._root.shut:
+            try:
+                self._root.check_opened(descriptor, path)
+            except BaseException:
+                file.close()
+                raise
         return file
 
     def _stat(self, address: str, path: str) -> os.stat_result:
@@ -181,7 +187,13 @@ class LocalStorage:
     def delete(self, path: str) -> None:
         """Delete a file below the root."""
         with _unobstructed(path):
-            os.unlink(self._root.own(path))  # noqa: PTH108  as _stat
+            folder, _, name = self._root.own(path).rpartition("/")
+            held = os.open(f"{folder}/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                self._root.check_opened(held, path)
+                os.unlink(name, dir_fd=held)
+            finally:
+                os.close(held)
 
     def locator(self) -> Locator:
         """Return a function from a decoded path to the path below the root, ``None`` for others."""

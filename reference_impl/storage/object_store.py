@@ -21,7 +21,14 @@ from obstore.exceptions import (
 from obstore.store import from_url
 
 from reference_impl.errors import PlaceRefused
-from reference_impl.places import Address, Locator, ObjectRoot, Policy, opened_as
+from reference_impl.places import (
+    Address,
+    Locator,
+    ObjectRoot,
+    Policy,
+    opened_as,
+    without_secrets,
+)
 from reference_impl.storage import protocol
 from reference_impl.storage.listing import directly_in, listed
 from reference_impl.storage.protocol import Entry, Identity
@@ -243,26 +250,37 @@ def _open_url(url: str, options: Mapping[str, str]) -> Any:
         return store if kept is None else from_url(url, config=dict(options), client_options=kept)
     except BaseException as error:
         # An option that it cannot take back ends the client in a panic, which is no Exception.
-        panic = type(error).__name__ == "PanicException"
-        if not panic and not isinstance(error, BaseError | ValueError):
+        if not _is_panic(error) and not isinstance(error, BaseError | ValueError):
             raise
-        reason = str(error).partition("\n")[0]
-        raise PlaceRefused(f"no store can be opened there: {reason}", path=url[:500]) from error
+        reason = without_secrets(str(error).partition("\n")[0])
+        shown = without_secrets(url[:500])
+        raise PlaceRefused(f"no store can be opened there: {reason}", path=shown) from None
+
+
+def _is_panic(error: BaseException) -> bool:
+    return type(error).__name__ == "PanicException"
 
 
 @contextmanager
 def _as_os_error(path: str, *, listing: bool = False) -> Iterator[None]:
-    """Turn an error of an object store into an :class:`OSError`."""
+    """Turn an error of an object store into an :class:`OSError`.
+
+    What the client says of itself repeats its URLs: it is no cause that a traceback shows.
+    """
     try:
         yield
     except (PermissionDeniedError, UnauthenticatedError) as error:
-        raise PermissionError(errno.EACCES, str(error), path) from error
+        raise PermissionError(errno.EACCES, without_secrets(str(error)), path) from None
     except BaseError as error:
-        raise OSError(errno.EIO, str(error), path) from error
+        raise OSError(errno.EIO, without_secrets(str(error)), path) from None
     except ValueError as error:
         if listing:  # as for a year that Python does not have
             raise OSError(errno.EIO, str(error), path) from error
         raise PlaceRefused("the store allows no such key", path=path[:500]) from error
+    except BaseException as error:
+        if _is_panic(error):  # as for an endpoint that is no URL
+            raise OSError(errno.EIO, without_secrets(str(error)), path) from None
+        raise
 
 
 def _entry(path: str, meta: Any) -> Entry:

@@ -116,3 +116,16 @@ def test_a_finding_at_many_places_is_reported_once(
     out = capsys.readouterr().out
     assert out.count("add.size says 1") == 1
     assert "add.size says 1: at 3 places\n    c0.parquet\n    c1.parquet\n    c2.parquet\n" in out
+
+
+@pytest.mark.parametrize("closed", ["> /dev/full", ">&-", ">&- 2>&-"])
+def test_an_output_that_cannot_be_written_is_said_in_a_line(lake: Any, closed: str) -> None:
+    lake.basic()
+    command = f"{sys.executable} -m conformance.audit {lake.root} {closed}"
+    ended = subprocess.run(  # noqa: S602  our own interpreter on our own table
+        command, shell=True, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 3
+    said = "" if "2>&-" in closed else "delta-tck audit: the output cannot be written: "
+    assert ended.stderr.startswith(said)
+    assert len(ended.stderr.splitlines()) == bool(said)

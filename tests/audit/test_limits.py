@@ -18,7 +18,7 @@ import pytest
 
 from conformance.audit import audit, run_audit_cli
 from conformance.audit.cli import BROKEN, LIMITED, NONCONFORMING
-from reference_impl import LimitExceeded, Limits
+from reference_impl import LimitExceeded, Limits, Table
 
 pytestmark = pytest.mark.usefixtures("ends_where_it_hangs")
 
@@ -266,3 +266,13 @@ def test_an_audit_that_fails_has_a_status_of_its_own(
     said = capsys.readouterr().err
     assert "ZeroDivisionError" in said
     assert "\x1b" not in said
+
+
+def test_an_action_with_a_number_beyond_the_limit_ends_no_audit(tmp_path: Path) -> None:
+    table = Table(tmp_path / "t")
+    table.create(pa.schema([("id", pa.int64())]))
+    body = {"partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}
+    lines = (json.dumps({"add": {**body, "path": f"a%20{n}"}}) + "\n" for n in range(200))
+    (tmp_path / "t" / "_delta_log" / f"{1:020d}.json").write_text("".join(lines))
+    found = audit(str(tmp_path / "t"), limits=Limits(number=0))
+    assert any(each.limit == "number" for each in found)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -46,13 +47,35 @@ def _is_empty(body: Body) -> bool:
     return count is not None and isinstance(deleted, int) and count <= deleted
 
 
+_LISTED: Final = 10
+"""Vectors that a message names: in an invalid table a path may be live with very many."""
+
+_Live: TypeAlias = Sequence[str | None]
+
+
+def _live_vectors(
+    step: Step, removed: Collection[Key | None]
+) -> Callable[[str], tuple[_Live, _Live]]:
+    """Return what gives the vectors that a path is live with, and those that are not removed."""
+    vectors = step.before.vectors
+
+    @cache
+    def of(path: str) -> tuple[_Live, _Live]:
+        live = sorted(vectors.get(path, ()), key=str)
+        return live, [vector for vector in live if (path, vector) not in removed]
+
+    return of
+
+
 @check("commit", "REM-002 REM-014 REC-018 DVD-018", screen=removes_of_unknown_files)
 def removes_name_live_files(step: Step) -> Findings:
     """Report removes of files that are not in the table, or not with that vector."""
     if not step.before.known:
         return
     removed = {file_key(line.body) for line in step.of("remove")}
-    added_again = {key for line in step.of("add") if (key := file_key(line.body))}
+    added_keys = (file_key(line.body) for line in step.of("add"))
+    again = {path for path, vector in filter(None, added_keys) if vector is not None}
+    vectors = _live_vectors(step, removed)
     for line in step.of("remove"):
         key = file_key(line.body)
         added = step.before.adds.get(key) if key else None
@@ -62,16 +85,17 @@ def removes_name_live_files(step: Step) -> Findings:
             yield finding("REM-002", line.place, message, hint, severity="warning")
         if key is None or added is not None:
             continue
-        live = step.before.vectors.get(key[0])
+        live, left = vectors(key[0])
         apart = key not in step.before.removed
-        if live and (apart or not any((key[0], vector) in removed for vector in live)):
+        if live and (apart or len(left) == len(live)):
+            listed = ", ".join(map(str, live[:_LISTED])) + ", …" * (len(live) > _LISTED)
             message = (
                 f"{key[0]} is removed with deletion vector {key[1]}, "
-                f"but the table has it with {', '.join(sorted(map(str, live)))}"
+                f"but the table has it with {listed}"
             )
             hint = "a remove repeats the descriptor of the logical file that it removes"
             yield finding("REM-014", line.place, message, hint)
-            if any(key[0] == path and vector is not None for path, vector in added_again):
+            if key[0] in again:
                 yield finding("DVD-018", line.place, message, hint)
         else:
             message = f"{key[0]} is removed but was not in the table"
@@ -119,18 +143,14 @@ def one_vector_per_path(step: Step) -> Findings:
         return
     removed = {file_key(line.body) for line in step.of("remove")}
     paths = {key[0] for key in removed if key}
+    vectors = _live_vectors(step, removed)
     for line in step.of("add"):
         key = file_key(line.body)
         if key is None or key[0] in paths:
             continue  # a remove of another vector is reported as such
-        stale = {
-            vector
-            for vector in step.before.vectors.get(key[0], ())
-            if vector != key[1] and (key[0], vector) not in removed
-        }
+        stale = [vector for vector in vectors(key[0])[1][:2] if vector != key[1]]
         if stale:
-            other = min(map(str, stale))
-            message = f"{key[0]} is added while the table has it with deletion vector {other}"
+            message = f"{key[0]} is added while the table has it with deletion vector {stale[0]}"
             hint = "remove the old logical file in the same commit"
             for requirement in ("FA-019",) if key[1] is None else ("FA-019", "DVD-018"):
                 yield finding(requirement, line.place, message, hint)

@@ -206,15 +206,11 @@ class Store:
         return codes if self._path_of is None else self._path_of[codes]
 
     @cached_property
-    def _shared(self) -> dict[int, list[int]]:
-        """Paths that have more keys than one, to those."""
-        if self._path_of is None:
-            return {}
-        several = np.bincount(self._path_of) > 1
-        found: dict[int, list[int]] = {}
-        for code in np.flatnonzero(several[self._path_of]).tolist():
-            found.setdefault(int(self._path_of[code]), []).append(code)
-        return found
+    def _by_path(self) -> tuple[Codes, Codes]:
+        """The codes of the keys path by path, and where each path begins among them."""
+        assert self._path_of is not None
+        order = np.argsort(self._path_of, kind="stable")
+        return order, np.searchsorted(self._path_of[order], np.arange(self.paths + 1))
 
     def several(self, codes: Codes) -> Mask:
         """Return which keys share their path with another one."""
@@ -229,7 +225,9 @@ class Store:
             return []
         if self._path_of is None:
             return [code]
-        return self._shared.get(code) or [int(np.flatnonzero(self._path_of == code)[0])]
+        order, starts = self._by_path
+        found: list[int] = order[starts[code] : starts[code + 1]].tolist()
+        return found
 
     def placed(self, rows: Rows) -> tuple[int, Codes]:
         """Return the number of the first of some rows, and the codes of their keys."""

@@ -293,11 +293,12 @@ def _file(
 
 def _misspelled(view: _Version, body: Body, path: str) -> Findings:
     """Report a path that would name a file if it were escaped once more, or once less."""
-    if body["path"] != path and is_there(view.storage, body["path"]):
-        message = f"{body['path']} is the name of the file as it is, without escapes"
+    spelled = body.get("path", path)  # a body beyond a limit has nothing
+    if spelled != path and is_there(view.storage, spelled):
+        message = f"{spelled} is the name of the file as it is, without escapes"
         yield finding("ADD-004", path, message, "write % as %25")
     elif (once_more := lenient_path(path)) != path and is_there(view.storage, once_more):
-        message = f"{body['path']} is the name of the file, escaped twice"
+        message = f"{spelled} is the name of the file, escaped twice"
         yield finding("ADD-004", path, message, "escape each character once")
 
 

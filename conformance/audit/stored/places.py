@@ -81,14 +81,16 @@ def field_id(field: pa.Field) -> int | None:
 
 def places_of(layout: Layout, schema: pa.Schema) -> tuple[SchemaPlace, ...]:
     """Return the top-level columns that data files have, partition columns left out."""
-    return tuple(x for x in _top_places(layout, schema) if x.path[0] not in layout.partitions)
+    partitions = frozenset(layout.partitions)
+    return tuple(x for x in _top_places(layout, schema) if x.path[0] not in partitions)
 
 
 def partition_places(layout: Layout, schema: pa.Schema) -> tuple[SchemaPlace, ...]:
     """Return the partition columns, which a file may have as well."""
-    if not layout.partitions:
+    partitions = frozenset(layout.partitions)
+    if not partitions:
         return ()
-    return tuple(x for x in _top_places(layout, schema) if x.path[0] in layout.partitions)
+    return tuple(x for x in _top_places(layout, schema) if x.path[0] in partitions)
 
 
 def _top_places(layout: Layout, schema: pa.Schema) -> Iterator[SchemaPlace]:

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from reference_impl.errors import CommitConflict, InvalidMetadata, SchemaMismatch
+from reference_impl.errors import CommitConflict, InvalidMetadata, InvalidSchema, SchemaMismatch
 from reference_impl.log.names import LOG_DIR, parse
 from reference_impl.model.actions import Format, Metadata
 from reference_impl.storage import Storage
@@ -81,7 +81,11 @@ def read_schema(given: Struct | pa.Schema | Mapping[str, Any] | str) -> Struct:
         case str():
             return parse_schema(given)
         case _:
-            return parse_schema(orjson.dumps(given).decode())
+            try:
+                text = orjson.dumps(given).decode()
+            except orjson.JSONEncodeError as error:
+                raise InvalidSchema(f"the schema cannot be written as JSON: {error}") from error
+            return parse_schema(text)
 
 
 def create_table(storage: Storage, wanted: TableDefinition, rows: pa.Table | None = None) -> int:

@@ -19,16 +19,17 @@ import pyarrow.compute as pc
 from reference_impl.deletion_vectors import Descriptor
 from reference_impl.errors import InvalidAction, PlaceRefused
 from reference_impl.log.names import SIDECAR_DIR
-from reference_impl.places import decode_path, decode_paths, file_name, is_absolute, resembling
+from reference_impl.places import decode_path, decode_paths, file_names, is_absolute, resembling
 from reference_impl.storage import Entry, Identity, Storage
 
 _SCHEME: Final = r"^[A-Za-z][A-Za-z0-9+.-]*:"
 """The beginning of a path that is a URL, or may be read as one."""
 
-_ODD: Final = rf"{_SCHEME}|^/|(^|/)\.{{0,2}}(/|$)|[?#]"
+_ODD: Final = rf"{_SCHEME}|^[/\\]|(^|/)\.{{0,2}}(/|$)|[?#]"
 """Found in every decoded path that a listing would not have in this spelling."""
 
-_OPAQUE: Final = re.compile(_SCHEME)
+_OPAQUE: Final = re.compile(rf"{_SCHEME}|//|\\")
+"""The beginning of a path that is a URL, or of a drive or a host, if only for some readers."""
 
 _QUERY: Final = re.compile(r"[?#]")
 """Where the path of a URI ends, for readers that take a path of the log for a whole URI."""
@@ -124,7 +125,8 @@ class ReferencedFiles:
             self._within.add(within)
 
     def _mark_uncertain(self, *spellings: str) -> None:
-        self._names.update(file_name(each.rstrip("/")) for each in spellings)
+        for each in spellings:
+            self._names |= file_names(each.rstrip("/"))
 
     def unreferenced(self, listed: Iterable[Entry], wanted: Callable[[Entry], bool]) -> list[Entry]:
         """Return the wanted files of a listing that no path equals."""

@@ -27,6 +27,9 @@ from reference_impl.write.properties import DELETED_FILE_RETENTION, duration
 
 _CHANGES: Final = "_change_data"
 
+_EVER: Final = 1 << 62
+"""Milliseconds; so long ago there is no time of a file, and the time is one of 64 bits."""
+
 
 def vacuum(
     snapshot: Snapshot,
@@ -60,14 +63,14 @@ def vacuum(
             hint=f"shorten {DELETED_FILE_RETENTION}, or ask for it as unsafe",
             requirement="FA-008",
         )
-    cutoff = now() - kept_for
+    cutoff = now() - min(kept_for, _EVER)
     storage = snapshot.storage
     named = ReferencedFiles(storage)
     named.add_actions(snapshot.adds())
     named.add_actions(live_tombstones(snapshot, now(), kept_since=cutoff))
     others: set[str] = set()
     candidates = named.unreferenced(
-        _noting_tables(storage.walk(named.linked.append), others),
+        _noting_tables(storage.walk(named.linked.append), named.linked, others),
         lambda entry: entry.mtime < cutoff and (_staged(entry) or not _hidden(entry.path)),
     )
     if not candidates:
@@ -83,16 +86,30 @@ def vacuum(
     return gone
 
 
-def _noting_tables(walk: Iterable[Entry], others: set[str]) -> Iterator[Entry]:
+def _noting_tables(
+    walk: Iterable[Entry], linked: Iterable[str], others: set[str]
+) -> Iterator[Entry]:
     """Pass a listing on, and note the folders of other tables in it, as beginnings of paths.
 
-    Their logs name files of which the log of this table knows nothing.
+    Their logs name files of which the log of this table knows nothing. A log may be a symlink.
+
+    Args:
+        walk: the listing.
+        linked: folders that are symlinks, which the listing fills.
+        others: is given what is found.
+
     """
     for entry in walk:
-        folder, log, _ = entry.path.partition(f"/{LOG_DIR}/")
-        if log:
-            others.add(f"{folder}/")
+        _note_table(entry.path, others)
         yield entry
+    for folder in linked:
+        _note_table(f"{folder}/", others)
+
+
+def _note_table(path: str, others: set[str]) -> None:
+    folder, log, _ = path.partition(f"/{LOG_DIR}/")
+    if log:
+        others.add(f"{folder}/")
 
 
 def _add_later(named: ReferencedFiles, snapshot: Snapshot) -> None:

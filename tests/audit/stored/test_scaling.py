@@ -151,3 +151,47 @@ def test_adds_of_small_commits_are_not_read_again_for_each_checkpoint(
         table.checkpoint(Style())
     assert [str(found) for found in audit(str(tmp_path / "t"), data=False)] == []
     assert sum(map(len, reads)) < 60
+
+
+def test_vectors_of_one_path_are_not_looked_through_for_each_action(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken table may have any number of vectors of one path live at once."""
+    table = Table(tmp_path / "t")
+    table.create(
+        pa.schema([("id", pa.int64())]), properties={"delta.enableDeletionVectors": "true"}
+    )
+    log = tmp_path / "t" / "_delta_log"
+    vectors = [
+        {
+            "storageType": "p",
+            "pathOrInlineDv": f"/v/{number}",
+            "offset": 1,
+            "sizeInBytes": 1,
+            "cardinality": 1,
+        }
+        for number in range(900)
+    ]
+    body = {"path": "x", "partitionValues": {}, "size": 1, "dataChange": True}
+    adds = [
+        {"add": {**body, "modificationTime": 1, "deletionVector": vector}} for vector in vectors
+    ]
+    removes = [
+        {"remove": {**body, "deletionTimestamp": 1, "deletionVector": vector}}
+        for vector in vectors[600:]
+    ]
+    for version, lines in enumerate((adds[:300], adds[300:600], removes), 1):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (log / f"{version:020d}.json").write_text(text)
+    asked = []
+    right = Store.key
+
+    def counted(store: Store, code: int) -> Any:
+        asked.append(code)
+        return right(store, code)
+
+    monkeypatch.setattr(Store, "key", counted)
+    found = audit(str(tmp_path / "t"), data=False)
+    assert {"FA-019", "DVD-018", "REM-014"} <= {each.requirement for each in found}
+    assert len(asked) < 20_000
+    assert max(len(each.message) for each in found) < 2_000

@@ -33,7 +33,27 @@ BLURRED = {
     "a dot at the end of a folder": ("f./a.x", "f/a.x"),
     "two slashes, escaped": ("f%252F%252Fa.x", "f/a.x"),
     "dots, escaped": ("f/%252E/a.x", "f/a.x"),
+    "case of a letter with a dot": ("%C4%B0.x", "i.x"),
+    "a letter without width": ("a%E2%80%8Db.x", "ab.x"),
+    "a hyphen that is not shown": ("ab.x", "a\u00adb.x"),
+    "a mark of byte order": ("%EF%BB%BFa.x", "a.x"),
+    "a backslash for a slash": ("f\\a.x", "f/a.x"),
+    "an escaped backslash": ("f%5Ca.x", "f/a.x"),
 }
+
+
+# What other readers take for a place on a drive or on a host.
+FOREIGN = [
+    "c:/t/a.x",
+    "C:\\t\\a.x",
+    "c:a.x",
+    "\\t\\a.x",
+    "\\\\host\\t\\a.x",
+    "%5C%5Chost%5Ca.x",
+    "//host/t/a.x",
+    "//localhost{root}/a.x",
+    "/%2Fhost/t/a.x",
+]
 
 
 @pytest.mark.parametrize("kind", ["data", "vector", "change"])
@@ -55,6 +75,18 @@ def test_what_may_have_become_of_a_missing_file_stays(
     table = Table(world.root)
     table.vacuum() if kind == "change" else table.vacuum(retention=0, unsafe=True)
     assert path.exists()
+    assert not orphan.exists()
+
+
+@pytest.mark.parametrize("kind", ["data", "vector"])
+@pytest.mark.parametrize("named", FOREIGN)
+def test_what_may_be_a_file_on_a_drive_or_a_host_stays(world: Any, kind: str, named: str) -> None:
+    (world.root / world.names[kind]).rename(world.root / "a.x")
+    world.name(**{kind: world.fill(named, "")})
+    orphan = world.litter()
+    world.age()
+    Table(world.root).vacuum(retention=0, unsafe=True)
+    assert (world.root / "a.x").exists()
     assert not orphan.exists()
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from reference_impl import Table, read_table
 from reference_impl.errors import InvalidAction, PlaceRefused
+from reference_impl.places import LocalRoot, Policy
 from reference_impl.storage import Identity, LocalStorage
 
 PARTITIONED = pa.schema([("id", pa.int64()), ("p", pa.string())])
@@ -222,3 +223,46 @@ def test_a_sidecar_that_is_live_as_a_data_file_is_not_cleaned(world: Any) -> Non
     Table(world.root).clean_log()
     assert not stray.exists()
     assert sorted(read_table(world.root)["id"].to_pylist()) == [2, 3, 4]
+
+
+def _swapped(world: Any, monkeypatch: pytest.MonkeyPatch, look: str) -> None:
+    """Put a symlink to the outside in the place of a folder once a path through it was resolved."""
+    folder = world.root / "folder"
+    folder.mkdir()
+    (folder / "precious.parquet").write_bytes(b"the table's")
+    right = getattr(LocalRoot, look)
+
+    def late(root: LocalRoot, path: str) -> Any:
+        found = right(root, path)
+        if folder.is_dir() and not folder.is_symlink():
+            folder.rename(world.root / "held")
+            folder.symlink_to(world.outside)
+        return found
+
+    monkeypatch.setattr(LocalRoot, look, late)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda storage, path: storage.get(path),
+        lambda storage, path: storage.get_range(path, 0, 3),
+        lambda storage, path: storage.open_input(path),
+    ],
+    ids=["get", "range", "input"],
+)
+def test_a_folder_that_is_swapped_leads_no_read_out_of_the_root(
+    world: Any, read: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _swapped(world, monkeypatch, "follow")
+    with pytest.raises(PlaceRefused):
+        read(LocalStorage(world.root, policy=Policy("refuse")), "folder/precious.parquet")
+
+
+def test_a_folder_that_is_swapped_leads_no_deletion_out_of_the_root(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _swapped(world, monkeypatch, "own")
+    with pytest.raises(PlaceRefused):
+        LocalStorage(world.root).delete("folder/precious.parquet")
+    assert (world.outside / "precious.parquet").exists()

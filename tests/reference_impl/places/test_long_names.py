@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from conformance.audit import audit
 from reference_impl import Table, read_table
-from reference_impl.errors import PlaceRefused
+from reference_impl.errors import DataFileNotFound, PlaceRefused
 
 COLUMNS = 700
 
@@ -60,3 +63,33 @@ def test_a_table_whose_own_name_is_too_long_is_refused(tmp_path: Path) -> None:
         with pytest.raises(PlaceRefused):
             Table(root).create(schema)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("outside", ["refuse", "same-store"])
+def test_a_path_that_is_too_long_is_not_resolved_folder_by_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outside: Any
+) -> None:
+    """Each folder of it would be looked at, by a path that gets longer."""
+    table = Table(tmp_path, outside=outside)
+    rows = _rows([], None)
+    table.create(rows.schema)
+    table.append(rows)
+    commit = tmp_path / "_delta_log" / f"{2:020d}.json"
+    add = {"partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}
+    long = "./" + "a/" * 20_000 + "x"
+    commit.write_text(json.dumps({"add": {**add, "path": long}}))
+    asked = []
+    right = os.lstat
+
+    def counted(path: Any, **options: Any) -> os.stat_result:
+        asked.append(path)
+        return right(path, **options)
+
+    monkeypatch.setattr(os, "lstat", counted)
+    with pytest.raises((DataFileNotFound, PlaceRefused)):
+        read_table(tmp_path, outside=outside)
+    table.vacuum(retention=0, unsafe=True)
+    with pytest.raises(PlaceRefused):
+        table.storage.delete(long)
+    assert len(asked) < 5_000
+    assert read_table(tmp_path, version=1).equals(rows)

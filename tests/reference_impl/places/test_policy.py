@@ -227,6 +227,9 @@ def test_the_option_reaches_reader_table_and_audit(world: Any, capsys: Any) -> N
         "s3:///t",
         "az://",
         "gs://b//t",
+        "\0",
+        "/t/a\0b",
+        "/t/\ud800",
     ],
 )
 def test_a_location_that_no_store_is_known_for_is_refused(location: str) -> None:

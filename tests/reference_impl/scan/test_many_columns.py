@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from conformance.judging.compare.rows import _compare_columns
 from reference_impl.scan.conform import find_columns
+from reference_impl.snapshot.table_schema import TableSchema
 from reference_impl.types.arrow import from_arrow
 from reference_impl.write.rows.conform import fill_missing
 
@@ -44,6 +45,14 @@ def test_columns_of_a_file_are_found_in_one_pass() -> None:
     found = find_columns(held, [(column, "none") for column in columns.fields])
     assert found == [*reversed(range(299)), None]
     assert held.walks == 1
+
+
+def test_names_of_partition_columns_are_collected_once() -> None:
+    fields = from_arrow(ROWS.schema)
+    walks = Fields(fields.fields[:200])
+    schema = TableSchema(fields, walks, "none")  # type: ignore[arg-type]
+    assert len([field for field in fields.fields if field.name in schema.partition_names]) == 200
+    assert walks.walks == 1
 
 
 def test_columns_are_filled_in_without_a_look_at_all_for_each() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import obstore
 import pyarrow as pa
 import pytest
 
@@ -76,3 +78,44 @@ def test_no_error_of_the_storage_comes_out_bare(
     assert {error.operation for error in named} <= {*OPERATIONS, "snapshot"}
     # Without a number it is damage of the file, which pyarrow reports so.
     assert named or method == "head" or code is None
+
+
+HIDDEN = "hidden-words"
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        f"http://user:{HIDDEN}@127.0.0.1:1/t",
+        f"http://127.0.0.1:1/t?sv=1&sig={HIDDEN}",
+        f"ftp://user:{HIDDEN}@127.0.0.1/t",
+        f"s3://{HIDDEN}@/t",
+    ],
+)
+@pytest.mark.parametrize("operation", ["read", "audit"])
+def test_no_message_has_a_secret_of_a_url(
+    location: str, operation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        message = f"Error performing HEAD {location} in 2 s"
+        raise obstore.exceptions.GenericError(message)
+
+    for name in ("head", "get", "list", "list_with_delimiter", "get_range"):
+        monkeypatch.setattr(obstore, name, fail)
+    with pytest.raises((*TYPED, StorageFailed)) as caught:
+        OPERATIONS[operation](location)
+    assert HIDDEN not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_client_that_panics_is_a_failure_of_the_storage(monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        pass
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise PanicException("request valid: InvalidUri")
+
+    for name in ("head", "get", "list", "list_with_delimiter", "get_range"):
+        monkeypatch.setattr(obstore, name, fail)
+    options = {"aws_region": "r", "aws_skip_signature": "true"}
+    with pytest.raises(StorageFailed, match="InvalidUri"):
+        read_table("s3://bucket/t", options=options)

@@ -61,6 +61,16 @@ def test_fields_are_added_inside_of_columns(table: Table, clean: Callable[[], No
     clean()
 
 
+@pytest.mark.parametrize("name", ["\ud800", b"x", 10**30, {"a"}])
+def test_a_schema_that_json_cannot_spell_is_refused(table: Table, name: Any) -> None:
+    field = {"name": name, "type": "long", "nullable": True, "metadata": {}}
+    with pytest.raises(InvalidSchema):
+        table.create({"type": "struct", "fields": [field]})
+    table.create(SCHEMA)
+    with pytest.raises(InvalidSchema):
+        table.add_columns({"type": "struct", "fields": [field]})
+
+
 def test_columns_that_earlier_rows_cannot_have_are_refused(table: Table) -> None:
     table.create(SCHEMA)
     with pytest.raises(ConstraintViolation):

@@ -102,6 +102,10 @@ def test_a_retention_below_the_promise_is_refused(old: Table) -> None:
     assert old.vacuum(retention=0, unsafe=True, dry_run=True)
 
 
+def test_a_retention_of_any_length_is_taken(old: Table) -> None:
+    assert old.vacuum(retention=10**30) == []
+
+
 def test_a_retention_that_is_no_interval_is_refused(table: Table) -> None:
     name = "delta.deletedFileRetentionDuration"
     with pytest.raises(InvalidMetadata):

@@ -89,6 +89,28 @@ def test_a_table_below_a_table_keeps_its_files(tmp_path: Path, folder: str) -> N
     assert read_table(inner) == ROWS
 
 
+def test_a_table_below_a_table_whose_log_is_a_symlink_keeps_its_files(tmp_path: Path) -> None:
+    outer = _table(tmp_path / "t")
+    inner = _table(outer / "inner")
+    (inner / "_delta_log").rename(tmp_path / "log")
+    (inner / "_delta_log").symlink_to(tmp_path / "log")
+    orphan = outer / "orphan.parquet"
+    orphan.write_bytes(b"x")
+    _age(outer)
+    assert Table(outer).vacuum() == [orphan.name]
+    assert read_table(inner) == ROWS
+
+
+def test_a_log_that_is_a_symlink_makes_no_other_table_of_its_own(tmp_path: Path) -> None:
+    root = _table(tmp_path / "t")
+    (root / "_delta_log").rename(tmp_path / "log")
+    (root / "_delta_log").symlink_to(tmp_path / "log")
+    orphan = root / "orphan.parquet"
+    orphan.write_bytes(b"x")
+    _age(root)
+    assert Table(root).vacuum() == [orphan.name]
+
+
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_a_file_that_another_writer_adds_during_a_vacuum_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, checkpoint: bool
