@@ -173,7 +173,7 @@ def _overwrites(_: Any) -> Any:
 
 def _cut_bytes(_: Any) -> Any:
     """Cut at 32 bytes, through the middle of a character."""
-    return lambda text: text.encode()[:34].decode(errors="replace")
+    return lambda text: text.encode()[:34].decode(errors="replace").replace("\ufffd", "?")
 
 
 def _whole_seconds(right: Any) -> Any:

@@ -51,6 +51,9 @@ from reference_impl.storage import LocalStorage
 _PLAIN: Final = frozenset({ROWS_WRITTEN, "CDC-012", "RT-029", "RT-047"})
 """What says that rows, changes or ids are wrong, and not what the step was about."""
 
+_FOLLOWING: Final = ("CRC-", "CDC-001 ", "CDC-012 ")
+"""Findings about the checksum and the changes of what was meant: both follow from wrong rows."""
+
 
 def replay_recipe(
     run: Run, claims: Claims, spec: Spec, table: Path, revision: str = "upstream"
@@ -119,8 +122,7 @@ def _explained(replayed: Replay, verdict: Verdict) -> Verdict:
             and load_registry()[str(found.requirement)].level == "MUST"
         )
         broken = verdict.requirement
-        # A checksum of what was meant merely follows from rows that are not those.
-        follows = all(detail.startswith("CRC-") for detail in found.details)
+        follows = all(detail.startswith(_FOLLOWING) for detail in found.details)
         if (broken == ROWS_WRITTEN or unread) and not is_advice(found) and not follows:
             if broken != ROWS_WRITTEN:
                 details.append(f"{broken} {verdict.message}")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +13,8 @@ import pyarrow.parquet as pq
 from breaches.edits import CHECKPOINTS, COMMIT, COMPACTION, dropping, each, matching, read_lines
 from breaches.model import Ask, reader
 from breaches.seams import viewing
-from breaches.views import bodies, log_of
-from conformance.adapter import Aggregate, Answer, Files, Ok, Request, Scan, Snapshot
-
-
-def _to_the_hint(ask: Ask) -> Ask:
-    """Answer a time by the checkpoint of the hint, where that is newer than the time."""
-
-    def run(request: Request) -> Answer:
-        answer = ask(request)
-        hint = log_of(Path(request.table)) / "_last_checkpoint"
-        if getattr(request, "timestamp", None) is None or not hint.exists():
-            return answer
-        version = json.loads(hint.read_text())["version"]
-        found = ask(Snapshot(request.table, timestamp=request.timestamp))  # type: ignore[union-attr]
-        if isinstance(found, Ok) and found.payload["version"] < version:
-            return ask(replace(request, timestamp=None, version=version))  # type: ignore[call-arg]
-        return answer
-
-    return run
+from breaches.views import bodies
+from conformance.adapter import Aggregate, Answer, Files, Ok, Request, Scan
 
 
 def _highest_of_compactions(root: Path, fresh: frozenset[str]) -> None:
@@ -112,7 +93,6 @@ def _numbered_again(ask: Ask) -> Ask:
 
 
 ROWS = (
-    reader("lands-on-the-hint", "CKPT-004", "answers", _to_the_hint, "*/before-the-hint/*"),
     reader(
         "keeps-the-progress-of-a-compaction",
         "TXN-005",

@@ -75,7 +75,7 @@ def test_a_delete_follows_any_condition(
 ) -> None:
     gone = CONDITIONS[condition]
     if gone is None:
-        with pytest.raises(UnsupportedExpression, match=r"n / 1"):
+        with pytest.raises(UnsupportedExpression, match=r"/ 1"):
             filled.delete(condition)
         assert filled.latest_version() == 2
         return
