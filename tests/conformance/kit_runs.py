@@ -45,7 +45,9 @@ class Kit:
         if any(argument.startswith("-n") for argument in arguments):
             done = self.pytester.runpytest_subprocess(*plugins, *arguments)
         else:
-            done = self.pytester.runpytest_inprocess(*plugins, *arguments)
+            # This process has imported the plugin: pytest says so where it is installed.
+            quiet = "-Wignore::pytest.PytestAssertRewriteWarning"
+            done = self.pytester.runpytest_inprocess(*plugins, quiet, *arguments)
         self.output = f"{done.stdout}\n{done.stderr}"
         return Status(done.ret)
 
