@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from conformance.audit.columnar.keys import Codes
 from conformance.audit.columnar.rows import ADD, REMOVE, Mask, Rows
 from conformance.audit.findings import Findings
-from conformance.audit.grammar.types import BITS, decimal_of
+from conformance.audit.grammar.types import BITS, LONG_END, decimal_of
 from conformance.audit.read.layout import Layout
 from conformance.audit.subjects import Step
 from reference_impl import untrusted
@@ -158,7 +158,6 @@ def by_partition_values(check: Callable[[Step], Findings]) -> Callable[[Step], M
 
 
 _KNOWN: Final = frozenset({"numRecords", "tightBounds", "minValues", "maxValues", "nullCount"})
-_LONG: Final = 1 << 63
 _WHOLE: Final[frozenset[type]] = frozenset({int, type(None)})
 _NUMBER: Final[frozenset[type]] = frozenset({int, float, type(None)})
 _TEXT: Final[frozenset[type]] = frozenset({str, type(None)})
@@ -254,9 +253,9 @@ def _unfit(
 
 
 def _no_counts(values: Sequence[Any]) -> Iterable[int]:
-    if set(map(type, values)) == {int} and min(values) >= 0 and max(values) < _LONG:
+    if set(map(type, values)) == {int} and min(values) >= 0 and max(values) < LONG_END:
         return ()
-    return (n for n, x in enumerate(values) if type(x) is not int or not 0 <= x < _LONG)
+    return (n for n, x in enumerate(values) if type(x) is not int or not 0 <= x < LONG_END)
 
 
 def _unfit_trees(

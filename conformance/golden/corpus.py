@@ -30,8 +30,8 @@ from conformance.golden.cases import (
     rows_files,
     rows_in,
 )
-from conformance.golden.file_digests import case_digest, digest_of
 from conformance.golden.tree import check_named, check_tree, count_rows
+from generators.file_digests import digest_of, digest_of_case
 from generators.spec_files import spec_files
 
 _T = TypeVar("_T")
@@ -82,7 +82,7 @@ class Corpus:
         listed = _listed(self.root)
         for name in sorted(listed.keys() & set(cases)):
             digest = listed[name].get("digest")
-            if digest is not None and digest != case_digest(self.root / name):
+            if digest is not None and digest != digest_of_case(self.root / name):
                 raise CorpusError(
                     self.root / name,
                     "is not as it was built, by the digest in manifest.json: a file is missing, "

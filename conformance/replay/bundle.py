@@ -22,9 +22,9 @@ from pyarrow import ipc
 
 from conformance.base.faults import CorpusError
 from conformance.base.untrusted import DocumentError, open_plain, parse_json, read_bytes
-from conformance.golden.file_digests import digest_of
 from conformance.items.generated import ReadHistory
 from conformance.items.recipes import WrittenHistory
+from generators.file_digests import digest_of
 from generators.histories.document import HistoryError, document_of, history_of, text_of
 from generators.histories.groups import Drawn
 from generators.materialise.layouts import LAYOUTS, lay_out

@@ -17,7 +17,6 @@ from conformance.base.options import LIMITS, add_options, runs_here, value_of
 from conformance.base.outcomes import JUDGED, Outcome, Verdict
 from conformance.base.status import Status, status_of_error
 from conformance.base.terminal import say, warn
-from conformance.golden.file_digests import digest_of
 from conformance.items.generated import ReadHistory
 from conformance.items.recipes import WrittenHistory
 from conformance.judging.claims import validated
@@ -26,6 +25,7 @@ from conformance.judging.tables import TableStore
 from conformance.replay.bundle import read_bundle
 from conformance.workers.lifetime import can_supervise, supervised
 from conformance.workers.resolve import Limits, alarm_of, described, resolve
+from generators.file_digests import digest_of
 from generators.materialise.layouts import lay_out
 
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from generators.golden.cases.canonical import differences, digest, question_digest
+from generators.file_digests import digest_of_case
+from generators.golden.cases.canonical import differences, question_digest
 from generators.golden.cases.case import CaseWriter, document_text
 from generators.golden.cases.catalog import Definition
 from generators.golden.cases.replay import replay_differences
@@ -113,7 +114,7 @@ def check_corpus(definitions: Sequence[Definition], corpus: Path = CORPUS) -> li
             drifts.append(Drift(case_id, ("in the corpus, not in the manifest",)))
         elif case_id not in present_ids:
             drifts.append(Drift(case_id, ("in the manifest, not in the corpus",)))
-        elif digest(corpus / case_id) != manifest[case_id]["digest"]:
+        elif digest_of_case(corpus / case_id) != manifest[case_id]["digest"]:
             drifts.append(Drift(case_id, ("its bytes are not those in the manifest",)))
     return drifts
 
@@ -155,7 +156,7 @@ def write_manifest(corpus: Path = CORPUS) -> Path:
         provenance = case["provenance"]
         cases[case_id] = {
             "builder": provenance["builder"],
-            "digest": digest(corpus / case_id),
+            "digest": digest_of_case(corpus / case_id),
             "tool_versions": provenance["tool_versions"],
         }
     path = corpus / "manifest.json"

@@ -89,6 +89,7 @@ LAYERS = {
         "placeholders",
         "profiles",
         "spec_files",
+        "file_digests",
         "file_fields",
     ),
 }

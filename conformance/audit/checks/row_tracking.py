@@ -8,6 +8,7 @@ from typing import Final
 import schemas
 from conformance.audit.checks.commits import configuration_findings
 from conformance.audit.findings import Findings, Severity, check, finding
+from conformance.audit.grammar.types import LONG_END
 from conformance.audit.read.raw import Line, parse_object
 from conformance.audit.read.state import Body, IdRange, State, file_key, last_row_id
 from conformance.audit.subjects import Step, VersionView
@@ -260,7 +261,7 @@ def id_ranges(view: VersionView) -> list[IdRange]:
     state = view.state
     if "rowTracking" not in view.layout.features:
         return state.id_ranges
-    live = (_range(state, path, body, _END) for (path, _), body in state.adds.items())
+    live = (_range(state, path, body, LONG_END) for (path, _), body in state.adds.items())
     return [*state.id_ranges, *filter(None, live)]
 
 
@@ -283,9 +284,6 @@ def _ended(step: Step) -> Iterator[IdRange]:
         found = key and body and _range(step.before, key[0], body, step.version)
         if found:
             yield found
-
-
-_END: Final = 1 << 63
 
 
 def _range(state: State, path: str, body: Body, until: int) -> IdRange | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from conformance.audit.findings import Findings, check, finding
+from conformance.audit.grammar.types import LONG_END
 from conformance.audit.read.layout import Layout
 from conformance.audit.subjects import Step
 
@@ -19,10 +20,7 @@ def _enabled(layout: Layout) -> bool:
 def _stamp(step: Step) -> int | None:
     info = step.commit_info
     value = info.body.get("inCommitTimestamp") if info else None
-    return value if type(value) is int and -_LONG <= value < _LONG else None
-
-
-_LONG: Final = 1 << 63
+    return value if type(value) is int and -LONG_END <= value < LONG_END else None
 
 
 @check("commit", "ICT-005 ICT-006 ICT-007")

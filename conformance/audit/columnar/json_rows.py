@@ -36,6 +36,7 @@ from conformance.audit.columnar.rows import (
     key_text,
     part_of,
 )
+from conformance.audit.grammar.types import LONG_END
 from conformance.audit.grammar.uris import UNESCAPED, lenient_path
 from reference_impl import untrusted
 
@@ -43,7 +44,6 @@ FEW: Final = 1
 """File actions of one file that are worth columns. What is odd is read again for each summary of a
 version that has it: those of small commits cost the product of commits and checkpoints."""
 
-_LONG: Final = 1 << 63
 _NONE: Final = type(None)
 _TYPES: Final[Mapping[pa.DataType, type]] = {
     pa.large_string(): str,
@@ -291,10 +291,10 @@ def _unfit(name: str, values: Sequence[Any], types: frozenset[type]) -> list[int
     if not kinds <= types:
         found += [n for n, value in enumerate(values) if type(value) not in types]
     if int in kinds:
-        least = -_LONG if name in _SIGNED else 0
+        least = -LONG_END if name in _SIGNED else 0
         found += [
             n for n, value in enumerate(values)
-            if type(value) is int and not least <= value < _LONG
+            if type(value) is int and not least <= value < LONG_END
         ]  # fmt: skip
     if dict in kinds:
         found += [

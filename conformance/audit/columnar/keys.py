@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.audit.columnar.rows import VECTOR, Mask, Rows, key_text, text_key
+from conformance.audit.grammar.types import LONG_END
 from conformance.audit.grammar.uris import lenient_path
 
 Body: TypeAlias = dict[str, Any]
@@ -30,7 +31,6 @@ CARDINALITY: Final = "deletionVector.cardinality"
 _KNOWN: Final = 200_000
 """Texts whose codes are kept at hand."""
 
-_LONG: Final = 1 << 63
 
 _SCANS: Final = 32
 """Texts that are looked up by a scan of all before they are put in order."""
@@ -71,7 +71,7 @@ def _whole(body: Body, name: str) -> int | None:
 
 
 def _long(value: Any) -> int | None:
-    return value if type(value) is int and -_LONG <= value < _LONG else None
+    return value if type(value) is int and -LONG_END <= value < LONG_END else None
 
 
 class _Dictionary:

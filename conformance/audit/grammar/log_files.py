@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from conformance.audit.grammar.types import LONG_END
+
 LOG_DIR: Final = "_delta_log"
 SIDECAR_DIR: Final = f"{LOG_DIR}/_sidecars"
 LAST_CHECKPOINT: Final = "_last_checkpoint"
@@ -17,7 +19,6 @@ FileKind: TypeAlias = Literal[
 
 _DIGITS: Final = frozenset("0123456789")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_LARGEST: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class LogFile:
 
 def _number(text: str, digits: int) -> int | None:
     whole = len(text) == digits and _DIGITS.issuperset(text)
-    return int(text) if whole and int(text) <= _LARGEST else None
+    return int(text) if whole and int(text) < LONG_END else None
 
 
 def name_of(name: str) -> LogFile | None:  # noqa: PLR0911  one answer for each form of a name

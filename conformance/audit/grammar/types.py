@@ -12,6 +12,9 @@ from typing import Final
 BITS: Final[Mapping[str, int]] = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 """Width of each type of whole numbers."""
 
+LONG_END: Final = 1 << 63
+"""The number after the greatest long; the least one is its negative."""
+
 PRIMITIVES: Final = frozenset(BITS) | {
     "string", "float", "double", "boolean", "binary", "date", "timestamp", "timestamp_ntz",
     "void", "variant",

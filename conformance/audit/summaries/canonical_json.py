@@ -140,25 +140,8 @@ _MARKS: Final = tuple(some for count in range(1, 5) for some in combinations(_UN
 
 _JOINTS: Final = (
     *filter(lambda each: not each.isalnum() and each not in '%"', map(chr, range(0x09, 0x7F))),
-    *(
-        "",
-        "==",
-        "=>",
-        "->",
-        "::",
-        ":=",
-        ": ",
-        " = ",
-        "= ",
-        " =",
-        "++",
-        " + ",
-        "+ ",
-        " +",
-        ", ",
-        ",\n",
-        "; ",
-    ),
+    *("", "==", "=>", "->", "::", ":=", ": ", " = ", "= ", " ="),
+    *("++", " + ", "+ ", " +", ", ", ",\n", "; "),
 )
 """What may stand between two parts in the place of what has to."""
 

@@ -14,6 +14,7 @@ from conformance.audit.checks.commits import schema_findings
 from conformance.audit.columnar.keys import CARDINALITY, Codes
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.log_files import LOG_DIR, checksum_name
+from conformance.audit.grammar.types import LONG_END
 from conformance.audit.read.raw import Document
 from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import VersionView
@@ -255,7 +256,7 @@ def measure(fields: Mapping[str, Any], state: State) -> Measure:
 
 def _binned(bounds: Sequence[int], numbers: Codes) -> list[tuple[int, int]]:
     """Return count and sum of the numbers in each bin, exact beyond 64 bits."""
-    starts = np.array([max(bound, -_LONG) for bound in bounds if bound < _LONG], np.int64)
+    starts = np.array([max(bound, -LONG_END) for bound in bounds if bound < LONG_END], np.int64)
     at = np.maximum(np.searchsorted(starts, numbers, "right") - 1, 0)
     counts = np.bincount(at, minlength=len(bounds))
     halves = np.zeros((2, len(bounds)), np.int64)
@@ -265,7 +266,6 @@ def _binned(bounds: Sequence[int], numbers: Codes) -> list[tuple[int, int]]:
     return list(zip(counts.tolist(), sums, strict=True))
 
 
-_LONG: Final = 1 << 63
 _HALF: Final = 32
 
 

@@ -18,7 +18,6 @@ from conformance.audit import AuditError
 from conformance.base.faults import CorpusError, KitError
 from conformance.base.outcomes import Verdict
 from conformance.base.terminal import one_line, shortened
-from conformance.golden.file_digests import digests
 from conformance.judging.claims import unclaimed_by_writer
 from conformance.judging.recipes.checks import Watch
 from conformance.judging.recipes.files import Seen
@@ -26,6 +25,7 @@ from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.steps import arguments_of, operation_of
 from conformance.judging.recipes.traces import Traces
 from conformance.requirements.judged import judged_step
+from generators.file_digests import digests
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import Field, Struct, from_json
 from generators.oracle.model import Oracle, Row

@@ -18,7 +18,6 @@ from conformance.audit import Finding, audit
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.cases import Spec
-from conformance.golden.file_digests import digests
 from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.recipes.checks import Fault
 from conformance.judging.recipes.files import (
@@ -34,6 +33,7 @@ from conformance.judging.recipes.state import check_state
 from conformance.judging.recipes.traces import MATERIALISED, wrong_data_change
 from conformance.requirements.levels import ROWS_WRITTEN
 from conformance.requirements.registry import load_registry
+from generators.file_digests import digests
 from generators.oracle.operations import OPERATIONS
 from reference_impl import DeltaError, Snapshot, Table, read_table
 from reference_impl.errors import NotFoundError

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.audit.grammar.log_files import LOG_DIR, name_of
-from conformance.golden.file_digests import digests
 from conformance.judging.compare import compare_rows, moved_rows
 from conformance.judging.recipes.checks import Fault
 from conformance.judging.recipes.files import read_commits
+from generators.file_digests import digests
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import Field, Struct, type_of
 from generators.oracle.model import TrackedRow, Version

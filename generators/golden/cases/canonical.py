@@ -8,16 +8,16 @@ and byte counts of Parquet files are left out; everything else compares byte by 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from generators.file_digests import digest_of_case, joined
 from generators.spec_files import spec_files
 
 _SIZES = frozenset({"size", "sizeInBytes", "tableSizeBytes", "totalBytes", "sidecarSizeInBytes"})
@@ -25,28 +25,16 @@ _OBSERVED = frozenset({"cross_checked", "tool_versions"})
 _HINT_CHECKSUM = re.compile(r'"checksum"\s*:\s*"[0-9a-f]{32}"')
 
 
-def digest(directory: Path) -> str:
-    """Return the SHA-256 of a directory: names and bytes of all files, in the order of names."""
-    return _digest({path.relative_to(directory).as_posix(): path for path in _files(directory)})
-
-
-def _digest(files: Mapping[str, Path]) -> str:
-    total = hashlib.sha256()
-    for name in sorted(files, key=PurePosixPath):
-        content = hashlib.sha256(files[name].read_bytes()).hexdigest()
-        total.update(f"{name}\0{content}\n".encode())
-    return total.hexdigest()
-
-
 def question_digest(directory: Path) -> str:
     """Return the SHA-256 of a case's table, questions and answers, without its description.
 
     It says whether a record about the case, which the description holds, is still about it.
     """
-    total = hashlib.sha256()
+    total = sha256()
     for part in ("delta", "expected"):
-        total.update(digest(directory / part).encode())
-    total.update(_digest({path.name: path for path in spec_files(directory)}).encode())
+        total.update(digest_of_case(directory / part).encode())
+    specs = {path.name: sha256(path.read_bytes()).digest() for path in spec_files(directory)}
+    total.update(joined(specs).encode())
     return total.hexdigest()
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.golden.file_digests import digest_of, digests
 from conformance.judging.recipes.files import overwritten_file
+from generators.file_digests import digest_of, digests
 
 FILES: dict[str, Callable[[Path], None]] = {
     "a FIFO": os.mkfifo,

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from generators.file_digests import digest_of_case
 from generators.golden import cli
 from generators.golden.build import build_corpus, check_corpus, read_manifest, write_manifest
-from generators.golden.cases.canonical import differences, digest
+from generators.golden.cases.canonical import differences
 from generators.golden.cases.case import CaseError, CaseWriter
 from generators.golden.cases.catalog import Chapter, Definition
 from generators.golden.chapters import all_definitions
@@ -88,7 +89,7 @@ def test_the_same_rows_in_other_bytes_agree(tmp_path: Path) -> None:
         add = {"add": {"path": "x.parquet", "size": len(name)}}
         (tmp_path / name / "0.json").write_text(json.dumps(add), encoding="utf-8")
     assert differences(tmp_path / "left", tmp_path / "right") == []
-    assert digest(tmp_path / "left") != digest(tmp_path / "right")
+    assert digest_of_case(tmp_path / "left") != digest_of_case(tmp_path / "right")
 
 
 @pytest.mark.parametrize(

@@ -193,9 +193,14 @@ def _life_goes_on(case: CaseWriter) -> None:
     publish(case, table, versions=[2, 3], log_info={"lastCheckpointVersion": 2})
 
 
-def _property_off(case: CaseWriter, form: str) -> None:
+def _vectors(case: CaseWriter, form: str) -> GoldenTable:
+    """Begin a table whose checkpoint is to be of a form."""
     more = ["v2Checkpoint"] if form.startswith("v2") else []
-    table = vector_table(case, protocol=feature_protocol(["deletionVectors", *more]))
+    return vector_table(case, protocol=feature_protocol(["deletionVectors", *more]))
+
+
+def _property_off(case: CaseWriter, form: str) -> None:
+    table = _vectors(case, form)
     file = table.file(numbered(6))
     table.create(add(file), add(table.file(numbered(2, 20))))
     table.commit(*with_vector(file, store(table, [0, 1])[0]))
@@ -209,21 +214,8 @@ def _property_off(case: CaseWriter, form: str) -> None:
     aggregated(case, table, "aggregate", ["id"], "Counts leave the deleted rows out as well")
 
 
-for _form in ("classic", "v2-json-sidecars"):
-    VECTORS.define(
-        f"property-off-in-{_form}",
-        "Vectors of a checkpoint count when the property is off",
-        "DV-004",
-        partial(_property_off, form=_form),
-        features=("deletionVectors", "v2Checkpoint")
-        if _form.startswith("v2")
-        else ("deletionVectors",),
-    )
-
-
 def _removed_beside(case: CaseWriter, form: str) -> None:
-    more = ["v2Checkpoint"] if form.startswith("v2") else []
-    table = vector_table(case, protocol=feature_protocol(["deletionVectors", *more]))
+    table = _vectors(case, form)
     marked, gone, again = (table.file(numbered(4, n)) for n in (0, 10, 20))
     table.create(add(marked), add(gone), add(again))
     table.commit(*with_vector(marked, store(table, [0, 3])[0]))
@@ -237,11 +229,14 @@ def _removed_beside(case: CaseWriter, form: str) -> None:
 
 for _form in ("classic", "v2-json-sidecars"):
     VECTORS.define(
+        f"property-off-in-{_form}",
+        "Vectors of a checkpoint count when the property is off",
+        "DV-004",
+        partial(_property_off, form=_form),
+    )
+    VECTORS.define(
         f"removed-beside-vectors-in-{_form}",
         "A file without vector is removed from among files with one",
         "REC-018 REC-011 ADD-012",
         partial(_removed_beside, form=_form),
-        features=("deletionVectors", "v2Checkpoint")
-        if _form.startswith("v2")
-        else ("deletionVectors",),
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.golden.file_digests import digests
 from conformance.judging.recipes.files import Seen
+from generators.file_digests import digests
 
 LOG = "_delta_log"
 FIRST, SECOND, THIRD = (f"{LOG}/{number:020d}" for number in range(3))

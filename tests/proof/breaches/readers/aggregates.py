@@ -14,8 +14,8 @@ Stats: TypeAlias = Sequence[Mapping[str, Any]]
 """The statistics of all live files."""
 
 
-def _believing(change: Callable[[dict[str, Any], Stats], None]) -> How:
-    """Change a right answer, its one row as a dict, by the statistics of the live files."""
+def by_files(change: Callable[[dict[str, Any], Sequence[Mapping[str, Any]]], None]) -> How:
+    """Change a right answer, its one row as a dict, by the live files."""
 
     def how(ask: Ask) -> Ask:
         def run(request: Request) -> Answer:
@@ -27,7 +27,7 @@ def _believing(change: Callable[[dict[str, Any], Stats], None]) -> How:
                 return answer
             right: pa.Table = answer.payload
             row = right.to_pylist()[0]
-            change(row, [each.get("stats") or {} for each in files.payload])
+            change(row, files.payload)
             columns = {
                 field.name: pa.array([row[field.name]]).cast(field.type) for field in right.schema
             }
@@ -36,6 +36,11 @@ def _believing(change: Callable[[dict[str, Any], Stats], None]) -> How:
         return run
 
     return how
+
+
+def _believing(change: Callable[[dict[str, Any], Stats], None]) -> How:
+    """Change a right answer by the statistics of the live files."""
+    return by_files(lambda row, files: change(row, [each.get("stats") or {} for each in files]))
 
 
 def _counted(row: dict[str, Any], files: Stats) -> None:

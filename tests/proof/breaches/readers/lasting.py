@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from breaches.edits import CHECKPOINTS, COMMIT, COMPACTION, dropping, each, matching, read_lines
 from breaches.model import Ask, reader
+from breaches.readers.aggregates import by_files
 from breaches.seams import viewing
 from breaches.views import bodies
-from conformance.adapter import Aggregate, Answer, Files, Ok, Request, Scan
+from conformance.adapter import Answer, Ok, Request, Scan
 
 
 def _highest_of_compactions(root: Path, fresh: frozenset[str]) -> None:
@@ -59,22 +60,10 @@ def _bare_removes_lost(root: Path, fresh: frozenset[str]) -> None:
         each("remove", lambda b: b if b.get("deletionVector") else None, COMMIT)(root, fresh)
 
 
-def _inline_uncounted(ask: Ask) -> Ask:
+def _inline_uncounted(row: dict[str, Any], files: Sequence[Mapping[str, Any]]) -> None:
     """Count the rows that vectors inside the log delete."""
-
-    def run(request: Request) -> Answer:
-        answer = ask(request)
-        if not isinstance(request, Aggregate) or not isinstance(answer, Ok):
-            return answer
-        files = ask(Files(request.table, request.version))
-        if not isinstance(files, Ok):
-            return answer
-        vectors = [each_file.get("deletionVector") or {} for each_file in files.payload]
-        gone = sum(v["cardinality"] for v in vectors if v.get("storageType") == "i")
-        rows: pa.Table = answer.payload
-        return Ok(rows.set_column(0, "count", pc.add(rows.column("count"), gone)))
-
-    return run
+    vectors = [file.get("deletionVector") or {} for file in files]
+    row["count"] += sum(v["cardinality"] for v in vectors if v.get("storageType") == "i")
 
 
 def _numbered_again(ask: Ask) -> Ask:
@@ -118,7 +107,7 @@ ROWS = (
         "counts-what-inline-vectors-delete",
         "DVDESC-020",
         "answers",
-        _inline_uncounted,
+        by_files(_inline_uncounted),
         "*/aggregates-of-every-vector/*",
     ),
     reader("numbers-what-a-filter-left", "RT-024", "answers", _numbered_again, "row-tracking/*"),

@@ -18,14 +18,13 @@ from breaches.edits import (
     each,
     matching,
     parquet,
-    properties,
     read_lines,
     rewrite,
-    setting,
 )
 from breaches.model import writer
 from breaches.seams import Edit, afterwards, carrying_out, leaving
 from breaches.views import bodies, commits_of, log_of
+from breaches.writers.tracking import STARTING_EARLY
 
 _DEFAULTS = "default-columns/write-"
 _VALUES = "add-file-and-remove-file/write-odd-value-"
@@ -170,12 +169,7 @@ ROWS = (
             f"starts-{name}-behind-the-file",
             "ICT-012",
             "actions",
-            leaving(
-                setting("commitInfo", "inCommitTimestamp", 1_000, COMMIT),
-                properties(
-                    lambda p: p.update({k: "1000" for k in p if k.endswith("EnablementTimestamp")})
-                ),
-            ),
+            STARTING_EARLY,
             f"in-commit-timestamps/write-enable-{case}/*",
         )
         for name, case in (("checkpointed", "behind-checkpoint"), ("again", "again-behind"))

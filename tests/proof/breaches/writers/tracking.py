@@ -83,6 +83,13 @@ def _by_zero(field: Any) -> None:
         field["metadata"]["delta.identity.step"] = 0
 
 
+STARTING_EARLY = leaving(
+    setting("commitInfo", "inCommitTimestamp", 1_000, COMMIT),
+    properties(lambda p: p.update({k: "1000" for k in p if k.endswith("EnablementTimestamp")})),
+)
+"""Turn in-commit timestamps on at a time before that of the files."""
+
+
 ROWS = (
     # Row tracking.
     writer(
@@ -246,12 +253,7 @@ ROWS = (
         "starts-behind-the-file",
         "ICT-012",
         "actions",
-        leaving(
-            setting("commitInfo", "inCommitTimestamp", 1_000, COMMIT),
-            properties(
-                lambda p: p.update({k: "1000" for k in p if k.endswith("EnablementTimestamp")})
-            ),
-        ),
+        STARTING_EARLY,
         "in-commit-timestamps/write-enable-behind*",
     ),
     writer(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from stat import S_ISREG
 from typing import Final
@@ -39,17 +40,27 @@ def digests(folder: Path) -> dict[str, bytes]:
 def digest_of(folder: Path) -> str:
     """Return one SHA-256, in hexadecimal, of every path and byte below a folder."""
     total, found = hashlib.sha256(), digests(folder)
-    for name in sorted(found, key=lambda each: each.split("/")):
+    for name in _in_order(found):
         total.update(os.fsencode(name) + b"\0" + found[name])
     return total.hexdigest()
 
 
-def case_digest(folder: Path) -> str:
-    """Return the SHA-256 of a case, in hexadecimal, as the builder of the corpus takes it."""
-    total, found = hashlib.sha256(), digests(folder)
-    for name in sorted(found, key=lambda each: each.split("/")):
-        total.update(f"{name}\0{found[name].hex()}\n".encode())
+def digest_of_case(folder: Path) -> str:
+    """Return the SHA-256, in hexadecimal, by which the manifest of a corpus knows a case."""
+    return joined(digests(folder))
+
+
+def joined(files: Mapping[str, bytes]) -> str:
+    """Return the SHA-256, in hexadecimal, of the names of files and the digests of each."""
+    total = hashlib.sha256()
+    for name in _in_order(files):
+        total.update(f"{name}\0{files[name].hex()}\n".encode(errors="surrogateescape"))
     return total.hexdigest()
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Sort paths folder by folder."""
+    return sorted(names, key=lambda each: each.split("/"))
 
 
 def _digest(path: str) -> bytes:
