@@ -27,7 +27,9 @@ from reference_impl.types.text import refuse_bad_text
 Kept: TypeAlias = Callable[[int, int], "pa.BooleanArray | None"]
 """Returns the mask of the kept rows of a range; ``None`` for all."""
 
-_BATCH_ROWS = 1 << 16
+_BATCH_ROWS = 1 << 18
+"""Rows of a batch at most: each batch has its price, and a limit bounds its bytes."""
+
 _NULL = 8
 """Bytes of a null, about."""
 
