@@ -41,8 +41,9 @@ class Change:
 
     Attributes:
         id: the case.
-        kind: ``regression``, ``fixed``, ``changed``, ``added``, ``gone`` or ``unknown``; a case
-            is unknown where one run lacks it that is partial, or that chose otherwise.
+        kind: ``regression``, ``fixed``, ``changed``, ``intermittent``, ``added``, ``gone`` or
+            ``unknown``; a case is intermittent where the baselines of both runs list it so, and
+            unknown where one run lacks it that is partial, or that chose otherwise.
         before: outcome and message of the first run; empty when it lacks the case.
         after: the same of the second run.
 
@@ -172,6 +173,8 @@ class Difference:
         if _comparable(old) == _comparable(new):
             return None
         was, now = (MEANINGS[Outcome(each["outcome"])].rank for each in (old, new))
+        if old["intermittent"] and new["intermittent"]:
+            return Change(name, "intermittent", _words(old), _words(new))
         better = now < was and MEANINGS[Outcome(new["outcome"])].judged
         kind = "regression" if now > was else "fixed" if better else "changed"
         return Change(name, kind, _words(old), _words(new))

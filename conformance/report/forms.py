@@ -11,7 +11,7 @@ from typing import Final
 from conformance.base.terminal import one_line
 from conformance.report.difference import Change, Difference
 
-_ORDER: Final = ("regression", "gone", "changed", "fixed", "added", "unknown")
+_ORDER: Final = ("regression", "gone", "changed", "fixed", "intermittent", "added", "unknown")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9/._-]*")
 _MEANING: Final = re.compile(r"[^\w\s,;:='\"?+%/.-]|_")
 

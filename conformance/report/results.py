@@ -40,7 +40,12 @@ class ResultsError(UnusableError):
 
 
 def record_of(
-    item: Item, verdict: Verdict, standing: str, stale: str | None = None
+    item: Item,
+    verdict: Verdict,
+    standing: str,
+    stale: str | None = None,
+    *,
+    intermittent: bool = False,
 ) -> dict[str, Any]:
     """Make the record of one judged item; a plain JSON object.
 
@@ -49,6 +54,7 @@ def record_of(
         verdict: how it ended.
         standing: ``new``, ``known`` or ``stale`` against the baseline.
         stale: what the baseline says otherwise, where it does.
+        intermittent: the baseline lets the item pass and fail, and it did one of them as listed.
 
     """
     return {
@@ -70,6 +76,7 @@ def record_of(
         "unclaimed": list(verdict.unclaimed),
         "standing": standing,
         "stale": stale,
+        "intermittent": intermittent,
     }
 
 

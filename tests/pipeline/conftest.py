@@ -43,6 +43,7 @@ def record(case: str, outcome: str, **fields: Any) -> dict[str, Any]:
         "unclaimed": [],
         "standing": "new",
         "stale": None,
+        "intermittent": False,
         **fields,
     }
 

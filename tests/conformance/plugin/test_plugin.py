@@ -193,7 +193,10 @@ def test_an_intermittent_entry_lets_its_case_pass_and_fail(
     kit: Kit, answers: dict[str, Any]
 ) -> None:
     kit.case("one", answers)
-    assert kit(kit.baseline(known("one", intermittent="true"))) is Status.OK
+    option = kit.baseline(known("one", intermittent="true"))
+    assert kit(option, f"--tck-results={kit.results}") is Status.OK
+    (record,) = read_results(kit.results).records.values()
+    assert record["intermittent"] is True
 
 
 def test_an_intermittent_entry_expects_one_failure_only(kit: Kit) -> None:

@@ -25,6 +25,7 @@ def record(identity: str, outcome: str) -> dict[str, Any]:
     lists: dict[str, list[str]] = {"features": [], "details": [], "unclaimed": []}
     more = {"requirements": ["REC-001"], "source": "golden", "chapter": "log", "standing": "new"}
     found = {"id": identity, "outcome": outcome, **texts, **none, **lists, **more}
+    found["intermittent"] = False
     return {**found, "hazard": "cosmetic", "message": "rows"} if outcome == "fail" else found
 
 

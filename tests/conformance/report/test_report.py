@@ -38,6 +38,7 @@ def _record(identity: str, outcome: str, **fields: Any) -> dict[str, Any]:
         "unclaimed": [],
         "standing": "new",
         "stale": None,
+        "intermittent": False,
         **fields,
     }
 
@@ -122,6 +123,20 @@ def _diff(tmp_path: Path, before: Any, after: Any, *options: str) -> int:
         for number, found in enumerate((before, after))
     ]
     return run_diff_cli([*map(str, files), *options])
+
+
+def test_what_an_intermittent_case_does_is_no_regression(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = _record("log/a/read", "pass", intermittent=True)
+    wrong = {**_failure("log/a/read", "cosmetic"), "intermittent": True}
+    for one, other in ((right, wrong), (wrong, right)):
+        assert _diff(tmp_path, [one], [other]) == 0
+        assert "intermittent: log/a/read" in capsys.readouterr().out
+    unlisted = {**wrong, "intermittent": False}
+    refused = {**right, "outcome": "unsupported", "intermittent": False}
+    for other in (unlisted, refused):
+        assert _diff(tmp_path, [right], [other]) == 1
 
 
 def test_the_difference_names_each_changed_case(
