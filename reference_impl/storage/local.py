@@ -177,12 +177,15 @@ class LocalStorage:
     def put(self, path: str, data: bytes) -> None:
         """Write a file below the root as a whole, replacing one that is there."""
         with _unobstructed(path):
-            staging.replace(self._root.own(path), data)
+            staging.replace(self._root.own(path), data, self._checking(path))
 
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create a file below the root atomically; :class:`FileExistsError` when it exists."""
         with _unobstructed(path):
-            staging.create(self._root.own(path), data)
+            staging.create(self._root.own(path), data, self._checking(path))
+
+    def _checking(self, path: str) -> staging.Check:
+        return lambda folder: self._root.check_opened(folder, path)
 
     def delete(self, path: str) -> None:
         """Delete a file below the root."""

@@ -31,7 +31,7 @@ from conformance.audit.read.raw import (
 )
 from reference_impl.errors import DeltaError, PlaceRefused
 from reference_impl.parquet.opening import open_parquet
-from reference_impl.places import without_secrets
+from reference_impl.places import shown_location
 from reference_impl.storage import Entry, Storage
 
 _NOT_SIDECAR_DIRS: Final = (
@@ -55,7 +55,7 @@ class AuditError(Exception):
 
     def __init__(self, location: str, message: str) -> None:
         """Say what was asked for and what is there instead."""
-        super().__init__(f"{without_secrets(location)}: {message}")
+        super().__init__(f"{shown_location(location)}: {message}")
         self.location = location
 
 
