@@ -206,6 +206,16 @@ class LocalStorage:
         """Return whether a path leads to a place below the root, symlinks resolved."""
         return self._root.holds(path)
 
+    def above(self, name: str) -> Iterator[tuple[protocol.Storage, str]]:
+        """Return the folders above the root that have a folder of that name, and the root in each.
+
+        Those above the root as it is spelled, and with its symlinks resolved.
+        """
+        for root in {Path(self._root.path): None, Path(self._root.real): None}:
+            for folder in root.parents:
+                if os.path.isdir(folder / name):  # noqa: PTH112  it raises nothing
+                    yield LocalStorage(folder, policy=self._policy), str(root.relative_to(folder))
+
     def identify(self, path: str) -> Identity | None:
         """Return the identity of the file or folder that a path leads to; ``None`` for none."""
         try:
