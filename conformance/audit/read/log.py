@@ -30,6 +30,7 @@ from conformance.audit.read.raw import (
     read_file,
 )
 from reference_impl.errors import DeltaError, PlaceRefused
+from reference_impl.limits import budget
 from reference_impl.parquet.opening import open_parquet
 from reference_impl.places import shown_location
 from reference_impl.storage import Entry, Storage
@@ -140,6 +141,7 @@ class Checkpoint:
         for line in self.top.of("sidecar"):
             path = line.body.get("path")
             if isinstance(path, str) and path and path not in found:
+                budget().check_time()  # one that is gone is looked for in many folders
                 try:
                     where = sidecar_path(self._storage, path)
                     self._storage.head(where)
