@@ -154,3 +154,26 @@ def test_no_report_has_a_secret_of_a_url(form: str, table: str, shown: str) -> N
     FORMS[form]([(table, [])], out)
     assert "hidden" not in out.getvalue()
     assert (shown if form == "text" else json.dumps(shown)) in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"{1:020d}.json",
+        f"{1:020d}.crc",
+        f"{1:020d}.checkpoint.parquet",
+        f"{0:020d}.{1:020d}.compacted.json",
+        "_last_checkpoint",
+    ],
+)
+def test_a_log_file_that_the_policy_does_not_follow_exits_2(
+    lake: Any, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake.basic()
+    path = lake.write(name, "{}")
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    assert run_audit_cli([str(lake.root), "--outside=refuse"]) == 2
+    message = capsys.readouterr().err
+    assert "which the policy 'refuse' does not follow" in message
+    assert "Traceback" not in message
