@@ -334,7 +334,8 @@ def audit(  # noqa: PLR0913  each keyword is one option of an audit
         table that breaks nothing.
 
     Raises:
-        AuditError: there is no log at the location, or it cannot be listed.
+        AuditError: there is no log at the location, it cannot be listed, or a file of it lies
+            outside of the root where ``outside`` keeps it from being read.
         ValueError: there is no such revision.
         LimitExceeded: the time is up, or the system has no memory left.
 
@@ -343,6 +344,9 @@ def audit(  # noqa: PLR0913  each keyword is one option of an audit
         storage = open_storage(location, outside=outside, stores=stores)
     except PlaceRefused as error:
         raise AuditError(location, error.message) from error
-    with within_limits(limits, "audit"):
-        run = Run(storage, open_log(storage), data=data).run()
-        return gathered(run if revision is None else in_revision(run, revision), revision)
+    try:
+        with within_limits(limits, "audit"):
+            run = Run(storage, open_log(storage), data=data).run()
+            return gathered(run if revision is None else in_revision(run, revision), revision)
+    except PlaceRefused as error:  # of a file of the log, without which nothing is known
+        raise AuditError(location, str(error)) from error

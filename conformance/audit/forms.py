@@ -17,9 +17,10 @@ from conformance.audit.findings import SEVERITIES, Finding
 from conformance.base.home import kit_version
 from conformance.base.terminal import emit, one_line
 from conformance.requirements.registry import load_registry
+from reference_impl.places import shown_location
 
 Report = tuple[str, Sequence[Finding]]
-"""A table, as it was named, and what was found in it."""
+"""A table, as it was named, and what was found in it. Secrets of its URL are not shown."""
 
 _SHOWN: Final = 10
 """Places of one requirement that the text form shows; the others have more."""
@@ -39,7 +40,7 @@ def counts(findings: Iterable[Finding]) -> dict[str, int]:
 def _json(reports: Sequence[Report], out: TextIO) -> None:
     documents = [
         {
-            "table": table,
+            "table": shown_location(table),
             "counts": counts(findings),
             "findings": [asdict(finding) for finding in findings],
         }
@@ -72,7 +73,7 @@ def _table(table: str, findings: Sequence[Finding], out: TextIO) -> None:
         if found > _SHOWN - left:
             emit(out, f"  … and {found - _SHOWN + left} more\n")
     text = ", ".join(f"{count} {severity}" for severity, count in counts(findings).items())
-    emit(out, f"{one_line(table)}: {text}\n")
+    emit(out, f"{one_line(shown_location(table))}: {text}\n")
 
 
 def _lines(finding: Finding, places: Sequence[str]) -> Iterator[str]:
@@ -113,7 +114,7 @@ def _run(table: str, findings: Sequence[Finding]) -> dict[str, Any]:
     }
     return {
         "tool": {"driver": driver},
-        "properties": {"table": one_line(table)},
+        "properties": {"table": one_line(shown_location(table))},
         "results": [_result(finding, rules.index(finding.requirement)) for finding in findings],
     }
 

@@ -53,7 +53,7 @@ _STATUSES: Final[Mapping[Status, str]] = {
     Status.EMPTY_SELECTION: "the selection is empty: nothing ran",
     Status.UNKNOWN_ID: "the selection names a case, requirement, chapter or feature that does "
     "not exist",
-    Status.CORPUS: "the golden tables are missing or malformed",
+    Status.CORPUS: "the golden tables are missing or malformed, or written to during the run",
     Status.ADAPTER: "the adapter does not exist, does not start, or claims a word that "
     "the contract does not know",
     Status.STALE_BASELINE: "a baseline entry passes, fails in another way or names nothing",

@@ -17,6 +17,7 @@ import pyarrow as pa
 from conformance.base.faults import UnusableError
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import CommitConflict, NotFoundError
+from reference_impl.places import shown_location
 from reference_impl.write.rows.operations import append
 
 _ATTEMPTS: Final = 20
@@ -76,9 +77,9 @@ class StoredTable:
             except CommitConflict:
                 continue  # somebody else made progress, or changed the schema: look again
             except (DeltaError, OSError) as error:
-                raise StoreError(f"{self.location}: {error}") from error
+                raise StoreError(f"{shown_location(self.location)}: {error}") from error
             return True
-        raise StoreError(f"{self.location}: others are always faster")
+        raise StoreError(f"{shown_location(self.location)}: others are always faster")
 
     def progress(self) -> dict[str, int]:
         """Return what is recorded: who added rows, and how far each is."""
@@ -87,7 +88,7 @@ class StoredTable:
         except NotFoundError:
             return {}
         except (DeltaError, OSError) as error:
-            raise StoreError(f"{self.location}: {error}") from error
+            raise StoreError(f"{shown_location(self.location)}: {error}") from error
         return {app: txn.version for app, txn in txns.items()}
 
     def read(self, columns: Sequence[str] | None = None) -> pa.Table:
@@ -104,7 +105,7 @@ class StoredTable:
         except NotFoundError:
             return self.schema.empty_table().select(names)
         except (DeltaError, OSError) as error:
-            raise StoreError(f"{self.location}: {error}") from error
+            raise StoreError(f"{shown_location(self.location)}: {error}") from error
         for name in names:
             if name not in there:  # an earlier kit made the table
                 kind = self.schema.field(name).type

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from conformance.base.faults import AdapterError, KitError, OutputError
+from conformance.base.faults import AdapterError, CorpusError, KitError, OutputError
 from conformance.base.limits import pause, resume, write_to, written_to
 from conformance.base.options import STATUS, destination
 from conformance.base.outcomes import Outcome
@@ -188,6 +188,7 @@ class _MainPlugin(_WorkerPlugin):
         self._breaker = Breaker()
         self._broken: str | None = None
         self._unwritten: str | None = None
+        self._altered: str | None = None
         self._session: pytest.Session | None = None
         self._status = Status.OK
         self._partial: list[str] = []
@@ -344,8 +345,10 @@ class _MainPlugin(_WorkerPlugin):
             self._status = Status.INTERRUPTED
         if exitstatus in _KEPT:
             self._status = Status.GAVE_UP if self._broken else Status(exitstatus)
+        else:
+            self._look_at_corpus()
         self._write_results(lambda writer: writer.close(self._status, self._partial))
-        if self._baseline and records and exitstatus not in _KEPT:
+        if self._baseline and records and exitstatus not in _KEPT and not self._altered:
             try:
                 self._write_baseline(self._baseline, whole=whole)
             except OutputError as error:
@@ -353,6 +356,13 @@ class _MainPlugin(_WorkerPlugin):
         if self._unwritten:
             self._status = Status.USAGE
         session.exitstatus = session.config.stash[STATUS] = self._status
+
+    def _look_at_corpus(self) -> None:
+        """Make a run worth nothing during which somebody wrote to the tables that it copies."""
+        try:
+            self.run.refuse_altered()
+        except CorpusError as error:
+            self._status, self._altered = Status.CORPUS, str(error)
 
     def _write_baseline(self, file: BaselineFile, *, whole: bool) -> None:
         run = self.run
@@ -402,6 +412,8 @@ class _MainPlugin(_WorkerPlugin):
         yield from (f"TOO FEW: {line}" for line in self._shortfalls)
         if self._unwritten:
             yield f"NOT WRITTEN: {self._unwritten}"
+        if self._altered:
+            yield f"ALTERED DURING THE RUN: {self._altered}"
         if self._broken:
             yield f"GAVE UP: {self._broken}"
         yield from (f"PARTIAL: {reason}" for reason in self._partial)

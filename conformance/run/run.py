@@ -113,6 +113,15 @@ class Run:
         self.asked = len(self.selected)
         if self.settings.shard is not None:
             self.selected = self.settings.shard.of(self.selected)
+        self.refuse_altered()
+
+    def refuse_altered(self) -> None:
+        """Refuse cases that are not as they were built: before the run, and once more after it.
+
+        Raises:
+            CorpusError: one is altered.
+
+        """
         if not self.trusted:
             self.corpus.refuse_altered({item.id.rpartition("/")[0] for item in self.selected})
 

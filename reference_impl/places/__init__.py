@@ -25,6 +25,7 @@ from reference_impl.places.spelling import (
     file_names,
     is_absolute,
     resembling,
+    shown_location,
     without_secrets,
 )
 
@@ -47,5 +48,6 @@ __all__ = [
     "is_absolute",
     "opened_as",
     "resembling",
+    "shown_location",
     "without_secrets",
 ]

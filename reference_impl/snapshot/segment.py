@@ -24,6 +24,7 @@ from reference_impl.log.checkpoints.reader import Checkpoint
 from reference_impl.log.last_checkpoint import read_hint
 from reference_impl.log.names import LOG_DIR, LogFile, commit_name, parse
 from reference_impl.log.ratified import RatifiedCommits
+from reference_impl.places import shown_location
 from reference_impl.storage import Entry, Storage
 from reference_impl.storage.threads import MAX_THREADS
 
@@ -132,7 +133,7 @@ def list_log(
     listing = _listed(storage, 0, ratified)
     if listing.latest is None:
         raise TableNotFound(
-            f"there is no Delta table at {storage.location}",
+            f"there is no Delta table at {shown_location(storage.location)}",
             path=LOG_DIR,
             hint="check the location: the log directory is empty or absent",
         )

@@ -177,12 +177,15 @@ class LocalStorage:
     def put(self, path: str, data: bytes) -> None:
         """Write a file below the root as a whole, replacing one that is there."""
         with _unobstructed(path):
-            staging.replace(self._root.own(path), data)
+            staging.replace(self._root.own(path), data, self._checking(path))
 
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create a file below the root atomically; :class:`FileExistsError` when it exists."""
         with _unobstructed(path):
-            staging.create(self._root.own(path), data)
+            staging.create(self._root.own(path), data, self._checking(path))
+
+    def _checking(self, path: str) -> staging.Check:
+        return lambda folder: self._root.check_opened(folder, path)
 
     def delete(self, path: str) -> None:
         """Delete a file below the root."""
@@ -202,6 +205,16 @@ class LocalStorage:
     def holds(self, path: str) -> bool:
         """Return whether a path leads to a place below the root, symlinks resolved."""
         return self._root.holds(path)
+
+    def above(self, name: str) -> Iterator[tuple[protocol.Storage, str]]:
+        """Return the folders above the root that have a folder of that name, and the root in each.
+
+        Those above the root as it is spelled, and with its symlinks resolved.
+        """
+        for root in {Path(self._root.path): None, Path(self._root.real): None}:
+            for folder in root.parents:
+                if os.path.isdir(folder / name):  # noqa: PTH112  it raises nothing
+                    yield LocalStorage(folder, policy=self._policy), str(root.relative_to(folder))
 
     def identify(self, path: str) -> Identity | None:
         """Return the identity of the file or folder that a path leads to; ``None`` for none."""

@@ -178,6 +178,10 @@ class ObjectStorage:
         """Return whether a path leads to a place below the root."""
         return self._root.place(path).within is not None
 
+    def above(self, name: str) -> Iterator[tuple[protocol.Storage, str]]:  # noqa: ARG002  see there
+        """Return nothing: there may be credentials for the table alone."""
+        return iter(())
+
     def identify(self, path: str) -> Identity | None:  # noqa: ARG002  a key has one spelling
         """Return nothing: every key is a file of its own."""
         return None

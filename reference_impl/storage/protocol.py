@@ -128,6 +128,13 @@ class Storage(Protocol):
         Raises nothing but ``PlaceRefused``, where that is not certain.
         """
 
+    def above(self, name: str) -> Iterator[tuple[Storage, str]]:
+        """Return the folders above the root that have a folder of that name, and the root in each.
+
+        Nothing above the root of a table in an object store is looked at, for which there may be
+        no credentials.
+        """
+
     def identify(self, path: str) -> Identity | None:
         """Return the identity of the file or folder that a path leads to; ``None`` for none.
 

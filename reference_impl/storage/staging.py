@@ -9,101 +9,126 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import Final
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Final, TypeAlias
 
 _NO_FLUSH: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 """Errors of file systems that do not flush folders."""
 
 _WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+Check: TypeAlias = Callable[[int], None]
+"""Takes the descriptor of the folder that is written to, and raises where it must not be."""
 
 
-def replace(target: str, data: bytes) -> None:
+def replace(target: str, data: bytes, check: Check) -> None:
     """Write a file of that absolute path, replacing one that is there."""
-    folder = os.path.dirname(target)  # noqa: PTH120  paths are text all the way
-    staged = _stage(folder, data)
-    try:
-        os.replace(staged, target)  # noqa: PTH105  as above
-    except BaseException:
-        _discard(staged)
-        raise
-    _flush_folder(folder)
+    folder, _, name = target.rpartition("/")
+    with _opened(folder or "/", check) as held:
+        staged = _stage(held, data)
+        try:
+            os.replace(staged, name, src_dir_fd=held, dst_dir_fd=held)
+        except BaseException:
+            _discard(staged, held)
+            raise
+        _flush_folder(held)
 
 
-def create(target: str, data: bytes) -> None:
+def create(target: str, data: bytes, check: Check) -> None:
     """Create a file of that absolute path; :class:`FileExistsError` when there is one.
 
     A link fails when the name exists, so a commit is never visible in part, and of two racing
     writers one fails.
     """
-    folder = os.path.dirname(target)  # noqa: PTH120  as in replace
-    staged = _stage(folder, data)
-    try:
-        os.link(staged, target)
-    finally:
-        # The file has its name or never gets it: a leftover harms neither.
-        _discard(staged)
-    _flush_folder(folder)
-
-
-def _stage(folder: str, data: bytes) -> str:
-    staged = f"{folder}/.staged-{secrets.token_hex(8)}.tmp"
-    with _folders(folder):
-        # The kernel applies the umask: a log is read by whoever reads the table.
-        descriptor = os.open(staged, _WRITE, 0o666)
+    folder, _, name = target.rpartition("/")
+    with _opened(folder or "/", check) as held:
+        staged = _stage(held, data)
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-        except BaseException:
-            _discard(staged)
-            raise
+            os.link(staged, name, src_dir_fd=held, dst_dir_fd=held)
+        finally:
+            # The file has its name or never gets it: a leftover harms neither.
+            _discard(staged, held)
+        _flush_folder(held)
+
+
+def _stage(folder: int, data: bytes) -> str:
+    staged = f".staged-{secrets.token_hex(8)}.tmp"
+    # The kernel applies the umask: a log is read by whoever reads the table.
+    descriptor = os.open(staged, _WRITE, 0o666, dir_fd=folder)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        _discard(staged, folder)
+        raise
     return staged
 
 
-def _discard(staged: str) -> None:
+def _discard(staged: str, folder: int) -> None:
     with suppress(OSError):
-        os.unlink(staged)  # noqa: PTH108  as in replace
+        os.unlink(staged, dir_fd=folder)
 
 
 @contextmanager
-def _folders(folder: str) -> Iterator[None]:
-    """Make a folder and those above it, and flush each folder that got a new one.
+def _opened(folder: str, check: Check) -> Iterator[int]:
+    """Open a folder, which is made with those above it, and flush each that got a new one.
 
-    Those that are made go again where that or the block fails, unless they are in use.
+    What is opened is written to, whatever has its name by then. Those that are made go again
+    where that or the block fails, unless they are in use.
     """
     above = []
-    while not os.path.isdir(folder):  # noqa: PTH112  as in replace
-        above.append(folder)
-        folder = os.path.dirname(folder)  # noqa: PTH120  as in replace
-    made: list[str] = []
-    try:
-        for new in reversed(above):
-            try:
-                os.mkdir(new)  # noqa: PTH102  as in replace
-                made.append(new)
-            except FileExistsError:
-                # Another writer makes it as well, or what has the name is no folder.
-                if not os.path.isdir(new):  # noqa: PTH112  as in replace
-                    code = errno.ENOTDIR
-                    raise NotADirectoryError(code, os.strerror(code), new) from None
-            _flush_folder(os.path.dirname(new))  # noqa: PTH120  as in replace
-        yield
-    except BaseException:
-        with suppress(OSError):
-            for new in reversed(made):
-                os.rmdir(new)  # noqa: PTH106  as in replace
-        raise
+    while not os.path.isdir(folder):  # noqa: PTH112  paths are text all the way
+        folder, _, name = folder.rpartition("/")
+        above.append(name)
+        folder = folder or "/"
+    made: list[tuple[int, str]] = []
+    with ExitStack() as stack:
+        held = _held(stack, os.open(folder, _FOLDER))
+        try:
+            for name in reversed(above):
+                if _make(held, name):
+                    made.append((held, name))
+                below = _held(stack, _open_made(held, name))
+                _flush_folder(held)
+                held = below
+            check(held)
+            yield held
+        except BaseException:
+            with suppress(OSError):
+                for parent, name in reversed(made):
+                    os.rmdir(name, dir_fd=parent)
+            raise
 
 
-def _flush_folder(folder: str) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _held(stack: ExitStack, descriptor: int) -> int:
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _make(folder: int, name: str) -> bool:
+    """Make a folder in another; return whether it was not there, as another writer makes it too."""
     try:
-        os.fsync(descriptor)
+        os.mkdir(name, dir_fd=folder)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _open_made(folder: int, name: str) -> int:
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except FileNotFoundError:  # a symlink that leads nowhere has the name
+        code = errno.ENOTDIR
+        raise NotADirectoryError(code, os.strerror(code), name) from None
+
+
+def _flush_folder(folder: int) -> None:
+    try:
+        os.fsync(folder)
     except OSError as error:
         if error.errno not in _NO_FLUSH:
             raise
-    finally:
-        os.close(descriptor)

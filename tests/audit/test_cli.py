@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 import schemas
 from conformance.audit import CHECKS, run_audit_cli
+from conformance.audit.forms import FORMS
 
 
 def test_a_clean_table_exits_0(lake: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,3 +131,49 @@ def test_an_output_that_cannot_be_written_is_said_in_a_line(lake: Any, closed: s
     said = "" if "2>&-" in closed else "delta-tck audit: the output cannot be written: "
     assert ended.stderr.startswith(said)
     assert len(ended.stderr.splitlines()) == bool(said)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("table", "shown"),
+    [
+        ("https://user:hidden@host/t@1", "https://…@host/t@1"),
+        ("https://user:@hidden@host/t", "https://…@host/t"),
+        ("https://user:a/hidden@host/t", "https://…@host/t"),
+        ("https://hidden@host/t", "https://…@host/t"),
+        ("https://host/t?sig=hidden", "https://host/t?sig=…"),
+        ("abfss://user:hidden@host/t", "abfss://…@host/t"),
+        ("abfss://container@host/t", "abfss://container@host/t"),
+        ("http://host:80/a@b", "http://host:80/a@b"),
+        ("http://[::1]:80/a@b", "http://[::1]:80/a@b"),
+        ("/lake/t?sig=1", "/lake/t?sig=1"),
+    ],
+)
+def test_no_report_has_a_secret_of_a_url(form: str, table: str, shown: str) -> None:
+    out = io.StringIO()
+    FORMS[form]([(table, [])], out)
+    assert "hidden" not in out.getvalue()
+    assert (shown if form == "text" else json.dumps(shown)) in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"{1:020d}.json",
+        f"{1:020d}.crc",
+        f"{1:020d}.checkpoint.parquet",
+        f"{0:020d}.{1:020d}.compacted.json",
+        "_last_checkpoint",
+    ],
+)
+def test_a_log_file_that_the_policy_does_not_follow_exits_2(
+    lake: Any, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake.basic()
+    path = lake.write(name, "{}")
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    assert run_audit_cli([str(lake.root), "--outside=refuse"]) == 2
+    message = capsys.readouterr().err
+    assert "which the policy 'refuse' does not follow" in message
+    assert "Traceback" not in message

@@ -19,6 +19,7 @@ import pytest
 from conformance.audit import audit, run_audit_cli
 from conformance.audit.cli import BROKEN, LIMITED, NONCONFORMING
 from reference_impl import LimitExceeded, Limits, Table
+from reference_impl.storage import LocalStorage
 
 pytestmark = pytest.mark.usefixtures("ends_where_it_hangs")
 
@@ -276,3 +277,31 @@ def test_an_action_with_a_number_beyond_the_limit_ends_no_audit(tmp_path: Path) 
     (tmp_path / "t" / "_delta_log" / f"{1:020d}.json").write_text("".join(lines))
     found = audit(str(tmp_path / "t"), limits=Limits(number=0))
     assert any(each.limit == "number" for each in found)
+
+
+def test_sidecars_that_are_gone_are_looked_for_until_the_time_is_up(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    head = LocalStorage.head
+
+    def counting(storage: LocalStorage, path: str) -> Any:
+        looked.append(path)
+        return head(storage, path)
+
+    protocol = lake.protocol("r:v2Checkpoint")
+    sidecars = [
+        {"sidecar": {"path": f"{n}.parquet", "sizeInBytes": 1, "modificationTime": 1}}
+        for n in range(1000)
+    ]
+    lake.commit(protocol, lake.metadata())
+    lines = [{"checkpointMetadata": {"version": 0}}, protocol, lake.metadata(), *sidecars]
+    lake.write(
+        f"{0:020d}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json",
+        "".join(f"{json.dumps(line)}\n" for line in lines),
+    )
+    monkeypatch.setattr(LocalStorage, "head", counting)
+    monkeypatch.setattr("reference_impl.limits.time.monotonic", lambda: float(len(looked)))
+    with pytest.raises(LimitExceeded, match="'seconds'"):
+        audit(str(lake.root), limits=Limits(seconds=50))
+    assert 50 < len(looked) < 100

@@ -188,6 +188,14 @@ def versionless() -> Told:
     return Told(replace(EVERYTHING, reader_version=0, writer_version=0, operations=operations))
 
 
+class Vandal(Scripted):
+    """The scripted adapter, which writes to a file that the test names."""
+
+    def run(self, request: Request) -> Answer:
+        Path(os.environ["DELTA_TCK_VANDAL"]).write_text("{ }")
+        return super().run(request)
+
+
 class Leaver(Told):
     """The scripted adapter, which ends the process of the kit."""
 

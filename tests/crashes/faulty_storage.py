@@ -146,6 +146,10 @@ class FaultyStorage:
         """Return whether a path leads to a place below the root; no step either."""
         return self._inner.holds(path)
 
+    def above(self, name: str) -> Iterator[tuple[Storage, str]]:
+        """Return the tables above; no step either."""
+        return self._inner.above(name)
+
     def identify(self, path: str) -> Identity | None:
         """Return the identity of a file."""
         return self._do("identify", path, lambda: self._inner.identify(path))

@@ -70,7 +70,10 @@ def _watch(root: Path, at_step: Callable[[int], object]) -> None:
         nonlocal taken
         place = _EVENTS.get(event)
         path = None if place is None else arguments[place]
-        if isinstance(path, str | os.PathLike) and os.fspath(path).startswith(str(root)):
+        if not isinstance(path, str | os.PathLike):
+            return
+        # What is no whole path is a name in a folder that the storage opened.
+        if os.fspath(path).startswith(str(root)) or not Path(path).is_absolute():
             taken += 1
             at_step(taken)
 

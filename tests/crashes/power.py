@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -146,6 +146,14 @@ def _folder(group: list[tuple[str, int | None]]) -> str:
     return folder
 
 
+def _whole(path: Any, named: Mapping[str, Any]) -> Any:
+    """Give the path that is meant by one relative to an open folder; all of a call have one."""
+    folder = named.get("dir_fd", named.get("src_dir_fd"))
+    if folder is None or not isinstance(path, str):
+        return path
+    return os.path.join(Path(f"/proc/self/fd/{folder}").readlink(), path)  # noqa: PTH118
+
+
 @contextmanager
 def watched(root: Path) -> Iterator[Disk]:
     """Note what is asked of the disk below a root; nothing is flushed in truth."""
@@ -154,6 +162,7 @@ def watched(root: Path) -> Iterator[Disk]:
 
     def opening(path: Any, flags: int, *more: Any, **named: Any) -> Any:
         made = real["open"](path, flags, *more, **named)
+        path = _whole(path, named)
         if flags & os.O_CREAT and disk.mine(path):
             disk.make(path)
         return made
@@ -161,8 +170,9 @@ def watched(root: Path) -> Iterator[Disk]:
     def asking(name: str, note: Callable[..., None]) -> Callable[..., Any]:
         def ask(*places: Any, **named: Any) -> Any:
             done = real[name](*places, **named)
-            if disk.mine(places[0]):
-                note(*places)
+            whole = [_whole(place, named) for place in places]
+            if disk.mine(whole[0]):
+                note(*whole)
             return done
 
         return ask

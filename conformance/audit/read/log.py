@@ -30,8 +30,9 @@ from conformance.audit.read.raw import (
     read_file,
 )
 from reference_impl.errors import DeltaError, PlaceRefused
+from reference_impl.limits import budget
 from reference_impl.parquet.opening import open_parquet
-from reference_impl.places import without_secrets
+from reference_impl.places import shown_location
 from reference_impl.storage import Entry, Storage
 
 _NOT_SIDECAR_DIRS: Final = (
@@ -55,7 +56,7 @@ class AuditError(Exception):
 
     def __init__(self, location: str, message: str) -> None:
         """Say what was asked for and what is there instead."""
-        super().__init__(f"{without_secrets(location)}: {message}")
+        super().__init__(f"{shown_location(location)}: {message}")
         self.location = location
 
 
@@ -140,6 +141,7 @@ class Checkpoint:
         for line in self.top.of("sidecar"):
             path = line.body.get("path")
             if isinstance(path, str) and path and path not in found:
+                budget().check_time()  # one that is gone is looked for in many folders
                 try:
                     where = sidecar_path(self._storage, path)
                     self._storage.head(where)

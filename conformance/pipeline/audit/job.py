@@ -63,7 +63,7 @@ def run_audit_job(arguments: Sequence[str]) -> int:
     )
     run = options.run or _name(tables, options)
     kept = AuditStore(options.store, run) if options.store else None
-    parts = kept.planned() if kept else []
+    parts = kept.planned(tables) if kept else []
     with _spread(options, tables, dry=options.dry_run) as spread:
         if not parts:
             sizes = sizes_of(spread.run, asked, tables)

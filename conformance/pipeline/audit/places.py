@@ -11,6 +11,7 @@ from typing import Final
 from conformance.base.faults import SelectionError
 from conformance.base.untrusted import DocumentError, read_text
 from reference_impl.log.names import LOG_DIR
+from reference_impl.places import shown_location
 from reference_impl.storage import open_storage
 
 _PATTERN: Final = frozenset("*?[")
@@ -41,7 +42,7 @@ def tables_of(named: Sequence[str], files: Sequence[Path], folders: Sequence[str
     for folder in folders:
         below = sorted(_below(folder))
         if not below:
-            raise SelectionError(f"there is no table below {folder}")
+            raise SelectionError(f"there is no table below {shown_location(folder)}")
         found.update(dict.fromkeys(below))
     return list(found)
 

@@ -17,6 +17,7 @@ from conformance.audit.forms import counts
 from conformance.pipeline.audit.sizes import Size
 from conformance.pipeline.store import StoredTable
 from conformance.requirements.registry import load_registry
+from reference_impl.places import shown_location
 
 _PLAN: Final = pa.schema(
     {
@@ -101,7 +102,7 @@ class AuditStore:
             {
                 "run": self.run,
                 "part": part,
-                "table": table,
+                "table": shown_location(table),
                 "log_bytes": size.bytes,
                 "log_actions": size.actions,
             }
@@ -110,15 +111,19 @@ class AuditStore:
         ]
         self._plan.add(rows, self._app)
 
-    def planned(self) -> list[list[tuple[str, Size]]]:
-        """Return what was planned; nothing for a new run."""
+    def planned(self, tables: Sequence[str]) -> list[list[tuple[str, Size]]]:
+        """Return what was planned; nothing for a new run.
+
+        Secrets in the URLs of tables are not kept, and come back with the tables.
+        """
+        named = {shown_location(table): table for table in tables}
         rows = [row for row in self._plan.read().to_pylist() if row["run"] == self.run]
         parts: list[list[tuple[str, Size]]] = [
             [] for _ in range(max((row["part"] + 1 for row in rows), default=0))
         ]
         for row in rows:
             size = Size(row["log_bytes"], row["log_actions"] or 0)
-            parts[row["part"]].append((row["table"], size))
+            parts[row["part"]].append((named.get(row["table"], row["table"]), size))
         return parts
 
     def done(self) -> int:
@@ -132,7 +137,7 @@ class AuditStore:
             asdict(each)
             | {
                 "run": self.run,
-                "table": outcome.table,
+                "table": shown_location(outcome.table),
                 "section": registry[each.requirement].section,
                 "places": list(each.places or (each.place,)),
             }
@@ -146,7 +151,7 @@ class AuditStore:
             audits.append(
                 {
                     "run": self.run,
-                    "table": outcome.table,
+                    "table": shown_location(outcome.table),
                     "status": outcome.status,
                     "message": outcome.fault,
                     "errors": counted["error"],

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from reference_impl.model.actions import DomainMetadata, Txn
+from reference_impl.places import shown_location
 from reference_impl.snapshot.segment import list_log
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.storage import Storage
@@ -64,7 +65,7 @@ def _attempt(what: str, commit: Committed, step: Callable[[], object]) -> None:
         _log.warning(
             "version %d of %s is committed, and its %s could not be written",
             commit.version,
-            commit.storage.location,
+            shown_location(commit.storage.location),
             what,
             exc_info=True,
         )

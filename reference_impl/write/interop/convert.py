@@ -28,10 +28,12 @@ from reference_impl.types.arrow import from_arrow
 from reference_impl.types.model import DOUBLE, FLOAT, STRING, Field, Struct, every_field
 from reference_impl.write.alter.create import TableDefinition, check_definition, refuse_existing
 from reference_impl.write.alter.definition import define
+from reference_impl.write.clock import now
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.iceberg import VERSIONS
 from reference_impl.write.features.protocols import LEAST
 from reference_impl.write.files.data_files import NULL_FOLDER
+from reference_impl.write.files.other_tables import not_named_above, noting_tables
 from reference_impl.write.rows.rules import rules_of
 from reference_impl.write.statistics import bounds_of, indexed_leaves, statistics_json
 
@@ -100,7 +102,10 @@ def inferred_schema(storage: Storage) -> tuple[Struct, tuple[str, ...]]:
 
 
 def _files(storage: Storage) -> Iterator[_ParquetFile]:
-    for entry in storage.walk(_refuse_link):
+    linked: list[str] = []
+    others: set[str] = set()
+    taken: list[Entry] = []
+    for entry in noting_tables(storage.walk(linked.append), linked, others):
         *folders, name = entry.path.split("/")
         if _hidden(name) or _are_hidden(folders):
             continue
@@ -118,7 +123,18 @@ def _files(storage: Storage) -> Iterator[_ParquetFile]:
         partition = [_value(folder, entry.path) for folder in folders]
         if len(dict(partition)) < len(partition):
             raise SchemaMismatch(f"two folders of {entry.path} name one column")
+        taken.append(entry)
         yield _ParquetFile(entry, dict(partition))
+    for folder in linked:
+        _refuse_link(folder)
+    below = tuple(others)
+    free = {each.path for each in not_named_above(storage, taken, now())}
+    for entry in taken:
+        if entry.path.startswith(below) or entry.path not in free:
+            raise ConstraintViolation(
+                f"{entry.path} is a file of another table",
+                hint="read that table, and write its rows into a new one",
+            )
 
 
 def _refuse_link(path: str) -> None:

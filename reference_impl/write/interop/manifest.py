@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.errors import PlaceRefused, UnsupportedFeatures
-from reference_impl.places import decode_path, is_absolute
+from reference_impl.places import decode_path, is_absolute, shown_location
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.table_schema import partition_column
 from reference_impl.storage import Entry, Storage
@@ -56,6 +56,12 @@ def write_manifests(snapshot: Snapshot) -> list[str]:
         partition_column(adds, column, target.table.mode)  # refuses a value that is not there
     locate = snapshot.storage.locator()
     root = snapshot.storage.location.rstrip("/")
+    if shown_location(root) != root:
+        raise PlaceRefused(
+            "a manifest has the location of the table in it, and this one holds a secret",
+            path=shown_location(root),
+            hint="give the secret as an option of the store",
+        )
     lines: dict[str, list[str]] = defaultdict(list)
     texts = adds.column("partitionValues").to_pylist(maps_as_pydicts="strict")
     for path, values in zip(adds.column("path").to_pylist(), texts, strict=True):

@@ -10,18 +10,16 @@ killed writer left behind.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
 from reference_impl.errors import ConstraintViolation
-from reference_impl.log.names import LOG_DIR
 from reference_impl.model.protocol import check_writable
-from reference_impl.snapshot.segment import list_log
-from reference_impl.snapshot.snapshot import Snapshot, load, read_commit
-from reference_impl.storage import STAGED, Entry, Storage
+from reference_impl.snapshot.snapshot import Snapshot, load
+from reference_impl.storage import STAGED, Entry
 from reference_impl.write.checkpoints.write import live_tombstones
 from reference_impl.write.clock import now
+from reference_impl.write.files.other_tables import add_changes, not_named_above, noting_tables
 from reference_impl.write.files.referenced_files import ReferencedFiles
 from reference_impl.write.properties import DELETED_FILE_RETENTION, duration
 
@@ -70,46 +68,21 @@ def vacuum(
     named.add_actions(live_tombstones(snapshot, now(), kept_since=cutoff))
     others: set[str] = set()
     candidates = named.unreferenced(
-        _noting_tables(storage.walk(named.linked.append), named.linked, others),
+        noting_tables(storage.walk(named.linked.append), named.linked, others),
         lambda entry: entry.mtime < cutoff and (_staged(entry) or not _hidden(entry.path)),
     )
     if not candidates:
         return []
-    _add_changes(named, storage, cutoff)
+    add_changes(named, storage, cutoff)
     _add_later(named, snapshot)
     below = tuple(others)
-    gone = named.certain(each for each in candidates if not each.path.startswith(below))
+    own = [each for each in candidates if not each.path.startswith(below)]
+    gone = named.certain(not_named_above(storage, own, cutoff))
     if not dry_run:
         for path in gone:
             with suppress(FileNotFoundError):  # a concurrent vacuum deleted it
                 storage.delete(path)
     return gone
-
-
-def _noting_tables(
-    walk: Iterable[Entry], linked: Iterable[str], others: set[str]
-) -> Iterator[Entry]:
-    """Pass a listing on, and note the folders of other tables in it, as beginnings of paths.
-
-    Their logs name files of which the log of this table knows nothing. A log may be a symlink.
-
-    Args:
-        walk: the listing.
-        linked: folders that are symlinks, which the listing fills.
-        others: is given what is found.
-
-    """
-    for entry in walk:
-        _note_table(entry.path, others)
-        yield entry
-    for folder in linked:
-        _note_table(f"{folder}/", others)
-
-
-def _note_table(path: str, others: set[str]) -> None:
-    folder, log, _ = path.partition(f"/{LOG_DIR}/")
-    if log:
-        others.add(f"{folder}/")
 
 
 def _add_later(named: ReferencedFiles, snapshot: Snapshot) -> None:
@@ -121,16 +94,6 @@ def _add_later(named: ReferencedFiles, snapshot: Snapshot) -> None:
     if latest.version > snapshot.version:
         named.add_actions(latest.adds())
         named.add_actions(latest.tombstones())
-
-
-def _add_changes(named: ReferencedFiles, storage: Storage, cutoff: int) -> None:
-    """Add the change files of commits that are within the retention."""
-    listing = list_log(storage, from_start=True)
-    for version, file in listing.commits.items():
-        entry = listing.entries.get(version)
-        if entry is None or entry.mtime >= cutoff:
-            for body in read_commit(storage, file).bodies("cdc"):
-                named.add(str(body.get("path") or ""), "cdc")
 
 
 def _hidden(path: str) -> bool:

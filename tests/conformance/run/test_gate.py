@@ -298,3 +298,17 @@ def test_a_case_that_is_not_as_it_was_built_is_refused(kit: Kit, change: str) ->
     assert kit() is Status.CORPUS
     assert "right: is not as it was built" in kit.output
     assert kit("--tck-case=table-features/other") is Status.OK
+
+
+def test_a_corpus_that_is_written_to_during_the_run_makes_it_worth_nothing(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kit.case("right")
+    case = kit.corpus / "table-features" / "right"
+    listed = {"table-features/right": {"digest": digest_of_case(case)}}
+    (kit.corpus / "manifest.json").write_text(json.dumps({"cases": listed}))
+    monkeypatch.setenv("DELTA_TCK_VANDAL", str(case / "delta" / "answers.json"))
+    status = kit(f"--tck-results={kit.results}", impl="python:fakes:Vandal")
+    assert status is Status.CORPUS
+    assert "ALTERED DURING THE RUN: " in kit.output
+    assert kit.read().footer["status"] == Status.CORPUS

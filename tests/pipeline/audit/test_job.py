@@ -139,6 +139,16 @@ def test_findings_are_kept_once_however_often_the_job_is_run(fleet: Path, tmp_pa
     assert [each.requirement for each in outcomes[f"{fleet}/b/c"].findings] == ["ADD-004"]
 
 
+def test_no_store_keeps_a_secret_of_a_url(tmp_path: Path) -> None:
+    table, shown = "https://user:hidden@host/t?sig=hidden", "https://…@host/t?sig=…"
+    kept = AuditStore(str(tmp_path / "store"), "one")
+    kept.plan([[(table, Size(1, 1))]])
+    kept.add(0, [TableAudit(table, fault="no")])
+    assert kept.planned([table]) == [[(table, Size(1, 1))]]
+    assert kept.planned([]) == [[(shown, Size(1, 1))]]
+    assert [each.table for each in kept.outcomes()] == [shown]
+
+
 def test_a_part_that_was_kept_by_half_is_kept_once(
     fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,8 +25,9 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]
     """Note what the system is asked to do, in order; descriptors by the name of their file."""
     noted: list[str] = []
 
-    def named(place: Any) -> str:
+    def named(place: Any, folder: int | None = None) -> str:
         text = str(Path(f"/proc/self/fd/{place}").readlink() if isinstance(place, int) else place)
+        text = text if folder is None else f"{named(folder)}/{text}"
         text = text.replace(str(tmp_path), ".")
         folder, _, name = text.rpartition("/")
         return f"{folder}/staged" if name.startswith(".staged") else text
@@ -34,9 +35,10 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]
     def watch(name: str) -> None:
         real = getattr(os, name)
 
-        def call(*places: Any) -> Any:
-            noted.append(" ".join([name, *map(named, places[:2])]))
-            return real(*places)
+        def call(*places: Any, **folders: int) -> Any:
+            folder = next(iter(folders.values()), None)
+            noted.append(" ".join([name, *(named(place, folder) for place in places[:2])]))
+            return real(*places, **folders)
 
         monkeypatch.setattr(os, name, call)
 
@@ -89,7 +91,7 @@ def test_a_full_disk_leaves_nothing_behind(
     storage = LocalStorage(tmp_path)
     storage.put("kept", b"old")
 
-    def full(*_: Any) -> Any:
+    def full(*_: Any, **__: Any) -> Any:
         raise OSError(errno.ENOSPC, "no space left on device")
 
     if step == "write":

@@ -266,3 +266,26 @@ def test_a_folder_that_is_swapped_leads_no_deletion_out_of_the_root(
     with pytest.raises(PlaceRefused):
         LocalStorage(world.root).delete("folder/precious.parquet")
     assert (world.outside / "precious.parquet").exists()
+
+
+@pytest.mark.parametrize("method", ["put", "put_if_absent"])
+@pytest.mark.parametrize("name", ["p=a/new", "p=a/deep/new"])
+def test_a_folder_that_is_swapped_for_a_symlink_leads_no_write_out(
+    split: Any, method: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = LocalStorage(split.root)
+    look = LocalRoot.own
+
+    def swapping(root: LocalRoot, path: str) -> str:
+        address = look(root, path)
+        _lead_out(split, "p=a")
+        return address
+
+    monkeypatch.setattr(LocalRoot, "own", swapping)
+    before = sorted(split.content(split.outside))
+    with pytest.raises(PlaceRefused, match="since it was looked at"):
+        getattr(storage, method)(name, b"x")
+    target = split.outside / "target"
+    after = [each for each in target.rglob("*") if "new" in each.name or "deep" in each.name]
+    assert after == []
+    assert sorted(each for each in split.content(split.outside) if each in before) == before

@@ -87,7 +87,10 @@ HIDDEN = "hidden-words"
     "location",
     [
         f"http://user:{HIDDEN}@127.0.0.1:1/t",
+        f"http://user:x@{HIDDEN}@127.0.0.1:1/t",
+        f"http://user:x/{HIDDEN}@127.0.0.1:1/t",
         f"http://127.0.0.1:1/t?sv=1&sig={HIDDEN}",
+        f"http://127.0.0.1:1/t#token={HIDDEN}",
         f"ftp://user:{HIDDEN}@127.0.0.1/t",
         f"s3://{HIDDEN}@/t",
     ],

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from reference_impl import Table, read_table
-from reference_impl.errors import PlaceRefused
+from reference_impl.errors import ConstraintViolation, InvalidTableError, PlaceRefused
 from reference_impl.storage.local import LocalStorage
 
 ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
@@ -91,6 +91,52 @@ def test_a_table_below_a_table_keeps_its_files(tmp_path: Path, folder: str, link
     _age(outer)
     assert Table(outer).vacuum() == [orphan.name]
     assert read_table(inner) == ROWS
+
+
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_table_in_a_folder_of_a_table_leaves_the_files_of_that(
+    tmp_path: Path, linked: bool, removed: bool
+) -> None:
+    outer = _table(tmp_path / "t")
+    theirs = _move(outer, "p=1/theirs.parquet")
+    inner = _table(theirs.parent)
+    orphan = inner / "orphan.parquet"
+    orphan.write_bytes(b"left by a crash")
+    if removed:
+        Table(outer).delete()
+    for path in inner.rglob("*"):
+        os.utime(path, (1, 1))
+    if linked:
+        (tmp_path / "link").symlink_to(inner)
+        inner = tmp_path / "link"
+    assert Table(inner).vacuum(retention=0, unsafe=True) == ["orphan.parquet"]
+    assert theirs.exists()
+    (outer / "_delta_log" / f"{1:020d}.json").write_text("{")
+    orphan.write_bytes(b"left by a crash")
+    os.utime(orphan, (1, 1))
+    with pytest.raises(InvalidTableError):
+        Table(inner).vacuum(retention=0, unsafe=True)
+    assert orphan.exists()
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_no_file_of_another_table_is_converted(tmp_path: Path, linked: bool) -> None:
+    inner = _table(tmp_path / "t" / "p=1")
+    if linked:
+        (inner / "_delta_log").rename(tmp_path / "log")
+        (inner / "_delta_log").symlink_to(tmp_path / "log")
+    with pytest.raises(ConstraintViolation, match="another table"):
+        Table(tmp_path / "t").convert()
+    assert not (tmp_path / "t" / "_delta_log").exists()
+
+
+def test_no_file_is_converted_that_a_table_above_names(tmp_path: Path) -> None:
+    outer = _table(tmp_path / "t")
+    inner = _move(outer, "p=1/theirs.parquet").parent
+    with pytest.raises(ConstraintViolation, match="another table"):
+        Table(inner).convert()
+    Table(outer / "other").create(ROWS.schema)  # beside them there may be a table
 
 
 def test_a_log_that_is_a_symlink_makes_no_other_table_of_its_own(tmp_path: Path) -> None:
