@@ -335,8 +335,8 @@ def _unsure(
 def _is_counted(stats: dict[str, Any], name: tuple[str, ...], column: Column | None) -> bool:
     """Return whether nulls are counted, and bounds given where there is a value to bound."""
     nulls, low, high = (_dig(stats, kind, name) for kind in ("nullCount", "minValues", "maxValues"))
-    bounded = column is not None and column.type not in ("boolean", "binary")
-    bounded = bounded and isinstance(column.type, str)  # what is nested has no order
+    of = None if column is None else column.type
+    bounded = isinstance(of, str) and of not in ("boolean", "binary")  # what is nested has no order
     empty = nulls == stats.get("numRecords")
     return nulls is not None and (empty or not bounded or None not in (low, high))
 
