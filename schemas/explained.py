@@ -52,12 +52,14 @@ class Rule:
             property is ``…/required/<property>``.
         requirement: ids of the requirements that the rule enforces; empty when it enforces none.
         message: a sentence of the schema's author for people, when the keyword's own does not do.
+        contested: not every reading of the text demands it.
 
     """
 
     location: str
     requirement: tuple[str, ...]
     message: str | None
+    contested: bool
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -70,6 +72,7 @@ class Violation:
         rule: see :attr:`Rule.location`.
         requirement: see :attr:`Rule.requirement`.
         limit: nothing is broken: the document is beyond a limit and was not looked at further.
+        contested: see :attr:`Rule.contested`.
 
     """
 
@@ -78,6 +81,7 @@ class Violation:
     rule: str
     requirement: tuple[str, ...]
     limit: bool = False
+    contested: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +158,15 @@ def locate(name: str, error: ValidationError) -> Rule:
     last = steps[-1]
     tail = f"required/{_escape(missing)}" if missing is not None else _escape(keyword)
     own: Any = None
+    held = last.schema
     if missing is not None:
-        own = last.schema.get("properties", {}).get(missing, {}).get("x-requirement")
+        held = last.schema.get("properties", {}).get(missing, {})
+        own = held.get("x-requirement")
     return Rule(
         location=f"{last.name}#{last.pointer}/{tail}",
         requirement=tuple(own or _annotation(steps, "x-requirement") or ()),
         message=None if missing is not None else last.schema.get("x-message"),
+        contested=("required" if missing is not None else keyword) in held.get("x-contested", ()),
     )
 
 
@@ -202,6 +209,7 @@ def _violation(name: str, error: ValidationError) -> Violation:
         message=_shorten(message),
         rule=rule.location,
         requirement=rule.requirement,
+        contested=rule.contested,
     )
 
 

@@ -15,7 +15,8 @@ with any JSON Schema library; it then checks a little less.
     ("Supported Features").
 
 ``x-requirement`` (ids of requirements) and ``x-message`` (a sentence for a reader) annotate a rule
-and judge nothing.
+and judge nothing. ``x-contested`` names keywords of a rule that not every reading of the text
+demands: ``required`` of a property, that it is there.
 """
 
 from __future__ import annotations

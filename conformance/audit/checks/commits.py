@@ -67,6 +67,7 @@ def schema_findings(
         severity: Severity = (
             "error" if severity_of(requirement) == "info" else severity_of(requirement)
         )
+        severity = "warning" if violation.contested else severity
         yield finding(requirement, place, message, severity=severity)
 
 

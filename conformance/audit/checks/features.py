@@ -14,7 +14,7 @@ from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.types import is_primitive, widens
 from conformance.audit.read.layout import Column, parts_of
 from conformance.audit.read.raw import parse_object
-from conformance.audit.read.state import Body, file_key
+from conformance.audit.read.state import Body, counted, file_key
 from conformance.audit.subjects import Step, VersionView
 
 _ENABLED: Final = "delta.enableTypeWidening"
@@ -309,18 +309,34 @@ def _uncounted(
     path: str,
 ) -> Findings:
     names = [_dotted(name, columns) for name in wanted]
-    missing = [name for name in names if not _counted(stats, name, columns.get(name))]
+    missing = [name for name in names if not _is_counted(stats, name, columns.get(name))]
     if missing:
         message = f"no statistics of the clustering column {'.'.join(missing[0])}"
-        yield finding("CLUS-009", path, message)
-    elif type(stats.get("numRecords")) is not int:
+        yield finding("CLUS-009", path, message, severity=_unsure(stats, missing, columns))
+    elif counted(stats) is None:
         yield finding("CLUS-009", path, "no numRecords in a file of a clustered table")
 
 
-def _counted(stats: dict[str, Any], name: tuple[str, ...], column: Column | None) -> bool:
+def _unsure(
+    stats: dict[str, Any],
+    missing: list[tuple[str, ...]],
+    columns: Mapping[tuple[str, ...], Column],
+) -> Severity | None:
+    """Lower the severity where what is missing may not exist: JSON has no NaN to be a bound."""
+    floats = all((of := columns.get(x)) and of.type in ("float", "double") for x in missing)
+    wanted = ("nullCount", "minValues", "maxValues")
+    bare = all(
+        [_dig(stats, kind, name) is None for kind in wanted] == [False, True, True]
+        for name in missing
+    )
+    return "warning" if floats and bare else None
+
+
+def _is_counted(stats: dict[str, Any], name: tuple[str, ...], column: Column | None) -> bool:
     """Return whether nulls are counted, and bounds given where there is a value to bound."""
     nulls, low, high = (_dig(stats, kind, name) for kind in ("nullCount", "minValues", "maxValues"))
-    bounded = column is not None and column.type not in ("boolean", "binary")
+    of = None if column is None else column.type
+    bounded = isinstance(of, str) and of not in ("boolean", "binary")  # what is nested has no order
     empty = nulls == stats.get("numRecords")
     return nulls is not None and (empty or not bounded or None not in (low, high))
 

@@ -15,6 +15,7 @@ from conformance.audit.checks.commits import configuration_findings, schema_find
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.types import BITS, PRIMITIVES, decimal_of, widens
 from conformance.audit.read.layout import (
+    COLUMN_ID,
     MAX_COLUMN_ID,
     MODE,
     PHYSICAL_NAME,
@@ -183,6 +184,9 @@ LISTED: Final[Mapping[str, str]] = {
 }
 """Feature to the row that wants its name in the protocol."""
 
+_TYPED: Final = frozenset({"timestampNtz", "variantType"})
+"""Features without which there may be no column of their type."""
+
 COLUMN_FEATURES: Final[tuple[tuple[Callable[[Column], bool], str, str], ...]] = (
     (_has_type("timestamp_ntz"), "timestampNtz", "has type timestamp_ntz"),
     (_has_type("variant"), "variantType", "has type variant"),
@@ -230,7 +234,9 @@ def columns_need_their_features(step: Step) -> Findings:
         for test, feature, words in COLUMN_FEATURES:
             if test(column) and feature not in step.new.features:
                 message = f"column {column.name} {words}, but {feature} is not supported"
-                yield finding(LISTED[feature], step.place, message)
+                # What the key of a feature is worth where it is not supported, no sentence says.
+                severity: Severity | None = None if feature in _TYPED else "warning"
+                yield finding(LISTED[feature], step.place, message, severity=severity)
     for name in step.new.partitions:
         of = step.new.by_path.get((name,))
         if of is not None and of.type == "timestamp_ntz" and not _listed(step, "timestampNtz"):
@@ -277,11 +283,9 @@ def reserved_keys(step: Step) -> Findings:
     for column in step.new.columns:
         for key in sorted(map(str, column.metadata)):
             if key.startswith("delta.") and key not in _RESERVED:
-                message = f"column {column.name} has {key}, a name that only the protocol gives"
-                # A feature that is unknown here may bring a key of its own.
-                unknown = any(find(feature) is None for feature in step.new.features)
-                severity: Severity | None = "warning" if unknown else None
-                yield finding("SCH-027", step.place, message, severity=severity)
+                message = f"column {column.name} has {key}, a name that implementations give"
+                # The log does not say who gave it, and an implementation may.
+                yield finding("SCH-027", step.place, message, severity="warning")
 
 
 _RESERVED: Final = frozenset(
@@ -322,6 +326,9 @@ def _turned_on(step: Step) -> Findings:
     """Report column mapping that is turned on and not listed for readers and writers."""
     if step.new.writer != 7:
         return
+    keys = {key for column in step.new.columns for key in column.metadata}
+    if "columnMapping" not in step.new.features and not keys & {PHYSICAL_NAME, COLUMN_ID}:
+        return  # a property that is without effect
     # Reader version 2 is the feature itself, and a version before it is without.
     for key in (
         ("readerFeatures", "writerFeatures") if step.new.reader == 3 else ("writerFeatures",)

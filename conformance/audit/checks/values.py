@@ -17,7 +17,7 @@ from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of
 from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Column, Layout
 from conformance.audit.read.raw import Document, Line, parse_json, parse_object
-from conformance.audit.read.state import dv_id, file_key
+from conformance.audit.read.state import counted, dv_id, file_key
 from conformance.audit.screens import broken_statistics, by_partition_values
 from conformance.audit.subjects import Step, VersionView
 
@@ -133,14 +133,14 @@ def unread_statistics(place: str, parsed: Document) -> Findings:
 
 
 def _row_counts(line: Line, stats: Mapping[str, Any]) -> Findings:
-    counted = type(stats.get("numRecords")) is int
-    if dv_id(line.body) is not None and not counted:
+    count = counted(stats)
+    if dv_id(line.body) is not None and count is None:
         message = "a file with a deletion vector has no numRecords in its stats"
         yield finding("STAT-002", line.place, message)
     vector = line.body.get("deletionVector")
     deleted = vector.get("cardinality") if isinstance(vector, dict) else None
-    if counted and type(deleted) is int and deleted > stats["numRecords"]:
-        message = f"a deletion vector of {deleted} rows on a file of {stats['numRecords']}"
+    if count is not None and type(deleted) is int and deleted > count:
+        message = f"a deletion vector of {deleted} rows on a file of {count}"
         yield finding("DVDESC-010", line.place, message)
 
 
@@ -151,7 +151,7 @@ def compatible_files_are_counted(step: Step) -> Findings:
         if not step.new.active(feature):
             continue
         for line in step.of("add"):
-            if type((statistics_of(line.body) or {}).get("numRecords")) is not int:
+            if counted(statistics_of(line.body)) is None:
                 message = f"{feature} is active: the file has no numRecords"
                 yield finding(requirement, line.place, message)
 

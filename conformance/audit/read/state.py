@@ -7,6 +7,7 @@ the audit judges that one's tables too.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from conformance.audit.columnar.files import Files, Ids, Seen, Vectors, resized
 from conformance.audit.columnar.keys import Body, Key, Store, dv_id, file_key
 from conformance.audit.columnar.rows import ADD
+from conformance.audit.grammar.types import LONG_END
 from conformance.audit.read.raw import Lines, parse_object
 
 __all__ = ["Body", "Home", "IdRange", "Key", "State", "dv_id", "file_key", "row_count"]
@@ -28,7 +30,14 @@ removed it."""
 
 def row_count(body: Mapping[str, Any]) -> int | None:
     """Return ``numRecords`` of a file action's statistics, when it has them."""
-    count = (parse_object(body.get("stats")) or {}).get("numRecords")
+    return counted(parse_object(body.get("stats")))
+
+
+def counted(stats: Mapping[str, Any] | None) -> int | None:
+    """Return ``numRecords`` of statistics: a whole number, however JSON spells it."""
+    count = (stats or {}).get("numRecords")
+    if isinstance(count, float | Decimal) and 0 <= count < LONG_END and count == int(count):
+        return int(count)
     return count if type(count) is int else None
 
 

@@ -33,7 +33,7 @@ from conformance.audit.grammar.vectors import (
     vector_path,
 )
 from conformance.audit.read.layout import Layout, fields_of
-from conformance.audit.read.state import Body, Key, State, file_key
+from conformance.audit.read.state import Body, Key, State, counted, file_key
 from conformance.audit.screens import removes_of_live_files
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.stored.data_file import DataFile
@@ -101,7 +101,8 @@ class _LiveFile(DataFile):
 @check(
     "files",
     "REC-021 ADD-002 DATA-001 SNAP-004 ADD-006 META-012 STAT-001 DVFMT-001 WCON-001",
-    "CM-013 CM-015 WCON-005 TW-006 TW-009 VOID-001 PQ-008 PQ-009 PQ-013 SCH-031 SCH-035",
+    "CM-013 CM-015 WCON-005 TW-006 TW-009 VOID-001 PQ-003 PQ-004 PQ-008 PQ-009 PQ-013",
+    "SCH-031 SCH-035",
     "STAT-009 STAT-010 ICE1-008 CHK-005 INV-005 INV-006 GEN-004",
     "IDN-008 IDN-009 IDN-013 RT-048 RT-050 RT-052 SCH-015 SCH-019 STAT-008 STAT-012",
     "STAT-013 SCH-025 ICE1-007 ICE2-012 ICE2-015 ICE2-017 SHRED-002 VAR-003 DVFILE-001",
@@ -315,12 +316,12 @@ _PARQUET: Final = b"PAR1"
 
 def _contents(opened: _LiveFile) -> Findings:
     rows = opened.file.metadata.num_rows
-    count = opened.stats.get("numRecords")
-    if type(count) is int and count != rows:
+    count = counted(opened.stats)
+    if count is not None and count != rows:
         message = f"the file has {rows} rows, numRecords says {count}"
         # With a vector the count has clauses of its own, which bind.
-        counted = isinstance(opened.body.get("deletionVector"), dict)
-        for requirement in ("STAT-002", "DVDESC-022") if counted else ("STAT-001",):
+        marked = isinstance(opened.body.get("deletionVector"), dict)
+        for requirement in ("STAT-002", "DVDESC-022") if marked else ("STAT-001",):
             yield finding(requirement, opened.path, message, "queries that count or skip go wrong")
     if opened.deleted is not None and opened.deleted.native:
         message = "the deletion vector has the older native layout, not the portable one"

@@ -101,7 +101,13 @@ def read_moved(step: Step, storage: Storage) -> Moved | None:
 
 
 def _count(found: Moved, line: Line, step: Step, storage: Storage, *, restated: bool) -> None:
-    """Add the rows of a file; those of one that stays may only hold what others take away."""
+    """Add the rows of a file; those of one that stays may only hold what others take away.
+
+    What is removed, and was not in the table any more, takes no rows away.
+    """
+    key = file_key(line.body)
+    if line.action == "remove" and key not in step.before.adds and key in step.before.removed:
+        return
     if (row_count(line.body) or 0) > _ROWS:
         raise ValueError("the rows are too many to compare")
     rows = Counter(row for row, _ in rows_of(line, step, storage))

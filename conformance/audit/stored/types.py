@@ -149,7 +149,11 @@ def _widening_mismatches(place: SchemaPlace, held: str, layout: Layout) -> Itera
         yield "TW-009", f"{what}, and the recorded type changes do not begin with {held}", None
 
 
-_UNANNOTATED: Final[Mapping[tuple[str, str], str]] = {("binary", "string"): "PQ-013"}
+_UNANNOTATED: Final[Mapping[tuple[str, str], str]] = {
+    ("binary", "string"): "PQ-013",
+    ("integer", "byte"): "PQ-003",
+    ("integer", "short"): "PQ-004",
+}
 """Stored and declared type that differ by an annotation of Parquet alone."""
 
 

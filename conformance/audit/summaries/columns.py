@@ -166,7 +166,8 @@ def _values(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:
     known = {*layout.partition_columns, *layout.partitions}  # by another name, it is reported
     for other in (field.name for field in parsed if layout.partitions and field.name not in known):
         message = f"partitionValues_parsed has a field {other}, which is no partition column"
-        yield finding("CKC-016", path, message)
+        # A client passes over a field that it does not know.
+        yield finding("CKC-016", path, message, severity="warning")
 
 
 def _bounds(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:

@@ -33,6 +33,7 @@ _CONSTRAINT: Final = "delta.constraints."
 _CLUSTERING: Final = "delta.clustering"
 _ROW_TRACKING: Final = "delta.rowTracking"
 _PHYSICAL: Final = "delta.columnMapping.physicalName"
+_MODE: Final = "delta.columnMapping.mode"
 
 _Fault: TypeAlias = tuple[str | None, str]
 """The requirement that is broken, where it is not that of the step, and how."""
@@ -122,10 +123,15 @@ def _features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterato
         yield "TF-016" if name in taken else None, f"feature {name} is not supported"
     for name in sorted(_gone(steps) & supported(snapshot.protocol)):
         yield None, f"feature {name} is still supported"
+    asked = [(step.get("properties") or {}).get(_MODE, "none") for step in steps]
+    mode = snapshot.metadata.configuration.get(_MODE, "none")
+    # The audit does not know that it was asked for, and takes the property for one without effect.
+    if mode != "none" and mode in asked and "columnMapping" not in supported(snapshot.protocol):
+        yield "CM-011", f"mode {mode} is asked for, and columnMapping is not supported"
 
 
 _OF_PROPERTIES: Final[Mapping[str, str]] = {
-    "columnMapping": "delta.columnMapping.mode",
+    "columnMapping": _MODE,
     "deletionVectors": "delta.enableDeletionVectors",
     "inCommitTimestamp": "delta.enableInCommitTimestamps",
     "rowTracking": "delta.enableRowTracking",

@@ -36,6 +36,9 @@ from schemas.features import FEATURES, find
 REVISIONS: Final = ("2021", "2025", "upstream")
 """The protocol revisions, oldest first."""
 
+_LISTS: Final = 7
+"""The writer version whose protocol lists features."""
+
 Kind: TypeAlias = Literal["unsupported", "invalid_table", "not_found", "constraint", "conflict"]
 Stage: TypeAlias = Literal["load", "plan", "read", "commit"]
 
@@ -190,6 +193,7 @@ class CaseWriter:
         self._slugs: set[str] = set()
         self._features = set(info.features or ())
         self._table_info: dict[str, Any] | None = None
+        self._given = False
         self._file_times: dict[str, int] = dict(info.file_times)
 
     def file_time(self, path: str, milliseconds: int) -> None:
@@ -230,6 +234,10 @@ class CaseWriter:
             "dataLayout": dict(data_layout or {}),
             "tags": [self.info.chapter],
         }
+
+    def redescribe(self, *, protocol: Mapping[str, Any]) -> None:
+        """Set the protocol in ``table_info.json`` to that of a commit that a case changed."""
+        self._table_info = {**(self._table_info or {}), "protocol": dict(protocol)}
 
     def read(  # noqa: PLR0913  one argument per field of the format
         self,
@@ -385,6 +393,7 @@ class CaseWriter:
         if len(given) != 1:
             raise CaseError(f"{place}: exactly one of {', '.join(answers)} is given")
         self._slugs.add(slug)
+        self._given = self._given or "given" in (parameters or {})
         requirement = requirement or self.judged.get(slug)
         handed_in: dict[str, Any] = {} if ratified is None else {"ratified": dict(ratified)}
         hidden = "located" if self.info.located else "catalog" if handed_in else ""
@@ -453,8 +462,11 @@ class CaseWriter:
             path.write_text(document_text(content), encoding="utf-8")
 
     def _known_in(self, revision: str) -> bool:
-        """Return whether a revision has the features that readers have to honour."""
-        since = (FEATURES[name].since for name in self._features)
+        """Return whether a revision has the features that readers and writers have to honour."""
+        since = [FEATURES[name].since for name in self._features]
+        if self._given and (self._table_info or {})["protocol"].get("minWriterVersion") == _LISTS:
+            # Who goes by a text without lists of features writes to no table that has them.
+            since.append("2025")
         return all(REVISIONS.index(each) <= REVISIONS.index(revision) for each in since)
 
     def _write_rows(self, place: str, schema: Struct, rows: Sequence[Row]) -> None:

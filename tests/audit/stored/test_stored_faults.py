@@ -57,7 +57,8 @@ WIDENING: dict[str, Any] = {"features": ("r:typeWidening",)}
 TYPES: dict[str, tuple[str, Any, Any, dict[str, Any]]] = {
     "a long is stored in 32 bits": ("WCON-005", "long", _pair(I32), {}),
     "an integer is stored in 64 bits": ("WCON-005", "integer", _pair(I64), {}),
-    "a short is stored in 32 bits": ("WCON-005", "short", _pair(I32), {}),
+    "a short is stored in 32 bits": ("PQ-004", "short", _pair(I32), {}),
+    "a byte is stored in 32 bits": ("PQ-003", "byte", _pair(I32), {}),
     "a byte is stored in 16 bits": ("WCON-005", "byte", _pair(pa.int16()), {}),
     "a long is stored unsigned": ("WCON-005", "long", _pair(pa.uint64()), {}),
     "a double is stored as float": ("WCON-005", "double", _pair(pa.float32()), {}),

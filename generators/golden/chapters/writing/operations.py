@@ -479,6 +479,7 @@ def _vacuum_unknown_later(case: CaseWriter) -> None:
     version = max(int(path.stem) for path in (case.delta / LOG_DIRECTORY).glob("*.json"))
     first, *others = read_commit(case.delta, version)
     write_commit(case.delta, version, [first, {"protocol": later.body()}, *others])
+    case.redescribe(protocol=later.body())
 
 
 @COMPACTION.case("write-compaction", "COMP-002 COMP-004")

@@ -202,3 +202,19 @@ def test_a_feature_that_a_restore_brings_back_need_not_be_gone(tmp_path: Path) -
     assert wrong is not None
     assert "feature appendOnly is still supported" in wrong.message
     assert check_state(tmp_path, (), (dropped, restored), ()) is None
+
+
+def test_a_mode_that_is_asked_for_needs_its_feature(tmp_path: Path) -> None:
+    properties = {"delta.columnMapping.mode": "name"}
+    Table(tmp_path).create(pa.schema([("id", pa.int64())]))
+    path = tmp_path / "_delta_log" / f"{0:020d}.json"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        if "protocol" in line:
+            line["protocol"] = {"minReaderVersion": 1, "minWriterVersion": 2}
+        if "metaData" in line:
+            line["metaData"]["configuration"] = properties
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = check_state(tmp_path, (), ({"operation": "create", "properties": properties},), ())
+    assert found is not None
+    assert found.requirement == "CM-011"
