@@ -167,7 +167,7 @@ def _write_parts(
 def point_at(storage: Storage, document: Mapping[str, Any]) -> None:
     """Write the hint, unless the one that is there points at a later version."""
     held = read_hint(storage)
-    if held is not None and held.version > document["version"]:
+    if held is not None and held > document["version"]:
         return
     data = json.dumps({**document, "checksum": json_checksum(document)}).encode()
     try:
