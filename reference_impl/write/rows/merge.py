@@ -76,10 +76,7 @@ def merge(
     for file in files.open(adds):
         run.change(file)
     run.insert()
-    if run.changes.is_empty:
-        return int(snapshot.version)
-    run.changes.finish()
-    return transaction.commit()
+    return run.changes.commit()
 
 
 @dataclass(slots=True)

@@ -56,10 +56,7 @@ def delete(snapshot: Snapshot, given: Filter = None) -> int:
     )
     changes = Changes(transaction)
     _delete_rows(transaction, changes, bound(given, transaction))
-    if transaction.is_empty:
-        return int(snapshot.version)
-    changes.finish()
-    return transaction.commit()
+    return changes.commit()
 
 
 def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
@@ -128,10 +125,7 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) 
             held = file.take(chosen)
             rows = assign(held.select(kept), assigned, schema, held)
             changes.update(file, chosen, prepare(transaction, rows, stored=True))
-    if transaction.is_empty:
-        return int(snapshot.version)
-    changes.finish()
-    return transaction.commit()
+    return changes.commit()
 
 
 def predicate_for_history(given: Filter) -> str:
