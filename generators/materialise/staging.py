@@ -274,7 +274,7 @@ class FileStage(ABC):
             fresh = self.oracle.open_changes[known:]
             changes += [{**each.values, "_change_type": "insert"} for each in fresh]
             actions += self._change_files(changes)
-        # The mark that new rows came with is of before; that of the whole commit follows.
+        # New rows came with the mark as it was; the mark of the whole commit follows.
         actions = [each for each in actions if "domainMetadata" not in each]
         return [*actions, *self._high_water_action(actions)]
 
