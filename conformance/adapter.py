@@ -12,7 +12,7 @@ Nobody subclasses anything: the contract is structural.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
@@ -55,6 +55,11 @@ class Claims:
     operations: frozenset[str] = frozenset({"scan"})
     capabilities: frozenset[str] = frozenset()
 
+    def as_document(self) -> dict[str, Any]:
+        """Return the claims as JSON, sets as sorted arrays."""
+        given = asdict(self).items()
+        return {n: sorted(v) if isinstance(v, frozenset) else v for n, v in given}
+
 
 @dataclass(frozen=True, slots=True)
 class Description:
@@ -72,6 +77,15 @@ class Description:
     engine_version: str
     claims: Claims
     adapter_version: str = "1"
+
+    @property
+    def stamp(self) -> dict[str, str]:
+        """Who answers, without what it claims."""
+        return {
+            "name": self.name,
+            "engine_version": self.engine_version,
+            "adapter_version": self.adapter_version,
+        }
 
 
 @dataclass(frozen=True, slots=True)

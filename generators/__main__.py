@@ -12,9 +12,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from generators.export import ExportError, export_histories, export_mutations, known_features
+from generators.export import ExportError, export_histories, export_mutations
 from generators.golden import cli as golden
 from generators.histories import cli as histories
+from generators.strategies.histories import FEATURES
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -30,7 +31,7 @@ def _parser() -> argparse.ArgumentParser:
         "--feature",
         action="append",
         default=[],
-        choices=known_features(),
+        choices=sorted(FEATURES),
         help="a table feature that the histories use; may be given several times",
     )
     export.add_argument("--mutations", action="store_true", help="also write every mutation")

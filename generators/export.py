@@ -20,7 +20,6 @@ from generators.materialise.layouts import LAYOUTS, LaidOut, Layout, lay_out
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.mutations import MUTATIONS, Mutation
 from generators.oracle.operations import History
-from generators.strategies.histories import FEATURES
 
 
 class ExportError(ValueError):
@@ -37,30 +36,8 @@ def _scratch(directory: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _log_info(builder: TableBuilder) -> dict[str, int]:
-    state = builder.states[-1]
-    return {
-        "numAddFiles": len(state.adds),
-        "numRemoveFiles": len(state.removes),
-        "sizeInBytes": sum(each["size"] for each in state.adds.values()),
-        "numCommits": len(builder.commits),
-        "numActions": sum(len(each) for each in builder.commits),
-    }
-
-
-def _describe(case: CaseWriter, builder: TableBuilder) -> None:
-    case.describe(
-        schema=builder.schema.to_json(),
-        protocol=builder.protocol.body(),
-        configuration=builder.properties,
-        log_info=_log_info(builder),
-        data_layout={"numPartitionColumns": len(builder.partition_columns)}
-        if builder.partition_columns
-        else None,
-    )
-
-
-def _case(directory: Path, info: CaseInfo) -> CaseWriter:
+def _case(directory: Path, info: CaseInfo, scratch: Path, builder: TableBuilder) -> CaseWriter:
+    """Begin a case, in place of one of the same id, with the table of a builder."""
     target = directory / info.id
     for place in (target.parent, target):
         if place.is_symlink() or (place.exists() and not place.is_dir()):
@@ -69,7 +46,26 @@ def _case(directory: Path, info: CaseInfo) -> CaseWriter:
         if not (target / "case.json").is_file():
             raise ExportError(f"{target} is no case, and is not replaced")
         shutil.rmtree(target)
-    return CaseWriter(info, target)
+    case = CaseWriter(info, target)
+    case.delta.rmdir()
+    shutil.move(scratch, case.delta)
+    state = builder.states[-1]
+    case.describe(
+        schema=builder.schema.to_json(),
+        protocol=builder.protocol.body(),
+        configuration=builder.properties,
+        log_info={
+            "numAddFiles": len(state.adds),
+            "numRemoveFiles": len(state.removes),
+            "sizeInBytes": sum(each["size"] for each in state.adds.values()),
+            "numCommits": len(builder.commits),
+            "numActions": sum(len(each) for each in builder.commits),
+        },
+        data_layout={"numPartitionColumns": len(builder.partition_columns)}
+        if builder.partition_columns
+        else None,
+    )
+    return case
 
 
 def _history_case(
@@ -82,10 +78,7 @@ def _history_case(
         layout.requirements,
         features=laid.builder.protocol.reader_features or (),
     )
-    case = _case(directory, info)
-    case.delta.rmdir()
-    shutil.move(scratch, case.delta)
-    _describe(case, laid.builder)
+    case = _case(directory, info, scratch, laid.builder)
     _ask_every_version(case, laid)
     case.finish()
     return info.id
@@ -137,10 +130,7 @@ def _mutation_case(directory: Path, scratch: Path, mutation: Mutation) -> str:
         mutation.requirements,
         features=mutation.base.features,
     )
-    case = _case(directory, info)
-    case.delta.rmdir()
-    shutil.move(scratch, case.delta)
-    _describe(case, builder)
+    case = _case(directory, info, scratch, builder)
     if mutation.expect == "refused" and mutation.kind is not None:
         refusal = Refusal(mutation.kind, mutation.stage, mutation.requirements[0])
         case.refuse("read", "latest", refusal, title="the table is refused")
@@ -160,8 +150,3 @@ def export_mutations(directory: Path, mutations: Iterable[Mutation] = MUTATIONS)
         if mutation.expect != "contested" and not mutation.tolerated:
             with _scratch(directory) as scratch:
                 yield _mutation_case(directory, scratch, mutation)
-
-
-def known_features() -> list[str]:
-    """Return the features that histories can use."""
-    return sorted(FEATURES)

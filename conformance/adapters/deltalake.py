@@ -116,16 +116,11 @@ def _snapshot(request: Snapshot) -> dict[str, Any]:
 
 def _files(request: Files) -> list[dict[str, Any]]:
     adds = pa.table(_open(request).get_add_actions())
-    return [
-        {"path": path, "size": size, "modificationTime": modified}
-        for path, size, modified in zip(
-            *(
-                adds.column(name).to_pylist()
-                for name in ("path", "size_bytes", "modification_time")
-            ),
-            strict=True,
-        )
-    ]
+    named = {"path": "path", "size": "size_bytes", "modificationTime": "modification_time"}
+    files: list[dict[str, Any]] = (
+        adds.select(list(named.values())).rename_columns(list(named)).to_pylist()
+    )
+    return files
 
 
 def _scan(request: Scan) -> pa.Table:
@@ -165,16 +160,21 @@ def _history(request: History) -> list[dict[str, Any]]:
     ]
 
 
-def _txn(request: Txn) -> int | None:
-    version: int | None = _open(request).transaction_version(request.app_id)
-    return version
+def _txn(request: Txn) -> Any:
+    return _open(request).transaction_version(request.app_id)
 
 
-def _committed(table: str) -> dict[str, Any]:
-    return {"version": deltalake.DeltaTable(table).version()}
+def _committing(call: Callable[[Write], None]) -> Callable[[Write], dict[str, Any]]:
+    """Let a write answer with the version that is the latest after it."""
+
+    def write(request: Write) -> dict[str, Any]:
+        call(request)
+        return {"version": deltalake.DeltaTable(request.table).version()}
+
+    return write
 
 
-def _create(request: Write) -> dict[str, Any]:
+def _create(request: Write) -> None:
     arguments = request.arguments
     if arguments.get("clustering_columns"):
         raise NotOfferedError("deltalake clusters no tables")
@@ -188,7 +188,8 @@ def _create(request: Write) -> dict[str, Any]:
     )
     for feature in arguments.get("features") or ():
         table.alter.add_feature(_feature(feature), allow_protocol_versions_increase=True)
-    return _append(request) if request.rows is not None else _committed(request.table)
+    if request.rows is not None:
+        _append(request)
 
 
 def _feature(name: str) -> Any:
@@ -206,19 +207,17 @@ _KNOWN_FEATURES: Final = tuple(
 )
 
 
-def _append(request: Write) -> dict[str, Any]:
+def _append(request: Write) -> None:
     deltalake.write_deltalake(request.table, request.rows, mode="append")
-    return _committed(request.table)
 
 
-def _overwrite(request: Write) -> dict[str, Any]:
+def _overwrite(request: Write) -> None:
     deltalake.write_deltalake(
         request.table, request.rows, mode="overwrite", predicate=_predicate(request)
     )
-    return _committed(request.table)
 
 
-def _replace(request: Write) -> dict[str, Any]:
+def _replace(request: Write) -> None:
     deltalake.write_deltalake(
         request.table,
         request.rows,
@@ -226,7 +225,6 @@ def _replace(request: Write) -> dict[str, Any]:
         schema_mode="overwrite",
         partition_by=list(request.arguments.get("partition_columns") or ()),
     )
-    return _committed(request.table)
 
 
 def _predicate(request: Write) -> str | None:
@@ -237,12 +235,11 @@ def _predicate(request: Write) -> str | None:
     return None if tree is None else render(tree, DATAFUSION)
 
 
-def _delete(request: Write) -> dict[str, Any]:
+def _delete(request: Write) -> None:
     deltalake.DeltaTable(request.table).delete(_predicate(request))
-    return _committed(request.table)
 
 
-def _update(request: Write) -> dict[str, Any]:
+def _update(request: Write) -> None:
     deltalake.DeltaTable(request.table).update(
         updates={
             DATAFUSION.identifier(name): render(node, DATAFUSION)
@@ -250,10 +247,9 @@ def _update(request: Write) -> dict[str, Any]:
         },
         predicate=_predicate(request),
     )
-    return _committed(request.table)
 
 
-def _merge(request: Write) -> dict[str, Any]:
+def _merge(request: Write) -> None:
     arguments = request.arguments
     merger = deltalake.DeltaTable(request.table).merge(
         source=request.rows,
@@ -275,10 +271,9 @@ def _merge(request: Write) -> dict[str, Any]:
             method += "_all"
         merger = getattr(merger, method)(**given)
     merger.execute()
-    return _committed(request.table)
 
 
-def _convert(request: Write) -> dict[str, Any]:
+def _convert(request: Write) -> None:
     arguments = request.arguments
     names = list(arguments.get("partition_columns") or ())
     fields = [f for f in arguments["schema"]["fields"] if f["name"] in names]
@@ -289,7 +284,6 @@ def _convert(request: Write) -> dict[str, Any]:
         partition_strategy="hive" if names else None,
         configuration=dict(arguments.get("properties") or {}),
     )
-    return _committed(request.table)
 
 
 def _optimize(table: deltalake.DeltaTable, arguments: Mapping[str, Any]) -> None:
@@ -310,12 +304,11 @@ def _set_nullable(table: deltalake.DeltaTable, arguments: Mapping[str, Any]) -> 
 
 def _on_table(
     call: Callable[[deltalake.DeltaTable, Mapping[str, Any]], Any],
-) -> Callable[[Write], dict[str, Any]]:
+) -> Callable[[Write], None]:
     """Lift a call on an open table to a write request."""
 
-    def write(request: Write) -> dict[str, Any]:
+    def write(request: Write) -> None:
         call(deltalake.DeltaTable(request.table), request.arguments)
-        return _committed(request.table)
 
     return write
 
@@ -329,7 +322,7 @@ _READS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "history": _history,
     "txn": _txn,
 }
-_WRITES: Final[Mapping[str, Callable[[Write], dict[str, Any]]]] = {
+_WRITES: Final[Mapping[str, Callable[[Write], None]]] = {
     "create": _create,
     "append": _append,
     "overwrite": _overwrite,
@@ -383,5 +376,5 @@ def create() -> EngineAdapter:
         claims=_CLAIMS,
         refusals=_REFUSALS,
         reads=_READS,
-        writes=_WRITES,
+        writes={name: _committing(call) for name, call in _WRITES.items()},
     )

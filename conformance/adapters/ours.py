@@ -19,19 +19,19 @@ from conformance.adapter import (
     Answer,
     Changes,
     Claims,
-    Description,
     DomainMetadata,
     Files,
     History,
     Ok,
     Refused,
-    Request,
     Scan,
     Snapshot,
+    Stage,
     Txn,
     Write,
-    operation_of,
 )
+from conformance.adapters.dispatch import EngineAdapter
+from conformance.adapters.sql.refusals import Refusals
 from conformance.adapters.sql.text import SIDES, SPARK, render
 from conformance.base.home import kit_version
 from conformance.golden.partition_filter import in_partition
@@ -51,8 +51,6 @@ from reference_impl.model.features import WRITTEN
 from reference_impl.write.checkpoints.write import Style
 from schemas.features import FEATURES
 
-_READER_VERSION: Final = 3
-_WRITER_VERSION: Final = 7
 _CAPABILITIES: Final = frozenset(
     {
         f"{operation}.{point}"
@@ -162,16 +160,10 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
-def _create(table: Table, request: Write) -> int:
+def _given(request: Write, *optional: str) -> dict[str, Any]:
+    """Return the schema of a definition, and those of its other arguments that are given."""
     given = request.arguments
-    return table.create(
-        given["schema"],
-        partition_columns=given.get("partition_columns") or (),
-        properties=given.get("properties") or {},
-        features=given.get("features") or (),
-        clustering_columns=given.get("clustering_columns") or (),
-        rows=request.rows,
-    )
+    return {"schema": given["schema"]} | {name: given[name] for name in optional if given.get(name)}
 
 
 def _filter(request: Write) -> Any:
@@ -207,15 +199,6 @@ def _merge(table: Table, request: Write) -> int:
     return table.merge(request.rows, render(given["on"], SPARK, SIDES), clauses)
 
 
-def _convert(table: Table, request: Write) -> int:
-    given = request.arguments
-    return table.convert(
-        given["schema"],
-        partition_columns=given.get("partition_columns") or (),
-        properties=given.get("properties") or {},
-    )
-
-
 def _keeping_version(table: Table, work: Callable[[], object]) -> int:
     """Run an operation that commits nothing, and return the version."""
     work()
@@ -240,8 +223,13 @@ def _progress(request: Write) -> tuple[str, int] | None:
 
 
 _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
-    "create": _create,
-    "convert": _convert,
+    "create": lambda table, request: table.create(
+        **_given(request, "partition_columns", "properties", "features", "clustering_columns"),
+        rows=request.rows,
+    ),
+    "convert": lambda table, request: table.convert(
+        **_given(request, "partition_columns", "properties")
+    ),
     "append": lambda table, request: table.append(request.rows, txn=_progress(request)),
     "overwrite": lambda table, request: table.overwrite(request.rows, _filter(request)),
     "delete": lambda table, request: table.delete(_filter(request)),
@@ -250,9 +238,7 @@ _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
     ),
     "merge": _merge,
     "replace": lambda table, request: table.replace(
-        request.arguments["schema"],
-        partition_columns=request.arguments.get("partition_columns") or (),
-        rows=request.rows,
+        **_given(request, "partition_columns"), rows=request.rows
     ),
     "restore": _calling("restore", "version"),
     "optimize": lambda table, request: table.optimize(
@@ -299,43 +285,37 @@ def _style(given: Mapping[str, Any]) -> Style | None:
             return Style("v2", "json" if kind == "v2-json" else "parquet", sidecars)
 
 
-def _write(request: Write) -> Any:
-    return {"version": _WRITERS[request.operation](Table(request.table), request)}
+class _TypedRefusals(Refusals):
+    """The implementation's own errors, which carry kind and stage."""
 
-
-class _Ours:
-    """The reference implementation behind the contract; holds nothing between requests."""
-
-    def describe(self) -> Description:
-        """Claim the features that the feature registry says are implemented."""
-        reader = {f.name for f in FEATURES.values() if f.kind == "reader_writer"}
-        claims = Claims(
-            reader_version=_READER_VERSION,
-            writer_version=_WRITER_VERSION,
-            reader_features=frozenset(reader),
-            writer_features=WRITTEN,
-            operations=frozenset({*_READERS, *_WRITERS}),
-            capabilities=_CAPABILITIES,
-        )
-        return Description("ours", kit_version(), claims)
-
-    def run(self, request: Request) -> Answer:
-        """Execute one request; the implementation's own errors are refusals."""
-        if isinstance(request, Write):
-            answer: Callable[[Any], Any] = _write
-            if request.operation not in _WRITERS:
-                return Refused("unsupported", None, f"there is no operation {request.operation}")
-        else:
-            answer = _READERS[operation_of(request)]
+    def answer(self, call: Callable[[], Any], stage: Stage | None = None) -> Answer:
+        """Answer with what a call gives, or with the error that it raises."""
+        del stage  # the error knows better
         try:
-            return Ok(answer(request))
+            return Ok(call())
         except DeltaError as error:
             return Refused(error.kind, error.stage, str(error))
 
-    def close(self) -> None:
-        """Release nothing."""
+
+def _committing(call: Callable[[Table, Write], int]) -> Callable[[Write], dict[str, int]]:
+    return lambda request: {"version": call(Table(request.table), request)}
 
 
-def create() -> _Ours:
-    """Return the adapter."""
-    return _Ours()
+def create() -> EngineAdapter:
+    """Return the adapter; it claims the features that the registry says are implemented."""
+    reader = {f.name for f in FEATURES.values() if f.kind == "reader_writer"}
+    claims = Claims(
+        reader_version=3,
+        writer_version=7,
+        reader_features=frozenset(reader),
+        writer_features=WRITTEN,
+        capabilities=_CAPABILITIES,
+    )
+    return EngineAdapter(
+        name="ours",
+        engine_version=kit_version(),
+        claims=claims,
+        refusals=_TypedRefusals(errors=(DeltaError,)),
+        reads=_READERS,
+        writes={name: _committing(call) for name, call in _WRITERS.items()},
+    )

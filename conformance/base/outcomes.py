@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from conformance.base.faults import FaultKind
 from conformance.base.terminal import shortened
@@ -163,6 +163,18 @@ class Verdict:
     fault: FaultKind | None = None
     unclaimed: tuple[str, ...] = ()
     astray: bool = False
+
+    def as_document(self) -> dict[str, Any]:
+        """Return what results and bundles keep of it, as JSON."""
+        return {
+            "outcome": self.outcome.value,
+            "hazard": self.hazard.value if self.hazard else None,
+            "requirement": self.requirement,
+            "message": self.message,
+            "expected": self.expected,
+            "actual": self.actual,
+            "details": list(self.details),
+        }
 
     def __post_init__(self) -> None:
         """Cut what an implementation makes long, as with the names of a million columns.

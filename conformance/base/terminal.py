@@ -22,12 +22,12 @@ def printable(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in "\t\n" else _written_out(c) for c in text)
+    return "".join(c if c.isprintable() or c in "\t\n" else _escaped(c) for c in text)
 
 
 def one_line(text: str) -> str:
     """Write out what could steer a terminal, and ends of lines, which names may hold too."""
-    return "".join(c if c.isprintable() else _written_out(c) for c in text)
+    return "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 
 def shortened(text: str, most: int) -> str:
@@ -35,7 +35,7 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _written_out(character: str) -> str:
+def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 

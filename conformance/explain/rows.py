@@ -20,11 +20,8 @@ from conformance.requirements.coverage import Coverage, measure
 from conformance.requirements.proofs import Proof, proofs_of, reason_unproved
 from conformance.requirements.registry import SELECTIONS, Registry, Requirement
 
-_TEXTS: Final[Mapping[str, str]] = {
-    "upstream": "https://github.com/delta-io/delta/blob/master/PROTOCOL.md",
-    "2025": "https://github.com/delta-io/delta/blob/master/PROTOCOL.md",
-    "2021": "https://github.com/delta-io/delta/blob/master/PROTOCOL.md",
-}
+_TEXT: Final = "https://github.com/delta-io/delta/blob/master/PROTOCOL.md"
+_HELD: Final = frozenset({"upstream", "2025", "2021"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +60,10 @@ class RowExplained:
     @property
     def link(self) -> str | None:
         """Where the section stands; ``None`` for a note that is no part of the protocol's text."""
-        text = next((_TEXTS[each] for each in self.row.revisions if each in _TEXTS), None)
-        if text is None:
+        if _HELD.isdisjoint(self.row.revisions):
             return None
         kept = re.sub(r"[^\w\- ]", "", self.row.section.lower())
-        return f"{text}#{kept.replace(' ', '-')}"
+        return f"{_TEXT}#{kept.replace(' ', '-')}"
 
     def as_document(self) -> dict[str, Any]:
         """Return it as JSON."""

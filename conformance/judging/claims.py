@@ -9,7 +9,7 @@ adapter.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -147,15 +147,6 @@ def claims_faults(claims: Claims) -> Iterator[str]:
             near = [meant] if meant else get_close_matches(word, words, n=1, cutoff=0.5)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             yield f"{name}: {word!r} is no word of the contract{hint}"
-
-
-def as_document(claims: Claims) -> dict[str, Any]:
-    """Return claims as results and baselines hold them."""
-    return {
-        each.name: sorted(value) if isinstance(value, frozenset) else value
-        for each in fields(claims)
-        for value in [getattr(claims, each.name)]
-    }
 
 
 def fewer_claims(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -109,7 +109,7 @@ class TableStore:
     def table(self, case: Case) -> Path:
         """Return the copy that specs of a case read."""
         if case.id not in self._copies:
-            path = self._made_for(case)
+            path = self._new_table(case)
             self._copies[case.id] = _Copy(path, fingerprint(path))
         return self._copies[case.id].path
 
@@ -122,7 +122,7 @@ class TableStore:
 
         A bundle keeps what a wrong writer left there.
         """
-        former, self._written = self._written, self._made_for(case)
+        former, self._written = self._written, self._new_table(case)
         if former is not None:
             self._scratch.remove(former.parent.name)
         return self._written
@@ -130,13 +130,13 @@ class TableStore:
     @contextmanager
     def fresh(self, case: Case | None) -> Iterator[Path]:
         """Lend a folder to write to: a copy of a case's table, or a name that is not taken."""
-        path = self._made_for(case)
+        path = self._new_table(case)
         try:
             yield path
         finally:
             self._scratch.remove(path.parent.name)
 
-    def _made_for(self, case: Case | None) -> Path:
+    def _new_table(self, case: Case | None) -> Path:
         self._made += 1
         parent = self._scratch.path / str(self._made)
         name = (case.root if case is not None else None) or _DEFAULT_NAME

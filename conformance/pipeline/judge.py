@@ -23,9 +23,8 @@ from conformance.base.options import LIMITS, OPTIONS, add_options, value_of
 from conformance.base.status import Status
 from conformance.base.terminal import warn
 from conformance.items.shards import Shard
-from conformance.pipeline.progress import hours
 from conformance.pipeline.session import spark_options
-from conformance.pipeline.spread import Spread, add_judging_options, count, spread_over
+from conformance.pipeline.spread import Spread, add_judging_options, count, hours, spread_over
 from conformance.pipeline.track.store import Store
 from conformance.report.results import Results, ResultsError, read_results, write_results
 from conformance.report.share import share_of

@@ -86,6 +86,15 @@ def count(text: str) -> int:
     return int(text)
 
 
+def hours(seconds: float) -> str:
+    """Return a time as people say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
 @contextmanager
 def spread_over(job: str, options: SparkOptions, workers: int | None = None) -> Iterator[Spread]:
     """Hold what units are spread over.

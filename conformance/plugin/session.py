@@ -22,7 +22,6 @@ from conformance.base.scratch import sweep
 from conformance.base.status import Status, status_of_error
 from conformance.base.terminal import printable
 from conformance.items.items import Item
-from conformance.judging.claims import as_document
 from conformance.plugin.partial import FOREIGN, partial_reasons
 from conformance.plugin.spread import Crew, processes_for
 from conformance.plugin.summary import Summary, counts_line, lead_line, reproduce_command
@@ -261,7 +260,10 @@ class _MainPlugin(_WorkerPlugin):
         if report.when == "call" and record["id"] not in self._records:
             self._records[record["id"]] = record
             self._write_results(lambda writer: writer.add(record))
-            self._end_if_broken(self._breaker.add(record))
+            reason = self._breaker.add(record)
+            if reason is not None and not self._broken:
+                self._broken = reason
+                self._end(reason)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Count and name no test as passed whose case did not pass."""
@@ -284,7 +286,11 @@ class _MainPlugin(_WorkerPlugin):
         count = processes_for(session) if config.getoption(destination("--impl")) == "ours" else 1
         if count < 2:
             return None
-        crew = Crew(session, lambda: self._leave_to_the_first(config), self.run.close, _group)
+
+        def leave_to_the_first() -> None:
+            config.pluginmanager.unregister(self)
+
+        crew = Crew(session, leave_to_the_first, self.run.close, _group)
         with closing(crew.reports(count)) as found:
             for item, reports in zip(session.items, found, strict=True):
                 hook = item.ihook
@@ -298,10 +304,6 @@ class _MainPlugin(_WorkerPlugin):
                     raise session.Interrupted(session.shouldstop)
         return True
 
-    def _leave_to_the_first(self, config: pytest.Config) -> None:
-        """Become a fork, which neither gathers records nor sums them up."""
-        config.pluginmanager.unregister(self)
-
     def _write_results(self, write: Callable[[ResultsWriter], None]) -> None:
         """Write to the results file; where that cannot be done, there is nothing to go on for."""
         if self._writer is not None:
@@ -310,11 +312,6 @@ class _MainPlugin(_WorkerPlugin):
             except OutputError as error:
                 self._writer, self._unwritten = None, str(error)
                 self._end(str(error))
-
-    def _end_if_broken(self, reason: str | None) -> None:
-        if reason is not None and not self._broken:
-            self._broken = reason
-            self._end(reason)
 
     def _end(self, reason: str) -> None:
         if self._session is None:
@@ -374,7 +371,7 @@ class _MainPlugin(_WorkerPlugin):
             shipped=run.settings.corpus is None,
         )
         share = share_of(self._records.values()) if everything else None
-        file.write(outcomes, as_document(run.description.claims), share)
+        file.write(outcomes, run.description.claims.as_document(), share)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the summary that a person acts on."""

@@ -96,30 +96,17 @@ class Keeper:
         else:
             # It comes and goes: keep what was seen, as it was seen.
             shrunk = replace(shrunk, history=first, ended=False)
-        who = self.description
         return Contents(
             {
                 "format": 1,
                 "kit_version": kit_version(),
-                "implementation": {
-                    "name": who.name,
-                    "engine_version": who.engine_version,
-                    "adapter_version": who.adapter_version,
-                },
+                "implementation": self.description.stamp,
                 "case": item.id,
                 "kind": about.drawn.kind,
                 "layout": about.layout.name if about.layout else None,
                 "features": sorted(item.features),
                 "requirements": list(item.requirements),
-                "verdict": {
-                    "outcome": verdict.outcome.value,
-                    "hazard": verdict.hazard.value if verdict.hazard else None,
-                    "requirement": verdict.requirement,
-                    "message": verdict.message,
-                    "expected": verdict.expected,
-                    "actual": verdict.actual,
-                    "details": list(verdict.details),
-                },
+                "verdict": verdict.as_document(),
                 "shrinking": {
                     "operations": [len(first), len(shrunk.history)],
                     "asked": shrunk.asked,

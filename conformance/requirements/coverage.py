@@ -256,7 +256,6 @@ def _parser() -> argparse.ArgumentParser:
         prog="delta-tck coverage",
         description="Say which requirements have cases, and fail when a gap is not accounted for.",
     )
-    project = PROJECT
     parser.add_argument(
         "--revision", choices=tuple(SELECTIONS), help="count what binds under it; default: all"
     )
@@ -265,7 +264,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--prune", action="store_true", help="take covered rows out of the list of exceptions"
     )
-    parser.add_argument("--project", type=Path, default=project, help="folder of the packages")
+    parser.add_argument("--project", type=Path, default=PROJECT, help="folder of the packages")
     parser.add_argument(
         "--corpus", type=Path, default=default_corpus_path(), help="folder of the golden cases"
     )

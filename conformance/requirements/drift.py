@@ -211,7 +211,6 @@ def _parser() -> argparse.ArgumentParser:
         prog="delta-tck drift",
         description="Name the requirements, cases and proofs that a new text affects.",
     )
-    project = PROJECT
     parser.add_argument(
         "texts", type=Path, nargs="+", metavar="TEXT", help="the old text, where given, and the new"
     )
@@ -221,7 +220,7 @@ def _parser() -> argparse.ArgumentParser:
         default="2025",
         help="what to compare by without an old text; default: 2025",
     )
-    parser.add_argument("--project", type=Path, default=project, help="folder of the packages")
+    parser.add_argument("--project", type=Path, default=PROJECT, help="folder of the packages")
     parser.add_argument(
         "--corpus", type=Path, default=default_corpus_path(), help="folder of the golden cases"
     )

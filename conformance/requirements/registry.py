@@ -339,10 +339,6 @@ def _selection(revision: str) -> frozenset[str]:
     try:
         return SELECTIONS[revision]
     except KeyError:
-        raise ValueError(_unknown("revision", revision, SELECTIONS)) from None
-
-
-def _unknown(notion: str, value: str, choices: Iterable[str]) -> str:
-    known = sorted(choices)
-    nearest = difflib.get_close_matches(value, known, n=3) or known
-    return f"{value!r} is not a {notion}; did you mean {', '.join(nearest)}?"
+        nearest = difflib.get_close_matches(revision, SELECTIONS, n=3) or sorted(SELECTIONS)
+        meant = f"did you mean {', '.join(nearest)}?"
+        raise ValueError(f"{revision!r} is not a revision; {meant}") from None

@@ -25,7 +25,7 @@ from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
 from conformance.items.self_audit import judge_checksum
-from conformance.judging.claims import as_document, fewer_claims, validated
+from conformance.judging.claims import fewer_claims, validated
 from conformance.judging.judge import Judge
 from conformance.judging.messages import blocking
 from conformance.judging.tables import TableStore
@@ -200,12 +200,8 @@ class Run:
             "corpus_digest": self.corpus.digest,
             "revision": self.settings.selection.revision,
             "impl": self.settings.impl,
-            "adapter": {
-                "name": who.name,
-                "adapter_version": who.adapter_version,
-                "engine_version": who.engine_version,
-            },
-            "claims": as_document(who.claims),
+            "adapter": who.stamp,
+            "claims": who.claims.as_document(),
             "selection": self.settings.as_document(),
             "cases": len(self.items),
             "selected": len(self.selected),
@@ -274,7 +270,7 @@ class Run:
         if least is not None and share.percent < least:
             found.append(f"{share}, and --tck-min-judged asks for {least:g} %")
         if self.baseline.claims is not None:
-            lost = fewer_claims(self.baseline.claims, as_document(self.description.claims))
+            lost = fewer_claims(self.baseline.claims, self.description.claims.as_document())
             found += [f"the baseline has a claim that is made no longer: {each}" for each in lost]
         least = self.baseline.judged
         asked_all = whole and not self.settings.narrowed

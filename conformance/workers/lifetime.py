@@ -211,7 +211,10 @@ class _Watch:
 
 
 def _end(pid: int) -> None:
-    """End a process with everything that it started; Pytest has it print where it hangs."""
+    """End a process with everything that it started.
+
+    SIGABRT comes first, at which the fault handler that pytest installs prints where it hangs.
+    """
     tree = ProcessTree(pid, secrets.token_hex(8))
     tree.look()
     with suppress(OSError, ValueError, ImportError):

@@ -184,17 +184,7 @@ def _refusal(document: Any) -> Refused:
 
 def encode_description(description: Description) -> dict[str, Any]:
     """Write who an adapter is as a document."""
-    claims = description.claims
-    return {
-        "name": description.name,
-        "engine_version": description.engine_version,
-        "adapter_version": description.adapter_version,
-        "claims": {
-            "reader_version": claims.reader_version,
-            "writer_version": claims.writer_version,
-            **{name: sorted(getattr(claims, name)) for name in _SETS},
-        },
-    }
+    return {**description.stamp, "claims": description.claims.as_document()}
 
 
 def decode_description(document: Any) -> Description:

@@ -13,11 +13,6 @@ def _place(data: bytes, random: Random) -> int:
     return random.randrange(len(data)) if data else 0
 
 
-def _span(data: bytes, random: Random) -> tuple[int, int]:
-    start = _place(data, random)
-    return start, min(len(data), start + 1 + random.randrange(64))
-
-
 def _flip_bit(data: bytes, random: Random) -> bytes:
     place = _place(data, random)
     flipped = bytes([data[place] ^ (1 << random.randrange(8))]) if data else b""
@@ -30,37 +25,9 @@ def _flip_bits(data: bytes, random: Random) -> bytes:
     return data
 
 
-def _cut(data: bytes, random: Random) -> bytes:
-    return data[: _place(data, random)]
-
-
-def _drop_start(data: bytes, random: Random) -> bytes:
-    return data[_place(data, random) :]
-
-
-def _drop(data: bytes, random: Random) -> bytes:
-    start, end = _span(data, random)
-    return data[:start] + data[end:]
-
-
-def _repeat(data: bytes, random: Random) -> bytes:
-    start, end = _span(data, random)
-    return data[:end] + data[start:end] * (1 + random.randrange(3)) + data[end:]
-
-
 def _insert(data: bytes, random: Random) -> bytes:
     place = _place(data, random)
     return data[:place] + random.randbytes(1 + random.randrange(32)) + data[place:]
-
-
-def _zero(data: bytes, random: Random) -> bytes:
-    start, end = _span(data, random)
-    return data[:start] + bytes(end - start) + data[end:]
-
-
-def _fill(data: bytes, random: Random) -> bytes:
-    start, end = _span(data, random)
-    return data[:start] + b"\xff" * (end - start) + data[end:]
 
 
 def _swap(data: bytes, random: Random) -> bytes:
@@ -68,21 +35,28 @@ def _swap(data: bytes, random: Random) -> bytes:
     return data[middle:] + data[:middle]
 
 
-def _noise(data: bytes, random: Random) -> bytes:
-    return random.randbytes(len(data))
+def _in_span(edit: ByteDamage) -> ByteDamage:
+    """Return the edit of a span, at a random place, of up to 64 bytes."""
+
+    def damage(data: bytes, random: Random) -> bytes:
+        start = _place(data, random)
+        end = min(len(data), start + 1 + random.randrange(64))
+        return data[:start] + edit(data[start:end], random) + data[end:]
+
+    return damage
 
 
 BYTE_DAMAGES: Final[Mapping[str, ByteDamage]] = {
     "flip-bit": _flip_bit,
     "flip-bits": _flip_bits,
-    "cut": _cut,
-    "behead": _drop_start,
-    "drop": _drop,
-    "repeat": _repeat,
+    "cut": lambda data, random: data[: _place(data, random)],
+    "behead": lambda data, random: data[_place(data, random) :],
+    "drop": _in_span(lambda _span, _random: b""),
+    "repeat": _in_span(lambda span, random: span * (2 + random.randrange(3))),
     "insert": _insert,
-    "zero": _zero,
-    "fill": _fill,
+    "zero": _in_span(lambda span, _random: bytes(len(span))),
+    "fill": _in_span(lambda span, _random: b"\xff" * len(span)),
     "swap": _swap,
-    "noise": _noise,
+    "noise": lambda data, random: random.randbytes(len(data)),
 }
 """Every way to damage bytes, by name; each gives the same for the same random state."""

@@ -34,62 +34,41 @@ def _filler(data_type: pa.DataType, random: Random) -> Any:
     return {"x": 1} if pa.types.is_struct(data_type) else random.choice((0, -1, 2**63 - 1))
 
 
+def _other(column: Any, random: Random) -> pa.Array[Any]:
+    data_type = random.choice(_OTHER_TYPES)
+    return pa.array([_filler(data_type, random) for _ in range(len(column))], data_type)
+
+
+def _nulls(column: Any, _random: Random) -> pa.Array[Any]:
+    return pa.nulls(len(column), column.type)
+
+
+def _in_child(change: Callable[[Any, Random], pa.Array[Any]]) -> _Shape:
+    """Return the change of one field of a struct column, or of a column that is no struct."""
+
+    def shape(table: pa.Table, place: int, random: Random) -> pa.Table:
+        column: Any = table.column(place).combine_chunks()
+        if not pa.types.is_struct(column.type) or column.type.num_fields == 0:
+            changed = change(column, random)
+        else:
+            fields = list(column.type)
+            children = [column.field(number) for number in range(len(fields))]
+            chosen = random.randrange(len(fields))
+            children[chosen] = change(children[chosen], random)
+            fields[chosen] = pa.field(fields[chosen].name, children[chosen].type)
+            changed = pa.StructArray.from_arrays(children, fields=fields, mask=column.is_null())
+        return table.set_column(place, table.column_names[place], changed)
+
+    return shape
+
+
 def _retype(table: pa.Table, place: int, random: Random) -> pa.Table:
-    data_type = random.choice(_OTHER_TYPES)
-    values = [_filler(data_type, random) for _ in range(table.num_rows)]
-    return table.set_column(place, table.column_names[place], pa.array(values, data_type))
-
-
-def _retype_child(table: pa.Table, place: int, random: Random) -> pa.Table:
-    """Change the type of one field of a struct column."""
-    column: Any = table.column(place).combine_chunks()
-    if not pa.types.is_struct(column.type) or column.type.num_fields == 0:
-        return _retype(table, place, random)
-    fields = list(column.type)
-    chosen = random.randrange(len(fields))
-    data_type = random.choice(_OTHER_TYPES)
-    children = [column.field(number) for number in range(len(fields))]
-    values = [_filler(data_type, random) for _ in range(table.num_rows)]
-    children[chosen] = pa.array(values, data_type)
-    fields[chosen] = pa.field(fields[chosen].name, data_type)
-    changed = pa.StructArray.from_arrays(children, fields=fields, mask=column.is_null())
-    return table.set_column(place, table.column_names[place], changed)
-
-
-def _null_child(table: pa.Table, place: int, random: Random) -> pa.Table:
-    """Make one field of a struct column null in every row."""
-    column: Any = table.column(place).combine_chunks()
-    if not pa.types.is_struct(column.type) or column.type.num_fields == 0:
-        return table.set_column(
-            place, table.column_names[place], pa.nulls(table.num_rows, column.type)
-        )
-    children = [column.field(number) for number in range(column.type.num_fields)]
-    chosen = random.randrange(len(children))
-    children[chosen] = pa.nulls(table.num_rows, children[chosen].type)
-    fields = [each.with_nullable(nullable=True) for each in column.type]
-    changed = pa.StructArray.from_arrays(children, fields=fields, mask=column.is_null())
-    return table.set_column(place, table.column_names[place], changed)
-
-
-def _drop(table: pa.Table, place: int, _random: Random) -> pa.Table:
-    return table.remove_column(place)
+    return table.set_column(place, table.column_names[place], _other(table, random))
 
 
 def _rename(table: pa.Table, place: int, _random: Random) -> pa.Table:
     names = [f"{name}X" if at == place else name for at, name in enumerate(table.column_names)]
     return table.rename_columns(names)
-
-
-def _double(table: pa.Table, place: int, _random: Random) -> pa.Table:
-    return table.append_column(table.field(place), table.column(place))
-
-
-def _no_rows(table: pa.Table, _place: int, _random: Random) -> pa.Table:
-    return table.slice(0, 0)
-
-
-def _rows_twice(table: pa.Table, _place: int, _random: Random) -> pa.Table:
-    return pa.concat_tables([table, table])
 
 
 def _shuffled(table: pa.Table, _place: int, random: Random) -> pa.Table:
@@ -100,13 +79,13 @@ def _shuffled(table: pa.Table, _place: int, random: Random) -> pa.Table:
 
 _SHAPES: Final[Mapping[str, _Shape]] = {
     "retype": _retype,
-    "retype-child": _retype_child,
-    "null-child": _null_child,
-    "drop": _drop,
+    "retype-child": _in_child(_other),
+    "null-child": _in_child(_nulls),
+    "drop": lambda table, place, _: table.remove_column(place),
     "rename": _rename,
-    "double": _double,
-    "no-rows": _no_rows,
-    "rows-twice": _rows_twice,
+    "double": lambda table, at, _: table.append_column(table.field(at), table.column(at)),
+    "no-rows": lambda table, _, __: table.slice(0, 0),
+    "rows-twice": lambda table, _, __: pa.concat_tables([table, table]),
     "shuffled": _shuffled,
 }
 

@@ -208,12 +208,12 @@ class TableBuilder(FileStage):
     ) -> int:
         """Replace the rows for which ``predicate`` is true (all when ``None``) by others."""
         gone = self.oracle.matching(predicate or (lambda _row: True))
-        return self.commit(self.stage_edits(dict.fromkeys(gone), rows), operation="WRITE")
+        return self.edit(dict.fromkeys(gone), rows, operation="WRITE")
 
     def delete(self, predicate: Predicate | None = None) -> int:
         """Delete rows by rewriting the files that hold some of them and dropping whole ones."""
-        staged = self.stage_delete(predicate or (lambda _row: True))
-        return self.commit(staged, operation="DELETE")
+        gone = self.oracle.matching(predicate or (lambda _row: True))
+        return self.edit(dict.fromkeys(gone), operation="DELETE")
 
     def remove(self, files: Iterable[LiveFile] | Predicate) -> int:
         """Remove whole files: those given, or those with a row for which a predicate is true."""
@@ -234,7 +234,8 @@ class TableBuilder(FileStage):
 
     def update(self, predicate: Predicate, values: Mapping[str, Any]) -> int:
         """Update the rows for which a predicate is true, by rewriting their files."""
-        return self.commit(self.stage_update(predicate, values), operation="UPDATE")
+        found = self.oracle.matching(predicate)
+        return self.edit(dict.fromkeys(found, values), operation="UPDATE")
 
     def edit(
         self,

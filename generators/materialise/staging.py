@@ -71,10 +71,6 @@ class LiveFile:
         )
 
 
-def _is_mark(action: _Action) -> bool:
-    return bool(action.get("domainMetadata", {}).get("domain") == "delta.rowTracking")
-
-
 class FileStage(ABC):
     """The live files of a table, and the ways to change them; the base of the builder.
 
@@ -236,14 +232,6 @@ class FileStage(ABC):
         self.oracle.delete(file.live)
         return self.remove_action(file)
 
-    def stage_delete(self, predicate: Predicate) -> list[_Action]:
-        """Drop whole files and rewrite others, so that no row matches the predicate any more."""
-        return self.stage_edits(dict.fromkeys(self.oracle.matching(predicate)))
-
-    def stage_update(self, predicate: Predicate, values: Mapping[str, Any]) -> list[_Action]:
-        """Rewrite the files that hold matching rows with these values in place."""
-        return self.stage_edits(dict.fromkeys(self.oracle.matching(predicate), values))
-
     def stage_edits(
         self,
         edits: Mapping[int, Mapping[str, Any] | None],
@@ -286,7 +274,8 @@ class FileStage(ABC):
             fresh = self.oracle.open_changes[known:]
             changes += [{**each.values, "_change_type": "insert"} for each in fresh]
             actions += self._change_files(changes)
-        actions = [each for each in actions if not _is_mark(each)]
+        # New rows came with the mark as it was; the mark of the whole commit follows.
+        actions = [each for each in actions if "domainMetadata" not in each]
         return [*actions, *self._high_water_action(actions)]
 
     def stage_files(self, wanted: Mapping[FileKey, LiveFile]) -> list[_Action]:

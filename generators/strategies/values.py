@@ -5,7 +5,6 @@ Serves "Primitive Types" and "Partition Value Serialization".
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal as DecimalValue
@@ -63,12 +62,8 @@ def _integers(bits: int) -> st.SearchStrategy[int]:
     )
 
 
-def _single(value: float) -> float:
-    return float(struct.unpack("<f", struct.pack("<f", value))[0])
-
-
 def _floats(width: int, *, nan: bool) -> st.SearchStrategy[float]:
-    smallest = 5e-324 if width == 64 else _single(1.401298464324817e-45)
+    smallest = 2.0**-1074 if width == 64 else 2.0**-149
     special = [0.0, -0.0, 1.0, -1.5, smallest, float("inf"), float("-inf")]
     drawn = st.floats(width=64 if width == 64 else 32, allow_nan=False)
     choices: list[st.SearchStrategy[float]] = [st.sampled_from(special), drawn]

@@ -9,8 +9,9 @@ never ignored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import pyarrow as pa
@@ -39,61 +40,35 @@ class Sql:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression that can be evaluated.
-
-    Attributes:
-        text: as the table spells it.
-        columns: top-level columns that it uses, as the schema spells them.
-        sql: the same for DuckDB.
-        texts: what it builds text from.
-
-    """
-
-    text: str
-    columns: tuple[str, ...]
-    sql: str
-    texts: Texts
-
-    def evaluate(self, rows: pa.Table, wanted: DataType | None = None) -> pa.ChunkedArray:
-        """Evaluate over rows, one value per row.
-
-        Args:
-            rows: columns by logical name, at least those that the expression uses.
-            wanted: the type to give; the expression's own when ``None``.
-
-        Raises:
-            SchemaMismatch: a value overflows, or does not fit the type.
-            LimitExceeded: it takes more time or memory than the limits allow.
-
-        """
-        alone = PairExpression(self.text, {_ROWS: self.columns}, self.sql, self.texts)
-        return alone.evaluate({_ROWS: rows}, wanted)
-
-
-@dataclass(frozen=True, slots=True)
-class PairExpression:
-    """An expression over two relations, whose columns are named with the relation's name.
+    """An expression that can be evaluated, over the rows of a table or over pairs of rows.
 
     Attributes:
         text: as it was given.
-        columns: relation to the columns of it that the expression uses.
+        used: relation to the top-level columns of it that the expression uses, as the schema
+            spells them.
         sql: the same for DuckDB.
         texts: what it builds text from.
 
     """
 
     text: str
-    columns: Mapping[str, tuple[str, ...]]
+    used: Mapping[str, tuple[str, ...]]
     sql: str
     texts: Texts
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns that it uses, whatever relation has them."""
+        return list(chain.from_iterable(self.used.values()))
+
     def evaluate(
-        self, pairs: Mapping[str, pa.Table], wanted: DataType | None = None
+        self, rows: pa.Table | Mapping[str, pa.Table], wanted: DataType | None = None
     ) -> pa.ChunkedArray:
-        """Evaluate over pairs of rows, one value per pair.
+        """Evaluate over rows, one value per row or pair.
 
         Args:
-            pairs: relation to its rows; all of the same length, the n-th rows making a pair.
+            rows: columns by logical name, at least those that the expression uses; or relation to
+                its rows, all of the same length, the n-th rows making a pair.
             wanted: the type to give; the expression's own when ``None``.
 
         Raises:
@@ -102,9 +77,10 @@ class PairExpression:
 
         """
         target = None if wanted is None else arrow_type(wanted)
-        if all(rows.num_rows == 0 for rows in pairs.values()):
+        pairs = {_ROWS: rows} if isinstance(rows, pa.Table) else rows
+        if all(each.num_rows == 0 for each in pairs.values()):
             return pa.chunked_array([], target or pa.bool_())
-        given = {name: _only(rows, self.columns[name]) for name, rows in pairs.items()}
+        given = {name: _only(each, self.used[name]) for name, each in pairs.items()}
         check_texts(self.texts, pairs)
         joined = " POSITIONAL JOIN ".join(given)
         query = f"SELECT {self.sql} AS v FROM {joined}"  # noqa: S608  rendered from a checked tree
@@ -124,14 +100,13 @@ class PairExpression:
             LimitExceeded: it takes more time or memory than the limits allow.
 
         """
-        names = list(self.columns)
         given = {
-            name: _only(rows, self.columns[name]).append_column(
+            name: _only(rows, columns).append_column(
                 _AT, pa.array(range(rows.num_rows), pa.int64())
             )
-            for name, rows in zip(names, (left, right), strict=True)
+            for (name, columns), rows in zip(self.used.items(), (left, right), strict=True)
         }
-        first, second = names
+        first, second = given
         check_texts(self.texts, given)
         none = {name: rows.slice(0, 0) for name, rows in given.items()}
         shape = run(f"SELECT {self.sql} AS v FROM {first}, {second}", none, self.text)  # noqa: S608  as above
@@ -174,11 +149,10 @@ def parse_expression(text: str, schema: Struct) -> Expression:
             )
         return ColumnReference(_ROWS, column.name, parts[1:], column.type)
 
-    used, rendered, texts = _parse(text, find)
-    return Expression(text, tuple(name for _, name in used), rendered, texts)
+    return _parsed(text, find, [_ROWS])
 
 
-def parse_pair(text: str, relations: Mapping[str, Struct]) -> PairExpression:
+def parse_pair(text: str, relations: Mapping[str, Struct]) -> Expression:
     """Parse a Spark SQL expression over two relations, as ``target.id = source.id``.
 
     Every column is named with its relation: a name alone could be of either.
@@ -209,9 +183,7 @@ def parse_pair(text: str, relations: Mapping[str, Struct]) -> PairExpression:
             )
         return ColumnReference(relation.lower(), column.name, tuple(rest[1:]), column.type)
 
-    used, rendered, texts = _parse(text, find)
-    looked = {r: tuple(name for at, name in used if at == r) for r in relations}
-    return PairExpression(text, looked, rendered, texts)
+    return _parsed(text, find, relations)
 
 
 def conjuncts(text: str) -> list[str]:
@@ -234,10 +206,11 @@ def conjuncts(text: str) -> list[str]:
     return found
 
 
-def _parse(text: str, find: Find) -> tuple[list[tuple[str, str]], str, Texts]:
-    """Return the columns that a text uses, each with its relation, and the text for DuckDB."""
+def _parsed(text: str, find: Find, relations: Iterable[str]) -> Expression:
     tree = parse(text)
     rendered = render(tree, text, find)
-    places = [find(node.value) for node in walk(tree) if node.kind == "column"]
-    used = dict.fromkeys((place.relation, place.column) for place in places)
-    return list(used), rendered, texts_of(tree, find)
+    used: dict[str, dict[str, None]] = {relation: {} for relation in relations}
+    for place in (find(node.value) for node in walk(tree) if node.kind == "column"):
+        used[place.relation][place.column] = None
+    columns = {relation: tuple(names) for relation, names in used.items()}
+    return Expression(text, columns, rendered, texts_of(tree, find))

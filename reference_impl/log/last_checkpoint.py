@@ -24,20 +24,11 @@ _GROWTH: Final = 4
 """Characters that the canonical form of a hint may have for each byte of the limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """What ``_last_checkpoint`` says.
+def read_hint(storage: Storage) -> int | None:
+    """Return the version of the checkpoint that the hint of a table names.
 
-    Attributes:
-        version: version of the checkpoint.
-
+    ``None`` where there is no hint, or one that is invalid or longer than the limit.
     """
-
-    version: int
-
-
-def read_hint(storage: Storage) -> Hint | None:
-    """Read the hint of a table; ``None`` without a valid one."""
     try:
         most = budget().limits.hint
         data = storage.get_range(f"{LOG_DIR}/{LAST_CHECKPOINT}", 0, most + 1)
@@ -46,8 +37,8 @@ def read_hint(storage: Storage) -> Hint | None:
     return parse_hint(data) if len(data) <= most else None
 
 
-def parse_hint(data: bytes) -> Hint | None:
-    """Parse a hint; ``None`` for anything that breaks a rule, its checksum included."""
+def parse_hint(data: bytes) -> int | None:
+    """Return the version in a hint; ``None`` where it breaks a rule, its checksum included."""
     # Obeys LASTS-001 LASTS-002 LASTS-003 SUM-013.
     try:
         # orjson bounds nesting and demands UTF-8; json then detects duplicate keys and keeps the
@@ -66,8 +57,7 @@ def parse_hint(data: bytes) -> Hint | None:
     version = document.get("version")
     if not isinstance(version, _Number) or not version.text.isdigit():
         return None
-    number = INT64.parse(version.text)
-    return None if number is None else Hint(number)
+    return INT64.parse(version.text)
 
 
 def json_checksum(document: Mapping[str, Any]) -> str:

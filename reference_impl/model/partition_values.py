@@ -52,7 +52,7 @@ _BOOLEANS = {"true": True, "false": False}
 _EXACT = Context(prec=200)
 
 
-def _whole(bits: int) -> Callable[[str], int]:
+def _integer(bits: int) -> Callable[[str], int]:
     limit = 1 << (bits - 1)
 
     def parse(text: str) -> int:
@@ -66,14 +66,14 @@ def _whole(bits: int) -> Callable[[str], int]:
     return parse
 
 
-def _fraction(text: str) -> float:
+def _float(text: str) -> float:
     if _FRACTION.fullmatch(text) is None:
         raise ValueError(f"{text[:80]!r} is not a number")
     return float(text)
 
 
 def _single(text: str) -> float:
-    value = _fraction(text)
+    value = _float(text)
     if math.isfinite(value):
         try:
             return float(struct.unpack("<f", struct.pack("<f", value))[0])
@@ -103,13 +103,13 @@ def _binary(text: str) -> bytes:
 _PARSERS: Mapping[DataType, Callable[[str], Any]] = {
     BINARY: _binary,
     BOOLEAN: _boolean,
-    BYTE: _whole(8),
+    BYTE: _integer(8),
     DATE: parse_date,
-    DOUBLE: _fraction,
+    DOUBLE: _float,
     FLOAT: _single,
-    INTEGER: _whole(32),
-    LONG: _whole(64),
-    SHORT: _whole(16),
+    INTEGER: _integer(32),
+    LONG: _integer(64),
+    SHORT: _integer(16),
     STRING: str,
     TIMESTAMP: lambda text: parse_timestamp(text, zone=True),
     TIMESTAMP_NTZ: lambda text: parse_timestamp(text, zone=False),

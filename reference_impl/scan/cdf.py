@@ -118,7 +118,8 @@ def read_changes(
         _refuse_incompatible(one, table)
     if any(one.table.columns != table.columns for one in versions):
         # Not-null rules are those of the schema in force at the time.
-        table = _all_nullable(table)
+        loose = tuple(replace(f, nullable=True) for f in table.partition_columns)
+        table = replace(table, columns=_nullable(table.columns), partition_columns=loose)
     reader = FileReader(
         storage,
         table.columns.fields,
@@ -218,15 +219,6 @@ def _incompatible(  # noqa: PLR0911  one return per kind of type
             return None
         case _:
             return f"column {place.rstrip('.')} changed from {past} to {last}"
-
-
-def _all_nullable(table: TableSchema) -> TableSchema:
-    """Return the same columns, nulls allowed everywhere."""
-    return replace(
-        table,
-        columns=_nullable(table.columns),
-        partition_columns=tuple(replace(f, nullable=True) for f in table.partition_columns),
-    )
 
 
 def _nullable(of: DataType) -> Any:

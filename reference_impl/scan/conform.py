@@ -259,9 +259,9 @@ def _map(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter 
 
 def _list_of_pairs(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter:
     """Build the converter of a map group without its annotation."""
-    if not pa.types.is_list(stored) or not _is_pair(stored.value_type):
+    pair = stored.value_type if pa.types.is_list(stored) else None
+    if pair is None or not pa.types.is_struct(pair) or pair.num_fields != 2:
         raise _unreadable(stored, wanted, place)
-    pair = stored.value_type
     plain = pa.map_(pair.field(0).with_nullable(nullable=False), pair.field(1))
     inner = _map(plain, wanted, mode, place)
     return _after(lambda a: with_children(a, plain, a.values), inner)
@@ -292,10 +292,6 @@ def _after(first: Converter, then: Converter | None) -> Converter:
     if then is None:
         return first
     return lambda values: then(first(values))
-
-
-def _is_pair(of: pa.DataType) -> bool:
-    return bool(pa.types.is_struct(of) and of.num_fields == 2)
 
 
 def _has_nulls(place: str) -> InvalidDataFile:

@@ -58,8 +58,10 @@ def _scan(
     row_ids: bool,
 ) -> pa.Table:
     table = snapshot.table
-    if columns is not None and not columns:
-        return _without_columns(snapshot, table.columns.names[:1], given, row_ids=row_ids)
+    if columns is not None and not columns and table.columns.fields:
+        # Arrow counts rows by their columns: one is read, and dropped.
+        first = list(table.columns.names[:1])
+        return _scan(snapshot, first, given, row_ids=row_ids).drop_columns(first)
     wanted = project(table.columns, columns)
     condition = None
     tested: set[str] = set()
@@ -94,17 +96,6 @@ def _scan(
         )
         batches = [batch for found in reads for batch in found]
     return pa.Table.from_batches(batches, schema=reader.schema)
-
-
-def _without_columns(
-    snapshot: Snapshot,
-    first: Sequence[str],
-    given: Mapping[str, Any] | str | None,
-    *,
-    row_ids: bool,
-) -> pa.Table:
-    """Read rows alone: Arrow counts rows by their columns, so that one is read, and dropped."""
-    return _scan(snapshot, first, given, row_ids=row_ids).drop_columns(list(first))
 
 
 def project(schema: Struct, columns: Sequence[str] | None) -> list[Field]:

@@ -126,9 +126,9 @@ def list_log(
     hint = None if from_start else read_hint(storage)
     asked = [] if version is None else [version]
     last = min([*asked, *([] if ratified is None else [ratified.latest])], default=None)
-    if hint is not None and (last is None or hint.version <= last):
-        listing = _listed(storage, hint.version, ratified)
-        if hint.version in listing.checkpoints:
+    if hint is not None and (last is None or hint <= last):
+        listing = _listed(storage, hint, ratified)
+        if hint in listing.checkpoints:
             return listing
     listing = _listed(storage, 0, ratified)
     if listing.latest is None:
@@ -256,14 +256,10 @@ def _incomplete(listing: Listing, target: int, *, asked: bool) -> Exception:
 
 
 def _listed(storage: Storage, start: int, ratified: RatifiedCommits | None) -> Listing:
-    """List the log until no commit is missing that is there."""
+    """List the log; where a commit is missing once more, and then ask for it by name."""
     listing = _with_ratified(storage, _list(storage, start), ratified)
-    lacks = next(_gaps(listing), None) is not None
-    return _list_again(storage, start, ratified) if lacks else listing
-
-
-def _list_again(storage: Storage, start: int, ratified: RatifiedCommits | None) -> Listing:
-    """List the log once more, and ask for what is missing by name."""
+    if next(_gaps(listing), None) is None:
+        return listing
     # What was there before the second listing began is in it; only later ones may be missing.
     listing = _with_ratified(storage, _list(storage, start), ratified)
     commits, entries = dict(listing.commits), dict(listing.entries)

@@ -63,14 +63,14 @@ def indexed_leaves(
     found = [leaf for leaf in leaves(stored, mode) if leaf.type != VOID]
     named = configuration.get(_NAMES_PROPERTY)
     if named is not None:
-        paths = {tuple(_name_parts(name)) for name in named.split(",") if name.strip()}
+        paths = {
+            tuple(part.strip().strip("`") for part in name.split("."))
+            for name in named.split(",")
+            if name.strip()
+        }
         return [leaf for leaf in found if any(leaf.path[: len(p)] == p for p in paths)]
     count = integer_property(configuration, INDEXED_COLUMNS)
     return found if count < 0 else found[:count]
-
-
-def _name_parts(name: str) -> list[str]:
-    return [part.strip().strip("`") for part in name.strip().split(".")]
 
 
 def statistics_of(rows: pa.Table, columns: Iterable[Leaf]) -> dict[str, Any]:

@@ -163,7 +163,9 @@ PAST_THE_CATALOG = (
 
 
 def _one_by_one(right: Any) -> Any:
-    return lambda self, files: [add for file in files for add in right(self, [file])]
+    return lambda storage, files, created: [
+        add for file in files for add in right(storage, [file], created)
+    ]
 
 
 def _native(rows: Any) -> bytes:
@@ -250,7 +252,7 @@ RULES: dict[str, Mutant] = {
         "DVFILE-001", ("write.files.vectors:encode_z85", afterwards(lambda text: f"ab{text}"))
     ),
     "writes-a-file-for-each-vector": wrong(
-        "DVD-024", ("write.files.vectors:VectorWriter.write", _one_by_one)
+        "DVD-024", ("write.rows.changes:write_vectors", _one_by_one)
     ),
     "writes-native-vectors": wrong("DVFMT-008", ("write.files.vectors:encode", is_(_native))),
     # Row tracking, timestamps.

@@ -431,7 +431,7 @@ MUTANTS: dict[str, Mutant] = {
     "declares-wide-bounds-tight": wrong("STAT-012", ("write.files.vectors:_widened", _tight)),
     "leaves-row-counts-out": wrong(
         "DVDESC-022",
-        ("write.files.vectors:VectorWriter._add", lambda r: staticmethod(_no_statistics(r))),
+        ("write.files.vectors:_with_vector", _no_statistics),
         (
             "write.commit.transaction:ensure_num_records",
             lambda _: lambda _storage, adds, **_named: adds,

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from conformance.adapter import Claims
-from conformance.judging.claims import as_document
 from conformance.report.results import ResultsWriter
 
 HERE = Path(__file__).parent
@@ -18,7 +17,7 @@ for folder in (HERE, HERE.parent / "audit", HERE.parent / "conformance"):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
-CLAIMS = as_document(Claims(operations=frozenset({"scan"})))
+CLAIMS = Claims(operations=frozenset({"scan"})).as_document()
 HAZARDS = {"fail": "silent wrong data"}
 Write = Callable[..., Path]
 

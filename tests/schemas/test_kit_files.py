@@ -24,7 +24,7 @@ from conformance.adapter import (
 )
 from conformance.base.outcomes import FAILING, Hazard, Outcome, Verdict
 from conformance.items.items import Item
-from conformance.judging.claims import WORDS, as_document
+from conformance.judging.claims import WORDS
 from conformance.report.baseline import Baseline
 from conformance.report.baseline_writing import BaselineFile, Outcomes
 from conformance.report.results import ResultsWriter, record_of
@@ -124,7 +124,7 @@ def test_a_results_file_has_its_shape(verdict: Verdict, tmp_path: Path) -> None:
         "revision": "2025",
         "impl": "ours",
         "adapter": {"name": "ours", "adapter_version": "1", "engine_version": "1"},
-        "claims": as_document(Claims()),
+        "claims": Claims().as_document(),
         "selection": Selection().as_document(),
         "cases": 1,
         "selected": 1,
@@ -149,7 +149,7 @@ def test_a_written_baseline_has_its_shape(tmp_path: Path) -> None:
     record = {"id": "a/b", "requirement": None, "requirements": ["REC-001"], "message": "m"}
     outcomes = Outcomes({"a/b": {**record, "outcome": "fail"}}, FAILING, ["a/b"])
     path = tmp_path / "b.yaml"
-    BaselineFile(path, Baseline()).write(outcomes, as_document(Claims()), Share(1, 1))
+    BaselineFile(path, Baseline()).write(outcomes, Claims().as_document(), Share(1, 1))
     document = yaml.safe_load(path.read_text())
     assert schemas.errors("kit/baseline", document) == []
     assert (document["judged"], len(document["failures"])) == (100, 1)

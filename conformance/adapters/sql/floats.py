@@ -40,7 +40,8 @@ TOTAL_ORDER: Final[FloatOrder] = {
     ("<>", "zero"): "{left} <> {minus} AND {left} <> {plus}",
     ("<=>", "zero"): "{left} IS NOT DISTINCT FROM {minus} OR {left} IS NOT DISTINCT FROM {plus}",
 }
-_FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""Signs that say the same with the operands exchanged; any other is the same itself."""
 
 
 def number_of(node: Mapping[str, Any]) -> Number | None:
@@ -51,8 +52,3 @@ def number_of(node: Mapping[str, Any]) -> Number | None:
     if value != value:  # noqa: PLR0124  only NaN differs from itself
         return "nan"
     return "other" if value else "zero"
-
-
-def flipped(sign: str) -> str:
-    """Return the sign that says the same with the operands exchanged."""
-    return _FLIPPED.get(sign, sign)

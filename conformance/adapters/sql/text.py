@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from conformance.adapter import Aggregate
-from conformance.adapters.sql.floats import IEEE, TOTAL_ORDER, FloatOrder, flipped, number_of
+from conformance.adapters.sql.floats import FLIPPED, IEEE, TOTAL_ORDER, FloatOrder, number_of
 
 _COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>"})
 
@@ -37,7 +37,7 @@ class Dialect:
             not carry exactly.
         decimal: the template of a decimal type, with ``{args}`` as ``10,2``.
         binary: template with ``{hex}`` for a value of type binary.
-        null_safe_equal: template with ``{left}`` and ``{right}``.
+        null_safe_equal: template of both operands.
         starts_with: name of the function that tests a prefix.
         in_list: whether ``IN`` over a list with null is unknown, not false, for the others.
         escape_backslash: whether a backslash in a string literal is an escape.
@@ -53,7 +53,7 @@ class Dialect:
     binary: str
     casts: Mapping[str, str]
     decimal: str = "DECIMAL({args})"
-    null_safe_equal: str = "{left} IS NOT DISTINCT FROM {right}"
+    null_safe_equal: str = "{} IS NOT DISTINCT FROM {}"
     starts_with: str = "starts_with"
     in_list: bool = True
     escape_backslash: bool = False
@@ -131,7 +131,7 @@ SPARK: Final = Dialect(
     },
     binary="X'{hex}'",
     casts={},
-    null_safe_equal="{left} <=> {right}",
+    null_safe_equal="{} <=> {}",
     starts_with="startswith",
     escape_backslash=True,
 )
@@ -158,7 +158,7 @@ CLICKHOUSE: Final = Dialect(
         "timestamp_ntz": "parseDateTime64BestEffort({text}, 6, 'UTC')",
     },
     decimal="Nullable(Decimal({args}))",
-    null_safe_equal="isNotDistinctFrom({left}, {right})",
+    null_safe_equal="isNotDistinctFrom({}, {})",
     starts_with="startsWith",
     in_list=False,
     escape_backslash=True,
@@ -210,7 +210,7 @@ def _float_comparison(
     left, right = arguments
     number = number_of(right)
     if number is None and number_of(left) is not None:
-        return _float_comparison(flipped(op), [right, left], dialect, relations)
+        return _float_comparison(FLIPPED.get(op, op), [right, left], dialect, relations)
     template = dialect.floats.get((op, number)) if number else None
     if template is None:
         return None
@@ -274,11 +274,6 @@ def _joined(word: str) -> Callable[[list[str], Dialect], str]:
     return lambda arguments, _: f" {word} ".join(arguments)
 
 
-def _null_safe_equal(arguments: list[str], dialect: Dialect) -> str:
-    left, right = arguments
-    return dialect.null_safe_equal.format(left=left, right=right)
-
-
 def _in(arguments: list[str], dialect: Dialect) -> str:
     probe, *members = arguments
     if not members:
@@ -293,7 +288,7 @@ _OPERATORS: Final[Mapping[str, Callable[[list[str], Dialect], str]]] = {
     **{sign: _joined(sign) for sign in _COMPARISONS - {"<=>"}},
     "and": _joined("AND"),
     "or": _joined("OR"),
-    "<=>": _null_safe_equal,
+    "<=>": lambda arguments, dialect: dialect.null_safe_equal.format(*arguments),
     "in": _in,
     "not": lambda arguments, _: f"NOT {arguments[0]}",
     "is_null": lambda arguments, _: f"{arguments[0]} IS NULL",

@@ -92,7 +92,7 @@ class Files(Mapping[Key, Body]):
         return self.of(self.codes())
 
     def of(self, codes: Codes) -> Iterator[tuple[Key, Body]]:
-        """Yield keys and actions of some codes."""
+        """Yield the key and the action of each code, which has to have one, in their order."""
         for start in range(0, len(codes), _AT_ONCE):
             some = codes[start : start + _AT_ONCE]
             yield from zip(

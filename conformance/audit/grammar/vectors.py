@@ -167,7 +167,7 @@ def _written_otherwise(descriptor: Mapping[str, Any]) -> VectorFault | None:
     return None
 
 
-def _turned(text: str) -> bytes:
+def _byte_swapped(text: str) -> bytes:
     data = decode_z85(text)
     return b"".join(data[at : at + _FIELD][::-1] for at in range(0, len(data), _FIELD))
 
@@ -175,7 +175,7 @@ def _turned(text: str) -> bytes:
 _FOREIGN: Final[tuple[tuple[str, Callable[[str], bytes]], ...]] = (
     ("the alphabet of RFC 1924", b85decode),
     ("Ascii85", a85decode),
-    ("words of the other byte order", _turned),
+    ("words of the other byte order", _byte_swapped),
 )
 """Ways to write bytes that are taken for Z85, and how each is read."""
 

@@ -439,7 +439,7 @@ class _Batch:
         ]
 
     def packed(self, at: Sequence[int]) -> bytes:
-        """Return rows as a stream of Arrow."""
+        """Return the rows at some places as the bytes of an Arrow IPC stream."""
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, self.batch.schema) as writer:
             writer.write_batch(self.batch.take(pa.array(at, pa.int64())))

@@ -19,7 +19,7 @@ from conformance.audit.read.state import State, file_key
 from conformance.audit.summaries.actions import file_differences
 from conformance.audit.summaries.checkpoints import CheckpointView, expired, repeated
 from conformance.audit.summaries.parsed import comparable
-from generators.materialise.data.spark_hash import murmur3_text, positive_modulo
+from generators.materialise.data.spark_hash import murmur3_text
 
 _LISTS: Final = (
     ("readerFeatures", "minReaderVersion", 3, "CKSCH-008"),
@@ -195,7 +195,7 @@ def parts_split_by_hash(subject: CheckpointView) -> Findings:
             continue
         bare = {murmur3_text(path, 42) for path in (key[0], str(line.body["path"]))}
         hashes = {murmur3_text(key[1], each) for each in bare} if vectors and key[1] else bare
-        wanted, by_path = ({positive_modulo(each, len(places)) for each in some}
+        wanted, by_path = ({each % len(places) for each in some}
                            for some in (hashes, bare))  # fmt: skip
         if place in wanted:
             continue

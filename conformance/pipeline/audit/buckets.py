@@ -231,15 +231,11 @@ def audit_files(
         state.seen.versions[state.store.path_code(path)] = version
     storage = options.storage(location)
     layout = Layouts().get(state.protocol, state.metadata)
-    view = VersionView(storage, _nothing(), state, layout, now=now)
+    view = VersionView(storage, Log((), {}, (), (), {}, None), state, layout, now=now)
     with within_limits(options.limits, "audit"):
         for check in checks_of("files"):
             if not check.whole:
                 yield from options.findings(check.run(view))
-
-
-def _nothing() -> Log:
-    return Log((), {}, (), (), {}, None)
 
 
 def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave

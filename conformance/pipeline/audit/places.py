@@ -50,14 +50,11 @@ def tables_of(named: Sequence[str], files: Sequence[Path], folders: Sequence[str
 def _named(text: str) -> list[str]:
     if "://" in text or _PATTERN.isdisjoint(text) or Path(text).exists():
         return [text]
-    fitting = sorted(each for each in glob.glob(text, recursive=True) if _is_table(each))  # noqa: PTH207  absolute patterns as well
+    places = glob.glob(text, recursive=True)  # noqa: PTH207  absolute patterns as well
+    fitting = sorted(each for each in places if Path(each, LOG_DIR).is_dir())
     if not fitting:
         raise SelectionError(f"no table fits {text}")
     return fitting
-
-
-def _is_table(path: str) -> bool:
-    return Path(path, LOG_DIR).is_dir()
 
 
 def _below(folder: str) -> Iterator[str]:

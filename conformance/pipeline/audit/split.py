@@ -6,7 +6,6 @@ goes to all buckets, but for change files, which have a path as well.
 
 from __future__ import annotations
 
-import pickle
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -150,14 +149,3 @@ def _is_mine(line: Line, bucket: int, buckets: int) -> bool:
         return True
     path = line.body.get("path")
     return bucket_of(lenient_path(path) if isinstance(path, str) else "", buckets) == bucket
-
-
-def packed(small: OtherActions) -> bytes:
-    """Return other actions as bytes, for the processes of one job."""
-    return pickle.dumps(small)
-
-
-def unpacked(data: bytes) -> OtherActions:
-    """Undo :func:`packed`."""
-    found: OtherActions = pickle.loads(data)  # noqa: S301  made by another process of the same job
-    return found

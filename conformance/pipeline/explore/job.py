@@ -23,9 +23,8 @@ from conformance.base.status import Status
 from conformance.base.terminal import warn
 from conformance.pipeline.explore.schema import TABLES
 from conformance.pipeline.explore.unit import COUNTS, unpack
-from conformance.pipeline.progress import hours
 from conformance.pipeline.session import spark_options
-from conformance.pipeline.spread import Spread, add_judging_options, count, spread_over
+from conformance.pipeline.spread import Spread, add_judging_options, count, hours, spread_over
 from conformance.pipeline.store import StoredTable
 from conformance.workers.resolve import resolve
 from generators.histories.groups import GROUPS, Kind

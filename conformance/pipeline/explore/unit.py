@@ -16,7 +16,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -31,7 +30,7 @@ from conformance.judging.tables import TableStore
 from conformance.replay.bundle import replacing
 from conformance.replay.keeper import Keeper
 from conformance.replay.shrink import way_words
-from conformance.requirements.registry import Registry, load_registry
+from conformance.requirements.registry import load_registry
 from conformance.run.run import verdict_of
 from conformance.workers.resolve import Limits, alarm_of, described, resolve
 from generators.histories.groups import GROUPS, Drawn, Kind
@@ -44,23 +43,15 @@ _LARGEST: Final = 64 * 1024 * 1024
 """Bytes of a bundle that travels."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Bench:
-    """Who is judged in this process, for as long as it lives."""
-
-    description: Description
-    judge: Judge
-    registry: Registry
-
-
 @cache
-def _bench(implementation: str) -> _Bench:
+def _bench(implementation: str) -> tuple[Description, Judge]:
+    """Return who is judged in this process, for as long as it lives."""
     limits = Limits()
     adapter = resolve(implementation, limits)
     atexit.register(adapter.close)
     description = described(adapter, limits)
     judge = Judge(adapter, description.claims, TableStore(), alarm_of(adapter, limits.request))
-    return _Bench(description, judge, load_registry())
+    return description, judge
 
 
 def defect_of(implementation: str, verdict: Verdict) -> str:
@@ -82,25 +73,25 @@ def explore_unit(unit: dict[str, Any]) -> dict[str, Any]:
 
     """
     begun = time.process_time()
-    bench = _bench(unit["implementation"])
+    description, judge = _bench(unit["implementation"])
     outcomes: Counter[str] = Counter()
     failures: dict[str, dict[str, Any]] = {}
     bundles: dict[str, str] = {}
     for item in _items(unit["seed"], unit["group"]):
-        verdict = verdict_of(item, bench.judge, bench.registry)
+        verdict = verdict_of(item, judge, load_registry())
         outcomes[verdict.outcome.value] += 1
         if verdict.outcome in FAILING:
             defect = defect_of(unit["implementation"], verdict)
             found = failures.setdefault(defect, _failure(defect, item, verdict))
             found["count"] += 1
             if defect not in unit["known"] and defect not in bundles:
-                bundles[defect] = _bundle(bench, item, verdict)
+                bundles[defect] = _bundle(description, judge, item, verdict)
     return {
         "outcomes": dict(outcomes),
         "failures": [*failures.values()],
         "bundles": bundles,
         "seconds": time.process_time() - begun,
-        "engine_version": bench.description.engine_version,
+        "engine_version": description.engine_version,
     }
 
 
@@ -135,12 +126,12 @@ def _failure(defect: str, item: Item, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _bundle(bench: _Bench, item: Item, verdict: Verdict) -> str:
+def _bundle(description: Description, judge: Judge, item: Item, verdict: Verdict) -> str:
     """Return the bundle of a failure, packed; empty where it cannot be kept."""
     if item.history is None or (verdict.outcome is Outcome.ERROR and verdict.fault is None):
         return ""  # a fault of the kit is no bundle
     with tempfile.TemporaryDirectory(prefix="delta-tck-") as folder:
-        Keeper(Path(folder), bench.description).keep(item, bench.judge, verdict)
+        Keeper(Path(folder), description).keep(item, judge, verdict)
         kept = sorted(Path(folder).iterdir())
         if not kept:
             return ""

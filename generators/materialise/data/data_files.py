@@ -8,7 +8,7 @@ as one version of the Parquet library goes: no clock, no random name, no environ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -85,14 +85,6 @@ class FileLayout:
     legacy_maps: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    """The columns of one file: fields of the schema and the Arrow table."""
-
-    columns: tuple[Field, ...]
-    table: pa.Table = field(repr=False)
-
-
 def write_parquet(path: Path, table: pa.Table, layout: FileLayout | None = None) -> int:
     """Write an Arrow table as a Parquet file; returns its size in bytes.
 
@@ -160,7 +152,8 @@ def _without_void(data_type: DataType, place: str) -> DataType:
 
 def _build(
     schema: Struct, rows: Sequence[Row], partition_columns: Sequence[str], layout: FileLayout
-) -> _File:
+) -> tuple[tuple[Field, ...], pa.Table]:
+    """Return the columns of a file, as fields of the schema and as an Arrow table."""
     names = layout.order or tuple(
         each.name for each in schema if each.name not in partition_columns
     )
@@ -181,7 +174,7 @@ def _build(
         metadata = None if extra.field_id is None else {"PARQUET:field_id": str(extra.field_id)}
         fields.append(pa.field(extra.name, extra.values.type, metadata=metadata))
         arrays.append(extra.values)
-    return _File(columns, pa.Table.from_arrays(arrays, schema=pa.schema(fields)))
+    return columns, pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def write_data_file(  # noqa: PLR0913  a data file has this many independent properties
@@ -216,8 +209,8 @@ def write_data_file(  # noqa: PLR0913  a data file has this many independent pro
     values = dict(partition_values or {})
     if layout.partitions_inside or set(layout.order) & set(partition_columns):
         rows = [{**row, **{name: values.get(name) for name in partition_columns}} for row in rows]
-    file = _build(schema, rows, partition_columns, layout)
-    size = write_parquet(place(root, path), file.table, layout)
+    columns, table = _build(schema, rows, partition_columns, layout)
+    size = write_parquet(place(root, path), table, layout)
     add: dict[str, Any] = {
         "path": encode_path(path),
         "partitionValues": {
@@ -229,6 +222,6 @@ def write_data_file(  # noqa: PLR0913  a data file has this many independent pro
         "dataChange": data_change,
     }
     if with_statistics:
-        counted = [each for each in file.columns if each.name not in partition_columns]
+        counted = [each for each in columns if each.name not in partition_columns]
         add["stats"] = dump_statistics(file_statistics(counted, rows))
     return add

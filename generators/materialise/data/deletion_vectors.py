@@ -7,6 +7,7 @@ inside them come from the Roaring library.
 
 from __future__ import annotations
 
+import base64
 import struct
 import uuid
 import zlib
@@ -29,8 +30,12 @@ NATIVE_MAGIC: Final = 1681511376
 _FORMAT_VERSION: Final = b"\x01"
 
 _Z85: Final = (
-    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+    b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 )
+_B85: Final = (
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+)
+"""The alphabet of Python's own base 85, whose digits have the same places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +57,7 @@ class StoredVector:
 def z85_encode(data: bytes) -> str:
     """Return the Z85 text of bytes, padded with zero bytes to a multiple of four."""
     padded = data + b"\0" * (-len(data) % 4)
-    letters: list[str] = []
-    for (word,) in struct.iter_unpack(">I", padded):
-        rest = word
-        group = []
-        for _ in range(5):
-            rest, digit = divmod(rest, 85)
-            group.append(_Z85[digit])
-        letters.extend(reversed(group))
-    return "".join(letters)
+    return base64.b85encode(padded).translate(bytes.maketrans(_B85, _Z85)).decode()
 
 
 def _buckets(rows: Iterable[int]) -> list[tuple[int, bytes]]:
@@ -113,14 +110,8 @@ def vector_file_name(identity: uuid.UUID, prefix: str = "") -> str:
 
 def decode_uuid_name(text: str) -> tuple[str, uuid.UUID]:
     """Split ``pathOrInlineDv`` of storage type ``u`` into prefix and UUID."""
-    prefix, encoded = text[:-20], text[-20:]
-    data = b""
-    for start in range(0, 20, 5):
-        word = 0
-        for letter in encoded[start : start + 5]:
-            word = word * 85 + _Z85.index(letter)
-        data += struct.pack(">I", word)
-    return prefix, uuid.UUID(bytes=data)
+    encoded = text[-20:].encode().translate(bytes.maketrans(_Z85, _B85))
+    return text[:-20], uuid.UUID(bytes=base64.b85decode(encoded))
 
 
 def write_vector_file(

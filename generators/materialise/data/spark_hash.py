@@ -34,8 +34,3 @@ def murmur3_text(text: str, seed: int) -> int:
     state = (state ^ (state >> 13)) * 0xC2B2AE35 & _MASK
     state ^= state >> 16
     return state - (1 << 32) if state >> 31 else state
-
-
-def positive_modulo(value: int, divisor: int) -> int:
-    """Return the remainder that is never negative."""
-    return value % divisor

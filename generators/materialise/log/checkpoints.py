@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 
 from generators.materialise.data.data_files import FileLayout, write_parquet
-from generators.materialise.data.spark_hash import murmur3_text, positive_modulo
+from generators.materialise.data.spark_hash import murmur3_text
 from generators.materialise.log.files import (
     LOG_DIRECTORY,
     SIDECAR_DIRECTORY,
@@ -282,24 +282,9 @@ def _row(wrapped: Mapping[str, Any], target: pa.Schema) -> dict[str, Any]:
     return {kind: row}
 
 
-def _with_maps(data_type: pa.DataType, value: Any) -> Any:
-    if value is None:
-        return None
-    if pa.types.is_map(data_type):
-        return list(value.items())
-    if pa.types.is_struct(data_type):
-        return {each.name: _with_maps(each.type, value.get(each.name)) for each in data_type}
-    return value
-
-
 def checkpoint_table(actions: _Rows, target: pa.Schema) -> pa.Table:
     """Return actions as a table of one struct column per kind, one row per action."""
-    rows = [_row(each, target) for each in actions]
-    arrays = [
-        pa.array([_with_maps(each.type, row.get(each.name)) for row in rows], type=each.type)
-        for each in target
-    ]
-    return pa.Table.from_arrays(arrays, schema=target)
+    return pa.Table.from_pylist([_row(each, target) for each in actions], schema=target)
 
 
 def _table_schema(state: LogState) -> tuple[Struct, tuple[str, ...]]:
@@ -346,7 +331,7 @@ def write_multi_part(
             identity = dv_unique_id(body.get("deletionVector"))
             if "deletionVectors" in features and identity is not None:
                 digest = murmur3_text(identity, digest)
-            place = positive_modulo(digest, parts)
+            place = digest % parts
         spread[place].append(wrapped)
     target = checkpoint_schema(schema, partitions, style)
     paths, size = [], 0

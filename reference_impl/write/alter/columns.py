@@ -192,13 +192,13 @@ def set_nullable(snapshot: Snapshot, name: str, *, nullable: bool) -> int:
 
 def set_comment(snapshot: Snapshot, name: str, comment: str) -> int:
     """Set the comment of a column; its other metadata stay."""
+    # Obeys SCH-037.
     transaction = _begin(snapshot, "CHANGE COLUMN", name)
-
-    def change(column: Field) -> Field:
-        # Obeys SCH-037.
-        return replace(column, metadata={**column.metadata, "comment": comment})
-
-    return _commit(transaction, _changed(snapshot.schema, (name,), change))
+    given = {"comment": comment}
+    schema = _changed(
+        snapshot.schema, (name,), lambda c: replace(c, metadata={**c.metadata, **given})
+    )
+    return _commit(transaction, schema)
 
 
 def set_default(snapshot: Snapshot, name: str, expression: str | None) -> int:

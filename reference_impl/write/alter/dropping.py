@@ -39,7 +39,6 @@ from reference_impl.write.checkpoints.write import (
     style_of,
     write_checkpoint,
 )
-from reference_impl.write.clock import now
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.iceberg import NESTED_IDS_KEY
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, highest_id
@@ -84,7 +83,7 @@ class _Traces:
 def _refuse_vectors(snapshot: Snapshot) -> None:
     for actions, hint in (
         (snapshot.adds(), "optimize the table first, which drops deleted rows"),
-        (live_tombstones(snapshot, now()), "wait until removed files have expired"),
+        (live_tombstones(snapshot), "wait until removed files have expired"),
     ):
         count = pc.sum(pc.is_valid(actions.column("deletionVector"))).as_py() or 0
         if count:

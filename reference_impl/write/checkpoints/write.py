@@ -38,17 +38,20 @@ _REMOVE_LEFT_OUT: Final = frozenset({"stats", "tags"})
 """Fields of removes that are not in the checkpoint schema."""
 
 
-def live_tombstones(snapshot: Snapshot, moment: int, *, kept_since: int | None = None) -> pa.Table:
-    """Return the tombstones that have not expired at a time in ms since the epoch.
+def live_tombstones(snapshot: Snapshot, kept_since: int | None = None) -> pa.Table:
+    """Return the tombstones that have not expired; one without a timestamp is among them.
 
-    One without a timestamp is kept: its age is not known from here. ``kept_since`` replaces
-    the table's own retention: files removed since then are kept.
+    Args:
+        snapshot: the version.
+        kept_since: files that were removed since then, in milliseconds since the epoch, are kept;
+            by default those within the table's retention.
+
     """
     # Obeys CKPT-007 CKC-005.
     removes = snapshot.tombstones()
     limit = kept_since
     if limit is None:
-        limit = moment - duration(snapshot.metadata.configuration, DELETED_FILE_RETENTION)
+        limit = now() - duration(snapshot.metadata.configuration, DELETED_FILE_RETENTION)
     kept = pc.greater_equal(removes.column("deletionTimestamp"), limit)
     return removes.filter(pc.fill_null(kept, True))  # noqa: FBT003  a value
 
@@ -132,7 +135,7 @@ def _file_actions(snapshot: Snapshot) -> dict[str, pa.Table]:
     """Return the live files and the tombstones, in the columns that the checkpoint has."""
     # Obeys CKC-024 CKC-025.
     try:
-        removes = live_tombstones(snapshot, now())
+        removes = live_tombstones(snapshot)
     except InvalidMetadata as error:
         # An extra tombstone takes space; a missing one lets vacuum delete files too early.
         _log.warning("every tombstone is kept: %s", error)
@@ -167,7 +170,7 @@ def _write_parts(
 def point_at(storage: Storage, document: Mapping[str, Any]) -> None:
     """Write the hint, unless the one that is there points at a later version."""
     held = read_hint(storage)
-    if held is not None and held.version > document["version"]:
+    if held is not None and held > document["version"]:
         return
     data = json.dumps({**document, "checksum": json_checksum(document)}).encode()
     try:

@@ -7,7 +7,7 @@ could have been done one after the other, in the order of their versions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -100,14 +100,10 @@ def check_conflict(own: ReadWriteSet, winner: Commit, table: TableSchema) -> Non
     lost = sorted(removed & own.files)
     if lost:
         raise conflict(ConcurrentDelete, f"file {lost[0]!r} was removed or rewritten")
-    added = [body for body in winner.bodies("add") if _adds_rows(body, removed)]
+    # An add that only moves rows is judged by the removes of its commit.
+    added = [body for body in winner.bodies("add") if body.get("dataChange", True) or not removed]
     if added and _were_read(own, added, winner, table):
         raise conflict(ConcurrentAppend, "rows were added among those that were read")
-
-
-def _adds_rows(body: Mapping[str, Any], removed: set[str]) -> bool:
-    """Whether an add has new rows; one that only moves rows is judged by its removes."""
-    return bool(body.get("dataChange", True)) or not removed
 
 
 def _were_read(own: ReadWriteSet, adds: Sequence[Any], winner: Commit, table: TableSchema) -> bool:

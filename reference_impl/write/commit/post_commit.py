@@ -107,7 +107,10 @@ def _write_checksum(commit: Committed) -> None:
 def _totals(commit: Committed) -> Totals:
     adds, removes = commit.bodies("add"), commit.bodies("remove")
     totals = Totals() if commit.base is None else _totals_before(commit.base)
-    if totals is None or _may_replace(adds, removes):
+    removed = {body["path"] for body in removes}
+    # An add without a remove may replace a live file, which then counts once.
+    replaces = any(not body["dataChange"] and body["path"] not in removed for body in adds)
+    if totals is None or replaces:
         listing = list_log(commit.storage, commit.version)
         return Totals.of(Snapshot(commit.storage, listing, commit.version).adds())
     totals.count(adds, 1)
@@ -121,9 +124,3 @@ def _totals_before(base: Snapshot) -> Totals | None:
     if info is None or info.raw.get("engineInfo") != ENGINE:
         return None
     return read_totals(base.storage, base.version, str(info.raw.get("txnId")))
-
-
-def _may_replace(adds: Sequence[Mapping[str, Any]], removes: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether an add may replace a live file, which then counts once."""
-    removed = {body["path"] for body in removes}
-    return any(not body["dataChange"] and body["path"] not in removed for body in adds)

@@ -70,7 +70,13 @@ def clustering_leaves(target: Target, domains: Mapping[str, DomainMetadata]) -> 
 
 
 def clustering_domain(columns: Iterable[Leaf], before: DomainMetadata | None) -> DomainMetadata:
-    """Return the domain that names clustering columns; other keys of JSON are kept."""
+    """Return the metadata domain that names the columns of a clustered table.
+
+    Args:
+        columns: none for a table that is clustered by no column any more.
+        before: the domain in force, whose other keys are kept.
+
+    """
     # Obeys CM-035 CLUS-006.
     held: dict[str, Any] = {}
     if before is not None and not before.removed:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,61 +19,43 @@ from reference_impl.write.files.live_files import LiveFile, Mask
 from reference_impl.write.statistics import parse_exact, statistics_json
 
 
-@dataclass(frozen=True, slots=True)
-class VectorWriter:
-    """Writes the vectors of one commit.
+def write_vectors(
+    storage: Storage, files: Sequence[tuple[LiveFile, Mask]], created: list[str]
+) -> list[dict[str, Any]]:
+    """Write the vectors of one commit, and return the add action of each file with its new one.
 
-    Attributes:
+    Args:
         storage: the table's storage.
+        files: each file with the mask of all rows that are deleted, earlier ones too.
         created: takes the path of the file before it is written.
 
+    Raises:
+        InvalidStatistics: a file lacks ``numRecords`` and its statistics cannot be mended.
+        OSError: the storage failed; the vector file is an orphan.
+
     """
+    # Obeys DV-002 DVD-018 DVFILE-003 DVSTO-001 DVSTO-002.
+    payloads = [encode(np.flatnonzero(deleted).tolist()) for _, deleted in files]
+    content, offsets = frame(payloads)
+    name = uuid.uuid4()
+    path = f"deletion_vector_{name}.bin"
+    created.append(path)
+    storage.put(path, content)
+    text = encode_z85(name.bytes)
+    return [
+        _with_vector(file, Descriptor("u", text, offset, len(payload), int(deleted.sum())))
+        for (file, deleted), payload, offset in zip(files, payloads, offsets, strict=True)
+    ]
 
-    storage: Storage
-    created: list[str]
 
-    def write(self, files: Sequence[tuple[LiveFile, Mask]]) -> list[dict[str, Any]]:
-        """Write vectors, and return the add action of each file with its new vector.
-
-        Args:
-            files: each file with the mask of all rows that are deleted, earlier ones too.
-
-        Raises:
-            InvalidStatistics: a file lacks ``numRecords`` and its statistics
-                cannot be mended.
-            OSError: the storage failed; the vector file is an orphan.
-
-        """
-        # Obeys DV-002 DVD-018 DVFILE-003 DVSTO-001 DVSTO-002.
-        payloads = [encode(np.flatnonzero(deleted).tolist()) for _, deleted in files]
-        content, offsets = frame(payloads)
-        name = uuid.uuid4()
-        path = f"deletion_vector_{name}.bin"
-        self.created.append(path)
-        self.storage.put(path, content)
-        return [
-            self._add(
-                file,
-                Descriptor(
-                    "u",
-                    encode_z85(name.bytes),
-                    offset,
-                    len(payload),
-                    int(deleted.sum()),
-                ),
-            )
-            for (file, deleted), payload, offset in zip(files, payloads, offsets, strict=True)
-        ]
-
-    @staticmethod
-    def _add(file: LiveFile, vector: Descriptor) -> dict[str, Any]:
-        (body,) = to_objects(file.add)
-        return {
-            **body,
-            "dataChange": True,
-            "stats": _widened(body, file.rows.num_rows),
-            "deletionVector": vector.to_wire(),
-        }
+def _with_vector(file: LiveFile, vector: Descriptor) -> dict[str, Any]:
+    (body,) = to_objects(file.add)
+    return {
+        **body,
+        "dataChange": True,
+        "stats": _widened(body, file.rows.num_rows),
+        "deletionVector": vector.to_wire(),
+    }
 
 
 def _widened(add: Mapping[str, Any], rows: int) -> str:

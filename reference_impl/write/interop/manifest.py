@@ -22,7 +22,6 @@ from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.table_schema import partition_column
 from reference_impl.storage import Entry, Storage
 from reference_impl.write.checkpoints.write import live_tombstones
-from reference_impl.write.clock import now
 from reference_impl.write.features.target import Target
 from reference_impl.write.files.data_files import partition_folder
 from reference_impl.write.files.referenced_files import ReferencedFiles
@@ -117,7 +116,7 @@ def _former(snapshot: Snapshot) -> tuple[set[str], set[str]]:
     storage = snapshot.storage
     named = ReferencedFiles(storage)
     named.add_actions(snapshot.adds())
-    named.add_actions(live_tombstones(snapshot, now()))
+    named.add_actions(live_tombstones(snapshot))
     listed: set[str] = set()
 
     def noted(walk: Iterable[Entry]) -> Iterator[Entry]:

@@ -12,19 +12,19 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from reference_impl.errors import ConstraintViolation, SchemaMismatch
-from reference_impl.expressions.sql import Expression, PairExpression, Sql
+from reference_impl.expressions.sql import Expression, Sql
 from reference_impl.types.arrow import arrow_type
-from reference_impl.types.model import DataType, Struct
+from reference_impl.types.model import Struct
 from reference_impl.write.rows.rules import Rules
 
-Assigned: TypeAlias = Mapping[str, "pa.Scalar | Expression | PairExpression"]
+Assigned: TypeAlias = Mapping[str, "pa.Scalar | Expression"]
 """Column, spelt as in the schema, to the constant or the expression that gives its value."""
 
 
 def parse_assignments(
     values: Mapping[str, Any],
     schema: Struct,
-    parse: Callable[[str], Expression | PairExpression],
+    parse: Callable[[str], Expression],
 ) -> Assigned:
     """Bind values to the columns that take them.
 
@@ -40,7 +40,7 @@ def parse_assignments(
 
     """
     folded = {f.name.lower(): f for f in schema.fields}
-    found: dict[str, pa.Scalar | Expression | PairExpression] = {}
+    found: dict[str, pa.Scalar | Expression] = {}
     for name, value in values.items():
         column = folded.get(name.lower())
         if column is None:
@@ -75,7 +75,7 @@ def assign(
     rows: pa.Table,
     given: Assigned,
     schema: Struct,
-    evaluate: Callable[[Any, DataType], pa.ChunkedArray],
+    over: pa.Table | Mapping[str, pa.Table],
 ) -> pa.Table:
     """Return rows with columns set, missing ones added.
 
@@ -83,14 +83,14 @@ def assign(
         rows: what is kept of the rows.
         given: what is set.
         schema: of the table.
-        evaluate: evaluates an expression over the rows as they were, giving a type.
+        over: the rows as they were, or pairs of them, which expressions are evaluated over.
 
     """
     for name, value in given.items():
         values = (
             pa.chunked_array([pa.repeat(value, rows.num_rows)])
             if isinstance(value, pa.Scalar)
-            else evaluate(value, schema[name].type)
+            else value.evaluate(over, schema[name].type)
         )
         at = rows.schema.get_field_index(name)
         rows = rows.append_column(name, values) if at < 0 else rows.set_column(at, name, values)

@@ -27,7 +27,7 @@ from reference_impl.write.files.clustering import (
 )
 from reference_impl.write.files.data_files import FileWriter
 from reference_impl.write.files.live_files import LiveFile, Mask
-from reference_impl.write.files.vectors import VectorWriter
+from reference_impl.write.files.vectors import write_vectors
 
 _CHANGE_TYPE: Final = "_change_type"
 _CHANGE_FOLDER: Final = "_change_data/"
@@ -90,6 +90,14 @@ class Changes:
         """Whether no row was inserted, updated, deleted or moved."""
         return self.transaction.is_empty and not self._fresh
 
+    def commit(self) -> int:
+        """Finish and commit; returns the version, the latest where there is nothing to commit."""
+        if self.is_empty:
+            assert self.transaction.base is not None
+            return int(self.transaction.base.version)
+        self.finish()
+        return self.transaction.commit()
+
     def finish(self) -> None:
         """Write the files and stage the actions; where that fails no file is left."""
         with self.transaction.cleaned_up_on_failure():
@@ -119,8 +127,8 @@ class Changes:
             rows = sorted_by(rows, columns) if self.clusters else rows
             transaction.add(writer.write(rows))
         if self._vectors:
-            store = VectorWriter(transaction.storage, transaction.created)
-            transaction.add(store.write(self._vectors))
+            vectors = write_vectors(transaction.storage, self._vectors, transaction.created)
+            transaction.add(vectors)
         if self._feed and self._needs_feed and target.active("changeDataFeed"):
             rows = pa.concat_tables(self._feed)
             feed = FileWriter(

@@ -6,15 +6,14 @@ before any row is read, so that what cannot be evaluated is refused first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Final, Literal
 
-import pyarrow as pa
-
 from reference_impl.errors import InvalidFilter
-from reference_impl.expressions.sql import PairExpression, parse_pair
-from reference_impl.types.model import DataType, Struct
+from reference_impl.expressions.sql import Expression, parse_pair
+from reference_impl.types.model import Struct
 from reference_impl.write.rows.assignments import Assigned, parse_assignments, refuse_identities
 from reference_impl.write.rows.rules import Rules
 
@@ -61,14 +60,8 @@ class Clauses:
 
     def whens(self) -> tuple[When, ...]:
         """Return the same as clauses."""
-        found: list[When] = []
-        if self.matched != "keep":
-            found.append(When("matched", self.matched))
-        if self.not_matched != "keep":
-            found.append(When("not_matched", self.not_matched))
-        if self.not_matched_by_source != "keep":
-            found.append(When("not_matched_by_source", self.not_matched_by_source))
-        return tuple(found)
+        given: tuple[tuple[Any, Any], ...] = tuple(asdict(self).items())
+        return tuple(When(match, action) for match, action in given if action != "keep")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +69,8 @@ class BoundClause:
     """A clause whose expressions are parsed."""
 
     when: When
-    condition: PairExpression | None
+    condition: Expression | None
     values: Assigned | None
-
-    def over(
-        self, pairs: Mapping[str, pa.Table]
-    ) -> Callable[[PairExpression, DataType], pa.ChunkedArray]:
-        """Return what evaluates expressions over pairs of rows."""
-        return lambda expression, of: expression.evaluate(pairs, of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +114,14 @@ def bind_clauses(whens: Sequence[When], schema: Struct, source: Struct, rules: R
         ConstraintViolation: an identity column is set.
 
     """
-    both = {TARGET: schema, SOURCE: source}
     sides = {
-        "matched": both,
+        "matched": {TARGET: schema, SOURCE: source},
         "not_matched": {SOURCE: source},
         "not_matched_by_source": {TARGET: schema},
     }
     found: dict[str, list[BoundClause]] = {match: [] for match in sides}
     for when in whens:
-        relations = sides[when.match]
-
-        def parse(text: str, relations: Mapping[str, Struct] = relations) -> PairExpression:
-            return parse_pair(text, relations)
-
+        parse = partial(parse_pair, relations=sides[when.match])
         condition = None if when.condition is None else parse(when.condition)
         values = None if when.values is None else parse_assignments(when.values, schema, parse)
         if values is not None and when.action == "update":

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from reference_impl.errors import ConstraintViolation, SchemaMismatch
-from reference_impl.expressions.sql import PairExpression, parse_pair
+from reference_impl.expressions.sql import Expression, parse_pair
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.arrow import from_arrow
 from reference_impl.types.model import Struct
@@ -76,10 +76,7 @@ def merge(
     for file in files.open(adds):
         run.change(file)
     run.insert()
-    if run.changes.is_empty:
-        return int(snapshot.version)
-    run.changes.finish()
-    return transaction.commit()
+    return run.changes.commit()
 
 
 @dataclass(slots=True)
@@ -100,7 +97,7 @@ class _Merge:
     transaction: Transaction
     source: pa.Table
     given: pa.Table | None
-    match: PairExpression
+    match: Expression
     bound: Bound
     changes: Changes
     seen: Mask
@@ -182,7 +179,7 @@ class _Merge:
                 made = self.given.take(fresh[chosen])
             else:
                 empty = pa.table({"": pa.nulls(chosen.size)})
-                made = assign(empty, clause.values, schema, clause.over(picked))
+                made = assign(empty, clause.values, schema, picked)
                 made = made.drop_columns([""])
             self.changes.insert(prepare(self.transaction, made))
 
@@ -194,7 +191,7 @@ class _Merge:
         held, schema, rules = pairs[TARGET], target.schema, rules_of(target)
         if clause.values is not None:
             kept = [n for n in schema.names if n in clause.values or n not in rules.generated]
-            rows = assign(held.select(kept), clause.values, schema, clause.over(pairs))
+            rows = assign(held.select(kept), clause.values, schema, pairs)
         else:
             assert self.given is not None
             assert source_rows is not None

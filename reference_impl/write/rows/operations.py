@@ -5,15 +5,15 @@ Serves "Add File and Remove File" and the writer requirements of every feature a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from reference_impl.errors import ConstraintViolation
-from reference_impl.expressions.sql import Expression, parse_expression
+from reference_impl.expressions.sql import parse_expression
 from reference_impl.snapshot.snapshot import Snapshot
-from reference_impl.types.model import DataType
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.predicates import Filter, Predicate, parse_predicate
@@ -56,10 +56,7 @@ def delete(snapshot: Snapshot, given: Filter = None) -> int:
     )
     changes = Changes(transaction)
     _delete_rows(transaction, changes, bound(given, transaction))
-    if transaction.is_empty:
-        return int(snapshot.version)
-    changes.finish()
-    return transaction.commit()
+    return changes.commit()
 
 
 def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
@@ -118,7 +115,7 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) 
     candidates = _candidates(transaction, files, condition)
     target = transaction.target
     schema, rules = target.schema, rules_of(target)
-    assigned = parse_assignments(values, schema, lambda text: parse_expression(text, schema))
+    assigned = parse_assignments(values, schema, partial(parse_expression, schema=schema))
     refuse_identities(rules, assigned)
     # Generated columns are recomputed, unless they are set.
     kept = [n for n in schema.names if n in assigned or n not in rules.generated]
@@ -126,16 +123,9 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) 
         chosen = file.matching(condition)
         if chosen.any():
             held = file.take(chosen)
-            rows = assign(held.select(kept), assigned, schema, _over(held))
+            rows = assign(held.select(kept), assigned, schema, held)
             changes.update(file, chosen, prepare(transaction, rows, stored=True))
-    if transaction.is_empty:
-        return int(snapshot.version)
-    changes.finish()
-    return transaction.commit()
-
-
-def _over(rows: pa.Table) -> Callable[[Expression, DataType], pa.ChunkedArray]:
-    return lambda expression, of: expression.evaluate(rows, of)
+    return changes.commit()
 
 
 def predicate_for_history(given: Filter) -> str:

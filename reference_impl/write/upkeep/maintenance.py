@@ -85,10 +85,7 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False) -> int:
             continue  # one small file alone is not rewritten
         for file in files.open(part):
             changes.move(file)
-    if transaction.is_empty:
-        return int(snapshot.version)
-    changes.finish()
-    return transaction.commit()
+    return changes.commit()
 
 
 def _inside_root(snapshot: Snapshot, adds: pa.Table) -> pa.Array:

@@ -65,7 +65,7 @@ def vacuum(
     storage = snapshot.storage
     named = ReferencedFiles(storage)
     named.add_actions(snapshot.adds())
-    named.add_actions(live_tombstones(snapshot, now(), kept_since=cutoff))
+    named.add_actions(live_tombstones(snapshot, cutoff))
     others: set[str] = set()
     candidates = named.unreferenced(
         noting_tables(storage.walk(named.linked.append), named.linked, others),

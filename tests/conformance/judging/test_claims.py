@@ -13,7 +13,6 @@ from conformance.adapters import ours
 from conformance.judging.claims import (
     CAPABILITIES,
     WORDS,
-    as_document,
     claims_faults,
     description_faults,
     fewer_claims,
@@ -118,8 +117,8 @@ def test_a_description_with_a_bent_field_is_refused(path: tuple[str, ...], value
 
 
 def test_what_is_claimed_no_longer_is_named() -> None:
-    before = as_document(PLAIN)
-    now = as_document(replace(PLAIN, reader_version=1, operations=frozenset({"scan", "txn"})))
+    before = PLAIN.as_document()
+    now = replace(PLAIN, reader_version=1, operations=frozenset({"scan", "txn"})).as_document()
     assert fewer_claims(before, before) == []
     assert fewer_claims(before, now) == ["reader_version: 3 has become 1", "operations: append"]
 

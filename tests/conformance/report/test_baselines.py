@@ -12,7 +12,6 @@ from tiny import READ
 
 from conformance.base.outcomes import FAILING
 from conformance.base.status import Status
-from conformance.judging.claims import as_document
 from conformance.report.baseline import UNTRIAGED, Entry
 from conformance.report.baseline_writing import Outcomes, merged
 
@@ -44,7 +43,7 @@ def test_a_selection_drops_no_entry_of_the_baseline_that_it_writes(kit: Kit) -> 
     assert written["failures"][:2] == [known("one", **link), two]
     assert [entry["id"].split("/")[1] for entry in written["failures"]] == ["one", "two", "new"]
     assert written["judged"] == 100
-    assert written["claims"] == as_document(EVERYTHING)
+    assert written["claims"] == EVERYTHING.as_document()
     assert kit(option) is Status.OK
 
 
@@ -120,10 +119,10 @@ def test_an_entry_of_another_requirement_says_so(kit: Kit) -> None:
 
 def test_a_run_with_fewer_claims_than_the_baseline_fails(kit: Kit) -> None:
     kit.case("one")
-    claims = {**as_document(EVERYTHING), "reader_features": ["deletionVectors"]}
+    claims = {**EVERYTHING.as_document(), "reader_features": ["deletionVectors"]}
     assert kit(kit.baseline(claims=claims)) is Status.TOO_FEW_JUDGED
     assert "a claim that is made no longer: reader_features: deletionVectors" in kit.output
-    assert kit(kit.baseline(claims=as_document(EVERYTHING))) is Status.OK
+    assert kit(kit.baseline(claims=EVERYTHING.as_document())) is Status.OK
 
 
 def test_a_whole_run_that_judges_less_than_the_baseline_fails(kit: Kit) -> None:
@@ -141,7 +140,7 @@ def test_a_whole_run_that_judges_less_than_the_baseline_fails(kit: Kit) -> None:
         {"judged": "most"},
         {"judged": 101},
         {"claims": {"operations": ["scan"]}},
-        {"claims": {**as_document(EVERYTHING), "reader_version": -1}},
+        {"claims": {**EVERYTHING.as_document(), "reader_version": -1}},
         {"claim": {}},
     ],
 )

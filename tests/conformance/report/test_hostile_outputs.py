@@ -12,7 +12,6 @@ from fakes import EVERYTHING
 
 from conformance.base.faults import BaselineError, OutputError
 from conformance.base.outcomes import FAILING, Outcome, Verdict
-from conformance.judging.claims import as_document
 from conformance.report import run_report_cli
 from conformance.report.baseline import Baseline, Entry, load_baseline
 from conformance.report.baseline_writing import BaselineFile, Outcomes
@@ -58,7 +57,7 @@ TEXTS = [
 def written(path: Path, *entries: Entry) -> Baseline:
     """Write a baseline after a run that asked nothing, and read it."""
     file = BaselineFile(path, Baseline(entries))
-    file.write(Outcomes({}, FAILING, [each.id for each in entries]), as_document(EVERYTHING), None)
+    file.write(Outcomes({}, FAILING, [each.id for each in entries]), EVERYTHING.as_document(), None)
     return load_baseline(path)
 
 
@@ -169,7 +168,7 @@ def _header() -> dict[str, Any]:
         "revision": "2025",
         "impl": "p",
         "adapter": {"name": "p", "adapter_version": "1", "engine_version": "1"},
-        "claims": as_document(EVERYTHING),
+        "claims": EVERYTHING.as_document(),
         "selection": {},
         "cases": 0,
         "selected": 0,

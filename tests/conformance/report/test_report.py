@@ -13,7 +13,6 @@ import pytest
 
 from conformance.adapter import Claims
 from conformance.base.outcomes import MEANINGS, Outcome
-from conformance.judging.claims import as_document
 from conformance.report import run_diff_cli, run_report_cli
 from conformance.report.results import ResultsWriter
 
@@ -43,7 +42,7 @@ def _record(identity: str, outcome: str, **fields: Any) -> dict[str, Any]:
     }
 
 
-CLAIMS = as_document(Claims(operations=frozenset({"scan", "snapshot"})))
+CLAIMS = Claims(operations=frozenset({"scan", "snapshot"})).as_document()
 
 
 def _file(

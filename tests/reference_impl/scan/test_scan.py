@@ -89,6 +89,11 @@ def test_columns_come_in_the_order_asked(table: Any) -> None:
             read_table(table.root, columns=columns)
 
 
+def test_no_column_is_read_of_a_table_that_has_none(table: Any) -> None:
+    table.create([])
+    assert read_table(table.root, columns=[]).shape == (0, 0)
+
+
 def test_an_empty_table_has_its_schema(table: Any) -> None:
     table.create([_not_null("a", "long"), ("p", "date")], partition=["p"])
     found = read_table(table.root)
