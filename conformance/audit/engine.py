@@ -177,6 +177,7 @@ class Run:
         yield from self._of(checks_of("log"), LogView(self._storage, self._log))
         state, known = _starts(self._log)
         if state.version >= 0:
+            yield from self._left_behind(state)
             # What a checkpoint has may be older than what is active in it.
             self._note(state, state.version + 1)
             yield from self._version(state, replayed=False)
@@ -185,11 +186,7 @@ class Run:
                 continue  # older than the checkpoint that the replay starts from
             state.known = state.known and version == state.version + 1
             step = Step(commit, state, self._layouts)
-            # What changes the table may be wrong because of files that are in this part alone.
-            mine = (
-                self._first or len(step.rows) > 0 or any(x.action in _CHANGING for x in step.small)
-            )
-            if mine:
+            if self._is_mine(step):
                 yield from self._of(checks_of("commit", "definition", "add"), step)
                 if self._data:
                     yield from self._of(checks_of("change"), ChangeView(step, self._storage))
@@ -211,6 +208,31 @@ class Run:
                 content = _content(checkpoint, state.store)
                 yield from self._checkpoint(checkpoint, content, replayed=False)
         yield from self._latest(state, known=known)
+
+    def _is_mine(self, step: Step) -> bool:
+        # What changes the table may be wrong because of files that are in this part alone.
+        changes = any(line.action in _CHANGING for line in step.small)
+        return self._first or changes or len(step.rows) > 0
+
+    def _left_behind(self, start: State) -> Findings:
+        """Judge commits that a cleanup left below the checkpoint, by what they say themselves.
+
+        Protocol and metadata of the checkpoint are theirs, back to the last commit that sets one.
+        """
+        left = [c for version, c in self._log.commits.items() if version <= start.version]
+        setting = [
+            c.version
+            for c in left
+            if {"metaData", "protocol"} & {line.action for _, line in c.content.small}
+        ]
+        for commit in left:
+            if commit.version < max(setting, default=0):
+                continue
+            before = State(self._log.store, known=False)
+            before.protocol, before.metadata = start.protocol, start.metadata
+            step = Step(commit, before, self._layouts)
+            if self._is_mine(step):
+                yield from self._of(checks_of("commit", "definition", "add"), step)
 
     def _note(self, state: State, version: int) -> None:
         layout = self._layouts.get(state.protocol, state.metadata)

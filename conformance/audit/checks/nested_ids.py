@@ -34,6 +34,9 @@ def nested_ids(step: Step) -> Findings:
         given.update([] if column.field_id is None else [column.field_id])
         yield from _column(column, step.place)
     yield from _taken(step)
+    for key in sorted(_elsewhere(step.new.schema)):
+        message = f"{key} is no metadata of a field, where nested ids are to be"
+        yield finding("ICE2-008", step.place, message)
     for number, count in given.items():
         if count > 1:
             message = f"{count} columns or parts of them have id {number}"
@@ -93,6 +96,20 @@ def _column(column: Column, at: str) -> Findings:
     for key in sorted(held.keys() - known):
         message = f"column {name} keeps an id of {key}, which is not its own"
         yield finding("ICE2-008", at, message)
+
+
+def _elsewhere(schema: Any) -> set[str]:
+    """Return the keys of nested ids that stand in a type, or beside the metadata of a field."""
+    found: set[str] = set()
+    left = [schema]
+    while left:
+        node = left.pop()
+        if isinstance(node, dict):
+            found |= {_OLDER, _KEY} & node.keys()
+            left += [node[key] for key in node if key != "metadata" or "name" not in node]
+        elif isinstance(node, list):
+            left += node
+    return found
 
 
 def _places(of: Any, prefix: str = "") -> Iterator[str]:

@@ -305,8 +305,11 @@ def names_are_new(step: Step) -> Findings:
         was = held.get("size") if held else None
         if type(was) is int and was != size:
             message = f"{key[0]} is added with {size} bytes, and had {was} before"
-            requirement = "DATA-005" if key in step.before.adds else "DATA-004"
-            yield finding(requirement, line.place, message, "older versions lose their file")
+            live = key in step.before.adds
+            # What brings no data is the file itself again, and states a wrong size.
+            reused = ("DATA-004",) if not live or line.body.get("dataChange") is True else ()
+            for requirement in (*reused, *(("DATA-005",) if live else ())):
+                yield finding(requirement, line.place, message, "older versions lose their file")
 
 
 @check("commit", "APP-002", screen=removes_of_append_only)

@@ -360,7 +360,8 @@ def _columns(opened: _LiveFile) -> Findings:
     elif extra:
         message = f"the file has columns that the schema lacks: {', '.join(extra[:5])}"
         # With column mapping a column can be dropped without rewriting its files.
-        severity: Severity = "warning" if layout.mode == "none" else "info"
+        strange = once is not None and not once.issuperset(extra) and not is_absolute(opened.path)
+        severity: Severity = "warning" if layout.mode == "none" or strange else "info"
         yield finding("WCON-001", opened.path, message, "readers ignore them", severity=severity)
     yield from _partitions(opened)
     yield from _schema_columns(opened)

@@ -70,6 +70,8 @@ class _Form:
         number: spells a number.
         text: spells a string.
         key: spells the key of a member.
+        below: whether ``key`` goes for members below the top alone, or for those at it; for all
+            where it is ``None``.
         position: spells the position of an element; ``None`` leaves it out of the path.
         listed: gives the elements of an array; ``None`` spells the array as one value.
         between: joins the keys of a path; what is callable makes it of them.
@@ -85,6 +87,7 @@ class _Form:
     number: Callable[[Any], str] = str
     text: Callable[[str], str] = _text
     key: Callable[[str], str] | None = None
+    below: bool | None = None
     position: Callable[[int], str | None] = str
     listed: Callable[[list[Any]], list[Any] | None] = lambda value: value
     between: str | Callable[[list[str]], str] = "+"
@@ -111,7 +114,7 @@ class _Form:
         if isinstance(value, dict):
             for key, child in value.items():
                 if not self.dropped(key, not path):
-                    yield from self._pairs(child, [*path, (self.key or self.text)(key)])
+                    yield from self._pairs(child, [*path, self._name(key, below=bool(path))])
         elif isinstance(value, list) and (elements := self.listed(value)) is not None:
             for at, child in enumerate(elements):
                 position = self.position(at)
@@ -119,6 +122,10 @@ class _Form:
         elif self.nulls or value is not None:
             joined = self.between.join if isinstance(self.between, str) else self.between
             yield joined(path), self._scalar(value)
+
+    def _name(self, key: str, *, below: bool) -> str:
+        own = self.key if self.below in (None, below) else None
+        return (own or self.text)(key)
 
     def _scalar(self, value: Any) -> str:
         if value is None or isinstance(value, bool):
@@ -177,6 +184,24 @@ _JOINTS_OF_PATHS: Final[tuple[str | Callable[[list[str]], str], ...]] = (
 )
 """What wrong writers make a path of; the last ones quote it as a whole."""
 
+_BARE: Final[tuple[Callable[[str], str], ...]] = (
+    lambda key: _text(key)[1:-1],
+    lambda key: f'"{key}"',
+    lambda key: key,
+)
+_KEYS: Final[tuple[Callable[[str], str], ...]] = (
+    *_BARE,
+    lambda key: f"'{_text(key)[1:-1]}'",
+    lambda key: _text(key.lower()),
+    lambda key: _text(key).replace("%20", "+"),
+    lambda key: _lower(_text(key)),
+    *(partial(_escaped, encoding=each) for each in _OTHERS),
+    partial(_escaped, every=True),
+    *(partial(_text, safe=each) for each in _SPARING),
+    *(partial(_beyond, marks=each) for each in _MARKS),
+)
+"""What wrong writers make of keys whose values they spell right; those of one level alone, too."""
+
 _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-002", replace(_RIGHT, literal=lambda value: f'"{_literal(value)}"')),
     ("SUM-002", replace(_RIGHT, literal=lambda value: "" if value is None else str(value))),
@@ -187,11 +212,14 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-004", replace(_RIGHT, text=lambda value: _text(value)[1:-1], key=_text)),
     ("SUM-004", replace(_RIGHT, text=lambda value: f'"{value}"', key=_text)),
     *((each, replace(_RIGHT, text=lambda value: f'"{value}"')) for each in ("SUM-004", "SUM-005")),
-    ("SUM-005", replace(_RIGHT, key=lambda key: _text(key)[1:-1])),
-    ("SUM-005", replace(_RIGHT, key=lambda key: f'"{key}"')),
-    ("SUM-005", replace(_RIGHT, key=lambda key: key)),
+    *(("SUM-005", replace(_RIGHT, key=each)) for each in _KEYS),
+    *(
+        ("SUM-005", replace(_RIGHT, key=each, below=below))
+        for each in _BARE
+        for below in (False, True)
+    ),
     *(("SUM-006", replace(_RIGHT, between=each)) for each in _JOINTS_OF_PATHS),
-    *(("SUM-007", replace(_RIGHT, equals=each)) for each in _JOINTS),
+    *(("SUM-007", replace(_RIGHT, equals=each)) for each in (*_JOINTS, "%3D")),
     ("SUM-008", replace(_RIGHT, order=None)),
     ("SUM-008", replace(_RIGHT, order=lambda pair: pair[0].casefold())),
     ("SUM-008", replace(_RIGHT, order=lambda pair: [*(-byte for byte in _bytes(pair[0])), 1])),
@@ -210,6 +238,7 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     *((each, replace(_RIGHT, order=lambda pair: _counted(pair[0]))) for each in _ORDERED),
     ("SUM-011", replace(_RIGHT, dropped=lambda _key, _top: False)),
     ("SUM-012", replace(_RIGHT, dropped=lambda key, _top: key == "checksum")),
+    ("SUM-012", replace(_RIGHT, dropped=lambda key, _top: key.casefold() == "checksum")),
     *(("SUM-015", replace(_RIGHT, text=partial(_escaped, encoding=e))) for e in _OTHERS),
     *(("SUM-016", replace(_RIGHT, text=partial(_text, safe=each))) for each in _SPARING),
     ("SUM-016", replace(_RIGHT, text=lambda value: _text(value).replace("%20", "+"))),
@@ -253,7 +282,7 @@ def broken_rules(document: dict[str, Any], stated: str) -> list[str]:
     # The member itself cannot be in its own checksum: whoever keeps it, had nothing in it.
     found = [
         requirement
-        for nothing in ("", None)
+        for nothing in ("", None, "0" * 32)
         for requirement, form in _WRONG
         if (text := form.spell({**document, "checksum": nothing})) != right
         and digest(text) == stated

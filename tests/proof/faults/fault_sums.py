@@ -36,7 +36,8 @@ def _pairs(value: Any, path: tuple[str, ...], how: Mapping[str, Any]) -> Iterato
     if isinstance(value, dict):
         for key, child in value.items():
             if key != "checksum" or (path and not how.get("drop deep")):
-                name = key if how.get("bare keys") else _text(key, {**how, "bare": False})
+                bare = how.get("bare keys") or (path and how.get("bare deep keys"))
+                name = key if bare else _text(key, {**how, "bare": False, **how.get("keys", {})})
                 yield from _pairs(child, (*path, name), how)
     elif isinstance(value, list) and how.get("whole lists"):
         yield how.get("plus", "+").join(path), json.dumps(value, separators=(",", ":"))

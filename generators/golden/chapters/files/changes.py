@@ -135,11 +135,11 @@ def change_file(
     kinds: Sequence[str],
     *,
     partition: Mapping[str, Any] | None = None,
-    directory: str = "_change_data",
+    prefix: str = "_change_data/cdc",
 ) -> dict[str, Any]:
-    """Write a change data file and return its ``cdc`` action."""
+    """Write a change data file, whose path begins so, and return its ``cdc`` action."""
     layout = FileLayout(extra=(ExtraColumn("_change_type", pa.array(kinds)),))
-    path = f"{directory}/cdc-{table.unique_name('cdc')}.snappy.parquet"
+    path = f"{prefix}-{table.unique_name('cdc')}.snappy.parquet"
     file = table.file(rows, path=path, layout=layout, partition=partition, statistics=False)
     body = {
         "path": file.path,
@@ -241,7 +241,7 @@ def _partitioned(case: CaseWriter) -> None:
     first = table.create_with([{"id": 1}, {"id": 2}], partition={"p": "a b"})
     kept = table.file([{"id": 1}], partition={"p": "a b"})
     cdc = change_file(
-        table, [{"id": 2}], ["delete"], partition={"p": "a b"}, directory="_change_data/p=a b"
+        table, [{"id": 2}], ["delete"], partition={"p": "a b"}, prefix="_change_data/p=a b/cdc"
     )
     table.commit(remove(first), add(kept), cdc, operation="DELETE")
     publish_timed(case, table)
@@ -250,13 +250,13 @@ def _partitioned(case: CaseWriter) -> None:
 
 
 def _one_deleted(
-    case: CaseWriter, title: str, directory: str = "_change_data", **fields: Any
+    case: CaseWriter, title: str, prefix: str = "_change_data/cdc", **fields: Any
 ) -> None:
-    """Delete one row of two by a change file in a directory; ``fields`` are more of its action."""
+    """Delete one row of two by a change file of a place; ``fields`` are more of its action."""
     table = feed_table(case)
     first = table.create_with([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
     kept = table.file(first.rows[:1])
-    cdc = change_file(table, first.rows[1:], ["delete"], directory=directory)
+    cdc = change_file(table, first.rows[1:], ["delete"], prefix=prefix)
     cdc["cdc"] |= fields
     table.commit(remove(first), add(kept), cdc, operation="DELETE")
     publish_timed(case, table)
@@ -267,13 +267,19 @@ def _one_deleted(
 @ACTIONS.case("escaped-twice", "CDC-006", since="2025")
 def _escaped_twice(case: CaseWriter) -> None:
     """Paths of change files are decoded once."""
-    _one_deleted(case, "Odd paths lead to change files", "_change_data/50%25+%2541")
+    _one_deleted(case, "Odd paths lead to change files", "_change_data/50%25+%2541/cdc")
 
 
 @ACTIONS.case("escaped-letters", "CDC-006", since="2025")
 def _escaped_letters(case: CaseWriter) -> None:
     """Escapes in paths of change files are bytes of UTF-8."""
-    _one_deleted(case, "Odd letters lead to change files", "_change_data/é 日")
+    _one_deleted(case, "Odd letters lead to change files", "_change_data/é 日/cdc")
+
+
+@ACTIONS.case("escaped-names", "CDC-006", since="2025")
+def _escaped_names(case: CaseWriter) -> None:
+    """Names of change files are decoded as their directories are."""
+    _one_deleted(case, "Odd names lead to change files", "_change_data/é 50%25+%2541")
 
 
 @ACTIONS.case("unknown-fields", "PROTO-009", since="2025")

@@ -6,6 +6,7 @@ mapping and under feature lists, beside vectors, and for row ids and changes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -43,6 +44,9 @@ from generators.materialise.log.files import LOG_DIRECTORY
 from generators.oracle.delta_schema import ID_KEY, PHYSICAL_NAME_KEY, Field, Struct, field, struct
 
 DEFAULTS: Final = Chapter("default-columns", since="2025")
+CDC: Final = Chapter("add-cdc-file", since="2025")
+DATA: Final = Chapter("data-files")
+VALUES: Final = Chapter("partition-value-serialization")
 MAPPING: Final = Chapter("column-mapping")
 FEATURES: Final = Chapter("table-features", since="2025")
 VECTORS: Final = Chapter("deletion-vectors", since="2025")
@@ -335,3 +339,63 @@ for _name, _words, _by in (
         "CDC-003 CDFF-002 CDFF-008",
         partial(_partitioned, mode=_by),
     )
+
+
+def _several_change_files(case: CaseWriter, judged: str, placed: Sequence[str]) -> None:
+    """Delete a row of each partition in one version, by change files in these directories."""
+    table = feed_table(case, struct(id="long", p="string"), partition_columns=["p"])
+    values = ("a", "b", None)
+    files = [table.file([{"id": n}, {"id": n + 10}], partition={"p": v})
+             for n, v in enumerate(values)]  # fmt: skip
+    table.create(*map(add, files))
+    kept = [table.file(file.rows[:1], partition={"p": v})
+            for file, v in zip(files, values, strict=True)]  # fmt: skip
+    changed = [
+        change_file(table, file.rows[1:], ["delete"], partition={"p": v}, prefix=f"{directory}/cdc")
+        for file, v, directory in zip(files, values, placed, strict=True)
+    ]
+    table.commit(*map(remove, files), *map(add, kept), *changed, operation="DELETE")
+    case.judged |= dict.fromkeys(("changes-all", "changes-1-1"), judged)
+    publish_timed(case, table)
+    gone = [change for file in files for change in each_row("delete", 1, file.rows[1:])]
+    came = [change for file in files for change in each_row("insert", 0, file.rows)]
+    ask_changes(case, table, "changes-all", 0, None, [*came, *gone], "All change files are read")
+    ask_changes(case, table, "changes-1-1", 1, 1, gone, "They are all of the version's changes")
+
+
+CDC.define(
+    "several-files-in-a-version",
+    "A version has the changes of all its change files",
+    "CDC-003",
+    partial(_several_change_files, judged="CDC-003", placed=["_change_data"] * 3),
+)
+DATA.define(
+    "misleading-directories-of-changes",
+    "Partition values of changes come from the log, not from names",
+    "DATA-003",
+    partial(
+        _several_change_files, judged="DATA-003", placed=[f"_change_data/p={v}" for v in "bac"]
+    ),
+    since="2025",
+)
+
+
+@VALUES.case("empty-string-of-changes", "PART-002", since="2025")
+def _empty_of_changes(case: CaseWriter) -> None:
+    """An empty text is null in changes, and for timestamps without zone."""
+    schema = struct(id="long", n="integer", t="timestamp_ntz")
+    protocol = feature_protocol(["timestampNtz"], ["changeDataFeed"])
+    table = feed_table(case, schema, partition_columns=["n", "t"], protocol=protocol)
+    empty = {"partitionValues": {"n": "", "t": ""}}
+    first = table.file([{"id": 1}, {"id": 2}], **empty)
+    table.create(add(first))
+    kept = table.file([{"id": 1}], **empty)
+    change = change_file(table, [{"id": 2}], ["delete"])
+    change["cdc"] |= empty
+    table.commit(remove(first), add(kept), change, operation="DELETE")
+    case.judged["changes-all"] = "PART-002"
+    publish_timed(case, table)
+    rows = [{**row, "n": None, "t": None} for row in ({"id": 1}, {"id": 2})]
+    changes = [*each_row("insert", 0, rows), *each_row("delete", 1, rows[1:])]
+    ask_changes(case, table, "changes-all", 0, None, changes, "Changes have null where it is empty")
+    filtered(case, table, "filter-null", is_null("t"), "The empty text counts as null")

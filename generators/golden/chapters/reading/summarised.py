@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter, title_of
-from generators.golden.cases.filters import is_null
+from generators.golden.cases.filters import compare, is_null
 from generators.golden.cases.publish import (
     describe,
     file_entries,
@@ -38,6 +38,7 @@ from generators.golden.chapters.tables.column_mapping import mapped_table
 from generators.materialise.log.files import LOG_DIRECTORY, drop_commits
 from generators.oracle.delta_schema import decimal, field, struct
 
+FILES: Final = Chapter("data-files")
 VALUES: Final = Chapter("partition-value-serialization")
 ACTIONS: Final = Chapter("add-file-and-remove-file")
 HINTS: Final = Chapter("last-checkpoint-file")
@@ -127,6 +128,30 @@ for _form in ("commits", "mapped", *_AFTER):
         partial(_empty_texts, form=_form),
         since=_since(_form),
     )
+
+
+@_after(FILES, "misleading-directories", "DATA-002 DATA-003")
+def _misleading(case: CaseWriter, form: str) -> None:
+    """Partition values come from a summary of the log, not from names."""
+    schema = struct(id="long", p="string")
+    table = GoldenTable.of(case, schema, partition_columns=["p"], protocol=_protocol(form))
+    paths = {"a": "p=b/1.parquet", "b": "p=a/2.parquet", None: "p=c/3.parquet"}
+    table.create()
+    table.commit(
+        *(
+            add(table.file([{"id": n}], partition={"p": value}, path=path))
+            for n, (value, path) in enumerate(paths.items())
+        )
+    )
+    SUMMARIES[form](table, 1)
+    if form != "compaction":
+        drop_commits(table.root, 2)
+    table.append([{"id": 9}], partition={"p": "d"}, path="p=a/4.parquet")
+    case.judged["read-latest"] = "DATA-003"
+    publish(case, table, files=False, versions=[1, 2])
+    for name in ("a", "c"):
+        probe = compare("p", "=", name, "string")
+        filtered(case, table, f"filter-{name}", probe, "A filter goes by the value in the log")
 
 
 # Whether a remove finds a file whose path it spells otherwise is read in two ways.

@@ -382,6 +382,20 @@ def _supported(case: CaseWriter) -> None:
     publish(case, table)
 
 
+@TRACKING.case("supported-turned-off", "RT-001 RT-003")
+def _turned_off(case: CaseWriter) -> None:
+    """A table that says that its rows are not tracked reads normally."""
+    off = {"delta.enableRowTracking": "false"}
+    tracked = Tracked(case, properties=off, protocol=legacy_protocol(1, 2))
+    table = tracked.table
+    table.create(add(table.file(_numbered(0, 2))))
+    table.protocol = _PROTOCOL
+    table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
+    table.commit(add(tracked.file(_numbered(10, 2))), tracked.mark())
+    case.judged["read-latest"] = "RT-003"
+    publish(case, table)
+
+
 @TRACKING.case("high-water-mark-spellings", "RT-034 RT-035")
 def _spellings(case: CaseWriter) -> None:
     """Both spellings of the high water mark read."""

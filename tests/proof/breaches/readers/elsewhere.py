@@ -9,10 +9,21 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from breaches.edits import COMMIT, COMPACTION, EVERYWHERE, each, only_when, parquet, types
+from breaches.edits import (
+    CHECKPOINTS,
+    COMMIT,
+    COMPACTION,
+    EVERYWHERE,
+    Lines,
+    each,
+    lines,
+    only_when,
+    parquet,
+    types,
+)
 from breaches.model import Ask, How, reader
 from breaches.readers.features import for_changes
-from breaches.seams import Edit, viewing
+from breaches.seams import Edit, refusing, viewing
 from breaches.views import bodies, log_of
 from conformance.adapter import Answer, Request, Scan
 
@@ -36,6 +47,35 @@ def _removed(
     return each(
         "remove", lambda b: {**b, "path": change(b["path"])} if wanted(b) else b, where=where
     )
+
+
+def _undecoded_names(path: str) -> str:
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}{_as_written(name)}"
+
+
+def _by_directories(body: Any) -> Any:
+    """Take partition values from the names of folders, where those have some."""
+    values = dict(body["partitionValues"])
+    found = [each.partition("=") for each in unquote(body["path"]).split("/")[:-1]]
+    values |= {name: value for name, mark, value in found if mark and name in values}
+    return {**body, "partitionValues": values}
+
+
+def _one_change_file(found: Lines) -> Lines:
+    first = next((a for a in found if "cdc" in a), None)
+    return [a for a in found if "cdc" not in a or a is first]
+
+
+def _zeros(body: Any) -> Any:
+    values = body["partitionValues"]
+    return {**body, "partitionValues": {k: "0" if v == "" else v for k, v in values.items()}}
+
+
+def _untracked_files(root: Path) -> bool:
+    """Return whether files have no row ids though the table says that it does not track rows."""
+    off = [b["configuration"].get("delta.enableRowTracking") for b in bodies(root, "metaData")]
+    return "false" in off and any("baseRowId" not in b for b in bodies(root, "add"))
 
 
 def _has(pattern: str) -> Callable[[Path], object]:
@@ -115,5 +155,45 @@ ROWS = (
         "actions",
         viewing(types("struct", lambda of: of.setdefault("fields", []))),
         "mutations/schema-no-fields-within/*",
+    ),
+    reader(
+        "decodes-folders-of-changes-alone",
+        "CDC-006",
+        "actions",
+        viewing(each("cdc", lambda b: {**b, "path": _undecoded_names(b["path"])})),
+        "add-cdc-file/escaped-names/*",
+    ),
+    reader(
+        "reads-one-change-file-of-a-version",
+        "CDC-003",
+        "actions",
+        viewing(lines(_one_change_file, COMMIT)),
+        "add-cdc-file/several-*",
+    ),
+    *(
+        reader(f"infers-values-{slug}-from-directories", "DATA-003", "actions", viewing(edit), case)
+        for slug, edit, case in (
+            ("of-changes", each("cdc", _by_directories), "data-files/misleading-*"),
+            (
+                "in-checkpoints",
+                each("add", _by_directories, CHECKPOINTS),
+                "data-files/misleading-*",
+            ),
+            ("in-compactions", each("add", _by_directories, COMPACTION), "data-files/misleading-*"),
+        )
+    ),
+    reader(
+        "reads-empty-texts-of-changes-as-zero",
+        "PART-002",
+        "actions",
+        viewing(each("cdc", _zeros)),
+        "partition-value-serialization/empty-string-of-changes/*",
+    ),
+    reader(
+        "counts-on-row-ids-where-turned-off",
+        "RT-003",
+        "actions",
+        refusing(_untracked_files),
+        "row-tracking/supported-turned-off/*",
     ),
 )
