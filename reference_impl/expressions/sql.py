@@ -126,9 +126,7 @@ class PairExpression:
         """
         names = list(self.columns)
         given = {
-            name: _only(rows, self.columns[name]).append_column(
-                _AT, pa.array(range(rows.num_rows), pa.int64())
-            )
+            name: _only(rows, self.columns[name]).append_column(_AT, pa.arange(0, rows.num_rows))
             for name, rows in zip(names, (left, right), strict=True)
         }
         first, second = names
