@@ -10,7 +10,7 @@ _ALPHABET = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+
 _LETTERS = np.frombuffer(_ALPHABET, np.uint8)
 _INVALID = 255
 _DIGITS = np.full(256, _INVALID, np.uint8)
-_DIGITS[_LETTERS] = np.arange(85, dtype=np.uint8)
+_DIGITS[_LETTERS] = range(85)
 _WEIGHTS = np.array([85**4, 85**3, 85**2, 85, 1], np.uint64)
 
 

@@ -101,9 +101,7 @@ class Expression:
 
         """
         given = {
-            name: _only(rows, columns).append_column(
-                _AT, pa.array(range(rows.num_rows), pa.int64())
-            )
+            name: _only(rows, columns).append_column(_AT, pa.arange(0, rows.num_rows))
             for (name, columns), rows in zip(self.used.items(), (left, right), strict=True)
         }
         first, second = given

@@ -21,13 +21,11 @@ class Range:
     """The integers of a two's complement width.
 
     Attributes:
-        bits: the width.
         least: the smallest integer.
         most: the greatest integer.
 
     """
 
-    bits: int
     least: int
     most: int
 
@@ -56,7 +54,8 @@ class Range:
         """
         if value not in self:
             raise RangeExhausted(
-                f"{what} would be {_shown(value)}, which is no {self.bits}-bit integer",
+                f"{what} would be {_shown(value)}, which is no "
+                f"{self.most.bit_length() + 1}-bit integer",
                 action=action,
                 requirement=requirement,
                 hint="nothing was committed; the numbers of this table are exhausted",
@@ -69,5 +68,5 @@ def _shown(value: object) -> str:
     return hex(value)[:40] if type(value) is int and value.bit_length() > 128 else repr(value)[:40]
 
 
-INT32: Final = Range(32, -(2**31), 2**31 - 1)
-INT64: Final = Range(64, -(2**63), 2**63 - 1)
+INT32: Final = Range(-(2**31), 2**31 - 1)
+INT64: Final = Range(-(2**63), 2**63 - 1)

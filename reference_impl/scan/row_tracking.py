@@ -92,7 +92,7 @@ class RowTracking:
                 requirement="RT-024",
             )
         if base is not None and ids.null_count:
-            fresh = pa.array(np.arange(length, dtype=np.int64) + (base + start))
+            fresh = pa.array(np.arange(length) + (base + start))
             ids = pc.coalesce(ids, fresh)
         if default is not None and versions.null_count:
             versions = pc.coalesce(versions, pa.scalar(default, pa.int64()))

@@ -140,7 +140,7 @@ class CheckpointReader:
     @property
     def threads(self) -> int:
         """How many threads are worth starting to read the file actions."""
-        sidecars = sum(max(i.size_in_bytes, 0) for i in self.actions() if isinstance(i, Sidecar))
+        sidecars = sum(i.size_in_bytes for i in self.actions() if isinstance(i, Sidecar))
         large = any(footer.num_rows > BATCH_ROWS for footer in self._footers.values())
         return MAX_THREADS if large or sidecars > _SMALL_SIDECARS else 1
 

@@ -187,7 +187,7 @@ def _write_sidecars(
     for number in range(count):
         name = f"{uuid.uuid4()}.parquet"
         part = {
-            kind: table.take(pa.array(range(number, table.num_rows, count), pa.int64()))
+            kind: table.take(pa.arange(number, table.num_rows, count))
             for kind, table in files.items()
         }
         created.append(f"{SIDECAR_DIR}/{name}")

@@ -257,7 +257,7 @@ class Transaction:
                     version=version,
                     hint="inspect it, and remove it",
                 )
-            time.sleep(random.uniform(0, min(0.002 * 2 ** min(attempt, 8), _LONGEST_WAIT)))  # noqa: S311  not a secret
+            time.sleep(random.uniform(0, min(0.002 * 2**attempt, _LONGEST_WAIT)))  # noqa: S311  not a secret
         raise CommitConflict(
             f"other writers were faster {_ATTEMPTS} times", hint="repeat the operation later"
         )

@@ -136,7 +136,7 @@ class FileWriter:
         keys = pa.table(
             [_texts(rows.column(f.name), f) for f in columns],
             names=[str(at) for at in range(len(columns))],
-        ).append_column("row", pa.array(range(rows.num_rows), pa.int64()))
+        ).append_column("row", pa.arange(0, rows.num_rows))
         groups = keys.group_by(keys.column_names[:-1], use_threads=False).aggregate(
             [("row", "list")]
         )

@@ -257,8 +257,7 @@ def _statistics(transaction: Transaction, footer: pq.FileMetaData, path: str) ->
             statistics["nullCount"][name] = footer.num_rows
             continue
         at = places.get(leaf.path)
-        nulls = None if at is None else _null_count(footer, at)
-        if at is None or nulls is None:
+        if at is None or (nulls := _null_count(footer, at)) is None:
             continue
         statistics["nullCount"][name] = nulls
         bounds = _bounds(footer, at, *stored, leaf)

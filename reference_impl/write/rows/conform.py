@@ -256,7 +256,7 @@ def _refuse_nulls(
     match of:
         case Struct(fields):
             # A null parent makes its fields null, even where they are declared not null.
-            present = values.drop_null() if values.null_count else values
+            present = values.drop_null()
             for at, inner in enumerate(fields):
                 below = (*place, inner.name)
                 _refuse_nulls(present.field(at), inner.type, below, nullable=inner.nullable)

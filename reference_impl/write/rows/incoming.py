@@ -46,7 +46,8 @@ def prepare(transaction: Transaction, rows: pa.Table, *, stored: bool = False) -
     target = transaction.target
     schema, rules = target.schema, rules_of(target)
     typed = conform(rows, schema)
-    typed = _with_identities(transaction, typed, rules, stored=stored)
+    if typed.num_rows:
+        typed = _with_identities(transaction, typed, rules, stored=stored)
     for name, default in rules.defaults.items():
         # Obeys DFT-005 DFT-006.
         if name not in typed.column_names:
@@ -137,6 +138,7 @@ def _with_identities(
 ) -> pa.Table:
     """Return rows with values in their identity columns, and stage the new marks."""
     marks: dict[str, int] = {}
+    mark: int | None
     for name, identity in rules.identities.items():
         if name not in rows.column_names:
             fresh, mark = _values(name, identity, rows.num_rows)
@@ -170,10 +172,8 @@ def _with_identities(
     return rows
 
 
-def _values(name: str, identity: Identity, count: int) -> tuple[pa.Array, int | None]:
+def _values(name: str, identity: Identity, count: int) -> tuple[pa.Array, int]:
     """Return new values of an identity column, and the high-water mark after them."""
-    if count == 0:
-        return pa.array([], pa.int64()), identity.high_water_mark
     first = identity.following()
     last = first + (count - 1) * identity.step
     if first not in INT64 or last not in INT64:
@@ -182,5 +182,5 @@ def _values(name: str, identity: Identity, count: int) -> tuple[pa.Array, int | 
             requirement="IDN-015",
         )
     # Overflow in between cancels out: 64-bit sums wrap.
-    values = np.arange(count, dtype=np.int64) * np.int64(identity.step) + np.int64(first)
+    values = np.arange(count) * np.int64(identity.step) + np.int64(first)
     return pa.array(values), last

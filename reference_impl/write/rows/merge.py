@@ -219,7 +219,7 @@ class _Merge:
 def _deciding_clauses(clauses: Any, rows: dict[str, pa.Table]) -> _Places:
     """Return the index of the first clause that applies to each row."""
     length = next(iter(rows.values())).num_rows
-    plan = np.full(length, _KEEP, np.int64)
+    plan = np.full(length, _KEEP)
     for number, clause in enumerate(clauses):
         free = np.flatnonzero(plan == _KEEP)
         if clause.condition is not None and free.size:

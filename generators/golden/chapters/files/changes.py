@@ -24,6 +24,8 @@ from generators.golden.cases.table import (
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.golden.chapters.files.types import utc
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
+from generators.materialise.log.checkpoints import write_classic
+from generators.materialise.log.hints import write_last_checkpoint
 from generators.oracle.delta_schema import Struct, field, struct
 
 FILES = Chapter("change-data-files")
@@ -171,6 +173,23 @@ def _inferred(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-all", 0, None, changes, "All changes are given")
     ask_changes(case, table, "changes-1-2", 1, 2, changes, "A range has both its ends")
     ask_changes(case, table, "changes-3-3", 3, 3, changes, "A range may be one version")
+
+
+@ACTIONS.case("before-checkpoint", "CDC-004 CDC-014 CDC-015", since="2025")
+def _before_checkpoint(case: CaseWriter) -> None:
+    """Changes are read from commits before the last checkpoint."""
+    table = feed_table(case)
+    files = [table.file(pairs(10 * number)) for number in range(3)]
+    table.create(add(files[0]))
+    for file in files[1:]:
+        table.commit(add(file))
+    write_last_checkpoint(table.root, write_classic(table.root, 2, table.states[2]))
+    table.commit(table.metadata(), operation="SET TBLPROPERTIES")
+    publish_timed(case, table, log_info={"lastCheckpointVersion": 2})
+    changes = [row for number in range(3) for row in each_row("insert", number, files[number].rows)]
+    ask_changes(case, table, "changes-all", 0, None, changes, "All changes are given")
+    ask_changes(case, table, "changes-1-1", 1, 1, changes, "A range may end before it")
+    ask_changes(case, table, "changes-3-3", 3, 3, changes, "A version may change no rows")
 
 
 @ACTIONS.case("inferred-odd-paths", "REM-002 CDC-004 CDC-015 ADD-003", since="2025")

@@ -245,6 +245,18 @@ def _all_published(case: CaseWriter) -> None:
     _without(case, managed, 2)
 
 
+@CATALOG.case("checkpoint-at-latest", "CAT-008 CAT-010")
+def _checkpointed(case: CaseWriter) -> None:
+    """A log that begins with a checkpoint of the latest version is read."""
+    managed = _Managed(case, 3)
+    table = managed.table
+    write_classic(case.delta, 2, table.states[2])
+    for version in (0, 1):
+        (case.delta / LOG_DIRECTORY / commit_name(version)).unlink()
+    describe(case, table, log_info={"lastCheckpointVersion": 2})
+    _standing(case, managed, 2, latest=2)
+
+
 @CATALOG.case("removal-in-staged-commit", "CAT-003 CAT-007")
 def _removal(case: CaseWriter) -> None:
     """A staged commit removes what a published one added."""

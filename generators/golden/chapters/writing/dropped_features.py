@@ -97,6 +97,19 @@ FEATURES.define(
     partial(_drop_traces, *_TRACKED, given=True),
 )
 
+FEATURES.define(
+    "write-drop-rowtracking-changes",
+    "A drop of rowTracking changes no rows, or is refused",
+    "TF-016 CDC-012",
+    partial(
+        _drop_traces,
+        _TRACKED[0],
+        {**_TRACKED[1], "delta.enableChangeDataFeed": "true"},
+        (*_TRACKED[2], "changeDataFeed"),
+        given=True,
+    ),
+)
+
 
 @FEATURES.case("write-drop-rowtracking-restored", "TF-016 RT-037 RT-039")
 def _drop_restored(case: CaseWriter) -> None:

@@ -331,7 +331,13 @@ def _long_strings(case: CaseWriter) -> None:
     recipe.delete(compare("name", "=", _TEXTS[1], "string")).publish(case)
 
 
-_CUT: Final = ("ab" * 20, "\ud7ff" * 33, "a" * 31 + "\U0010ffff" * 5, "x" * 31 + "yz")
+_CUT: Final = (
+    "ab" * 20,
+    "az" + "a" * 38,
+    "\ud7ff" * 33,
+    "a" * 31 + "\U0010ffff" * 5,
+    "x" * 31 + "yz",
+)
 
 
 @STATISTICS.case("write-cut-strings", "STAT-012")

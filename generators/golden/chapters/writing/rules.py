@@ -78,6 +78,14 @@ def _going_on(case: CaseWriter) -> None:
     recipe.append_numbered("k", *_ids(3)).append_numbered("k", *_ids(4, 5)).publish(case)
 
 
+@IDENTITY.case("write-no-rows", "IDN-014 IDN-016")
+def _none_counted(case: CaseWriter) -> None:
+    """Appending no rows uses up no identity values."""
+    recipe = Recipe(_numbered(5, 5), features=_LISTED).append_numbered("k")
+    recipe.append_numbered("k", *_ids(1)).append_numbered("k")
+    recipe.append_numbered("k", *_ids(2, 3)).publish(case)
+
+
 def _mark_kept(change: Callable[[Recipe], Recipe], case: CaseWriter) -> None:
     mapped = {"delta.columnMapping.mode": "name"}
     features = (*_LISTED, "columnMapping")
