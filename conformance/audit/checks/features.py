@@ -6,6 +6,7 @@ Serves "Type Widening", "Writer Requirements for Clustered Table" and "Catalog-m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from conformance.audit.checks.values import statistics_of
@@ -300,6 +301,31 @@ def added_files_have_statistics(step: Step) -> Findings:
             stats = statistics_of(line.body) or {}
             key = file_key(line.body)
             yield from _uncounted(stats, wanted, columns, key[0] if key else line.place)
+
+
+@check("commit", "CLUS-010")
+def joining_columns_have_statistics(step: Step) -> Findings:
+    """Report files that stay without statistics of a column that joins those of the clustering."""
+    if "clustering" not in step.new.features:
+        return
+    before = step.before.live_domains.get(_CLUSTERING)
+    after = _domain_after(step)
+    was = "clustering" in step.old.features
+    if was and after is before:
+        return
+    columns = {column.physical: column for column in step.new.columns}
+    held = {_dotted(name, columns) for name in clustering_of(before)} if was else set()
+    joining = [n for n in clustering_of(after) if _dotted(n, columns) not in held]
+    if not joining:
+        return
+    left_out = step.old.properties.get(_AS_JSON, "").lower() == "false"
+    changed = {file_key(line.body) for line in step.of("add", "remove")}
+    for key, body in step.before.adds.items():
+        stats = statistics_of(body) or {}
+        if key in changed or (left_out and not stats):
+            continue
+        for found in _uncounted(stats, joining, columns, key[0]):
+            yield replace(found, requirement="CLUS-010")
 
 
 def _uncounted(

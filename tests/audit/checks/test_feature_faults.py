@@ -56,6 +56,14 @@ def _reclustered(lake: Any, columns: Any, *features: str, **of: Any) -> None:
     lake.commit(_domain([["id"]]))
 
 
+def _joined(lake: Any, *more: str) -> None:
+    """Let a column join the clustering columns over a file without its statistics."""
+    columns = ["id", *more]
+    bounds = {"minValues": {"id": 1}, "maxValues": {"id": 2}}
+    _clustered(lake, ["id"], {"nullCount": {"id": 0}, **bounds})
+    lake.commit(_domain(columns))
+
+
 def _catalog(lake: Any, *, stamps: bool, txn: bool) -> None:
     protocol = lake.protocol("r:catalogManaged", "inCommitTimestamp")
     info = {"inCommitTimestamp": 5} | ({"txnId": "t"} if txn else {})
@@ -155,6 +163,10 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"CLUS-009"},
         lambda x: _clustered(x, ["id"], {"nullCount": {"name": 2}}),
     ),
+    "a column joins those of the clustering, over files without its statistics": (
+        {"CLUS-009", "CLUS-010"},
+        lambda x: _joined(x, "name"),
+    ),
     "a change file has no kinds of change": (
         {"CDFF-007"},
         lambda x: _changed(x, pa.table({"id": [1], "name": ["a"]})),
@@ -199,6 +211,36 @@ def test_right_uses_are_clean(lake: Any) -> None:
     bounds = {"minValues": {"id": 1}, "maxValues": {"id": 2}}
     _clustered(lake, ["id", ["name"]], {"nullCount": {"id": 0, "name": 2}, **bounds})
     assert lake.audit() == []
+
+
+def _restated(lake: Any) -> dict[str, Any]:
+    bounds = {"minValues": {"id": 1}, "maxValues": {"id": 2}}
+    stats = {"numRecords": 2, "nullCount": {"id": 0, "name": 2}, **bounds}
+    rows = pa.table({"id": [1, 2]})
+    held: dict[str, Any] = lake.file("a.parquet", rows, stats=json.dumps(stats), dataChange=False)
+    return held
+
+
+JOINED: dict[str, Callable[[Any], list[list[dict[str, Any]]]]] = {
+    "a file gets statistics as the column joins": lambda x: [[_domain(["name"]), _restated(x)]],
+    "a file gets statistics before": lambda x: [[_restated(x)], [_domain(["id", "name"])]],
+    "a file without statistics goes": lambda x: [[_domain(["name"]), x.remove("a.parquet")]],
+    "a column is spelled as parts": lambda _: [[_domain([["id"]])]],
+    "a column leaves and comes again": lambda _: [[_domain([])], [_domain([["id"]])]],
+    "the domain goes and comes again": lambda _: [
+        [{"domainMetadata": {**_domain([])["domainMetadata"], "removed": True}}],
+        [_domain(["id"])],
+    ],
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_a_column_joins_those_of_the_clustering(name: str, lake: Any) -> None:
+    bounds = {"minValues": {"id": 1}, "maxValues": {"id": 2}}
+    _clustered(lake, ["id"], {"nullCount": {"id": 0}, **bounds})
+    for actions in JOINED[name](lake):
+        lake.commit(*actions)
+    assert [each for each in lake.audit() if each.severity == "error"] == []
 
 
 def test_a_table_that_is_replaced_has_the_types_that_it_wants(lake: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in, is_null
-from generators.golden.cases.recipes import PAIR, UPSERT, Recipe, pairs
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 from generators.oracle.filters import column, node
@@ -82,6 +82,15 @@ def _not_null_after_delete(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 2, "long")).set_nullable("name", nullable=False)
     recipe.append([{"id": 9, "name": "n9"}]).update({"name": "x"}, compare("id", "=", 3, "long"))
     recipe.delete(compare("id", "=", 0, "long")).keep("optimize").checkpoint().publish(case)
+
+
+@VECTORS.case("write-bounds-of-deleted", "STAT-012 STAT-002 STAT-005 DVD-017")
+def _bounds_of_deleted(case: CaseWriter) -> None:
+    """Bounds are loose once vectors delete rows, and tight after optimize."""
+    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(2, 9, 10, 100))
+    recipe.append(pairs(3, 20, 7)).delete(is_in("id", [2, 100], "long"))
+    recipe.update({"name": "x"}, compare("id", "=", 3, "long"))
+    recipe.merge(pairs(20, 11), SAME_ID, *UPSERT).keep("optimize").append(pairs(5)).publish(case)
 
 
 @FEED.case("write-feed-unlisted", "CDC-013")

@@ -319,6 +319,16 @@ def _nested(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
 
 
+@DATA.case("write-nested-times", "SCH-015 DATA-004")
+def _nested_times(case: CaseWriter) -> None:
+    """Timestamps within structs, lists and maps are instants."""
+    inner = (("s", struct(t="timestamp")), ("l", array("timestamp")))
+    fields = (*inner, ("m", map_of("string", "timestamp")))
+    recipe = Recipe(struct(field("id", "long"), *(field(name, of) for name, of in fields)))
+    at = utc(2024, 3, 1, 12)
+    recipe.append([{"id": 1, "s": {"t": at}, "l": [at, None], "m": {"k": at}}]).publish(case)
+
+
 _TEXTS: Final = ("a" * 40, "\u00e9" * 33, "\U0001f600" * 33, "\U0010ffff" * 33, "z" * 32, "")
 
 

@@ -426,6 +426,14 @@ def _upgrade(case: CaseWriter) -> None:
     recipe.append(pairs(-4)).publish(case, refusal=_constraint("CHK-006"))
 
 
+@FEATURES.case("write-upgrade-locked", "TF-012 APP-001", features=("deletionVectors",))
+def _upgrade_locked(case: CaseWriter) -> None:
+    """An upgrade lists appendOnly of a table that was append-only."""
+    recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}, protocol=Protocol(1, 2))
+    recipe.append(pairs(1, 2)).given().set_properties({"delta.appendOnly": "false"})
+    recipe.keep("enable_feature", feature="deletionVectors").append(pairs(3)).publish(case)
+
+
 _TIMED: Final = {"delta.enableInCommitTimestamps": "true"}
 _AHEAD: Final = 4_102_444_800_000
 """2100-01-01, in ms since the epoch: in the future of every test run."""

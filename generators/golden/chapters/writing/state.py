@@ -137,6 +137,15 @@ for _name, _title, _properties, _listed, _more in (
     )
 
 
+@CHECKPOINTS.case("write-multi-part-beside-v2", "CKPT-N-009 CKPT-026")
+def _no_parts(case: CaseWriter) -> None:
+    """A table that supports V2 checkpoints gets none in several parts."""
+    recipe = Recipe(PAIR, (), {}, _V2).append(pairs(1)).append(pairs(2))
+    recipe.checkpoint("multi-part", parts=2)
+    refusal = Refusal("constraint", "commit", "CKPT-N-009")
+    recipe.publish(case, refusal=refusal, needs=("checkpoint.kind",))
+
+
 def _statistics(as_struct: str, as_json: str, case: CaseWriter) -> None:
     properties = {
         "delta.checkpoint.writeStatsAsStruct": as_struct,

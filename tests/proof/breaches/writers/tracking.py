@@ -90,6 +90,13 @@ STARTING_EARLY = leaving(
 """Turn in-commit timestamps on at a time before that of the files."""
 
 
+def _as_texts(found: Any) -> Any:
+    """Take the bounds of numbers that texts order otherwise for each other."""
+    low, high = found["minValues"], found["maxValues"]
+    for name in low.keys() & high.keys():
+        low[name], high[name] = sorted((low[name], high[name]), key=str)
+
+
 ROWS = (
     # Row tracking.
     writer(
@@ -284,6 +291,20 @@ ROWS = (
         "actions",
         leaving(statistics(lambda s: {"numRecords": s["numRecords"]})),
         "clustered-table/write-*",
+    ),
+    writer(
+        "clusters-later-what-is-not-counted",
+        "CLUS-010",
+        "actions",
+        during("cluster_by", without("add", where=COMMIT)),
+        "clustered-table/write-cluster-later*",
+    ),
+    writer(
+        "orders-bounds-as-texts",
+        "STAT-012",
+        "actions",
+        during("optimize", statistics(_as_texts, COMMIT)),
+        "deletion-vectors/write-bounds-of-deleted/*",
     ),
     writer(
         "tells-not-who-clusters",
