@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,12 +21,14 @@ from breaches.edits import (
     dropping,
     each,
     matching,
+    parquet,
     statistics,
+    struct_fields,
     without,
 )
 from breaches.model import How, reader
 from breaches.seams import asking, refusing, rows, viewing
-from breaches.views import by_path_alone, log_of, partition_values, vectors
+from breaches.views import bodies, by_path_alone, log_of, partition_values, vectors
 
 _BATCH = 65_536
 _LATER_PARTS = r"_delta_log/\d{20}\.checkpoint\.(?!0000000001)\d{10}\.\d{10}\.parquet"
@@ -93,6 +96,27 @@ def _deletes_twice(table: pa.Table) -> pa.Table:
     if "_change_type" not in table.column_names:
         return table
     return pa.concat_tables([table, table.filter(pc.equal(table["_change_type"], "delete"))])
+
+
+def _fields_by_display_name(root: Path, fresh: frozenset[str]) -> None:
+    """Find a nested field that a file lacks by its display name."""
+    *_, newest = bodies(root, "metaData")
+    keys = {
+        each["name"]: each["metadata"].get("delta.columnMapping.physicalName", each["name"])
+        for each in struct_fields(json.loads(newest["schemaString"]))
+    }
+
+    def change(table: pa.Table) -> pa.Table:
+        for at, column in enumerate(table.schema):
+            if pa.types.is_struct(column.type):
+                held = table.column(at).combine_chunks()
+                names = [keys.get(each.name, each.name) for each in column.type]
+                values = [held.field(n) for n in range(held.type.num_fields)]
+                named = pa.StructArray.from_arrays(values, names=names, mask=held.is_null())
+                table = table.set_column(at, column.name, named)
+        return table
+
+    parquet(change)(root, fresh)
 
 
 def _ids(change: Callable[[Any], Any]) -> How:
@@ -218,6 +242,13 @@ ROWS = (
         "answers",
         rows(_deletes_twice),
         "change-data-files/files-beside-removes-alone/*",
+    ),
+    reader(
+        "finds-lost-fields-by-display-name",
+        "CM-031",
+        "files",
+        viewing(_fields_by_display_name),
+        "column-mapping/upgraded-and-re-added-within/*",
     ),
     reader(
         "takes-one-bound-for-both",
