@@ -315,17 +315,26 @@ def write_classic(
     return Written(version, (path,), len(actions), len(state.adds), size)
 
 
-def write_multi_part(
-    root: Path, version: int, state: LogState, parts: int, style: CheckpointStyle | None = None
+def write_multi_part(  # noqa: PLR0913  state, parts and style are independent of one another
+    root: Path,
+    version: int,
+    state: LogState,
+    parts: int,
+    style: CheckpointStyle | None = None,
+    *,
+    scattered: bool = False,
 ) -> Written:
-    """Write a multi-part checkpoint, file actions spread by the hash that the text asks for."""
+    """Write a multi-part checkpoint, file actions spread by the hash that the text asks for.
+
+    All others are in the first part, or ``scattered`` over the parts in turns.
+    """
     style = style or CheckpointStyle()
     schema, partitions = _table_schema(state)
     features = (state.protocol or {}).get("writerFeatures") or ()
     spread: list[list[dict[str, Any]]] = [[] for _ in range(parts)]
-    for wrapped in state.other_actions() + _file_actions(state, style):
+    for turn, wrapped in enumerate(state.other_actions() + _file_actions(state, style)):
         ((kind, body),) = wrapped.items()
-        place = 0
+        place = turn % parts if scattered else 0
         if kind in _FILE_COLUMNS:
             digest = murmur3_text(body["path"], 42)
             identity = dv_unique_id(body.get("deletionVector"))

@@ -232,6 +232,23 @@ def _files_win(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-1-1", 1, 1, changes, "An update has both its images")
 
 
+@FILES.case("files-beside-removes-alone", "CDC-003 CDFF-006 CDFF-009", since="2025")
+def _removes_alone(case: CaseWriter) -> None:
+    """Change files alone tell the changes of a version that adds no file."""
+    table = feed_table(case)
+    first, second = table.file(pairs(0, 3)), table.file(pairs(10, 2))
+    table.create(add(first), add(second))
+    gone = change_file(table, second.rows, ["delete"] * len(second.rows))
+    table.commit(remove(second), gone, operation="DELETE")
+    publish_timed(case, table)
+    changes = [
+        *each_row("insert", 0, [*first.rows, *second.rows]),
+        *each_row("delete", 1, second.rows),
+    ]
+    ask_changes(case, table, "changes-all", 0, None, changes, "Deletes come once")
+    ask_changes(case, table, "changes-1-1", 1, 1, changes, "Deletes come once")
+
+
 @FILES.case("every-kind", "CDC-003 CDFF-007 CDFF-008 CDFF-009", since="2025")
 def _every_kind(case: CaseWriter) -> None:
     """A change file has changes of every kind."""

@@ -309,6 +309,18 @@ for _name, (_title, _file, _prefix) in _VECTOR_PLACES.items():
     )
 
 
+@VECTORS.case("vectors-of-one-absolute-file", "DVDESC-014 DVDESC-015 REC-010")
+def _of_one_absolute_file(case: CaseWriter) -> None:
+    """Two vectors in one file at an absolute path are two vectors."""
+    table = vector_table(case)
+    file = table.create_with(numbered(10))
+    one, other = _vectors(case, table, "vectors.bin", [1, 2], [1, 2, 5])
+    table.commit(*with_vector(file, one), operation="DELETE")
+    table.commit(*with_vector(file, other, one), operation="DELETE")
+    case.judged = dict.fromkeys(("files-latest", "read-latest", "read-v2"), "DVDESC-014")
+    publish(case, table)
+
+
 @VECTORS.case("absolute-clone", "ADD-002 DVDESC-006")
 def _clone(case: CaseWriter) -> None:
     """Files and vectors of another table are read, as in a shallow clone."""

@@ -165,6 +165,18 @@ def _odd(case: CaseWriter) -> None:
     filtered(case, table, "filter-in", several, "A list of odd texts finds each of them")
 
 
+@VALUES.case("null-below-a-value", "DATA-003 PART-003")
+def _null_below_a_value(case: CaseWriter) -> None:
+    """A null of the log is null, whatever the folder of the file is called."""
+    table = GoldenTable.created(case, struct(id="long", p="string"), partition_columns=["p"])
+    for number, folder in enumerate(("p=a", "p=null", "q=b/p=a")):
+        path = f"{folder}/part-{number}.parquet"
+        table.append([{"id": number}], partition={"p": None}, path=path)
+    case.judged |= dict.fromkeys(("read-latest", "filter-null"), "DATA-003")
+    publish(case, table)
+    filtered(case, table, "filter-null", is_null("p"), "All of them are null")
+
+
 @VALUES.case("string-odd-checkpoint", "PART-003 CKPT-005 CKC-001")
 def _odd_checkpoint(case: CaseWriter) -> None:
     """Odd partition texts survive a checkpoint."""

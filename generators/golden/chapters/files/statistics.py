@@ -270,6 +270,23 @@ for _name, (_title, _requirements, _statistics) in _SHAPES.items():
     )
 
 
+@STATISTICS.case("one-bound-alone", "STAT-006 STAT-007 STAT-013")
+def _one_bound(case: CaseWriter) -> None:
+    """A bound that is there says nothing of the one that is not."""
+    table = GoldenTable.created(case, _NUMBERS)
+    for start, kind in enumerate(("minValues", "maxValues") * 2):
+        values = [10 * start + n for n in (1, 5, 9)]
+        end = values[0 if kind == "minValues" else -1]
+        rows = [{"id": value, "v": value} for value in values]
+        bounds = {kind: {"id": end, "v": end}, "nullCount": {"id": 0, "v": 0}}
+        table.append(rows, statistics={"numRecords": 3, **bounds})
+    publish(case, table, versions=[])
+    for value in (5, 15, 25, 35):
+        for slug, sign in (("at", "="), ("below", "<"), ("above", ">")):
+            probe = compare("v", sign, value, "integer")
+            filtered(case, table, f"filter-{slug}-{value}", probe, "No row is lost")
+
+
 @STATISTICS.case("all-types", "STAT-006 STAT-007 STAT-012")
 def _all_types(case: CaseWriter) -> None:
     """Statistics of every type keep their rows."""

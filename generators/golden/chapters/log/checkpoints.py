@@ -22,6 +22,7 @@ from generators.golden.cases.publish import (
 from generators.golden.cases.summarise import classic
 from generators.golden.cases.table import GoldenTable, add, remove, txn
 from generators.golden.chapters.files.types import utc
+from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.materialise.log.checkpoints import (
     CheckpointStyle,
     checkpoint_schema,
@@ -106,7 +107,7 @@ def _newer_parts(case: CaseWriter) -> None:
     """Time travel does not start from a newer checkpoint in parts."""
     table = grown(case, 6)
     write_last_checkpoint(table.root, write_multi_part(table.root, 5, table.states[5], 2))
-    publish(case, table, versions=[3], log_info=_at(5))
+    publish(case, table, versions=[3, 4], log_info=_at(5))
 
 
 @CHECKPOINTS.case("log-cut", "CKPT-011 CKPT-003 CLEAN-005 CLEAN-007")
@@ -170,6 +171,20 @@ def _multi(case: CaseWriter) -> None:
     written = write_multi_part(table.root, 6, table.states[6], 3)
     write_last_checkpoint(table.root, written)
     publish_cut(case, table, 6, numCheckpointFiles=3)
+
+
+@CHECKPOINTS.case("multi-part-scattered", "TXN-005 REC-013 REC-012 CKPT-021 CKPT-005")
+def _scattered(case: CaseWriter) -> None:
+    """Any part of a checkpoint may hold what is no file action."""
+    table = GoldenTable.of(case, _PAIR)
+    table.create(*(txn(f"app-{n}", n) for n in range(6)))
+    table.append([{"id": 1, "name": "a"}])
+    written = write_multi_part(table.root, 1, table.states[1], 3, scattered=True)
+    write_last_checkpoint(table.root, written)
+    table.commit(add(table.file([{"id": 2, "name": "b"}])), txn("app-5", 9))
+    publish_cut(case, table, 1, numCheckpointFiles=3)
+    for number in (0, 1, 2, 5):
+        txn_spec(case, f"app-{number}", 9 if number == 5 else number)
 
 
 @CHECKPOINTS.case("multi-part-incomplete", "CKPT-030")
@@ -431,12 +446,22 @@ def _data_change_of_removes(case: CaseWriter) -> None:
 
 @SCHEMA.case("unknown-columns", "PROTO-008 PROTO-009 CKC-010")
 def _unknown(case: CaseWriter) -> None:
-    """Columns that a checkpoint adds are ignored."""
+    """Columns and fields of files that a checkpoint adds are ignored."""
     table = grown(case, 6)
     rows = _checkpoint_of(table.states[4])
     future = pa.array([{"x": number} for number in range(rows.num_rows)])
     rows = rows.append_column("futureAction", future).append_column("note", future.field("x"))
+    at = rows.schema.get_field_index("add")
+    kept = rows["add"].combine_chunks()
+    fields = [*kept.type, pa.field("future", future.type)]
+    wider = pa.StructArray.from_arrays(
+        [*(kept.field(n) for n in range(kept.type.num_fields)), future],
+        fields=fields,
+        mask=kept.is_null(),
+    )
+    rows = rows.set_column(at, "add", wider)
     _store(table, 4, rows)
+    case.judged |= {"read-v4": "PROTO-009", "files-latest": "PROTO-009"}
     publish_cut(case, table, 4)
 
 

@@ -116,6 +116,23 @@ def _in_a_long_log(case: CaseWriter) -> None:
     txn_spec(case, "app", 8, title="The last transaction is that of the commits")
 
 
+@COMPACTION.case("rearranged-inside", "COMP-012 CKC-027 REC-018", since="2025")
+def _rearranged(case: CaseWriter) -> None:
+    """Removes in a compaction count without a change of data."""
+    table = grown(case, 2)
+    old = [file for file, _ in table.live(1)]
+    rows = table.rows(1)
+    table.commit(
+        *(remove(file, dataChange=False) for file in old),
+        add(table.file(rows), dataChange=False),
+        operation="OPTIMIZE",
+    )
+    table.append([{"id": 90, "name": "late"}])
+    compaction(table, 3, start=2)
+    case.judged = dict.fromkeys(("files-latest", "read-latest"), "CKC-027")
+    publish(case, table, versions=[2, 3])
+
+
 @COMPACTION.case("remove-without-timestamp", "COMP-007 REM-003", since="2025")
 def _bare_remove(case: CaseWriter) -> None:
     """A bare remove stays in a compaction."""

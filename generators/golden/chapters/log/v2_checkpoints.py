@@ -162,7 +162,7 @@ def _newer(case: CaseWriter) -> None:
     """Time travel does not start from a newer V2 checkpoint."""
     table = _table(case, 6)
     write_last_checkpoint(table.root, _write(table, 5, sidecars=2))
-    publish(case, table, versions=[3], log_info={"lastCheckpointVersion": 5})
+    publish(case, table, versions=[3, 4], log_info={"lastCheckpointVersion": 5})
 
 
 @V2.case("with-vectors", "CKPT-V2-003 CKC-004 CKC-005")

@@ -227,7 +227,24 @@ def _removed_beside(case: CaseWriter, form: str) -> None:
     publish(case, table, versions=[1, 2, 3], log_info={"lastCheckpointVersion": 1})
 
 
+def _bare_remove(case: CaseWriter, form: str) -> None:
+    table = _vectors(case, form)
+    file = table.file(numbered(6))
+    (vector,) = store(table, [2])
+    table.create(add(file, deletionVector=vector), add(table.file(numbered(2, 20))))
+    SUMMARIES[form](table, 0)
+    table.commit(remove(file))
+    case.judged |= dict.fromkeys(("read-latest", "files-latest"), "REC-010")
+    publish(case, table, log_info={"lastCheckpointVersion": 0})
+
+
 for _form in ("classic", "v2-json-sidecars"):
+    VECTORS.define(
+        f"remove-without-vector-after-{_form}",
+        "A remove of the bare file leaves a checkpoint's with a vector",
+        "REC-010 FA-002 REM-014",
+        partial(_bare_remove, form=_form),
+    )
     VECTORS.define(
         f"property-off-in-{_form}",
         "Vectors of a checkpoint count when the property is off",

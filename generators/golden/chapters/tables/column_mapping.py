@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
@@ -493,13 +494,23 @@ def _upgraded(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@MAPPING.case("upgraded-and-re-added", "CM-018 CM-019 CM-031 CM-008")
-def _upgraded_and_re_added(case: CaseWriter) -> None:
-    """A re-added column gets nothing of files from before the mapping."""
-    columns = struct(id="long", c="string", d="long")
-    table = GoldenTable.created(
-        case, columns, [{"id": 1, "c": "old", "d": 5}, {"id": 2, "c": None, "d": 6}]
-    )
+def _upgraded_and_re_added(case: CaseWriter, *, within: bool) -> None:
+    held = struct(c="string", d="long")
+    columns = struct(id="long", s=held) if within else struct(field("id", "long"), *held)
+
+    def row(number: int, c: str | None, d: int) -> dict[str, Any]:
+        values = {"c": c, "d": d}
+        return {"id": number, "s": values} if within else {"id": number, **values}
+
+    def changed(change: Callable[[Struct], Struct]) -> Struct:
+        """Change the struct that holds the column."""
+        if not within:
+            return change(table.schema)
+        return Struct(
+            tuple(replace(each, type=map_structs(each.type, change)) for each in table.schema)
+        )
+
+    table = GoldenTable.created(case, columns, [row(1, "old", 5), row(2, None, 6)])
     table.protocol = dict(MAPPED_PROTOCOL)
     table.schema, highest = assign_column_mapping(columns, case.info.id, keep_names=True)
     table.properties = {
@@ -507,17 +518,30 @@ def _upgraded_and_re_added(case: CaseWriter) -> None:
         "delta.columnMapping.maxColumnId": str(highest),
     }
     table.commit(table.protocol_action(), table.metadata(), operation="SET TBLPROPERTIES")
-    table.schema = table.schema.without("c")
+    table.schema = changed(lambda of: of.without("c"))
     table.commit(table.metadata(), operation="DROP COLUMN")
     table.schema, highest = assign_column_mapping(
-        table.schema.with_fields(field("c", "string")), case.info.id, start=highest + 1
+        changed(lambda of: of.with_fields(field("c", "string"))), case.info.id, start=highest + 1
     )
     table.properties["delta.columnMapping.maxColumnId"] = str(highest)
     table.commit(table.metadata(), operation="ADD COLUMNS")
-    table.append([{"id": 3, "c": "new", "d": 7}])
+    table.append([row(3, "new", 7)])
+    name = "s" if within else "c"
+    if within:
+        case.judged |= dict.fromkeys(("read-latest", "filter-null"), "CM-031")
     publish(case, table)
-    filtered(case, table, "filter-null", is_null("c"), "The old data does not come back")
-    projected(case, table, "project-c", ["c"], "Nor where its column alone is read")
+    probe = is_null("s.c" if within else "c")
+    filtered(case, table, "filter-null", probe, "The old data does not come back")
+    projected(case, table, f"project-{name}", [name], "Nor where its column alone is read")
+
+
+for _slug, _within in (("upgraded-and-re-added", False), ("upgraded-and-re-added-within", True)):
+    MAPPING.define(
+        _slug,
+        "A re-added column gets nothing of files from before the mapping",
+        "CM-018 CM-019 CM-031 CM-008",
+        partial(_upgraded_and_re_added, within=_within),
+    )
 
 
 @MAPPING.case(

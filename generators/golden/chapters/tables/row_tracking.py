@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -10,8 +11,8 @@ import pyarrow as pa
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import Filter, compare
-from generators.golden.cases.publish import filtered, publish, publish_cut
-from generators.golden.cases.summarise import compaction
+from generators.golden.cases.publish import describe, filtered, publish, publish_cut
+from generators.golden.cases.summarise import SUMMARIES, compaction
 from generators.golden.cases.table import (
     DataFile,
     GoldenTable,
@@ -37,7 +38,8 @@ _PROPERTIES = {
     "delta.rowTracking.materializedRowIdColumnName": _ROW_ID,
     "delta.rowTracking.materializedRowCommitVersionColumnName": _COMMIT_VERSION,
 }
-_PROTOCOL = writer_protocol(["domainMetadata", "rowTracking"])
+_WRITERS = ("domainMetadata", "rowTracking")
+_PROTOCOL = writer_protocol(_WRITERS)
 _TRACKED = struct(id="long", name="string", _row_id="long", _row_commit_version="long")
 
 
@@ -300,16 +302,39 @@ def _mapped(case: CaseWriter) -> None:
     tracked.publish(case, 0, 1)
 
 
-@TRACKING.case("ids-in-checkpoint", "RT-031 CKSCH-003")
-def _checkpoint(case: CaseWriter) -> None:
-    """A checkpoint keeps base ids and default versions."""
-    tracked, _ = Tracked.created(case, _numbered(0, 3))
+def _checkpointed(case: CaseWriter, form: str, readers: Sequence[str]) -> None:
+    protocol = feature_protocol(readers, _WRITERS) if readers else _PROTOCOL
+    tracked, _ = Tracked.created(case, _numbered(0, 3), protocol=protocol)
     table = tracked.table
     table.commit(add(tracked.file(_numbered(10, 2))), tracked.mark())
-    write_classic(table.root, 1, table.states[1])
+    SUMMARIES[form](table, 1)
     table.commit(add(tracked.file(_numbered(20, 2))), tracked.mark())
+    case.judged |= {"row-ids-v1": "RT-026", "row-ids-v2": "RT-024"}
     publish_cut(case, table, 1)
     tracked.ask(case, [1, 2])
+
+
+for _name, _form, _readers in (
+    ("ids-in-checkpoint", "classic", ()),
+    ("ids-in-parts", "multi-part", ()),
+    ("ids-in-sidecars", "v2-json-sidecars", ("v2Checkpoint",)),
+):
+    TRACKING.define(
+        _name,
+        "A checkpoint keeps base ids and default versions",
+        "RT-024 RT-026 RT-031 CKSCH-003",
+        partial(_checkpointed, form=_form, readers=_readers),
+    )
+
+
+@TRACKING.case("ids-of-many-rows", "RT-024 RT-026")
+def _many_rows(case: CaseWriter) -> None:
+    """Row ids count on beyond the first batch of a reader."""
+    asked = {0, 65_535, 65_536, 69_999}
+    rows = [{"id": n if n in asked else -1, "name": None} for n in range(70_000)]
+    tracked, _ = Tracked.created(case, rows)
+    describe(case, tracked.table)
+    tracked.ask_filtered(case, compare("id", ">=", 0, "long"))
 
 
 @TRACKING.case("ids-in-compaction", "RT-031 COMP-012")
@@ -380,6 +405,23 @@ def _supported(case: CaseWriter) -> None:
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
     table.commit(add(tracked.file(_numbered(10, 2))), tracked.mark())
     publish(case, table)
+    refusal = Refusal("unsupported", "read", "RT-003", code="DELTA_ROW_TRACKING_NOT_ENABLED")
+    known = {0: (None, None), 1: (None, None), 10: (0, 2), 11: (1, 2)}
+    names = ("_row_id", "_row_commit_version")
+    rows = [{**row, **dict(zip(names, known[row["id"]], strict=True))} for row in table.rows()]
+    bare = [{**row, **dict.fromkeys(names)} for row in table.rows()]
+    case.contest(
+        "row_ids",
+        "row-ids-v2",
+        [
+            Accepted("refused", "ids are not there for every row", refusal=refusal),
+            Accepted("some", "a file has the ids that its add gives", rows=rows),
+            Accepted("null", "tracking is not enabled", rows=bare),
+        ],
+        title="Ids are given where there are some, or not at all",
+        schema=_TRACKED,
+        parameters={"version": 2},
+    )
 
 
 @TRACKING.case("supported-turned-off", "RT-001 RT-003")
