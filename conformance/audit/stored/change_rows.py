@@ -207,7 +207,22 @@ def _body(line: Line, step: Step) -> Mapping[str, Any]:
 
 
 def _parts(line: Line, step: Step) -> str:
-    return repr(_partition(_body(line, step).get("partitionValues"), step.new))
+    return repr(_partition(_body(line, step).get("partitionValues"), _layout(line, step)))
+
+
+def _layout(line: Line, step: Step) -> Layout:
+    """Return the layout by which a file has its columns: what is removed was written before.
+
+    Columns are compared by their place where the commit changes the names that files have.
+    """
+    old, new = step.old, step.new
+    if line.action != "remove" or old.mode == new.mode:
+        return new
+    if [(c.path, c.type) for c in old.columns] != [(c.path, c.type) for c in new.columns]:
+        raise ValueError("the commit changes columns and their names in files at once")
+    if any(len(column.path) > 1 for column in new.columns):
+        raise ValueError("fields inside have other names in the files before")
+    return old
 
 
 def rows_of(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]:
@@ -230,7 +245,7 @@ def rows_of(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any
         table = read_columns(file, source, None)
     if table.nbytes > _BYTES:
         raise ValueError("the rows are too large to compare")
-    places = places_of(step.new, table.schema)
+    places = places_of(_layout(line, step), table.schema)
     if line.action == "cdc" and any(place.misnamed is not None for place in places):
         raise ValueError("the change file has a column by another name, which is reported")
     columns = [_column(table, place, count) for place in places]

@@ -386,12 +386,12 @@ def _empty_of_changes(case: CaseWriter) -> None:
     schema = struct(id="long", n="integer", t="timestamp_ntz")
     protocol = feature_protocol(["timestampNtz"], ["changeDataFeed"])
     table = feed_table(case, schema, partition_columns=["n", "t"], protocol=protocol)
-    empty = {"partitionValues": {"n": "", "t": ""}}
-    first = table.file([{"id": 1}, {"id": 2}], **empty)
+    empty = {"n": "", "t": ""}
+    first = table.file([{"id": 1}, {"id": 2}], partitionValues=empty)
     table.create(add(first))
-    kept = table.file([{"id": 1}], **empty)
+    kept = table.file([{"id": 1}], partitionValues=empty)
     change = change_file(table, [{"id": 2}], ["delete"])
-    change["cdc"] |= empty
+    change["cdc"]["partitionValues"] = empty
     table.commit(remove(first), add(kept), change, operation="DELETE")
     case.judged["changes-all"] = "PART-002"
     publish_timed(case, table)
