@@ -110,7 +110,7 @@ def _starts(log: Log) -> tuple[State, bool]:
     return State(log.store, known=False), False
 
 
-_CHANGING: Final = frozenset({"cdc", "metaData", "protocol"})
+_CHANGING: Final = frozenset({"cdc", "domainMetadata", "metaData", "protocol"})
 """Small actions that are judged beside the files that a part of the table has."""
 
 

@@ -335,7 +335,7 @@ def _by_ids_later(lake: Any) -> None:
 
 
 def _mapped_no_longer(lake: Any) -> None:
-    """Write files anew under the names that columns have, as the mapping goes."""
+    """Write files again under the names that columns have, as the mapping goes."""
     mapped = {"columnMapping__mode": "name", "columnMapping__maxColumnId": "1"}
     lake.commit(lake.protocol("r:columnMapping"), lake.metadata(lake.column("id", 1), **mapped))
     stored = pa.field("c-1", pa.int64(), metadata={"PARQUET:field_id": "1"})
@@ -484,7 +484,7 @@ UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a vector that a cleaned log has no more": lambda x: _old_vector(x, clone=False),
     "a vector of a table that was cloned": lambda x: _old_vector(x, clone=True),
     "files without ids from before the mapping by ids": _by_ids_later,
-    "files that are written anew as the column mapping goes": _mapped_no_longer,
+    "files that are written again as the column mapping goes": _mapped_no_longer,
     "bounds of texts in the order of UTF-16": _ordered_by_sixteen_bits,
     "a table of Iceberg's that is partitioned later": _partitioned_later,
     "a nested clustering column that is named by one text": _clustered_by_dots,

@@ -19,6 +19,7 @@ from typing import Any
 from breaches.model import Breach
 from breaches.seams import Wrong
 from conformance.audit import AuditError, audit
+from conformance.audit.findings import severity_of
 from conformance.base.outcomes import Outcome, Verdict
 from conformance.golden.corpus import load_corpus
 from conformance.items.items import Item, golden_items
@@ -181,12 +182,16 @@ def _planted(mutation: Any, name: str) -> str | None:
 
 
 def found_at(root: Path, requirement: str) -> bool:
-    """Return whether the audit reports a requirement as more than information."""
+    """Return whether the audit reports a requirement: as an error, where it is one that binds.
+
+    A warning makes no run fail.
+    """
+    enough = {"error"} if severity_of(requirement) == "error" else {"error", "warning"}
     try:
         found = audit(str(root), revision=revision_of(requirement))
     except AuditError:
         return False
-    return any(each.requirement == requirement and each.severity != "info" for each in found)
+    return any(each.requirement == requirement and each.severity in enough for each in found)
 
 
 _HOME = Path(__file__).parent.parent

@@ -193,13 +193,6 @@ ROWS = (
         LINEAR,
     ),
     writer(
-        "keeps-own-keys-under-delta",
-        "SCH-027",
-        "actions",
-        leaving(fields(lambda f: f["metadata"].update({"delta.mine": 1}))),
-        LINEAR,
-    ),
-    writer(
         "leaves-elementType-out",
         "SCH-030",
         "actions",
@@ -225,13 +218,6 @@ ROWS = (
         "SCH-034",
         "actions",
         leaving(types("map", lambda t: t.pop("valueType"))),
-        NESTED,
-    ),
-    writer(
-        "leaves-valueContainsNull-out",
-        "SCH-035",
-        "actions",
-        leaving(types("map", lambda t: t.pop("valueContainsNull"))),
         NESTED,
     ),
     writer(
