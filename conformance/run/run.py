@@ -16,7 +16,7 @@ from conformance.adapter import Adapter, Description
 from conformance.base.faults import CorpusError
 from conformance.base.home import kit_version
 from conformance.base.limits import InProcessLimit
-from conformance.base.outcomes import FAILING, MEANINGS, Outcome, Verdict, failing
+from conformance.base.outcomes import FAILING, Outcome, Verdict, failing
 from conformance.base.status import Status
 from conformance.base.terminal import one_line, printable, warn
 from conformance.golden.corpus import Corpus, load_corpus
@@ -237,8 +237,8 @@ class Run:
                 record = record_of(item, verdict, "known", intermittent=entry.intermittent)
                 return Judgement(record, known=entry.reason)
         if not failed and all(entry.intermittent for entry in entries):
-            right = MEANINGS[verdict.outcome].judged
-            return Judgement(record_of(item, verdict, "new", intermittent=right))
+            asked = verdict.outcome is not Outcome.UNSUPPORTED
+            return Judgement(record_of(item, verdict, "new", intermittent=asked))
         what = _disagreement(entries[0], requirements, verdict, failed=failed)
         return Judgement(record_of(item, verdict, "stale", what), f"stale baseline: {what}")
 
