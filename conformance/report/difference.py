@@ -173,7 +173,7 @@ class Difference:
         if _comparable(old) == _comparable(new):
             return None
         was, now = (MEANINGS[Outcome(each["outcome"])].rank for each in (old, new))
-        if old["intermittent"] and new["intermittent"]:
+        if old.get("intermittent") and new.get("intermittent"):
             return Change(name, "intermittent", _words(old), _words(new))
         better = now < was and MEANINGS[Outcome(new["outcome"])].judged
         kind = "regression" if now > was else "fixed" if better else "changed"

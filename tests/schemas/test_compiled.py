@@ -74,7 +74,7 @@ _LEAVES = {
     *("$schema", "$id", "$ref", "title", "description", "contentMediaType", "type", "const"),
     *("enum", "required", "minimum", "maximum", "pattern", "minLength", "maxLength"),
     *("minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"),
-    *("x-section", "x-requirement", "x-message"),
+    *("x-section", "x-requirement", "x-message", "x-contested"),
 }
 
 

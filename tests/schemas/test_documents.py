@@ -33,7 +33,7 @@ PREDICATES = frozenset({"if", "not", "anyOf", "oneOf", "contains"})
 
 ANNOTATIONS = frozenset(
     {"$schema", "$id", "$ref", "title", "description", "contentMediaType", "contentSchema"}
-    | {"x-section", "x-requirement", "x-message"}
+    | {"x-section", "x-requirement", "x-message", "x-contested"}
 )
 
 

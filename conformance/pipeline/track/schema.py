@@ -49,6 +49,7 @@ RESULTS: Final = pa.schema(
         ("seen", pa.string()),
         ("fault", pa.string()),
         ("standing", pa.string()),
+        ("intermittent", pa.bool_()),
     ]
 )
 """A row for each case of each run."""

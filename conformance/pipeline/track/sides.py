@@ -19,7 +19,7 @@ from conformance.pipeline.track.asking import Ask
 from conformance.report.results import Results
 
 _SHORTEST: Final = 4
-_COLUMNS: Final = "r.run_id, r.case_id, r.outcome, r.hazard, r.seen, r.message"
+_COLUMNS: Final = "r.run_id, r.case_id, r.outcome, r.hazard, r.seen, r.intermittent, r.message"
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,6 +183,8 @@ class Recipe:
             stored.append({**row, name: held})
         self._marks[name] = held if held is not None else start
         self._steps[-1]["identity"] = name
+        if not rows:  # which say no more which columns they lack
+            self._steps[-1]["columns"] = [f.name for f in self.now.fields if f.name != name]
         self._history[-1] = replace(self._history[-1], **{attribute: self._kept(stored)})
         return self
 

@@ -47,6 +47,14 @@ BROKEN: Final[dict[str, tuple[set[str], str]]] = {
         {"REM-014"},
         "a remove without the vector names another logical file, and removes nothing",
     ),
+    "deletion-vectors/remove-without-vector-after-classic": (
+        {"REM-014"},
+        "a remove without the vector names another logical file, and removes nothing",
+    ),
+    "deletion-vectors/remove-without-vector-after-v2-json-sidecars": (
+        {"REM-014"},
+        "a remove without the vector names another logical file, and removes nothing",
+    ),
     "delta-log-entries/foreign-files": ({"LOG-001", "LOG-002"}, _FOREIGN),
     "iceberg-compatibility-v1/write-changes": ({"ICE1-007"}, _RECIPE),
     "iceberg-compatibility-v1/write-changes-by-id": ({"ICE1-007"}, _RECIPE),

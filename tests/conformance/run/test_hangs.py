@@ -88,9 +88,9 @@ def test_a_hang_costs_a_test_process_of_xdist_one_case(project: Project) -> None
 
 PLUGIN = """
 import os, time
-from conformance.adapters import ours
+from conformance.adapters.dispatch import EngineAdapter
 
-run = ours._Ours.run
+run = EngineAdapter.run
 
 def hang(self, request):
     if os.path.exists("once"):
@@ -98,7 +98,7 @@ def hang(self, request):
         os.kill(os.getpid(), 19)
     return run(self, request)
 
-ours._Ours.run = hang
+EngineAdapter.run = hang
 """
 
 

@@ -137,17 +137,14 @@ LEFT_OUT = {
     "places/spelling.py:_shown": "part of a message",
     "places/spelling.py:decode_url": "a table named by a URL; a request names a folder",
     "places/spelling.py:resembling": _CAUTION,
-    "scan/conform.py:_is_pair": _PAIRS,
     "scan/conform.py:_list_of_pairs": _PAIRS,
     "scan/data_file.py:_COSTS": _MEMORY,
     "scan/reader.py:threads_for": _MEMORY,
-    "scan/scan.py:_without_columns": "a read of no columns; every request names some",
     "snapshot/history.py:to_millis": "times as text; a request gives milliseconds",
     "snapshot/segment.py:_FEW": _MEMORY,
     "snapshot/segment.py:_GROUPS_PER_THREAD": _MEMORY,
     "snapshot/segment.py:_GROUP_BYTES": _MEMORY,
     "snapshot/segment.py:_PROBES": _MEMORY,
-    "snapshot/segment.py:_list_again": "a listing that misses commits, as tests/races has it",
     "snapshot/snapshot.py:Snapshot._fits_cache": _MEMORY,
     "snapshot/snapshot.py:Snapshot.files": _CALLERS,
     "snapshot/snapshot.py:_CACHED_BYTES": _MEMORY,
@@ -223,8 +220,7 @@ LEFT_OUT = {
     "write/rows/conform.py:_textual": _CASTS,
     "write/rows/merge.py:_keys_equal": "a short form; a request has the condition",
     "write/rows/operations.py:predicate_for_history": "operationParameters are free",
-    "write/statistics.py:_name_parts": "a property that no text names",
-    "write/upkeep/vacuum.py:_add_changes": "no clause says how long change files stay",
+    "write/files/other_tables.py:add_changes": "no clause says how long change files stay",
 }
 """Modules that no request of the adapter contract puts to work on what the protocol speaks of;
 after a colon, functions, classes and constants of others."""

@@ -148,7 +148,8 @@ def _misleading(case: CaseWriter, form: str) -> None:
         drop_commits(table.root, 2)
     table.append([{"id": 9}], partition={"p": "d"}, path="p=a/4.parquet")
     case.judged["read-latest"] = "DATA-003"
-    publish(case, table, files=False, versions=[1, 2])
+    # The summary alone has version 1 then, and no clause says whether it can be read.
+    publish(case, table, files=False, versions=[1, 2] if form == "compaction" else [2])
     for name in ("a", "c"):
         probe = compare("p", "=", name, "string")
         filtered(case, table, f"filter-{name}", probe, "A filter goes by the value in the log")
