@@ -34,7 +34,7 @@ from conformance.audit.findings import (
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.retention import retention
 from conformance.audit.read.layout import Layout, supported_features
-from conformance.audit.read.log import AuditError, Checkpoint, Log, open_log
+from conformance.audit.read.log import AuditError, Checkpoint, Commit, Log, open_log
 from conformance.audit.read.state import State
 from conformance.audit.revisions import in_revision
 from conformance.audit.stored import changes, files, row_ids, rules, vectors
@@ -219,15 +219,13 @@ class Run:
 
         Protocol and metadata of the checkpoint are theirs, back to the last commit that sets one.
         """
-        left = [c for version, c in self._log.commits.items() if version <= start.version]
-        setting = [
-            c.version
-            for c in left
-            if {"metaData", "protocol"} & {line.action for _, line in c.content.small}
-        ]
+        left: list[Commit] = []
+        for version, commit in self._log.commits.items():
+            if version <= start.version:
+                if any(x.action in ("metaData", "protocol") for _, x in commit.content.small):
+                    left.clear()
+                left.append(commit)
         for commit in left:
-            if commit.version < max(setting, default=0):
-                continue
             before = State(self._log.store, known=False)
             before.protocol, before.metadata = start.protocol, start.metadata
             step = Step(commit, before, self._layouts)

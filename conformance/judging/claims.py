@@ -150,7 +150,7 @@ def claims_faults(claims: Claims) -> Iterator[str]:
 
 
 def fewer_claims(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Name what was claimed before and is claimed no longer; both as :func:`as_document` gives."""
+    """Name what was claimed before and is claimed no longer; as ``Claims.as_document`` gives."""
     lost = []
     for name, value in before.items():
         if isinstance(value, list):

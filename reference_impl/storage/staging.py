@@ -25,8 +25,7 @@ Check: TypeAlias = Callable[[int], None]
 
 def replace(target: str, data: bytes, check: Check) -> None:
     """Write a file of that absolute path, replacing one that is there."""
-    folder, _, name = target.rpartition("/")
-    with _opened(folder or "/", check) as held:
+    with _opened(target, check) as (held, name):
         staged = _stage(held, data)
         try:
             os.replace(staged, name, src_dir_fd=held, dst_dir_fd=held)
@@ -42,8 +41,7 @@ def create(target: str, data: bytes, check: Check) -> None:
     A link fails when the name exists, so a commit is never visible in part, and of two racing
     writers one fails.
     """
-    folder, _, name = target.rpartition("/")
-    with _opened(folder or "/", check) as held:
+    with _opened(target, check) as (held, name):
         staged = _stage(held, data)
         try:
             os.link(staged, name, src_dir_fd=held, dst_dir_fd=held)
@@ -74,20 +72,21 @@ def _discard(staged: str, folder: int) -> None:
 
 
 @contextmanager
-def _opened(folder: str, check: Check) -> Iterator[int]:
-    """Open a folder, which is made with those above it, and flush each that got a new one.
+def _opened(target: str, check: Check) -> Iterator[tuple[int, str]]:
+    """Open the folder of a file, and return it with the file's name in it.
 
-    What is opened is written to, whatever has its name by then. Those that are made go again
-    where that or the block fails, unless they are in use.
+    The folder is made with those above it, and each that got a new one is flushed. What is opened
+    is written to, whatever has its name by then. Those that are made go again where that or the
+    block fails, unless they are in use.
     """
+    folder, _, last = target.rpartition("/")
     above = []
-    while not os.path.isdir(folder):  # noqa: PTH112  paths are text all the way
+    while not os.path.isdir(folder or "/"):  # noqa: PTH112  paths are text all the way
         folder, _, name = folder.rpartition("/")
         above.append(name)
-        folder = folder or "/"
     made: list[tuple[int, str]] = []
     with ExitStack() as stack:
-        held = _held(stack, os.open(folder, _FOLDER))
+        held = _held(stack, os.open(folder or "/", _FOLDER))
         try:
             for name in reversed(above):
                 if _make(held, name):
@@ -96,7 +95,7 @@ def _opened(folder: str, check: Check) -> Iterator[int]:
                 _flush_folder(held)
                 held = below
             check(held)
-            yield held
+            yield held, last
         except BaseException:
             with suppress(OSError):
                 for parent, name in reversed(made):

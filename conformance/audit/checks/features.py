@@ -6,7 +6,6 @@ Serves "Type Widening", "Writer Requirements for Clustered Table" and "Catalog-m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from conformance.audit.checks.values import statistics_of
@@ -324,8 +323,7 @@ def joining_columns_have_statistics(step: Step) -> Findings:
         stats = statistics_of(body) or {}
         if key in changed or (left_out and not stats):
             continue
-        for found in _uncounted(stats, joining, columns, key[0]):
-            yield replace(found, requirement="CLUS-010")
+        yield from _uncounted(stats, joining, columns, key[0], "CLUS-010")
 
 
 def _uncounted(
@@ -333,14 +331,15 @@ def _uncounted(
     wanted: list[tuple[str, ...]],
     columns: Mapping[tuple[str, ...], Column],
     path: str,
+    requirement: str = "CLUS-009",
 ) -> Findings:
     names = [_dotted(name, columns) for name in wanted]
     missing = [name for name in names if not _is_counted(stats, name, columns.get(name))]
     if missing:
         message = f"no statistics of the clustering column {'.'.join(missing[0])}"
-        yield finding("CLUS-009", path, message, severity=_unsure(stats, missing, columns))
+        yield finding(requirement, path, message, severity=_unsure(stats, missing, columns))
     elif counted(stats) is None:
-        yield finding("CLUS-009", path, "no numRecords in a file of a clustered table")
+        yield finding(requirement, path, "no numRecords in a file of a clustered table")
 
 
 def _unsure(
@@ -350,25 +349,26 @@ def _unsure(
 ) -> Severity | None:
     """Lower the severity where what is missing may not exist: JSON has no NaN to be a bound."""
     floats = all((of := columns.get(x)) and of.type in ("float", "double") for x in missing)
-    wanted = ("nullCount", "minValues", "maxValues")
-    bare = all(
-        [_dig(stats, kind, name) is None for kind in wanted] == [False, True, True]
-        for name in missing
-    )
+    held = [_of_column(stats, name) for name in missing]
+    bare = all(nulls is not None and low is None and high is None for nulls, low, high in held)
     return "warning" if floats and bare else None
 
 
 def _is_counted(stats: dict[str, Any], name: tuple[str, ...], column: Column | None) -> bool:
     """Return whether nulls are counted, and bounds given where there is a value to bound."""
-    nulls, low, high = (_dig(stats, kind, name) for kind in ("nullCount", "minValues", "maxValues"))
+    nulls, low, high = _of_column(stats, name)
     of = None if column is None else column.type
     bounded = isinstance(of, str) and of not in ("boolean", "binary")  # what is nested has no order
     empty = nulls == stats.get("numRecords")
     return nulls is not None and (empty or not bounded or None not in (low, high))
 
 
-def _dig(stats: dict[str, Any], kind: str, name: tuple[str, ...]) -> Any:
-    node = stats.get(kind)
-    for part in name:
-        node = node.get(part) if isinstance(node, dict) else None
-    return node
+def _of_column(stats: dict[str, Any], name: tuple[str, ...]) -> list[Any]:
+    """Return how many nulls a column has and its bounds, each ``None`` where it is not there."""
+    found = []
+    for kind in ("nullCount", "minValues", "maxValues"):
+        node = stats.get(kind)
+        for part in name:
+            node = node.get(part) if isinstance(node, dict) else None
+        found.append(node)
+    return found

@@ -307,9 +307,11 @@ def names_are_new(step: Step) -> Findings:
             message = f"{key[0]} is added with {size} bytes, and had {was} before"
             live = key in step.before.adds
             # What brings no data is the file itself again, and states a wrong size.
-            reused = ("DATA-004",) if not live or line.body.get("dataChange") is True else ()
-            for requirement in (*reused, *(("DATA-005",) if live else ())):
-                yield finding(requirement, line.place, message, "older versions lose their file")
+            reused = not live or line.body.get("dataChange") is True
+            for requirement, broken in (("DATA-004", reused), ("DATA-005", live)):
+                if broken:
+                    hint = "older versions lose their file"
+                    yield finding(requirement, line.place, message, hint)
 
 
 @check("commit", "APP-002", screen=removes_of_append_only)

@@ -31,7 +31,6 @@ CARDINALITY: Final = "deletionVector.cardinality"
 _KNOWN: Final = 200_000
 """Texts whose codes are kept at hand."""
 
-
 _SCANS: Final = 32
 """Texts that are looked up by a scan of all before they are put in order."""
 

@@ -37,6 +37,9 @@ _B85: Final = (
 )
 """The alphabet of Python's own base 85, whose digits have the same places."""
 
+_TO_Z85: Final = bytes.maketrans(_B85, _Z85)
+_FROM_Z85: Final = bytes.maketrans(_Z85, _B85)
+
 
 @dataclass(frozen=True, slots=True)
 class StoredVector:
@@ -57,7 +60,7 @@ class StoredVector:
 def z85_encode(data: bytes) -> str:
     """Return the Z85 text of bytes, padded with zero bytes to a multiple of four."""
     padded = data + b"\0" * (-len(data) % 4)
-    return base64.b85encode(padded).translate(bytes.maketrans(_B85, _Z85)).decode()
+    return base64.b85encode(padded).translate(_TO_Z85).decode()
 
 
 def _buckets(rows: Iterable[int]) -> list[tuple[int, bytes]]:
@@ -110,7 +113,7 @@ def vector_file_name(identity: uuid.UUID, prefix: str = "") -> str:
 
 def decode_uuid_name(text: str) -> tuple[str, uuid.UUID]:
     """Split ``pathOrInlineDv`` of storage type ``u`` into prefix and UUID."""
-    encoded = text[-20:].encode().translate(bytes.maketrans(_Z85, _B85))
+    encoded = text[-20:].encode().translate(_FROM_Z85)
     return text[:-20], uuid.UUID(bytes=base64.b85decode(encoded))
 
 

@@ -63,8 +63,7 @@ def not_named_above(storage: Storage, entries: Iterable[Entry], cutoff: int) -> 
         except TableNotFound:
             continue  # a folder with that name alone
         named = ReferencedFiles(outer)
-        named.add_actions(latest.adds())
-        named.add_actions(latest.tombstones())
+        named.add_snapshot(latest)
         add_changes(named, outer, cutoff)
         theirs = [replace(each, path=f"{within}/{each.path}") for each in left]
         free = set(named.certain(named.unreferenced(theirs, lambda _: True)))

@@ -20,6 +20,7 @@ from reference_impl.deletion_vectors import Descriptor
 from reference_impl.errors import InvalidAction, PlaceRefused
 from reference_impl.log.names import SIDECAR_DIR
 from reference_impl.places import decode_path, decode_paths, file_names, is_absolute, resembling
+from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.storage import Entry, Identity, Storage
 
 _SCHEME: Final = r"^[A-Za-z][A-Za-z0-9+.-]*:"
@@ -64,6 +65,16 @@ class ReferencedFiles:
         self._names: set[str] = set()
         self._links: set[Identity] = set()
         self.linked: list[str] = []
+
+    def add_snapshot(self, snapshot: Snapshot) -> None:
+        """Add the files of a version, tombstones of any age among them.
+
+        Raises:
+            InvalidTableError: a path or a descriptor is malformed.
+
+        """
+        self.add_actions(snapshot.adds())
+        self.add_actions(snapshot.tombstones())
 
     def add_actions(self, actions: pa.Table) -> None:
         """Add the data files and the vector files of file actions.

@@ -8,7 +8,7 @@ a footer has them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote
@@ -72,7 +72,7 @@ def convert(storage: Storage, wanted: TableDefinition) -> int:
     """
     refuse_existing(storage)
     check_definition(wanted)
-    found = list(_files(storage))
+    found = _files(storage)
     transaction = Transaction(
         storage,
         None,
@@ -101,10 +101,10 @@ def inferred_schema(storage: Storage) -> tuple[Struct, tuple[str, ...]]:
     return Struct(inside + folders), tuple(first.partition)
 
 
-def _files(storage: Storage) -> Iterator[_ParquetFile]:
+def _files(storage: Storage) -> list[_ParquetFile]:
     linked: list[str] = []
     others: set[str] = set()
-    taken: list[Entry] = []
+    found: list[_ParquetFile] = []
     for entry in noting_tables(storage.walk(linked.append), linked, others):
         *folders, name = entry.path.split("/")
         if _hidden(name) or _are_hidden(folders):
@@ -123,18 +123,18 @@ def _files(storage: Storage) -> Iterator[_ParquetFile]:
         partition = [_value(folder, entry.path) for folder in folders]
         if len(dict(partition)) < len(partition):
             raise SchemaMismatch(f"two folders of {entry.path} name one column")
-        taken.append(entry)
-        yield _ParquetFile(entry, dict(partition))
+        found.append(_ParquetFile(entry, dict(partition)))
     for folder in linked:
         _refuse_link(folder)
     below = tuple(others)
-    free = {each.path for each in not_named_above(storage, taken, now())}
-    for entry in taken:
+    free = {each.path for each in not_named_above(storage, [x.entry for x in found], now())}
+    for entry in (each.entry for each in found):
         if entry.path.startswith(below) or entry.path not in free:
             raise ConstraintViolation(
                 f"{entry.path} is a file of another table",
                 hint="read that table, and write its rows into a new one",
             )
+    return found
 
 
 def _refuse_link(path: str) -> None:

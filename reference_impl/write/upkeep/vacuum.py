@@ -92,8 +92,7 @@ def _add_later(named: ReferencedFiles, snapshot: Snapshot) -> None:
     """
     latest = load(snapshot.storage, ratified=snapshot.listing.ratified)
     if latest.version > snapshot.version:
-        named.add_actions(latest.adds())
-        named.add_actions(latest.tombstones())
+        named.add_snapshot(latest)
 
 
 def _hidden(path: str) -> bool:

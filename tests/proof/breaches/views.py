@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 import pyroaring
 
-from breaches.edits import COMMIT, Lines, each, matching, read_lines, rewrite
+from breaches.edits import COMMIT, EVERYWHERE, Lines, each, matching, read_lines, rewrite
 from breaches.seams import Edit
 from conformance.audit.grammar.z85 import decode_z85
 from generators.materialise.data.deletion_vectors import (
@@ -93,12 +93,23 @@ def by_path_alone(wanted: Callable[[Any, Any], bool] = lambda *_: True) -> Edit:
     return replaying(change)
 
 
-def partition_values(change: Callable[[dict[str, Any], str], dict[str, Any]]) -> Edit:
-    """Change the partition values of each add: gets them, and the path."""
+def partition_values(
+    change: Callable[[dict[str, Any], str], dict[str, Any]],
+    kind: str = "add",
+    where: str = EVERYWHERE,
+) -> Edit:
+    """Change the partition values of each action of a kind: gets them, and the path."""
     return each(
-        "add",
+        kind,
         lambda b: {**b, "partitionValues": change(dict(b["partitionValues"]), b["path"])},
+        where,
     )
+
+
+def directory_values(values: dict[str, Any], path: str) -> dict[str, Any]:
+    """Take the partition values that names of directories give for those of the log."""
+    spelled = dict(part.split("=", 1) for part in path.split("/")[:-1] if "=" in part)
+    return {**values, **{name: spelled[name] for name in values if name in spelled}}
 
 
 def _payload(root: Path, vector: dict[str, Any]) -> bytes:

@@ -27,6 +27,7 @@ from breaches.views import (
     bodies,
     by_path_alone,
     commits_of,
+    directory_values,
     first_wins,
     partition_values,
     replaying,
@@ -71,11 +72,6 @@ def _null_vector(kind: str) -> Callable[[Path], bool]:
     return lambda root: any(
         "deletionVector" in body and body["deletionVector"] is None for body in bodies(root, kind)
     )
-
-
-def _directory_values(values: dict[str, Any], path: str) -> dict[str, Any]:
-    spelled = dict(part.split("=", 1) for part in path.split("/")[:-1] if "=" in part)
-    return {**values, **{name: spelled[name] for name in values if name in spelled}}
 
 
 def _undecoded(body: dict[str, Any]) -> dict[str, Any]:
@@ -239,7 +235,7 @@ ROWS = (
         "takes-partition-values-from-directories",
         "DATA-003",
         "actions",
-        viewing(partition_values(_directory_values)),
+        viewing(partition_values(directory_values)),
     ),
     reader(
         "keeps-the-first-add",

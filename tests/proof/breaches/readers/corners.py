@@ -28,7 +28,14 @@ from breaches.edits import (
 )
 from breaches.model import How, reader
 from breaches.seams import asking, refusing, rows, viewing
-from breaches.views import bodies, by_path_alone, log_of, partition_values, vectors
+from breaches.views import (
+    bodies,
+    by_path_alone,
+    directory_values,
+    log_of,
+    partition_values,
+    vectors,
+)
 
 _BATCH = 65_536
 _LATER_PARTS = r"_delta_log/\d{20}\.checkpoint\.(?!0000000001)\d{10}\.\d{10}\.parquet"
@@ -82,8 +89,8 @@ def _same_absolute(added: Any, removed: Any) -> bool:
 
 def _from_folders(values: dict[str, Any], path: str) -> dict[str, Any]:
     """Take a null for a value that a folder gives."""
-    folders = dict(part.split("=", 1) for part in path.split("/") if "=" in part)
-    return {key: folders.get(key) if value is None else value for key, value in values.items()}
+    spelled = directory_values(values, path)
+    return {key: spelled[key] if value is None else value for key, value in values.items()}
 
 
 def _one_for_both(stats: dict[str, Any]) -> None:

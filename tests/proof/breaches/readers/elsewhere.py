@@ -24,7 +24,7 @@ from breaches.edits import (
 from breaches.model import Ask, How, reader
 from breaches.readers.features import for_changes
 from breaches.seams import Edit, refusing, viewing
-from breaches.views import bodies, log_of
+from breaches.views import bodies, directory_values, log_of, partition_values
 from conformance.adapter import Answer, Request, Scan
 
 
@@ -54,22 +54,13 @@ def _undecoded_names(path: str) -> str:
     return f"{folder}{slash}{_as_written(name)}"
 
 
-def _by_directories(body: Any) -> Any:
-    """Take partition values from the names of folders, where those have some."""
-    values = dict(body["partitionValues"])
-    found = [each.partition("=") for each in unquote(body["path"]).split("/")[:-1]]
-    values |= {name: value for name, mark, value in found if mark and name in values}
-    return {**body, "partitionValues": values}
-
-
 def _one_change_file(found: Lines) -> Lines:
     first = next((a for a in found if "cdc" in a), None)
     return [a for a in found if "cdc" not in a or a is first]
 
 
-def _zeros(body: Any) -> Any:
-    values = body["partitionValues"]
-    return {**body, "partitionValues": {k: "0" if v == "" else v for k, v in values.items()}}
+def _zeros(values: dict[str, Any], _path: str) -> dict[str, Any]:
+    return {k: "0" if v == "" else v for k, v in values.items()}
 
 
 def _untracked_files(root: Path) -> bool:
@@ -171,22 +162,24 @@ ROWS = (
         "add-cdc-file/several-*",
     ),
     *(
-        reader(f"infers-values-{slug}-from-directories", "DATA-003", "actions", viewing(edit), case)
-        for slug, edit, case in (
-            ("of-changes", each("cdc", _by_directories), "data-files/misleading-*"),
-            (
-                "in-checkpoints",
-                each("add", _by_directories, CHECKPOINTS),
-                "data-files/misleading-*",
-            ),
-            ("in-compactions", each("add", _by_directories, COMPACTION), "data-files/misleading-*"),
+        reader(
+            f"infers-values-{slug}-from-directories",
+            "DATA-003",
+            "actions",
+            viewing(partition_values(directory_values, kind, where)),
+            "data-files/misleading-*",
+        )
+        for slug, kind, where in (
+            ("of-changes", "cdc", EVERYWHERE),
+            ("in-checkpoints", "add", CHECKPOINTS),
+            ("in-compactions", "add", COMPACTION),
         )
     ),
     reader(
         "reads-empty-texts-of-changes-as-zero",
         "PART-002",
         "actions",
-        viewing(each("cdc", _zeros)),
+        viewing(partition_values(_zeros, "cdc")),
         "partition-value-serialization/empty-string-of-changes/*",
     ),
     reader(
