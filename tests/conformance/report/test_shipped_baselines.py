@@ -65,6 +65,11 @@ def test_every_entry_was_looked_into(baseline: Baseline) -> None:
     assert [entry.id for entry in baseline.entries if UNTRIAGED in entry.reason.lower()] == []
 
 
+def test_every_entry_names_what_is_judged(baseline: Baseline) -> None:
+    lost = [e.place for e in baseline.entries if not any(map(e.names, items()))]
+    assert lost == []
+
+
 def test_a_failed_read_is_known_by_the_requirement_that_is_judged(baseline: Baseline) -> None:
     """Another that the case touches may be broken by something else."""
     wrong = []
