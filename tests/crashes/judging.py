@@ -21,6 +21,7 @@ _RANDOM = ("delta.rowTracking.materialized", "delta.inCommitTimestampEnablementT
 _WARNED = {
     "CKPT-011",  # expired commits below a checkpoint, which a cleanup has begun to delete
     "CKPT-030",  # a checkpoint that lacks a part, which readers pass over
+    "SNAP-001",  # expired commits below a checkpoint, of which a power cut brings some back
     "TF-016",  # a feature that is dropped, about which the texts differ
 }
 """What the audit warns about and what is as it has to be."""
