@@ -42,7 +42,8 @@ class Claims:
         writer_features: names it honours in ``writerFeatures``.
         operations: names out of :data:`READ_OPERATIONS` and :data:`WRITE_OPERATIONS`.
         capabilities: finer abilities of an operation, as ``scan.timestamp``, ``scan.filter``,
-            ``scan.columns``, ``scan.row_ids``, ``scan.version``, ``scan.ratified``. A case
+            ``scan.columns``, ``scan.row_ids``, ``scan.version``, ``scan.ratified``,
+            ``changes.column_mapping``. A case
             that needs a capability that is not claimed is reported ``unsupported`` without
             asking the engine.
 

@@ -73,6 +73,7 @@ class Question:
         called: what has to be answered, in words; by default its type.
         endangers: what a wrong answer means.
         capabilities: needed of an adapter, whatever the parameters.
+        needs: capabilities that specs of it may need, by their table.
         default: the row that an answer is held to where the case names none that it shows; the
             first that is in force.
         shown: patterns of rows that it shows; the first group that has one counts.
@@ -91,6 +92,7 @@ class Question:
     called: str = ""
     endangers: Hazard = Hazard.SILENT_WRONG_DATA
     capabilities: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     default: tuple[str, ...] = ()
     shown: tuple[tuple[str, ...], ...] = (("*",),)
     unshown: tuple[str, ...] = ()
@@ -228,6 +230,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         comparison=_changes,
         rows=True,
         expects=_ROW_COUNT,
+        needs=("changes.column_mapping",),
         default=("CDC-004",),
         shown=(("CDC-*", "CDFF-*", "DVD-008"),),
     ),
@@ -270,6 +273,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         brings="`operations` (array of recipe steps), optional `given` (case id of a table to "
         "start from) and `before` (the steps that made it)",
         expects='`{"versions": n}`, rows in `expected_data` of the last version',
+        needs=("append.invariants",),
         default=("SNAP-008",),
         asked="writer",
     ),

@@ -39,7 +39,15 @@ _CLAIMS: Final = Claims(
         }
     ),
     writer_features=frozenset({"appendOnly", "invariants"}),
-    capabilities=frozenset({"scan.version", "scan.columns", "scan.filter", "aggregate.version"}),
+    capabilities=frozenset(
+        {
+            "scan.version",
+            "scan.columns",
+            "scan.filter",
+            "aggregate.version",
+            "changes.column_mapping",
+        }
+    ),
 )
 _REFUSALS: Final = Refusals(
     errors=(RuntimeError,),

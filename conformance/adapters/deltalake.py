@@ -58,6 +58,7 @@ _CLAIMS: Final = Claims(
             "files.timestamp",
             "aggregate.version",
             "txn.version",
+            "append.invariants",
             "overwrite.filter",
             "create.sql",
             "add_constraint.sql",

@@ -59,9 +59,9 @@ _CAPABILITIES: Final = frozenset(
     }
     | {"aggregate.version"}
     | {f"{operation}.ratified" for operation in READ_OPERATIONS}
-    | {"scan.columns", "scan.filter", "scan.row_ids", "checkpoint.kind"}
+    | {"scan.columns", "scan.filter", "scan.row_ids", "changes.column_mapping", "checkpoint.kind"}
     | {"create.sql", "add_constraint.sql"}
-    | {"append.txn", "txn.version", "domain_metadata.version"}
+    | {"append.invariants", "append.txn", "txn.version", "domain_metadata.version"}
     | {"overwrite.filter", "overwrite.partition", "optimize.purge", "set_nullable.required"}
 )
 

@@ -31,7 +31,14 @@ _CLAIMS: Final = Claims(
     reader_features=frozenset({"deletionVectors", "timestampNtz"}),
     writer_features=frozenset({"appendOnly", "invariants", "timestampNtz"}),
     capabilities=frozenset(
-        {"scan.version", "scan.timestamp", "scan.columns", "scan.filter", "aggregate.version"}
+        {
+            "scan.version",
+            "scan.timestamp",
+            "scan.columns",
+            "scan.filter",
+            "aggregate.version",
+            "append.invariants",
+        }
     ),
 )
 _REFUSALS: Final = Refusals(

@@ -2,7 +2,8 @@
 
 Serves every section of a table feature, and "Action Reconciliation". A read of a version without
 any deletion vector says nothing of how vectors are read, whatever later versions hold; one before
-the first tombstone says nothing of tombstones.
+the first tombstone says nothing of tombstones, and one that no checkpoint is newer than says
+nothing of time travel.
 """
 
 from __future__ import annotations
@@ -27,6 +28,12 @@ _REMOVE: Final = re.compile(rb'"remove": ?\{')
 _OF_REMOVES: Final = ("REC-007", "REC-008", "REM-")
 """Rows about tombstones, or what their ids begin with; a version before the first shows none."""
 
+_OF_SUMMARIES: Final = {
+    "checkpoint": ("CKC-", "CKM-", "SCA-", "SIDE-"),
+    "compacted": ("COMP-",),
+}
+"""What the names of summaries of the log have, and rows about what is in them."""
+
 
 def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool:
     """Return whether a version of a table can show how a row is obeyed.
@@ -41,11 +48,25 @@ def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool
         ``True`` also where the commits that would say so are not there.
 
     """
+    if row == "CKPT-004":
+        # A read of the latest version is no time travel, and one behind all checkpoints no lure.
+        return version is not None and version < max(_versions(table, "checkpoint"), default=-1)
+    summary = next((kind for kind, rows in _OF_SUMMARIES.items() if row.startswith(rows)), None)
+    if summary is not None:
+        # A version before the first says nothing of how they are read.
+        return version is None or version >= min(_versions(table, summary), default=0)
     if row in _UNTIL:
         since = _first(table, _UNTIL[row])
         return since is None or (version is not None and version < since)
     mark = _REMOVE if row.startswith(_OF_REMOVES) else _MARKS.get(feature)
     return mark is None or version is None or (_first(table, mark) or 0) <= version
+
+
+@cache
+def _versions(table: Path, summary: str) -> frozenset[int]:
+    """Return the first version that each summary of a kind is of: checkpoints or compactions."""
+    names = (path.name for path in (table / "_delta_log").glob(f"*.{summary}*"))
+    return frozenset(int(name[:20]) for name in names if name[:20].isdecimal())
 
 
 @cache

@@ -33,7 +33,7 @@ CAPABILITIES: Final = frozenset(
         for point in question.parameters.keys() & set(CAPABILITY_PARAMETERS)
         if question.operation is not None
     }
-    | {word for question in QUESTIONS.values() for word in question.capabilities}
+    | {word for entry in QUESTIONS.values() for word in (*entry.capabilities, *entry.needs)}
     | {f"{operation}.ratified" for operation in READ_OPERATIONS}
 )
 """Every word that ``capabilities`` may hold."""

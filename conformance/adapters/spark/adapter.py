@@ -63,6 +63,8 @@ _CLAIMS: Final = Claims(
             "scan.columns",
             "scan.filter",
             "scan.row_ids",
+            "append.invariants",
+            "changes.column_mapping",
             "snapshot.version",
             "files.version",
             "txn.version",

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -395,6 +395,7 @@ class CaseWriter:
         self._slugs.add(slug)
         self._given = self._given or "given" in (parameters or {})
         requirement = requirement or self.judged.get(slug)
+        needs = (*needs, *self._needed((parameters or {}).get("of", type), parameters or {}))
         handed_in: dict[str, Any] = {} if ratified is None else {"ratified": dict(ratified)}
         hidden = "located" if self.info.located else "catalog" if handed_in else ""
         if hidden and type != "contested":
@@ -460,6 +461,15 @@ class CaseWriter:
         for name, content in (("case", document), ("table_info", self._table_info)):
             path = self.directory / f"{name}.json"
             path.write_text(document_text(content), encoding="utf-8")
+
+    def _needed(self, question: str, parameters: Mapping[str, Any]) -> Iterator[str]:
+        """Name what no clause asks of all who do what a question asks for and read its table."""
+        properties = (self._table_info or {}).get("properties", {})
+        if question == "changes" and properties.get("delta.columnMapping.mode", "none") != "none":
+            yield "changes.column_mapping"
+        steps = [*parameters.get("before", ()), *parameters.get("operations", ())]
+        if any('"delta.invariants"' in json.dumps(step.get("schema")) for step in steps):
+            yield "append.invariants"
 
     def _known_in(self, revision: str) -> bool:
         """Return whether a revision has the features that readers and writers have to honour."""

@@ -134,11 +134,58 @@ def test_a_change_reader_should_add_version_and_time(  # noqa: PLR0913, PLR0917 
         answer = next(a.answer for a in answer.accepted if isinstance(a.answer, Expected))
     assert isinstance(answer, Expected)
     rows = change(answer.rows())
-    adapter = Told(replace(EVERYTHING, reader_version=2))
+    adapter = Told(
+        replace(EVERYTHING, reader_version=2, capabilities=frozenset({"changes.column_mapping"}))
+    )
     adapter.run = lambda _: Ok(rows)  # type: ignore[method-assign]
     verdict = Judge(adapter, adapter.claims, store).judge_once(found, asked)
     verdict = at_level(verdict, "CDC-004", "reader", load_registry())
     assert (verdict.outcome, verdict.requirement) == (outcome, named)
+
+
+def test_what_engines_may_lack_beside_a_feature_is_needed_where_it_is_asked() -> None:
+    asked = set()
+    for case in load_corpus(validate=False).cases:
+        properties = json.loads((case.table.parent / "table_info.json").read_text())["properties"]
+        mapped = properties.get("delta.columnMapping.mode", "none") != "none"
+        for spec in case.specs:
+            needed = {
+                "changes.column_mapping": spec.type == "changes" and mapped,
+                "append.invariants": "'delta.invariants'" in repr(spec.parameters),
+            }
+            asked |= {word for word, needs in needed.items() if needs}
+            assert {w: w in spec.needs for w in needed} == needed, spec.id
+    assert len(asked) == len(needed)
+
+
+@pytest.mark.parametrize(
+    ("case", "spec"),
+    [
+        ("add-cdc-file/partitioned-by-id", "changes-all"),
+        ("add-cdc-file/column-renamed-in-range", "changes-1-2"),
+        ("change-data-files/files-win-mapped-by-name", "changes-1-1"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("claimed", "outcome"),
+    [((), Outcome.UNSUPPORTED), (("changes.column_mapping",), Outcome.FAIL)],
+)
+def test_who_claims_changes_of_mapped_tables_must_not_refuse_them(
+    store: TableStore, case: str, spec: str, claimed: tuple[str, ...], outcome: Outcome
+) -> None:
+    found = next(each for each in load_corpus(validate=False).cases if each.id == case)
+    asked = next(each for each in found.specs if each.id == f"{case}/{spec}")
+    mapping = frozenset({"columnMapping"})
+    adapter = Told(
+        replace(
+            EVERYTHING,
+            reader_version=2,
+            reader_features=mapping,
+            capabilities=frozenset(claimed),
+        )
+    )
+    adapter.run = lambda _: Refused("unsupported", None, "no feed")  # type: ignore[method-assign]
+    assert Judge(adapter, adapter.claims, store).judge_once(found, asked).outcome is outcome
 
 
 def test_wrong_rows_are_silent_wrong_data(bench: Bench) -> None:

@@ -211,6 +211,25 @@ def test_a_version_is_not_can_be_judged_a_feature_that_it_does_not_show(
     assert found["column-mapping/upgraded-table/read-v3"] == "CM-029"
 
 
+def test_a_version_judges_no_checkpoint_that_it_is_not_read_from(items: tuple[Item, ...]) -> None:
+    found = {item.id: item.requirement("2025") for item in items}
+    judged = {
+        "checkpoints/with-hint/read-v3": "CKPT-004",
+        "checkpoints/with-hint/read-v4": "SNAP-007",
+        "checkpoints/with-hint/read-latest": "SNAP-007",
+        "checkpoints/newer-than-asked/snapshot-latest": "REC-013",
+        "sidecar-files/spark-v2-json/read-v1": "SNAP-007",
+        "sidecar-files/spark-v2-json/read-v2": "SIDE-005",
+        "log-compaction-files/one-range/read-v1": "SNAP-007",
+        "log-compaction-files/one-range/read-v2": "COMP-012",
+        "v2-checkpoint-feature/json-embedded/read-v9": "SNAP-007",
+        "v2-checkpoint-feature/json-sidecars/read-v9": "SIDE-005",
+    }
+    assert judged.items() <= found.items()
+    late = [item for item, row in found.items() if row == "CKPT-004" and "latest" in item]
+    assert late == []
+
+
 def test_partition_values_of_mapped_tables_are_can_be_judged_their_own_row(
     items: tuple[Item, ...],
 ) -> None:

@@ -112,10 +112,18 @@ _SHAPES: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "parquet-struct-statistics": (
         "Sidecars may carry parsed statistics only",
-        "CKC-021 CKC-020",
+        "CKC-021 CKC-020 SIDE-005",
         {"sidecars": 2, "stats_json": False, "stats_parsed": True},
     ),
 }
+
+
+def _of_hint(*, hint: bool, sidecars: bool) -> str:
+    if hint:
+        return " LAST-002"
+    # Without sidecars no row of a checkpoint's kind binds readers: that of the hint would be judged
+    # alone, and name whoever reads no such checkpoint wrongly.
+    return " LAST-004" if sidecars else ""
 
 
 for _name, (_title, _requirements, _options) in _SHAPES.items():
@@ -125,7 +133,7 @@ for _name, (_title, _requirements, _options) in _SHAPES.items():
         V2.define(
             _name + _suffix,
             _title + (" (hint)" if _hint else ""),
-            _requirements + " V2F-001" + (" LAST-002" if _hint else " LAST-004"),
+            _requirements + " V2F-001" + _of_hint(hint=_hint, sidecars="sidecars" in _options),
             partial(_shape, hint=_hint, **_options),
         )
 
