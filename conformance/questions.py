@@ -73,7 +73,8 @@ class Question:
         called: what has to be answered, in words; by default its type.
         endangers: what a wrong answer means.
         capabilities: needed of an adapter, whatever the parameters.
-        needs: capabilities that specs of it may need, by their table.
+        needs: capabilities that specs of it may need, by their table: who does not claim one is
+            asked all the same, and may refuse.
         default: the row that an answer is held to where the case names none that it shows; the
             first that is in force.
         shown: patterns of rows that it shows; the first group that has one counts.

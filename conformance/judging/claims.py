@@ -38,6 +38,9 @@ CAPABILITIES: Final = frozenset(
 )
 """Every word that ``capabilities`` may hold."""
 
+_REFUSABLE: Final = frozenset(word for entry in QUESTIONS.values() for word in entry.needs)
+"""Capabilities that are asked for whoever claims them: who does not may refuse, and no more."""
+
 _ASKED: Final = {"reader_version": READ_OPERATIONS, "writer_version": WRITE_OPERATIONS}
 """Operations for which a version is due: who claims none would be excused from every table."""
 
@@ -166,7 +169,8 @@ def lacking(spec: Spec, claims: Claims) -> str | None:
     A type that is asked by no request (as ``checksum``) is nobody's to claim.
     """
     if spec.type == "write":
-        needed = set(spec.needs).union(*map(capabilities_of, spec.parameters["operations"]))
+        needed = set(spec.needs - _REFUSABLE)
+        needed = needed.union(*map(capabilities_of, spec.parameters["operations"]))
         missing = unclaimed_operations(spec, claims) or sorted(needed - claims.capabilities)
         return next(iter(missing), None)
     question = QUESTIONS[spec.type]
@@ -174,12 +178,17 @@ def lacking(spec: Spec, claims: Claims) -> str | None:
         return spec.type
     if question.operation not in claims.operations:
         return question.operation
-    needed = {*spec.needs, *question.capabilities}
+    needed = {*(spec.needs - _REFUSABLE), *question.capabilities}
     needed |= {f"{question.operation}.{p}" for p in CAPABILITY_PARAMETERS if p in spec.parameters}
     if "ratified" in spec.parameters:
         needed.add(f"{question.operation}.ratified")
     missing = sorted(needed - claims.capabilities)
     return missing[0] if missing else None
+
+
+def unclaimed_needs(spec: Spec, claims: Claims) -> list[str]:
+    """Name the capabilities without whose claim a spec is asked, and may be refused."""
+    return sorted((spec.needs & _REFUSABLE) - claims.capabilities)
 
 
 def unclaimed_features(case: Case, claims: Claims) -> list[str]:

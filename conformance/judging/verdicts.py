@@ -15,7 +15,7 @@ import pyarrow as pa
 from conformance.adapter import Answer, Claims, Ok, Refused
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
-from conformance.judging.claims import unclaimed_features
+from conformance.judging.claims import unclaimed_features, unclaimed_needs
 from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.messages import LONGEST, count_rows, describe_expected, describe_refusal
 from conformance.questions import QUESTIONS
@@ -42,6 +42,8 @@ def verdict_on(case: Case, spec: Spec, answer: Answer, claims: Claims) -> Verdic
 
     """
     unclaimed = unclaimed_features(case, claims)
+    if isinstance(answer, Refused):
+        unclaimed += unclaimed_needs(spec, claims)
     match spec.expectation:
         case Contested() as contested:
             return _of_contested(spec, contested, answer, unclaimed)

@@ -22,6 +22,7 @@ from conformance.audit import AuditError
 from conformance.audit.read.log import open_log
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.cases import Accepted, Contested, Expected, ExpectedError, Spec
+from conformance.judging.claims import unclaimed_needs
 from conformance.judging.compare import compare_rows
 from conformance.judging.messages import describe_refusal
 from conformance.judging.recipes.identity import without_identities
@@ -78,8 +79,10 @@ def replay_recipe(
         # What is given to convert is the table's files without its log.
         with reading_recipe("the table to convert"):
             shutil.rmtree(table / "_delta_log")
-    said = spec.parameters.get("judged", {})
-    replayed = Replay(run, claims, table, steps, before, revision=revision, said=said)
+    said, needs = spec.parameters.get("judged", {}), unclaimed_needs(spec, claims)
+    replayed = Replay(
+        run, claims, table, steps, before, revision=revision, said=said, unclaimed_needs=needs
+    )
     if converts:
         replayed.traces = Traces(table)
     elif "given" in spec.parameters and not before:

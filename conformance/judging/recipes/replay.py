@@ -77,6 +77,8 @@ class Replay:
         given: the schema of a table that is given without them.
         revision: the protocol revision.
         said: number of a step to the row that the recipe says it judges.
+        unclaimed_needs: capabilities that the recipe needs and are not claimed, for which a step
+            may be refused.
         traces: what the steps left beside rows.
         watch: looks at the table before a step and after it.
         done: the table's version after each step, as the implementation counts.
@@ -96,6 +98,7 @@ class Replay:
     given: Struct | None = None
     revision: str = "upstream"
     said: Mapping[str, str] = field(default_factory=dict)
+    unclaimed_needs: list[str] = field(default_factory=list)
     traces: Traces = field(init=False)
     watch: Watch = field(init=False)
     done: list[int] = field(default_factory=list)
@@ -158,7 +161,9 @@ class Replay:
             protocol = Table(self.table).snapshot().protocol
         except DeltaError:
             protocol = None
-        return unclaimed_by_writer(self.claims, protocol, features_asked(step))
+        return (
+            unclaimed_by_writer(self.claims, protocol, features_asked(step)) + self.unclaimed_needs
+        )
 
     def judged(self, number: int) -> str | None:
         """Return the requirement that a step judges."""

@@ -186,6 +186,38 @@ def test_who_claims_changes_of_mapped_tables_must_not_refuse_them(
     )
     adapter.run = lambda _: Refused("unsupported", None, "no feed")  # type: ignore[method-assign]
     assert Judge(adapter, adapter.claims, store).judge_once(found, asked).outcome is outcome
+    adapter.run = lambda _: Ok(pa.table({"_change_type": ["insert"]}))  # type: ignore[method-assign]
+    assert Judge(adapter, adapter.claims, store).judge_once(found, asked).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize(
+    ("answer", "claimed", "outcome"),
+    [
+        (Ok(None), (), Outcome.FAIL),
+        (Refused("unsupported", None, "has an invariant"), (), Outcome.UNSUPPORTED),
+        (Refused("unsupported", None, "no"), ("append.invariants",), Outcome.FAIL),
+        (Refused("constraint", None, "y > 3"), (), Outcome.PASS),
+    ],
+)
+def test_who_does_not_claim_invariants_refuses_the_row_or_the_table(
+    store: TableStore, answer: Answer, claimed: tuple[str, ...], outcome: Outcome
+) -> None:
+    wanted = "column-invariants/write-refused-after-checkpoint"
+    found = next(each for each in load_corpus(validate=False).cases if each.id == wanted)
+    (spec,) = (each for each in found.specs if each.type == "write")
+    invariants = frozenset({"invariants"})
+    adapter = Told(
+        replace(
+            EVERYTHING,
+            writer_version=7,
+            writer_features=invariants,
+            operations=EVERYTHING.operations | {"append"},
+            capabilities=frozenset(claimed),
+        )
+    )
+    adapter.run = lambda _: answer  # type: ignore[method-assign]
+    verdict = Judge(adapter, adapter.claims, store).judge_once(found, spec)
+    assert verdict.outcome is outcome, verdict
 
 
 def test_wrong_rows_are_silent_wrong_data(bench: Bench) -> None:
