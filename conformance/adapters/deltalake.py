@@ -71,7 +71,8 @@ _REFUSALS: Final = Refusals(
     rules=(
         Rule(
             r"^NotImplementedError|Unsupported table features|[Nn]ot supported"
-            r"|[Uu]nsupported (minimum )?writer|Table features must be specified",
+            r"|[Uu]nsupported (minimum )?writer|Table features must be specified"
+            r"|Error parsing property",
             "unsupported",
         ),
         Rule(r"^TableNotFoundError|No files in log segment", "not_found", "load"),

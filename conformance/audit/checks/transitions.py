@@ -487,6 +487,22 @@ def domains_need_their_feature(step: Step) -> Findings:
             yield finding("DOM-009", line.place, "a domain, but domainMetadata is not supported")
 
 
+@check("commit", "DOM-004")
+def removed_domains_keep_their_configuration(step: Step) -> Findings:
+    """Report tombstones of domains that do not say what they remove."""
+    for line in step.of("domainMetadata"):
+        name = line.body.get("domain")
+        held = step.before.live_domains.get(name) if isinstance(name, str) else None
+        if line.body.get("removed") is not True or held is None:
+            continue
+        was, says = (body.get("configuration") for body in (held, line.body))
+        # JSON that is spelled otherwise may say the same.
+        parsed = parse_object(was)
+        if was != says and (parsed is None or parsed != parse_object(says)):
+            message = f"the tombstone of {name} has not the configuration that it removes"
+            yield finding("DOM-004", line.place, message)
+
+
 def _known_domain(name: Any) -> bool:
     return not isinstance(name, str) or not name.startswith("delta.") or name in SYSTEM_DOMAINS
 

@@ -24,6 +24,7 @@ from conformance.audit.grammar.log_files import LOG_DIR, commit_name
 from conformance.audit.read.layout import LISTS, Layout, layout_of
 from conformance.audit.read.log import Checkpoint, open_log
 from conformance.audit.read.raw import Lines
+from conformance.audit.read.state import file_key
 from conformance.audit.stored.features import not_shredded, of_iceberg
 from conformance.judging.recipes.files import path_in_table, read_commits
 from conformance.judging.recipes.needs import features_asked
@@ -36,6 +37,7 @@ from conformance.judging.recipes.times import (
 )
 from conformance.requirements.registry import load_registry
 from reference_impl import DeltaError, Snapshot, Table
+from reference_impl.model.actions import Protocol
 from reference_impl.model.features import active, supported
 from reference_impl.storage import LocalStorage
 
@@ -57,6 +59,8 @@ _COLUMNS: Final = (
     "delta.rowTracking.materializedRowCommitVersionColumnName",
 )
 _NAME: Final = "delta.columnMapping.physicalName"
+_MAPS: Final = 2
+"""The reader version by which readers go by column mapping without a list."""
 
 
 def replaces_table(step: Mapping[str, Any]) -> bool:
@@ -124,6 +128,8 @@ class Watch:
             yield from _purged(now)
         if operation == "checkpoint":
             yield from self._checkpoint(step, now.version)
+        if operation == "vacuum" and not {"gone", "kept"} & step.keys():
+            yield from self._lost_changes(now.version)
         if operation == "compact_log":
             name = f"{step['start']:020}.{step['end']:020}.compacted.json"
             if not (self.table / LOG_DIR / name).exists():
@@ -156,6 +162,14 @@ class Watch:
             yield from misdated(
                 commit.of("add", "remove"), held, self.there, self.began, self.table
             )
+
+    def _lost_changes(self, version: int) -> Iterator[Fault]:
+        """Look for change files of young versions that are gone with the step."""
+        for commit in read_commits(self.table, range(version + 1)):
+            keys = (file_key(line.body) for line in commit.of("cdc"))
+            for path in (key[0] for key in keys if key is not None):
+                if path in self.there and not (self.table / path).exists():
+                    yield "FA-008", f"{path} is gone, which has the changes of a young version"
 
     def _modified(self, version: int) -> int:
         path = self.table / LOG_DIR / commit_name(version)
@@ -204,6 +218,9 @@ class Watch:
             )
             for name in sorted(used & supported(former.protocol) - listed):
                 message = f"version {version} used {name}, and the upgrade drops it"
+                yield "TF-012", message
+            if "columnMapping" in used and not _maps_for_readers(now.protocol):
+                message = f"version {version} used columnMapping, and no list of readers has it"
                 yield "TF-012", message
 
     def _check_first_timestamp(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
@@ -267,6 +284,12 @@ class Watch:
                 found += not_shredded(file.schema_arrow, layout)
             for requirement, message in found:
                 yield requirement, f"{path}: {message}"
+
+
+def _maps_for_readers(protocol: Protocol) -> bool:
+    """Return whether readers go by column mapping: of version 2, or by their own list."""
+    named = protocol.reader_features or ()
+    return protocol.min_reader_version == _MAPS or "columnMapping" in named
 
 
 def _advised(fault: Fault) -> bool:

@@ -316,11 +316,13 @@ class Recipe:
         step = {"operation": "set_properties", "properties": dict(properties)}
         return self._take(step, NoRowChange())
 
-    def convert(self) -> Recipe:
+    def convert(self, properties: Mapping[str, str] | None = None) -> Recipe:
         """Make a table of the files of the table that is given."""
         step: dict[str, Any] = {"operation": "convert", "schema": self.schema.to_json()}
         if self.partition_columns:
             step["partition_columns"] = list(self.partition_columns)
+        if properties:
+            step["properties"] = dict(properties)
         rows = tuple(replay(self._history).rows())
         return self._take(step, Create(self.schema, self.partition_columns, rows=rows))
 

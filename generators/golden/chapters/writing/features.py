@@ -429,18 +429,18 @@ def _generated_nulls(case: CaseWriter) -> None:
     recipe.append([{"x": None, "y": None}]).publish(case)
 
 
-def _generated_broken(value: int | None, case: CaseWriter) -> None:
+def _generated_broken(x: int | None, y: int | None, case: CaseWriter) -> None:
     recipe = Recipe(_DOUBLED, features=_listed("generatedColumns")).append([{"x": 1, "y": 2}])
-    recipe.append([{"x": 2, "y": value}])
+    recipe.append([{"x": x, "y": y}])
     recipe.publish(case, refusal=Refusal("constraint", "commit", "GEN-004"))
 
 
-GENERATED.define(
-    "write-other-value",
-    "A value that the expression does not give is refused",
-    "GEN-004",
-    partial(_generated_broken, 5),
-)
+for _slug, _given, _what in (
+    ("write-other-value", (2, 5), "A value that the expression does not give"),
+    ("write-other-value-null", (2, None), "A null that the expression does not give"),
+    ("write-other-value-unknown", (None, 5), "A value where the expression gives null"),
+):
+    GENERATED.define(_slug, f"{_what} is refused", "GEN-004", partial(_generated_broken, *_given))
 
 
 _STRICT: Final = struct(field("id", "long", nullable=False), field("name", "string"))

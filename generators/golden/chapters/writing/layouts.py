@@ -33,6 +33,7 @@ DESIGN: Final = Chapter("deletion-vectors-design", since="2025")
 FEED: Final = Chapter("change-data-files", since="2025")
 CLOCK: Final = Chapter("in-commit-timestamps", since="2025")
 CHECKPOINTS: Final = Chapter("checkpoints", since="2025")
+TRACKING: Final = Chapter("row-tracking", since="2025")
 
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}
 _ENABLED: Final = {"delta.enableDeletionVectors": "true"}
@@ -374,6 +375,82 @@ def _convert_partitions(case: CaseWriter) -> None:
     recipe = Recipe(schema, ("day", "part")).append(rows).given().convert()
     recipe.append([{"id": 4, "day": None, "part": None}])
     recipe.delete(compare("part", "=", "c", "string")).publish(case)
+
+
+@FILES.case("write-convert-hidden", "ADD-004 DATA-001")
+def _convert_hidden(case: CaseWriter) -> None:
+    """What a hidden folder holds is no part of a converted table."""
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given()
+    recipe.convert().append(pairs(4)).publish(case)
+    hidden = case.delta / "_temporary"
+    hidden.mkdir()
+    for path in sorted(case.delta.glob("*.parquet"))[:1]:
+        (hidden / f"other-{path.name}").write_bytes(path.read_bytes())
+
+
+@TRACKING.case("write-convert", "RT-028 RT-036 RT-045 TF-007")
+def _convert_tracked(case: CaseWriter) -> None:
+    """Rows of files that become a table which tracks rows are tracked."""
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given()
+    recipe.convert({"delta.enableRowTracking": "true"}).append(pairs(4))
+    recipe.update({"name": "x"}, compare("id", "=", 2, "long")).publish(case)
+
+
+@FILES.case("write-empty-append", "WCON-002 ADD-005")
+def _empty_partitioned(case: CaseWriter) -> None:
+    """Appending no rows leaves no file without values of partitions."""
+    recipe = Recipe(struct(id="long", part="string"), ("part",)).append([{"id": 1, "part": "a"}])
+    recipe.append([]).append([{"id": 2, "part": None}]).publish(case)
+
+
+@FILES.case("write-unknown-beside", "DATA-005 FA-021")
+def _unknown_beside(case: CaseWriter) -> None:
+    """A row for which a filter is null stays where the others match."""
+    known = compare("id", ">=", 1, "long")
+    recipe = Recipe(PAIR).append([*pairs(1, 2), {"id": None, "name": "unknown"}])
+    recipe.update({"name": "changed"}, known).overwrite(pairs(5, 6), known)
+    recipe.append([{"id": None, "name": "too"}, *pairs(7)]).delete(known).publish(case)
+
+
+_ALL_KEPT: Final = {
+    "delta.enableChangeDataFeed": "true",
+    "delta.enableRowTracking": "true",
+    **_ENABLED,
+    "delta.columnMapping.mode": "name",
+}
+
+
+@CHECKPOINTS.case("write-changes-after", "CKPT-005 REM-007 REM-014 RT-030 CDC-012 DVD-018")
+def _changes_after(case: CaseWriter) -> None:
+    """Changes of files of a checkpoint keep what it says of them."""
+    schema = struct(id="long", part="string", name="string")
+    features = ("changeDataFeed", "rowTracking", "domainMetadata", "deletionVectors")
+    recipe = Recipe(schema, ("part",), _ALL_KEPT, (*features, "columnMapping"))
+    for start in (0, 10):
+        rows = [{"id": start + n, "part": "ab"[n % 2], "name": f"n{n}"} for n in range(6)]
+        recipe.append(rows).delete(compare("id", "=", start + 1, "long")).checkpoint()
+    recipe.delete(is_in("id", [0, 3], "long")).update({"name": "x"}, compare("id", "=", 2, "long"))
+    source = [{"id": 4, "part": "b", "name": "m"}, {"id": 99, "part": "c", "name": None}]
+    recipe.merge(source, SAME_ID, *UPSERT).checkpoint().keep("optimize")
+    recipe.delete(compare("part", "=", "a", "string")).checkpoint().publish(case)
+
+
+_DROPPED: Final = (
+    ("carried-out", "a table may be clustered by no column any more", None),
+    (
+        "refused",
+        "the column clusters the table, and no clause has a writer drop it",
+        Refusal("constraint", "commit", "CLUS-006"),
+    ),
+)
+
+
+@CLUSTERED.case("write-drop-column", "CLUS-006 CLUS-007")
+def _drop_clustering(case: CaseWriter) -> None:
+    """A column that is dropped clusters nothing any more."""
+    features = ("clustering", "domainMetadata", "columnMapping")
+    recipe = Recipe(PAIR, (), _MAPPED, features, clustering_columns=("name",))
+    recipe.append(pairs(1, 5, 3)).drop_column("name").publish(case, contested=_DROPPED)
 
 
 @DESIGN.case("write-manifest", "DVD-010")

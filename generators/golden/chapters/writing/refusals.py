@@ -172,6 +172,32 @@ _PLACED: Final[tuple[tuple[str, _Rule, tuple[str, ...]], ...]] = (
         (),
     ),
     (
+        "write-broken-default",
+        replace(
+            _CHECKED,
+            breach="A default that breaks a constraint",
+            broken=lambda recipe: recipe.append_refused([{"x": 2}]),
+            schema=_ruled("CURRENT_DEFAULT", "0"),
+            rows=({"x": 1, "y": 1},),
+            properties={"delta.constraints.positive": "y > 0"},
+            features=("checkConstraints", "allowColumnDefaults"),
+        ),
+        (),
+    ),
+    (
+        "write-broken-generated",
+        replace(
+            _CHECKED,
+            breach="A generated value that breaks a constraint",
+            broken=lambda recipe: recipe.append_refused([{"x": -2}]),
+            schema=_ruled("delta.generationExpression", "x * 2"),
+            rows=({"x": 1, "y": 2},),
+            properties={"delta.constraints.positive": "y > 0"},
+            features=("checkConstraints", "generatedColumns"),
+        ),
+        (),
+    ),
+    (
         "write-broken-partition",
         replace(_CHECKED, breach="A partition that breaks a constraint"),
         ("id",),

@@ -434,6 +434,16 @@ def _upgrade_locked(case: CaseWriter) -> None:
     recipe.keep("enable_feature", feature="deletionVectors").append(pairs(3)).publish(case)
 
 
+@FEATURES.case(
+    "write-upgrade-mapped", "TF-012 TF-018 TF-008", features=("columnMapping", "deletionVectors")
+)
+def _upgrade_mapped(case: CaseWriter) -> None:
+    """An upgrade lists the mapping of columns for readers and for writers."""
+    properties = {"delta.columnMapping.mode": "name"}
+    recipe = Recipe(PAIR, (), properties, protocol=Protocol(2, 5)).append(pairs(1, 2)).given()
+    recipe.keep("enable_feature", feature="deletionVectors").append(pairs(3)).publish(case)
+
+
 _TIMED: Final = {"delta.enableInCommitTimestamps": "true"}
 _AHEAD: Final = 4_102_444_800_000
 """2100-01-01, in ms since the epoch: in the future of every test run."""

@@ -69,6 +69,15 @@ _OF_V2: Final = (
 )
 _OF_SIDECARS: Final = "CKPT-V2-003 CKPT-V2-004 SIDE-001 SIDE-002 SIDE-003 SIDE-004"
 
+
+@CHECKPOINTS.case("write-restored", "CKPT-005 CKPT-006 CKC-004 REC-006")
+def _restored(case: CaseWriter) -> None:
+    """A file that comes again is no tombstone of the checkpoint any more."""
+    recipe = Recipe(_KEYED, ("part",)).append(_keyed(1, 2)).append(_keyed(3))
+    recipe.delete(compare("id", "=", 3, "long")).restore(2).checkpoint()
+    recipe.append(_keyed(4)).publish(case)
+
+
 for _name, (_kind, _sidecars, _title) in _KINDS.items():
     CHECKPOINTS.define(
         f"write-v2-{_name}",

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from breaches.edits import (
     CHANGES,
+    CHECKPOINT,
     COMMIT,
     COMPACTION,
     DATA,
+    Lines,
+    dropping,
     each,
     fields,
+    lines,
     parquet,
     properties,
     statistics,
+    unlisted,
     without,
 )
 from breaches.model import Ask, Breach, How, writer
 from breaches.seams import Edit, carrying_out, during, leaving
-from breaches.views import bodies
-from conformance.adapter import Answer, Refused, Request, Write
+from breaches.views import bodies, commits_of, log_of
+from conformance.adapter import Answer, Ok, Refused, Request, Write
 
 _PROVENANCE: Final = "delta.inCommitTimestampEnablement"
 
@@ -91,7 +100,207 @@ def _spelled_twice(body: dict[str, Any]) -> dict[str, Any]:
     return {**body, "path": body["path"].replace("%", "%25")}
 
 
+def _unfiltered(operation: str) -> How:
+    """Take whole files by their bounds, in which a null has no part."""
+
+    def how(ask: Ask) -> Ask:
+        def run(request: Request) -> Answer:
+            if isinstance(request, Write) and request.operation == operation:
+                kept = {k: v for k, v in request.arguments.items() if k not in _FILTERS}
+                request = replace(request, arguments=kept)
+            return ask(request)
+
+        return run
+
+    return how
+
+
+_FILTERS: Final = ("filter", "predicate")
+
+
+def _empty_file(root: Path, fresh: frozenset[str]) -> None:
+    """Add a file without rows, and without values of partitions, where no row was added."""
+    path = "part-00000-no-rows.parquet"
+
+    def adding(actions: Lines) -> Lines:
+        if any("add" in action or "metaData" in action for action in actions):
+            return actions
+        pq.write_table(pa.table({"id": pa.array([], pa.int64())}), root / path)
+        size = (root / path).stat().st_size
+        body = {"path": path, "partitionValues": {}, "size": size, "dataChange": True}
+        return [*actions, {"add": {**body, "modificationTime": int(commit_time(root))}}]
+
+    lines(adding, COMMIT)(root, fresh)
+
+
+def commit_time(root: Path) -> float:
+    """Return when the latest commit was written, in ms since the epoch."""
+    return max(path.stat().st_mtime for path in log_of(root).glob("*.json")) * 1000
+
+
+def _buried_again(root: Path, fresh: frozenset[str]) -> None:
+    """Keep the tombstone of each file that was removed once in a checkpoint."""
+    once = [
+        {"remove": {name: body[name] for name in ("path", "deletionTimestamp", "dataChange")}}
+        for body in bodies(root, "remove")
+    ]
+    lines(lambda found: [*found, *once], CHECKPOINT)(root, fresh)
+
+
+def _taking_hidden(root: Path, fresh: frozenset[str]) -> None:
+    """Convert what lies in a hidden folder, too."""
+    hidden = next(path for path in sorted(root.rglob("_temporary/*")))
+
+    def adding(actions: Lines) -> Lines:
+        (first, *_) = (action["add"] for action in actions if "add" in action)
+        path = hidden.relative_to(root).as_posix()
+        return [*actions, {"add": {**first, "path": path, "size": hidden.stat().st_size}}]
+
+    lines(adding, COMMIT)(root, fresh)
+
+
+def _dropping_anyway(ask: Ask) -> Ask:
+    """Drop a column and look at nothing that names it."""
+
+    def run(request: Request) -> Answer:
+        if not (isinstance(request, Write) and request.operation == "drop_column"):
+            return ask(request)
+        root = Path(request.table)
+        (*_, metadata) = bodies(root, "metaData")
+        tree = json.loads(metadata["schemaString"])
+        gone = request.arguments["column"]
+        tree["fields"] = [field for field in tree["fields"] if field["name"] != gone]
+        version = max(commits_of(root)) + 1
+        action = {"metaData": {**metadata, "schemaString": json.dumps(tree)}}
+        (log_of(root) / f"{version:020}.json").write_text(json.dumps(action) + "\n")
+        return Ok({"version": version})
+
+    return run
+
+
+def _after(operation: str, change: Callable[[Path], object]) -> How:
+    """Do something to the table after an operation."""
+
+    def how(ask: Ask) -> Ask:
+        def run(request: Request) -> Answer:
+            answer = ask(request)
+            if isinstance(request, Write) and request.operation == operation:
+                change(Path(request.table))
+            return answer
+
+        return run
+
+    return how
+
+
+def _without_changes(root: Path) -> None:
+    for path in (root / "_change_data").rglob("*.parquet"):
+        path.unlink()
+
+
+_OTHERS: Final = (
+    writer(
+        "deletes-unknown-rows-with-their-file",
+        "SNAP-008",
+        "requests",
+        _unfiltered("delete"),
+        "*/write-unknown-beside/*",
+    ),
+    writer(
+        "updates-unknown-rows-with-their-file",
+        "SNAP-008",
+        "requests",
+        _unfiltered("update"),
+        "*/write-unknown-beside/*",
+    ),
+    writer(
+        "appends-no-rows-in-a-file-of-no-partition",
+        "WCON-002",
+        "actions",
+        during("append", _empty_file),
+        "add-file-and-remove-file/write-empty-append/*",
+    ),
+    writer(
+        "takes-null-for-every-generated-value",
+        "GEN-004",
+        "answers",
+        carrying_out(),
+        "*/write-other-value-null/*",
+    ),
+    writer(
+        "takes-every-value-where-null-is-generated",
+        "GEN-004",
+        "answers",
+        carrying_out(),
+        "*/write-other-value-unknown/*",
+    ),
+    writer(
+        "checks-rows-before-they-get-defaults",
+        "CHK-006",
+        "answers",
+        carrying_out(),
+        "*/write-broken-default/*",
+    ),
+    writer(
+        "checks-rows-before-they-are-generated",
+        "CHK-006",
+        "answers",
+        carrying_out(),
+        "*/write-broken-generated/*",
+    ),
+    writer(
+        "checkpoints-tombstones-of-restored-files",
+        "CKPT-006",
+        "files",
+        leaving(_buried_again),
+        "*/write-restored/*",
+    ),
+    writer(
+        "removes-files-of-a-checkpoint-without-size",
+        "REM-007",
+        "actions",
+        _since("checkpoint", dropping("remove", "size", where=COMMIT)),
+        "*/write-changes-after/*",
+    ),
+    writer(
+        "vacuums-young-changes",
+        "FA-008",
+        "files",
+        _after("vacuum", _without_changes),
+        "change-data-files/write-vacuum/*",
+    ),
+    writer(
+        "converts-hidden-files",
+        "DATA-001",
+        "actions",
+        during("convert", _taking_hidden),
+        "*/write-convert-hidden/*",
+    ),
+    writer(
+        "converts-without-row-ids",
+        "RT-028",
+        "actions",
+        during("convert", dropping("add", "baseRowId", where=COMMIT)),
+        "row-tracking/write-convert/*",
+    ),
+    writer(
+        "upgrades-without-the-mapping-of-readers",
+        "TF-012",
+        "actions",
+        during("enable_feature", unlisted("columnMapping", "readerFeatures", where=COMMIT)),
+        "*/write-upgrade-mapped/*",
+    ),
+    writer(
+        "drops-a-column-that-clusters",
+        "CLUS-006",
+        "actions",
+        _dropping_anyway,
+        "clustered-table/write-drop-column/*",
+    ),
+)
+
 ROWS = (
+    *_OTHERS,
     writer(
         "compacts-without-removes-of-no-time",
         "COMP-007",
