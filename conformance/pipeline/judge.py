@@ -22,7 +22,6 @@ from conformance.base.home import kit_version
 from conformance.base.options import LIMITS, OPTIONS, add_options, value_of
 from conformance.base.status import Status
 from conformance.base.terminal import warn
-from conformance.items.shards import Shard
 from conformance.pipeline.session import spark_options
 from conformance.pipeline.spread import Spread, add_judging_options, count, hours, spread_over
 from conformance.pipeline.track.store import Store
@@ -32,6 +31,7 @@ from conformance.requirements.registry import SELECTIONS
 from conformance.run.breaker import Breaker
 from conformance.run.merge import merge
 from conformance.run.run import Run, status_of_run
+from conformance.run.selection import Shard
 from conformance.run.settings import Settings, settings_of
 from conformance.workers.resolve import resolve
 

@@ -22,9 +22,8 @@ from conformance.base.terminal import one_line, printable, warn
 from conformance.golden.corpus import Corpus, load_corpus
 from conformance.items.generated import generated_items
 from conformance.items.items import Item, golden_items
-from conformance.items.mutated import mutated_items
+from conformance.items.mutated import judge_checksum, mutated_items
 from conformance.items.recipes import generated_recipes
-from conformance.items.self_audit import judge_checksum
 from conformance.judging.claims import fewer_claims, validated
 from conformance.judging.judge import Judge
 from conformance.judging.messages import blocking

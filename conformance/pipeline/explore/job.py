@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
+
 from conformance.base.faults import OutputError
 from conformance.base.home import kit_version
 from conformance.base.status import Status
 from conformance.base.terminal import warn
-from conformance.pipeline.explore.schema import TABLES
 from conformance.pipeline.explore.unit import COUNTS, unpack
 from conformance.pipeline.session import spark_options
 from conformance.pipeline.spread import Spread, add_judging_options, count, hours, spread_over
@@ -29,6 +30,43 @@ from conformance.pipeline.store import StoredTable
 from conformance.workers.resolve import resolve
 from generators.histories.groups import GROUPS, Kind
 from generators.materialise.layouts import LAYOUTS
+
+_JOB: Final = [
+    ("job_id", pa.string()),
+    ("unit", pa.int64()),
+    ("implementation", pa.string()),
+    ("engine_version", pa.string()),
+    ("seed", pa.int64()),
+    ("group", pa.int32()),
+]
+
+TABLES: Final = {
+    "failures": pa.schema(
+        [
+            *_JOB,
+            ("defect", pa.string()),
+            ("case_id", pa.string()),
+            ("outcome", pa.string()),
+            ("hazard", pa.string()),
+            ("requirement", pa.string()),
+            ("way", pa.string()),
+            ("message", pa.string()),
+            ("count", pa.int64()),
+        ]
+    ),
+    "units": pa.schema(
+        [
+            *_JOB,
+            ("tables", pa.int64()),
+            ("passed", pa.int64()),
+            ("failed", pa.int64()),
+            ("errors", pa.int64()),
+            ("seconds", pa.float64()),
+        ]
+    ),
+}
+"""Name of each table, and its columns; ``units`` is written last and says how far the job is."""
+
 
 _WORK: Final = "conformance.pipeline.explore.unit:explore_unit"
 _WAVE: Final = 32

@@ -11,11 +11,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from generators.file_fields import FILE_FIELDS
 from generators.golden.cases.case import Accepted, CaseError, CaseWriter, Refusal
 from generators.golden.cases.filters import Filter
 from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable
 from generators.materialise.data.arrow_rows import Row
+from generators.materialise.log.bodies import FILE_FIELDS
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits
 from generators.materialise.log.state import LogState, dv_unique_id
 from generators.oracle.delta_schema import Struct, field, struct

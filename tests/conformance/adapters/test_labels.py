@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from conformance.adapters.sql.labels import labelled
+from conformance.adapters.chdb import labelled
 
 UTC = pa.timestamp("us", "UTC")
 NTZ = pa.timestamp("us")
