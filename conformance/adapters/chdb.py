@@ -96,7 +96,7 @@ class _Engine:
     def scan(self, request: Scan) -> pa.Table:
         text = query(_source(request.table), CLICKHOUSE, request.columns, request.filter)
         rows = self.rows(_at(text, request.version))
-        return labelled(rows, _declared(request.table, request.version))
+        return relabelled(rows, _declared(request.table, request.version))
 
     def aggregate(self, request: Aggregate) -> pa.Table:
         text = aggregates(_source(request.table), CLICKHOUSE, request)
@@ -106,14 +106,14 @@ class _Engine:
             alias: declared[name] for alias, _, name in request.extremes if name in declared
         }
         rows = rows.set_column(0, "count", rows.column("count").cast(pa.int64()))
-        return labelled(rows, extremes)
+        return relabelled(rows, extremes)
 
     def changes(self, request: Changes) -> pa.Table:
         settings = f"delta_lake_snapshot_start_version = {request.start:d}"
         if request.end is not None:
             settings += f", delta_lake_snapshot_end_version = {request.end:d}"
         rows = self.rows(f"{query(_source(request.table), CLICKHOUSE)} SETTINGS {settings}")
-        return labelled(rows, _declared(request.table, request.end))
+        return relabelled(rows, _declared(request.table, request.end))
 
     def append(self, request: Write) -> dict[str, Any]:
         rows = request.rows
@@ -169,7 +169,7 @@ def create() -> EngineAdapter:
     )
 
 
-def labelled(table: pa.Table, declared: Mapping[str, pa.DataType]) -> pa.Table:
+def relabelled(table: pa.Table, declared: Mapping[str, pa.DataType]) -> pa.Table:
     """Relabel text as binary and instants as zone-less times where they are so declared.
 
     Args:

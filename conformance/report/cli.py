@@ -15,9 +15,8 @@ from conformance.base.faults import KitError
 from conformance.base.terminal import one_line, say, warn
 from conformance.report.difference import Change, Difference
 from conformance.report.output import refuse_inputs, writing
-from conformance.report.page import render_page
+from conformance.report.page import column_of, render_page
 from conformance.report.results import read_results
-from conformance.report.tally import column_of
 
 _ORDER: Final = ("regression", "gone", "changed", "fixed", "intermittent", "added", "unknown")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9/._-]*")

@@ -11,19 +11,27 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+import duckdb
 import pyarrow as pa
 
 from conformance.base.faults import SelectionError
 from conformance.base.status import Status
 from conformance.base.terminal import printable, say, shortened
 from conformance.base.untrusted import DocumentError
-from conformance.pipeline.session import add_spark_options, is_submitted, spark_options
+from conformance.pipeline.session import (
+    SparkOptions,
+    add_spark_options,
+    is_submitted,
+    spark_options,
+    spark_session,
+)
 from conformance.pipeline.track import questions
-from conformance.pipeline.track.asking import Ask, here, on_spark
+from conformance.pipeline.track.schema import TABLES
 from conformance.pipeline.track.store import Store
 from conformance.report.difference import Difference
 from conformance.report.output import writing
@@ -32,6 +40,51 @@ from conformance.report.results import Results
 from conformance.requirements.clauses import read_protocol
 from conformance.requirements.drift import find_drift
 from conformance.requirements.registry import REVISIONS, load_registry
+
+Ask: TypeAlias = Callable[..., pa.Table]
+"""Runs a question over the views; keywords give further views as Arrow tables."""
+
+
+@contextmanager
+def here(store: Store) -> Iterator[Ask]:
+    """Ask in this process.
+
+    Raises:
+        StoreError: a table cannot be read.
+
+    """
+    with duckdb.connect(":memory:") as database:
+        for name, rows in store.tables().items():
+            database.register(name, rows)
+
+        def ask(question: str, **more: pa.Table) -> pa.Table:
+            for name, rows in more.items():
+                database.register(name, rows)
+            return database.sql(question).to_arrow_table()
+
+        yield ask
+
+
+@contextmanager
+def on_spark(store: Store, options: SparkOptions) -> Iterator[Ask]:
+    """Ask Spark, for stores that are larger than this machine.
+
+    Raises:
+        SparkMissingError: Spark is not available.
+
+    """
+    with spark_session("track", options) as session:
+        for name in TABLES:
+            frame = session.read.format("delta").load(store.table(name).location)
+            frame.createOrReplaceTempView(name)
+
+        def ask(question: str, **more: pa.Table) -> pa.Table:
+            for name, rows in more.items():
+                session.createDataFrame(rows).createOrReplaceTempView(name)
+            return session.sql(question).toArrow()
+
+        yield ask
+
 
 Answer = Mapping[str, Sequence[Mapping[str, Any]]]
 """Title of each table of an answer, and its rows; all rows of a table have the same columns."""

@@ -13,13 +13,7 @@ from urllib.parse import quote
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import is_in
-from generators.golden.cases.publish import (
-    describe,
-    files_spec,
-    publish,
-    read_spec,
-    snapshot_spec,
-)
+from generators.golden.cases.publish import describe, files_spec, publish, read_spec, snapshot_spec
 from generators.golden.cases.recipes import Recipe
 from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import numbered, vector_table, with_vector
