@@ -35,8 +35,7 @@ class _ForReader:
     def judge(self, judge: Judge) -> Verdict:
         """Ask for the rows of the changed table."""
         with judge.store.fresh(None) as root:
-            builder = self.mutation.build(root)
-            same = _same_rows(builder)
+            same = _same_rows(self.mutation.build(root))
             verdict = self._ask(judge, root, self._expectation(same))
             if "refused" in self.mutation.tolerated and verdict.hazard is Hazard.WRONG_REFUSAL:
                 return Verdict(Outcome.OPEN, f"contested: {verdict.message}", seen="refused")
@@ -91,8 +90,7 @@ def mutated_items(registry: Registry, *, audited: bool) -> Iterator[Item]:
     """
     for mutation in MUTATIONS:
         revisions = _revisions(mutation, registry)
-        reader = _ForReader(f"mutations/{mutation.id}/read", mutation)
-        judges = [("read", reader.judge)]
+        judges = [("read", _ForReader(f"mutations/{mutation.id}/read", mutation).judge)]
         if audited and mutation.noticed_by in ("audit", "both"):
             judges.append(("audit", partial(judge_mutation, mutation)))
         for question, judge in judges:

@@ -217,8 +217,7 @@ def _plan(parts: Sequence[_Part], missing: Sequence[_Part]) -> None:
         finally:
             run.close()
         left = sum(each.name == name for each in missing)
-        implementation = part.unit["settings"]["--impl"]
-        each = _SECONDS.get(implementation, _ENGINE_SECONDS)
+        each = _SECONDS.get(part.unit["settings"]["--impl"], _ENGINE_SECONDS)
         cost += cases * left / part.unit["of"] * each
         warn(f"{name}: {cases} cases, {left} of {part.unit['of']} parts to judge")
     warn(f"about {hours(cost)} of one core")

@@ -116,8 +116,7 @@ def run_report_cli(argv: Sequence[str]) -> int:
     try:
         refuse_inputs(options.output, "the page", options.results)
         columns = [column_of(read_results(path)) for path in options.results]
-        text = render_page(columns)
-        content = text.encode("utf-8", "backslashreplace")
+        content = render_page(columns).encode("utf-8", "backslashreplace")
         with writing(options.output, "the page") as file:
             file.write(content)
     except KitError as error:

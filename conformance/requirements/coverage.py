@@ -230,8 +230,7 @@ def run_coverage_cli(argv: Sequence[str]) -> int:
         if not citations:
             warn("delta-tck coverage: no case was found; is --project right?")
             return _UNUSABLE
-        proofs = load_proofs()
-        coverage = measure(registry, citations, arguments.revision, proofs.all)
+        coverage = measure(registry, citations, arguments.revision, load_proofs().all)
         everything = measure(registry, citations)
         gaps = read_gaps(arguments.exceptions)
     except (RegistryError, CitationError) as error:

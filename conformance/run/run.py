@@ -219,8 +219,7 @@ class Run:
             return judgement
         if self._keeper is None:
             self._keeper = Keeper(self.settings.bundles, self.description)
-        where = self._keeper.keep(item, self.judge, verdict)
-        judgement.record["details"].insert(0, where)
+        judgement.record["details"].insert(0, self._keeper.keep(item, self.judge, verdict))
         return judgement
 
     def _against_baseline(self, item: Item, verdict: Verdict) -> Judgement:

@@ -395,8 +395,7 @@ class TableBuilder(FileStage):
         """Write the checksum file of a version, the latest when ``None``."""
         at = self.version if version is None else version
         state = self.states[at]
-        configuration = (state.metadata or {}).get("configuration", {})
-        timed = configuration.get(_TIMED) == "true"
+        timed = (state.metadata or {}).get("configuration", {}).get(_TIMED) == "true"
         document = hints.version_checksum_document(
             state,
             in_commit_timestamp=self.time_of(at) if timed else None,

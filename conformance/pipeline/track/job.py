@@ -317,8 +317,7 @@ def _together(runs: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any
     found: dict[str, Mapping[str, Any]] = {}
     flaky: set[str] = set()
     for row in sorted(rows, key=lambda each: (each["case_id"], each["run_id"])):
-        record = {**row, "id": row["case_id"]}
-        before = found.setdefault(row["case_id"], record)
+        before = found.setdefault(row["case_id"], {**row, "id": row["case_id"]})
         if any(before[key] != row[key] for key in ("outcome", "hazard", "seen")):
             flaky.add(row["case_id"])
     headers = [json.loads(run["header"]) for run in runs]

@@ -272,8 +272,7 @@ def _every_kind(case: CaseWriter) -> None:
 @ACTIONS.case("partitioned", "CDC-006 CDC-007 CDFF-002", since="2025")
 def _partitioned(case: CaseWriter) -> None:
     """Change files have partition values of their own."""
-    schema = struct(id="long", p="string")
-    table = feed_table(case, schema, partition_columns=["p"])
+    table = feed_table(case, struct(id="long", p="string"), partition_columns=["p"])
     first = table.create_with([{"id": 1}, {"id": 2}], partition={"p": "a b"})
     kept = table.file([{"id": 1}], partition={"p": "a b"})
     cdc = change_file(
@@ -401,8 +400,7 @@ for _name, _title, _deleted in (
 @ACTIONS.case("remove-without-values", "CDC-004", since="2025")
 def _remove_without_values(case: CaseWriter) -> None:
     """A remove that lacks partition values deletes rows that have them."""
-    schema = struct(id="long", p="string")
-    table = feed_table(case, schema, partition_columns=["p"])
+    table = feed_table(case, struct(id="long", p="string"), partition_columns=["p"])
     first = table.file([{"id": 1}, {"id": 2}], partition={"p": "a b"})
     second = table.file([{"id": 3}], partition={"p": None})
     third = table.file([{"id": 4}], partition={"p": "c"})

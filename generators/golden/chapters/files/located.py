@@ -189,8 +189,7 @@ def _removed_relative(case: CaseWriter) -> None:
 def _added_twice(case: CaseWriter) -> None:
     """One file added in both spellings is contested."""
     table = _table(case)
-    file = table.create_with(numbered(3))
-    table.commit(add(_within(table, file)))
+    table.commit(add(_within(table, table.create_with(numbered(3)))))
     describe(case, table)
     _contest(case, table.rows(), table.rows(0), "The rows are there twice or once")
 

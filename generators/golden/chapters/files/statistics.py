@@ -36,8 +36,7 @@ _NUMBERS = struct(id="long", v="integer")
 
 def _probes(case: CaseWriter, table: GoldenTable, probes: Mapping[str, Filter]) -> None:
     for slug, probe in probes.items():
-        title = "A filter answers as a full scan would"
-        filtered(case, table, f"filter-{slug}", probe, title)
+        filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
 
 
 _INTEGER_PROBES: Mapping[str, Filter] = {
@@ -321,8 +320,7 @@ def _all_types(case: CaseWriter) -> None:
 @STATISTICS.case("string-truncated", "STAT-015 STAT-006")
 def _strings(case: CaseWriter) -> None:
     """Truncated string bounds lose no row."""
-    schema = struct(id="long", s="string")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", s="string"))
     texts = (
         "a" * 40,
         "a" * 32 + "\u00e9" + "z" * 8,
@@ -379,8 +377,7 @@ def _cut_off(case: CaseWriter) -> None:
 @STATISTICS.case("timestamp-truncated", "STAT-016 STAT-006")
 def _timestamps(case: CaseWriter) -> None:
     """Bounds cut to milliseconds lose no microsecond."""
-    schema = struct(id="long", t="timestamp")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", t="timestamp"))
     fine = utc(2024, 1, 1, 0, 0, 0, 123456)
     early = datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
     table.append([{"id": 1, "t": fine}])
@@ -407,8 +404,7 @@ def _nan(case: CaseWriter) -> None:
     table.append([{"id": 3, "d": math.inf}, {"id": 4, "d": -math.inf}])
     table.append([{"id": 5, "d": 2.5}, {"id": 6, "d": None}])
     publish(case, table, versions=[])
-    probes = {"small": compare("d", "<", 0.0, "double")}
-    _probes(case, table, probes)
+    _probes(case, table, {"small": compare("d", "<", 0.0, "double")})
     # Where NaN stands among numbers, and whether bounds speak of it, no clause says.
     found, infinite = {"id": 2, "d": math.nan}, {"id": 3, "d": math.inf}
     answers = [
@@ -437,8 +433,7 @@ def _booleans(case: CaseWriter) -> None:
     schema = struct(flag="boolean", at="timestamp", amount="decimal(10,2)")
     table = GoldenTable.created(case, schema)
     for flag in (True, False, None):
-        row = {"flag": flag, "at": utc(2024, 1, 1), "amount": Decimal("1.00")}
-        table.append([row])
+        table.append([{"flag": flag, "at": utc(2024, 1, 1), "amount": Decimal("1.00")}])
     publish(case, table, versions=[])
     probes = {
         "true": compare("flag", "=", True, "boolean"),  # noqa: FBT003  a boolean value, not a flag
@@ -451,8 +446,7 @@ def _booleans(case: CaseWriter) -> None:
 @STATISTICS.case("nested-columns", "STAT-007 STAT-006")
 def _nested(case: CaseWriter) -> None:
     """Statistics of nested fields keep their rows."""
-    schema = struct(id="long", s=struct(a="integer", b="string"))
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", s=struct(a="integer", b="string")))
     for number, value in enumerate(({"a": 1, "b": "x"}, {"a": 2, "b": None}, None)):
         table.append([{"id": number, "s": value}])
     publish(case, table, versions=[])
@@ -468,8 +462,7 @@ def _nested(case: CaseWriter) -> None:
 @STATISTICS.case("structs-of-nulls", "STAT-007 STAT-006")
 def _structs_of_nulls(case: CaseWriter) -> None:
     """A struct of nulls is not taken for a null."""
-    inner = struct(a="integer", b="string")
-    table = GoldenTable.created(case, struct(id="long", s=inner))
+    table = GoldenTable.created(case, struct(id="long", s=struct(a="integer", b="string")))
     for number, value in enumerate(({"a": None, "b": None}, None, {"a": None, "b": "x"})):
         table.append([{"id": number, "s": value}])
     publish(case, table, versions=[])
@@ -497,8 +490,7 @@ def _partitioned(case: CaseWriter) -> None:
 @STATISTICS.case("extended-year-bound", "STAT-006")
 def _extended(case: CaseWriter) -> None:
     """A bound beyond year 9999 loses no row."""
-    schema = struct(id="long", t="timestamp")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", t="timestamp"))
     odd = {
         "numRecords": 1,
         "minValues": {"t": "2024-01-01T00:00:00.000Z"},
@@ -521,8 +513,7 @@ def _extended(case: CaseWriter) -> None:
 @STATISTICS.case("decimal-beyond-double", "STAT-012 STAT-006")
 def _decimals(case: CaseWriter) -> None:
     """Decimal bounds are compared exactly."""
-    schema = struct(id="long", m="decimal(38,0)")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", m="decimal(38,0)"))
     values = [Decimal(10**30), Decimal(10**30 + 1), Decimal(10**30 - 1)]
     for number, value in enumerate(values):
         table.append([{"id": number, "m": value}])

@@ -399,8 +399,7 @@ def _invariant_broken(value: int | None, case: CaseWriter) -> None:
     recipe = Recipe(_ruled("delta.invariants", _INVARIANT), features=_listed("invariants"))
     recipe.append([{"x": 1, "y": 4}]).append([{"x": 2, "y": value}])
     # The row of what breaks it comes first.
-    broken = case.info.requirements[0]
-    recipe.publish(case, refusal=Refusal("constraint", "commit", broken))
+    recipe.publish(case, refusal=Refusal("constraint", "commit", case.info.requirements[0]))
 
 
 for _name, _title, _value, _ids in (

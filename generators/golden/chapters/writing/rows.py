@@ -151,8 +151,7 @@ _ODD: Final[Mapping[str, str]] = {
 
 def _odd_value(value: str, case: CaseWriter) -> None:
     rows = [{"id": 1, "part": value}, {"id": 2, "part": "plain"}, {"id": 3, "part": value}]
-    recipe = Recipe(_KEYED, ("part",)).append(rows)
-    recipe.delete(compare("id", "=", 3, "long")).publish(case)
+    Recipe(_KEYED, ("part",)).append(rows).delete(compare("id", "=", 3, "long")).publish(case)
 
 
 for _name, _value in _ODD.items():

@@ -88,8 +88,7 @@ def _none_counted(case: CaseWriter) -> None:
 
 def _mark_kept(change: Callable[[Recipe], Recipe], case: CaseWriter) -> None:
     mapped = {"delta.columnMapping.mode": "name"}
-    features = (*_LISTED, "columnMapping")
-    recipe = Recipe(_numbered(1, 1, highWaterMark=2), (), mapped, features)
+    recipe = Recipe(_numbered(1, 1, highWaterMark=2), (), mapped, (*_LISTED, "columnMapping"))
     recipe.append([{"k": 1, "id": 1}, {"k": 2, "id": 2}]).given()
     # An append would write the mark again.
     change(recipe).publish(case)
@@ -333,8 +332,7 @@ def _write_variants(case: CaseWriter) -> None:
 @VARIANT.case("write-unasked", "VAR-001")
 def _write_unasked(case: CaseWriter) -> None:
     """A table with a variant column lists the feature, asked for or not."""
-    recipe = Recipe(_VARIANT, rows=_variants(2, 3))
-    recipe.publish(case, contested=unasked("VAR-001"))
+    Recipe(_VARIANT, rows=_variants(2, 3)).publish(case, contested=unasked("VAR-001"))
 
 
 @VARIANT.case("write-variants-within", "VAR-003")

@@ -150,11 +150,9 @@ def _clustered_flat(case: CaseWriter) -> None:
 
 
 def _clustering(case: CaseWriter, configuration: str) -> None:
-    protocol = writer_protocol(["clustering", "domainMetadata"])
-    table = GoldenTable.of(case, _PLAIN, protocol=protocol)
+    table = GoldenTable.of(case, _PLAIN, protocol=writer_protocol(["clustering", "domainMetadata"]))
     table.create(domain("delta.clustering", configuration), add(table.file(_ROWS)))
-    sorted_file = table.file([{"c": 7, "name": "z"}], clusteringProvider="liquid")
-    table.commit(add(sorted_file))
+    table.commit(add(table.file([{"c": 7, "name": "z"}], clusteringProvider="liquid")))
     publish(case, table)
     refusal = Refusal("unsupported", "load", "DOM-013")
     accepted = [
