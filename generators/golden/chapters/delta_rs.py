@@ -323,8 +323,7 @@ def _change_feed(case: CaseWriter) -> None:
     changes: list[tuple[str, int, Row]] = []
     table.append(_numbered(0, 4))
     changes += [("insert", table.version, row) for row in table.rows]
-    pairs = table.update(compare("id", "=", 2, "long"), "name", "updated")
-    for old, new in pairs:
+    for old, new in table.update(compare("id", "=", 2, "long"), "name", "updated"):
         changes += [
             ("update_preimage", table.version, old),
             ("update_postimage", table.version, new),

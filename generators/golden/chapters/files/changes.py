@@ -364,8 +364,7 @@ def _changed_vectors(deleted: Sequence[Sequence[int]], case: CaseWriter) -> None
     file = table.create_with(pairs(0, 5))
     kinds = list(dict.fromkeys(map(tuple, deleted)))
     stored = dict(zip(kinds, store(table, *kinds), strict=True))
-    vectors = [stored[tuple(rows)] for rows in deleted]
-    for old, new in pairwise([None, *vectors, None]):
+    for old, new in pairwise([None, *[stored[tuple(rows)] for rows in deleted], None]):
         gone = {} if old is None else {"deletionVector": old}
         come = {} if new is None else {"deletionVector": new}
         table.commit(remove(file, **gone), add(file, **come))

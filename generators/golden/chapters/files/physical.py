@@ -74,12 +74,11 @@ def _nested_extra(case: CaseWriter) -> None:
         s=struct(front="double", a="integer", b="string"),
         m=map_of("string", struct(old="string", k="integer")),
     )
-    missing = struct(id="long", s=struct(b="string"))
     table = GoldenTable.created(case, schema)
     rows = {"id": 1, "s": {"front": 0.5, "a": 1, "b": "x"}, "m": {"key": {"old": "o", "k": 2}}}
     table.append([rows], written_as=extra, statistics=False)
     lone: list[dict[str, Any]] = [{"id": 2, "s": {"b": "y"}}, {"id": 3, "s": None}]
-    table.append(lone, written_as=missing, statistics=False)
+    table.append(lone, written_as=struct(id="long", s=struct(b="string")), statistics=False)
     publish(case, table)
     filtered(case, table, "filter-null", is_null("s.a"), "A missing leaf is null")
     filtered(case, table, "filter-struct", is_not_null("s"), "Its struct is not")
@@ -218,11 +217,10 @@ def _own_types(case: CaseWriter) -> None:
 @MAPPINGS.case("list-two-levels", "PQ-015 PQ-001")
 def _two_levels(case: CaseWriter) -> None:
     """Lists of two levels read like those of three."""
-    schema = struct(id="long", l=array("integer"), s=array("string"))
     dense = struct(
         id="long", l=array("integer", contains_null=False), s=array("string", contains_null=False)
     )
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", l=array("integer"), s=array("string")))
     for start, old in ((0, False), (10, True)):
         rows: list[dict[str, Any]] = [
             {"id": start, "l": [1, 2, 3], "s": ["a", ""]},

@@ -64,8 +64,7 @@ def _integer_table(case: CaseWriter, statistics: Any) -> GoldenTable:
     for start, values in ((0, (1, 2, 3)), (10, (4, 5, 6)), (20, (7, 8, 9)), (30, (None, 5, None))):
         rows = [{"id": start + n, "v": value} for n, value in enumerate(values)]
         table.append(rows, statistics=statistics)
-    nulls = [{"id": number, "v": None} for number in (90, 91, 92)]
-    table.append(nulls, statistics=statistics)
+    table.append([{"id": number, "v": None} for number in (90, 91, 92)], statistics=statistics)
     return table
 
 
@@ -219,8 +218,7 @@ def _negated(case: CaseWriter) -> None:
     """A negated comparison keeps the files that it is true of."""
     table = GoldenTable.created(case, _NUMBERS)
     for start, values in ((0, (4, 4)), (10, (5, 5)), (20, (6, 6)), (30, (4, 6)), (40, (5, None))):
-        rows = [{"id": start + number, "v": value} for number, value in enumerate(values)]
-        table.append(rows)
+        table.append([{"id": start + number, "v": value} for number, value in enumerate(values)])
     publish(case, table, versions=[])
     for slug, sign in (
         ("less", "<"), ("most", "<="), ("more", ">"), ("least", ">="), ("equal", "="),
@@ -305,8 +303,7 @@ def _all_types(case: CaseWriter) -> None:
     schema = struct(*(field(name, kind) for name, (kind, _) in kinds.items()))
     table = GoldenTable.created(case, schema)
     for number in range(3):
-        row = {name: values[number] for name, (_, values) in kinds.items()}
-        table.append([row])
+        table.append([{name: values[number] for name, (_, values) in kinds.items()}])
     publish(case, table, versions=[])
     for name, (kind, values) in kinds.items():
         probes = {

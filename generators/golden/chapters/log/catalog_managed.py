@@ -126,11 +126,10 @@ def _standing(case: CaseWriter, managed: _Managed, *versions: int, latest: int) 
         title="A read gives the latest ratified version",
         ratified=ratified,
     )
-    refusal = Refusal("not_found", "load", "CAT-010")
     case.refuse(
         "read",
         "read-beyond",
-        refusal,
+        Refusal("not_found", "load", "CAT-010"),
         title="A version that is not ratified is not there",
         version=latest + 1,
         ratified=ratified,

@@ -338,10 +338,9 @@ def _partition_filters(case: CaseWriter) -> None:
 
 
 def _styled(case: CaseWriter, **style: Any) -> None:
-    schema = struct(id="long", at="timestamp", p="integer", deep=struct(x="string", y="date"))
     table = GoldenTable.of(
         case,
-        schema,
+        struct(id="long", at="timestamp", p="integer", deep=struct(x="string", y="date")),
         partition_columns=["p"],
         properties={
             "delta.checkpoint.writeStatsAsJson": str(style.get("stats_json", True)).lower(),

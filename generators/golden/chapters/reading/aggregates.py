@@ -95,8 +95,7 @@ def _of_nulls(case: CaseWriter) -> None:
     """Nulls count as rows and are no extremes."""
     table = GoldenTable.created(case, struct(id="long", v="long", none="string"))
     for start, values in ((0, (None, None)), (10, (7, None)), (20, (None,))):
-        rows = [{**row, "none": None} for row in _rows(*values, start=start)]
-        table.append(rows)
+        table.append([{**row, "none": None} for row in _rows(*values, start=start)])
     _asked(case, table, ["v", "none"])
 
 
@@ -276,8 +275,7 @@ def _of_widened_columns(case: CaseWriter) -> None:
     properties = {"delta.enableTypeWidening": "true"}
     schema = struct(id="long", **columns)
     table = GoldenTable.created(case, schema, protocol=protocol, properties=properties)
-    old = [{"id": n, "i": n - 5, "j": 0.5 * n, "k": date(2024, 1, 1 + n)} for n in range(2)]
-    table.append(old)
+    table.append([{"id": n, "i": n - 5, "j": 0.5 * n, "k": date(2024, 1, 1 + n)} for n in range(2)])
     changed = [
         field(
             name, wider[of], metadata={"delta.typeChanges": [{"fromType": of, "toType": wider[of]}]}

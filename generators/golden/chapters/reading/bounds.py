@@ -121,8 +121,7 @@ def _spread(case: CaseWriter, ends: _Ends) -> None:
     table = _table(case, ends)
     values = sorted(ends.values)
     for number, pair in enumerate(pairwise(values)):
-        rows = [{"id": 10 * number + n, "v": value} for n, value in enumerate(pair)]
-        table.append(rows)
+        table.append([{"id": 10 * number + n, "v": value} for n, value in enumerate(pair)])
     publish(case, table, versions=[])
     for number in (0, 1, len(values) - 1):
         value, title = values[number], "A file whose bound is asked for holds another value, too"

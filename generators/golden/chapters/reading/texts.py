@@ -149,10 +149,9 @@ def _beyond_double(case: CaseWriter) -> None:
 @WIDENING.case("float-to-double-inexact", "TW-012")
 def _inexact(case: CaseWriter) -> None:
     """A float that is widened keeps its value, not its text."""
-    before = struct(id="long", v="float")
     table = GoldenTable.created(
         case,
-        before,
+        struct(id="long", v="float"),
         protocol=feature_protocol(["typeWidening"]),
         properties={"delta.enableTypeWidening": "true"},
     )

@@ -104,13 +104,11 @@ def _widening_table(case: CaseWriter, schema: Struct, **options: Any) -> GoldenT
 def _widened(case: CaseWriter, change: _Widening) -> None:
     table = _widening_table(case, struct(id="long", v=change.before), kinds=(change.after,))
     table.create()
-    old = [{"id": n, "v": value} for n, value in enumerate((*change.old, None))]
-    table.append(old)
+    table.append([{"id": n, "v": value} for n, value in enumerate((*change.old, None))])
     metadata = _change(change.before, change.after)
     table.schema = struct(field("id", "long"), field("v", change.after, metadata=metadata))
     table.commit(table.metadata(), operation="CHANGE COLUMN")
-    new = [{"id": 10 + n, "v": value} for n, value in enumerate(change.new)]
-    table.append(new)
+    table.append([{"id": 10 + n, "v": value} for n, value in enumerate(change.new)])
     publish(case, table)
     for slug, op in (("above", ">"), ("below", "<"), ("equal", "=")):
         probe = compare("v", op, change.pivot, change.after)
@@ -179,8 +177,7 @@ def _ends(case: CaseWriter, kind: str) -> None:
     table.append([{"id": 90}])
     publish(case, table, versions=[])
     for name in changes:
-        wide = [row for row in table.rows() if row[name] is not None]
-        for row in wide:
+        for row in [row for row in table.rows() if row[name] is not None]:
             probe = compare(name, "=", row[name], changes[name][1])
             title = "A filter finds the value, whole"
             filtered(case, table, f"filter-{name}-{row['id']}", probe, title)

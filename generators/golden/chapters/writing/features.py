@@ -269,14 +269,13 @@ def _ruled_column(change: Callable[[Recipe], Recipe], case: CaseWriter) -> None:
     properties = {"delta.columnMapping.mode": "name", "delta.constraints.told": "name <> 'x'"}
     recipe = Recipe(PAIR, (), properties, ("columnMapping", "checkConstraints"))
     recipe = change(recipe.append(pairs(1, 2)).given())
-    refused = Refusal("constraint", "commit", "CHK-004")
     recipe.publish(
         case,
         contested=[
             (
                 "refused",
                 "text: the columns of a constraint exist, so that one is in the way",
-                refused,
+                Refusal("constraint", "commit", "CHK-004"),
             ),
             ("carried-out", "text: the constraint may follow its column, or go with it", None),
         ],

@@ -231,8 +231,7 @@ def _unlisted(operation: str, case: CaseWriter) -> None:
     wanted = field("t", array(spelled) if operation == "add-within" else spelled)
     value = local(2024, 2, 29, 12, 0, 0, 1)
     if operation == "create":
-        rows = [{"id": 1, "t": value}]
-        Recipe(struct(field("id", "long"), wanted), rows=rows).publish(
+        Recipe(struct(field("id", "long"), wanted), rows=[{"id": 1, "t": value}]).publish(
             case, contested=unasked("NTZ-002")
         )
         return

@@ -302,9 +302,8 @@ def _void(case: CaseWriter) -> None:
 def _void_within(case: CaseWriter) -> None:
     """void fields of structs are in no file."""
     outer = struct(v="void", a="long", deep=struct(v="void", b="string", w="void"))
-    schema = struct(id="long", s=outer, plain=struct(a="long"))
     inner = {"v": None, "b": "x", "w": None}
-    recipe = Recipe(schema)
+    recipe = Recipe(struct(id="long", s=outer, plain=struct(a="long")))
     recipe.append(
         [
             {"id": 1, "s": {"v": None, "a": 1, "deep": inner}, "plain": {"a": 5}},

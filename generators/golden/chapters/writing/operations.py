@@ -219,9 +219,8 @@ for _slug, _words, _parts, _properties, _asked in (
 @FILES.case("write-merge-partitions", "DATA-004 FA-021 ADD-004")
 def _merge_partitions(case: CaseWriter) -> None:
     """A merge moves rows between partitions."""
-    schema = struct(id="long", part="string")
     rows = [{"id": number, "part": "ab"[number % 2]} for number in range(4)]
-    recipe = Recipe(schema, ("part",)).append(rows)
+    recipe = Recipe(struct(id="long", part="string"), ("part",)).append(rows)
     moved: list[dict[str, Any]] = [
         {"id": 1, "part": "c"},
         {"id": 2, "part": None},

@@ -338,9 +338,8 @@ def _write_unasked(case: CaseWriter) -> None:
 @VARIANT.case("write-variants-within", "VAR-003")
 def _write_within(case: CaseWriter) -> None:
     """Variants are written within an array."""
-    schema = struct(id="long", l=array("variant"))
     values = [each["v"] for each in _variants(2, 5)]
-    recipe = Recipe(schema, features=("variantType",))
+    recipe = Recipe(struct(id="long", l=array("variant")), features=("variantType",))
     recipe.append([{"id": 1, "l": [*values, None]}, {"id": 2, "l": None}])
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
 

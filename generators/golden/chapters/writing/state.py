@@ -437,10 +437,9 @@ _MAPPED: Final = {"delta.columnMapping.mode": "name"}
 
 
 def _compatible(version: int, **more: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    name = f"icebergCompatV{version}"
     return {**_MAPPED, f"delta.enableIcebergCompatV{version}": "true", **more}, (
         "columnMapping",
-        name,
+        f"icebergCompatV{version}",
     )
 
 

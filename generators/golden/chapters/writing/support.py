@@ -208,8 +208,7 @@ def _iceberg_v2(case: CaseWriter) -> None:
 @VACUUM.case("several-versions", "VPC-001 VPC-003")
 def _vacuum(case: CaseWriter) -> None:
     """Every version of a table with the check reads."""
-    protocol = feature_protocol(["vacuumProtocolCheck"])
     table = GoldenTable.created(case, _PLAIN, _ROWS)
-    table.protocol = protocol
+    table.protocol = feature_protocol(["vacuumProtocolCheck"])
     table.commit(table.protocol_action(), add(table.file([{"c": 9, "name": "z"}])))
     publish(case, table)
