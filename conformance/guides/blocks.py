@@ -144,7 +144,7 @@ def _coverage() -> str:
     ]
     for revision in SELECTIONS:
         coverage = measure(registry, citations, revision, proofs.all)
-        tally = coverage.tally(lambda row: row.level == "MUST")
+        tally = coverage.tally("MUST")
         missing = tally.total - tally.covered
         proved = len(coverage.proved_rows(None))
         lines.append(

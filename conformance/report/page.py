@@ -76,7 +76,7 @@ def column_of(results: Results) -> Column:
         by_chapter.setdefault(record["chapter"], []).append(record)
     adapter = results.header.get("adapter") or {}
     failures = sorted(
-        (each for each in results.records.values() if _failed(each)),
+        (r for r in results.records.values() if r["outcome"] in (Outcome.FAIL, Outcome.ERROR)),
         key=lambda record: (_rank(record["hazard"]), record["id"]),
     )
     return Column(
@@ -101,10 +101,6 @@ def _cell_of(records: Sequence[Mapping[str, Any]]) -> Cell:
     return Cell(
         Counter(record["outcome"] for record in records), min(hazards, key=_rank, default=None)
     )
-
-
-def _failed(record: Mapping[str, Any]) -> bool:
-    return record["outcome"] in {Outcome.FAIL, Outcome.ERROR}
 
 
 def _rank(hazard: str | None) -> int:

@@ -143,11 +143,6 @@ def _deletion_vector_id(descriptor: Any) -> str | None:
     return name if offset is None else f"{name}@{offset}"
 
 
-def _without_scheme(path: str) -> str:
-    """Spell an absolute path of the local file system without ``file:``, as it may have it."""
-    return _FILE_SCHEME.sub("/", path)
-
-
 def compare_files(expected: Sequence[Mapping[str, Any]], actual: Any) -> Difference | None:
     """Compare the live logical files of a version as a multiset keyed by path and vector.
 
@@ -187,7 +182,7 @@ def _by_key(
 ) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for given in entries:
-        entry = {**given, "path": _without_scheme(str(given.get("path")))}
+        entry = {**given, "path": _FILE_SCHEME.sub("/", str(given.get("path")))}
         path, vector = _file_key(entry)
         found.setdefault((path, vector if with_vectors else ""), []).append(entry)
     return found

@@ -121,11 +121,6 @@ def _either(  # noqa: PLR0913, PLR0917  as above
     _contest(case, table, slug, start, end, accepted, title)
 
 
-def _but(rows: Sequence[Mapping[str, Any]], *gone: int) -> list[Mapping[str, Any]]:
-    """Return the rows that a vector leaves."""
-    return [row for index, row in enumerate(rows) if index not in gone]
-
-
 def each_row(kind: str, version: int, rows: Sequence[Mapping[str, Any]]) -> list[_Change]:
     """Return a change of one kind and version for each row."""
     return [(kind, version, row) for row in rows]
@@ -369,7 +364,8 @@ def _changed_vectors(deleted: Sequence[Sequence[int]], case: CaseWriter) -> None
         come = {} if new is None else {"deletionVector": new}
         table.commit(remove(file, **gone), add(file, **come))
     publish_timed(case, table)
-    left = [_but(file.rows, *rows) for rows in ((), *deleted, ())]
+    vectors = ((), *deleted, ())
+    left = [[row for at, row in enumerate(file.rows) if at not in gone] for gone in vectors]
     changes = [*each_row("insert", 0, file.rows)]
     whole = [*changes]
     for version, (before, after) in enumerate(pairwise(left), 1):

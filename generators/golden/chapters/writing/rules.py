@@ -163,6 +163,7 @@ def _merged_identity(case: CaseWriter) -> None:
 @IDENTITY.case("write-merge", "IDN-012 IDN-013 IDN-014 IDN-016")
 def _merged_numbers(case: CaseWriter) -> None:
     """Rows that a merge or an overwrite brings get values past the mark."""
+    third = node("=", column("target", "id"), literal("long", 3))
     recipe = Recipe(_numbered(3, 4), features=_LISTED).append_numbered("k", *_ids(1, 2, 3))
     recipe.merge_numbered(
         "k",
@@ -170,16 +171,12 @@ def _merged_numbers(case: CaseWriter) -> None:
         SAME_ID,
         MergeClause("matched", "delete"),
         MergeClause("not_matched", "insert"),
-        MergeClause("not_matched_by_source", "delete", _of_target(3)),
+        MergeClause("not_matched_by_source", "delete", third),
     )
     recipe.append_numbered("k", *_ids(6))
     recipe.overwrite_numbered("k", _ids(7, 8), compare("id", ">", 5, "long"))
     recipe.merge_numbered("k", _ids(9), SAME_ID, MergeClause("not_matched", "insert"))
     recipe.overwrite_numbered("k", _ids(10)).append_numbered("k", *_ids(11)).publish(case)
-
-
-def _of_target(number: int) -> dict[str, Any]:
-    return node("=", column("target", "id"), literal("long", number))
 
 
 def _rule_stays(key: str, rule: str, requirement: str, case: CaseWriter) -> None:
