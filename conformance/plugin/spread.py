@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 
-from conformance.base.cores import cores
+from conformance.base.limits import cores
 
 _MOST: Final = 4
 """Beyond these, processes wait for memory more than they gain."""

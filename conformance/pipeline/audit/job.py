@@ -19,8 +19,8 @@ from conformance.audit.cli import CLEAN, LIMITED, NONCONFORMING, UNUSABLE, add_a
 from conformance.audit.findings import Finding
 from conformance.audit.forms import FORMS
 from conformance.audit.read.log import list_log
-from conformance.base.cores import cores
 from conformance.base.faults import SelectionError
+from conformance.base.limits import cores
 from conformance.base.terminal import warn
 from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.large import on_spark

@@ -31,8 +31,7 @@ from conformance.pipeline.session import (
     spark_session,
 )
 from conformance.pipeline.track import questions
-from conformance.pipeline.track.schema import TABLES
-from conformance.pipeline.track.store import Store
+from conformance.pipeline.track.store import TABLES, Store
 from conformance.report.difference import Difference
 from conformance.report.output import writing
 from conformance.report.page import STYLE, escaped

@@ -19,9 +19,71 @@ import pyarrow.compute as pc
 
 from conformance.base.outcomes import MEANINGS, Hazard, Outcome, Verdict
 from conformance.pipeline.store import StoredTable
-from conformance.pipeline.track.schema import TABLES
 from conformance.replay.shrink import way_words
 from conformance.report.results import Results, read_results
+
+_TEXTS: Final = pa.list_(pa.string())
+
+RUNS: Final = pa.schema(
+    [
+        ("run_id", pa.string()),
+        ("implementation", pa.string()),
+        ("engine_version", pa.string()),
+        ("release_key", pa.string()),
+        ("adapter_version", pa.string()),
+        ("revision", pa.string()),
+        ("label", pa.string()),
+        ("kit_version", pa.string()),
+        ("corpus_digest", pa.string()),
+        ("cases", pa.int64()),
+        ("selected", pa.int64()),
+        ("judged", pa.int64()),
+        ("records", pa.int64()),
+        ("partial", _TEXTS),
+        ("status", pa.int32()),
+        ("header", pa.string()),
+    ]
+)
+"""A row for each results file; the last to be written, so that a run is whole or not there."""
+
+RESULTS: Final = pa.schema(
+    [
+        ("run_id", pa.string()),
+        ("case_id", pa.string()),
+        ("outcome", pa.string()),
+        ("hazard", pa.string()),
+        ("requirement", pa.string()),
+        ("requirements", _TEXTS),
+        ("source", pa.string()),
+        ("chapter", pa.string()),
+        ("features", _TEXTS),
+        ("message", pa.string()),
+        ("seen", pa.string()),
+        ("fault", pa.string()),
+        ("standing", pa.string()),
+        ("intermittent", pa.bool_()),
+    ]
+)
+"""A row for each case of each run."""
+
+FINDINGS: Final = pa.schema(
+    [
+        ("run_id", pa.string()),
+        ("case_id", pa.string()),
+        ("requirement", pa.string()),
+        ("hazard", pa.string()),
+        ("way", pa.string()),
+        ("title", pa.string()),
+        ("expected", pa.string()),
+        ("actual", pa.string()),
+        ("details", _TEXTS),
+    ]
+)
+"""A row for each case that failed, ended in an error or goes against advice, with what was seen."""
+
+TABLES: Final = {"runs": RUNS, "results": RESULTS, "findings": FINDINGS}
+"""Name of each table, and its columns."""
+
 
 _ORDER: Final = ("results", "findings", "runs")
 """The run's own row comes last: without it, nothing else of the run counts."""
