@@ -23,6 +23,16 @@ from reference_impl.write.rows.operations import append
 _ATTEMPTS: Final = 20
 
 
+def columns(names: str) -> pa.Schema:
+    """Return the columns that a text names: ``name`` of strings, else ``name:type`` as Arrow's.
+
+    ``texts`` are lists of strings.
+    """
+    pairs = [name.partition(":") for name in names.split()]
+    texts = {"": pa.string(), "texts": pa.list_(pa.string())}
+    return pa.schema([(name, texts.get(of) or pa.type_for_alias(of)) for name, _, of in pairs])
+
+
 class StoreError(UnusableError):
     """A table of a store cannot be read or written."""
 

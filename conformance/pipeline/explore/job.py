@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
-
 from conformance.base.faults import OutputError
 from conformance.base.home import kit_version
 from conformance.base.status import Status
@@ -26,44 +24,18 @@ from conformance.base.terminal import warn
 from conformance.pipeline.explore.unit import COUNTS, unpack
 from conformance.pipeline.session import spark_options
 from conformance.pipeline.spread import Spread, add_judging_options, count, hours, spread_over
-from conformance.pipeline.store import StoredTable
+from conformance.pipeline.store import StoredTable, columns
 from conformance.workers.resolve import resolve
 from generators.histories.groups import GROUPS, Kind
 from generators.materialise.layouts import LAYOUTS
 
-_JOB: Final = [
-    ("job_id", pa.string()),
-    ("unit", pa.int64()),
-    ("implementation", pa.string()),
-    ("engine_version", pa.string()),
-    ("seed", pa.int64()),
-    ("group", pa.int32()),
-]
+_JOB: Final = "job_id unit:int64 implementation engine_version seed:int64 group:int32"
 
 TABLES: Final = {
-    "failures": pa.schema(
-        [
-            *_JOB,
-            ("defect", pa.string()),
-            ("case_id", pa.string()),
-            ("outcome", pa.string()),
-            ("hazard", pa.string()),
-            ("requirement", pa.string()),
-            ("way", pa.string()),
-            ("message", pa.string()),
-            ("count", pa.int64()),
-        ]
+    "failures": columns(
+        f"{_JOB} defect case_id outcome hazard requirement way message count:int64"
     ),
-    "units": pa.schema(
-        [
-            *_JOB,
-            ("tables", pa.int64()),
-            ("passed", pa.int64()),
-            ("failed", pa.int64()),
-            ("errors", pa.int64()),
-            ("seconds", pa.float64()),
-        ]
-    ),
+    "units": columns(f"{_JOB} tables:int64 passed:int64 failed:int64 errors:int64 seconds:double"),
 }
 """Name of each table, and its columns; ``units`` is written last and says how far the job is."""
 

@@ -18,66 +18,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.base.outcomes import MEANINGS, Hazard, Outcome, Verdict
-from conformance.pipeline.store import StoredTable
+from conformance.pipeline.store import StoredTable, columns
 from conformance.replay.shrink import way_words
 from conformance.report.results import Results, read_results
 
-_TEXTS: Final = pa.list_(pa.string())
-
-RUNS: Final = pa.schema(
-    [
-        ("run_id", pa.string()),
-        ("implementation", pa.string()),
-        ("engine_version", pa.string()),
-        ("release_key", pa.string()),
-        ("adapter_version", pa.string()),
-        ("revision", pa.string()),
-        ("label", pa.string()),
-        ("kit_version", pa.string()),
-        ("corpus_digest", pa.string()),
-        ("cases", pa.int64()),
-        ("selected", pa.int64()),
-        ("judged", pa.int64()),
-        ("records", pa.int64()),
-        ("partial", _TEXTS),
-        ("status", pa.int32()),
-        ("header", pa.string()),
-    ]
+RUNS: Final = columns(
+    "run_id implementation engine_version release_key adapter_version revision label kit_version "
+    "corpus_digest cases:int64 selected:int64 judged:int64 records:int64 partial:texts "
+    "status:int32 header"
 )
 """A row for each results file; the last to be written, so that a run is whole or not there."""
 
-RESULTS: Final = pa.schema(
-    [
-        ("run_id", pa.string()),
-        ("case_id", pa.string()),
-        ("outcome", pa.string()),
-        ("hazard", pa.string()),
-        ("requirement", pa.string()),
-        ("requirements", _TEXTS),
-        ("source", pa.string()),
-        ("chapter", pa.string()),
-        ("features", _TEXTS),
-        ("message", pa.string()),
-        ("seen", pa.string()),
-        ("fault", pa.string()),
-        ("standing", pa.string()),
-        ("intermittent", pa.bool_()),
-    ]
+RESULTS: Final = columns(
+    "run_id case_id outcome hazard requirement requirements:texts source chapter features:texts "
+    "message seen fault standing intermittent:bool"
 )
 """A row for each case of each run."""
 
-FINDINGS: Final = pa.schema(
-    [
-        ("run_id", pa.string()),
-        ("case_id", pa.string()),
-        ("requirement", pa.string()),
-        ("hazard", pa.string()),
-        ("way", pa.string()),
-        ("title", pa.string()),
-        ("expected", pa.string()),
-        ("actual", pa.string()),
-        ("details", _TEXTS),
-    ]
+FINDINGS: Final = columns(
+    "run_id case_id requirement hazard way title expected actual details:texts"
 )
 """A row for each case that failed, ended in an error or goes against advice, with what was seen."""
 
