@@ -82,8 +82,7 @@ class StoredTable:
                     return False
                 if recorded is not None and place is not None:
                     given = [row for row in given if row[place] > recorded.version]
-                added = pa.Table.from_pylist(given, schema=self.schema)
-                append(snapshot, added, (app, version))
+                append(snapshot, pa.Table.from_pylist(given, schema=self.schema), (app, version))
             except CommitConflict:
                 continue  # somebody else made progress, or changed the schema: look again
             except (DeltaError, OSError) as error:

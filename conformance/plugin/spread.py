@@ -284,5 +284,4 @@ class _ReportCollector:
         plain = warnings.WarningMessage(
             str(given.message), given.category, given.filename, given.lineno
         )
-        warning = {"warning_message": plain, "when": when, "nodeid": nodeid}
-        self.reports.append({_WARNING: warning})
+        self.reports.append({_WARNING: {"warning_message": plain, "when": when, "nodeid": nodeid}})

@@ -234,8 +234,7 @@ class TableBuilder(FileStage):
 
     def update(self, predicate: Predicate, values: Mapping[str, Any]) -> int:
         """Update the rows for which a predicate is true, by rewriting their files."""
-        found = self.oracle.matching(predicate)
-        return self.edit(dict.fromkeys(found, values), operation="UPDATE")
+        return self.edit(dict.fromkeys(self.oracle.matching(predicate), values), operation="UPDATE")
 
     def edit(
         self,

@@ -311,8 +311,7 @@ def _literal(value: Any, delta_type: str, dialect: Dialect) -> str:
     if delta_type == "string":
         return dialect.string(value)
     text = dialect.string(str(value).lower() if isinstance(value, bool) else str(value))
-    template = dialect.casts.get(delta_type, "CAST({text} AS {name})")
-    return template.format(text=text, name=name)
+    return dialect.casts.get(delta_type, "CAST({text} AS {name})").format(text=text, name=name)
 
 
 def _joined(word: str) -> Callable[[list[str], Dialect], str]:

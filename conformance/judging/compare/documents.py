@@ -102,8 +102,7 @@ def _equal(wanted: Any, given: Any) -> bool:
 
 
 def _brief(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-    return shortened(text, 200)
+    return shortened(json.dumps(value, ensure_ascii=False, sort_keys=True, default=str), 200)
 
 
 def compare_snapshot(expected: Mapping[str, Any], actual: Any) -> Difference | None:

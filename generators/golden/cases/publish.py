@@ -331,8 +331,7 @@ def publish_cut(
     drop_commits(table.root, below)
     newest = below if checkpoint is None else checkpoint
     versions = [version for version in table.versions if version >= below]
-    log_info = {"lastCheckpointVersion": newest, **counts}
-    publish(case, table, versions=versions, log_info=log_info)
+    publish(case, table, versions=versions, log_info={"lastCheckpointVersion": newest, **counts})
 
 
 def publish_timed(case: CaseWriter, table: GoldenTable, **options: Any) -> None:
