@@ -116,8 +116,7 @@ def export_histories(
 
     """
     directory.mkdir(parents=True, exist_ok=True)
-    drawn = draw_histories(count, number, features)
-    for place, history in enumerate(drawn):
+    for place, history in enumerate(draw_histories(count, number, features)):
         with _scratch(directory) as scratch:
             yield _history_case(directory, scratch, place, history, LAYOUTS[place % len(LAYOUTS)])
 

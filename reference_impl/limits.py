@@ -28,10 +28,7 @@ _T = TypeVar("_T")
 _C = TypeVar("_C", bound=type)
 
 _MEBI: Final = 1 << 20
-_CGROUPS: Final = (
-    "/sys/fs/cgroup/memory.max",
-    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-)
+_CGROUPS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 """Where Linux says how much memory a container has."""
 
 
@@ -225,11 +222,7 @@ def budget() -> Budget:
 
 
 def exceeded(
-    name: str,
-    found: str,
-    *,
-    error: type[LimitExceeded] = LimitExceeded,
-    path: str | None = None,
+    name: str, found: str, *, error: type[LimitExceeded] = LimitExceeded, path: str | None = None
 ) -> LimitExceeded:
     """Return the error for an exceeded limit.
 

@@ -34,8 +34,8 @@ from conformance.adapters.dispatch import EngineAdapter
 from conformance.adapters.sql.refusals import Refusals
 from conformance.adapters.sql.text import SIDES, SPARK, render
 from conformance.base.home import kit_version
-from conformance.golden.partition_filter import in_partition
 from generators.oracle.delta_schema import type_of
+from generators.oracle.filters import in_partition
 from generators.oracle.literals import decode
 from reference_impl import (
     DeltaError,

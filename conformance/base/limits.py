@@ -218,3 +218,10 @@ class InProcessLimit:
     def _expire(self, _signal: int, _frame: FrameType | None) -> None:
         if not debugged():
             raise AdapterError("time limit", f"no answer within {self._seconds:g} s")
+
+
+def cores() -> int:
+    """Return how many cores this process may run on; not every system restricts processes."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -56,7 +56,8 @@ def run_explain_cli(argv: Sequence[str]) -> int:
         if name in registry:
             found.append(explain_row(registry[name], registry, items.values(), texts))
             continue
-        chosen = [items[name]] if name in items else _of_case(name, items.values())
+        of_case = [item for item in items.values() if item.id.startswith(f"{name}/")]
+        chosen = [items[name]] if name in items else of_case
         if not chosen:
             warn(f"delta-tck explain: {_unknown(name, registry, items)}")
             return Status.UNKNOWN_ID
@@ -98,10 +99,6 @@ def _known() -> tuple[dict[str, Item], dict[str, Spec]]:
     )
     specs = {spec.id: spec for case in corpus.cases for spec in case.specs}
     return {item.id: item for item in items}, specs
-
-
-def _of_case(name: str, items: Iterable[Item]) -> list[Item]:
-    return [item for item in items if item.id.startswith(f"{name}/")]
 
 
 def _unknown(name: str, registry: Registry, items: dict[str, Item]) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.explain.builders import builder_of
 from conformance.explain.defects import Defect, load_defects
-from conformance.explain.sources import SourceLine
+from conformance.explain.sources import SourceLine, builder_of
 from conformance.golden.cases import Contested, Expected, ExpectedError, Spec
 from conformance.items.items import Item
 from conformance.judging.messages import describe_expected

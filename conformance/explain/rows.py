@@ -9,9 +9,8 @@ from functools import cache
 from typing import Any, Final
 
 from conformance.base.home import PROJECT
-from conformance.explain.builders import builder_of
 from conformance.explain.defects import Defect, load_defects
-from conformance.explain.sources import SourceLine, named_in
+from conformance.explain.sources import SourceLine, builder_of, named_in
 from conformance.golden.corpus import default_corpus_path
 from conformance.items.items import Item
 from conformance.requirements.citations import Citation, cited_in_project

@@ -1,4 +1,4 @@
-"""Where sources name a requirement: file, line and the function around it.
+"""Where sources name a requirement, and which function builds a golden case: file and line.
 
 Serves every section. Sources are read where they are installed, so that a wheel answers as a
 checkout does; tests are no part of a wheel.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from conformance.base.home import PROJECT
+from generators.golden.chapters import all_definitions
 
 _ID: Final = re.compile(r"(?<![A-Z0-9-])[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]{3}(?![0-9])")
 
@@ -71,3 +72,23 @@ def _scopes(node: ast.AST, outer: str) -> Iterator[tuple[int, int, str]]:
             yield from _scopes(child, name)
         else:
             yield from _scopes(child, outer)
+
+
+@cache
+def builders() -> Mapping[str, SourceLine]:
+    """Return where each case is built that the kit's own hands build, by its id."""
+    return {each.info.id: _place(each.build) for each in all_definitions()}
+
+
+def builder_of(identity: str) -> SourceLine | None:
+    """Return where the table of a golden case, or of a question of it, is built."""
+    known = builders()
+    return known.get(identity) or known.get(identity.rpartition("/")[0])
+
+
+def _place(build: Callable[..., Any]) -> SourceLine:
+    while isinstance(build, partial):
+        build = build.func
+    code = build.__code__
+    path = Path(code.co_filename).relative_to(PROJECT).as_posix()
+    return SourceLine(path, code.co_firstlineno, build.__qualname__)

@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conformance.base.faults import CorpusError
-from conformance.base.untrusted import MIB, plain_name
-from conformance.golden.places import below
+from conformance.base.untrusted import MIB, inside, plain_name
 from generators.placeholders import BESIDE
+from reference_impl.errors import PlaceRefused
+from reference_impl.places import LocalRoot, Policy
 
 _DEEPEST: Final = 24
 """Folders within folders."""
@@ -147,3 +148,31 @@ def count_rows(path: Path, part: Path) -> int:
     if rows > _MOST_ROWS:
         raise CorpusError(path, f"{part} has {rows} rows, over {_MOST_ROWS}", "#/expected")
     return rows
+
+
+def below(table: Path, name: str, document: Path, pointer: str = "") -> Path:
+    """Return the file of a table that a document names, which need not exist.
+
+    Names of a corpus are not URIs, and are narrower than paths of a log.
+
+    Args:
+        table: the table root.
+        name: as the document has it.
+        document: which has it, for messages.
+        pointer: its place there.
+
+    Raises:
+        CorpusError: it is no path below the table, or a symlink leads it out of there.
+
+    """
+    fault = inside(name)
+    if fault:
+        raise CorpusError(document, fault, pointer)
+    root = LocalRoot(str(table.absolute()), Policy("refuse"))
+    try:
+        place = root.follow(name)
+    except PlaceRefused as error:
+        raise CorpusError(document, str(error), pointer) from error
+    if place.within != name:
+        raise CorpusError(document, f"{name!r} is not the plain path of a file", pointer)
+    return Path(place.address)

@@ -162,5 +162,4 @@ def _prose(text: str | None) -> str:
             lines.append(f"  {line.strip()}")
         else:
             lines.append(line)
-    found = _ROLE.sub(r"``\1``", "\n".join(lines)).strip()
-    return found.replace("``", "`")
+    return _ROLE.sub(r"``\1``", "\n".join(lines)).strip().replace("``", "`")

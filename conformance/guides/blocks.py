@@ -21,7 +21,7 @@ from conformance.golden.corpus import default_corpus_path
 from conformance.guides.api import reference_of
 from conformance.guides.contract import SCHEMAS, with_parts
 from conformance.judging.claims import CAPABILITIES
-from conformance.pipeline.track.schema import TABLES
+from conformance.pipeline.track.store import TABLES
 from conformance.questions import QUESTIONS
 from conformance.requirements.citations import cited_in_project
 from conformance.requirements.coverage import measure
@@ -144,7 +144,7 @@ def _coverage() -> str:
     ]
     for revision in SELECTIONS:
         coverage = measure(registry, citations, revision, proofs.all)
-        tally = coverage.tally(lambda row: row.level == "MUST")
+        tally = coverage.tally("MUST")
         missing = tally.total - tally.covered
         proved = len(coverage.proved_rows(None))
         lines.append(

@@ -102,18 +102,19 @@ class Item:
 
 
 def golden_items(
-    corpus: Corpus, special: Mapping[str, Callable[[Case, Spec, Judge], Verdict]] | None = None
+    corpus: Corpus, special: Mapping[str, Callable[..., Verdict]] | None = None
 ) -> Iterator[Item]:
     """Return an item for every spec of a corpus.
 
     Args:
         corpus: the golden tables.
-        special: types of specs that no adapter is asked, and who takes their verdict.
+        special: types of specs that no adapter is asked, and what takes their verdict of
+            ``judge``, ``case`` and ``spec``.
 
     """
     for case in corpus.cases:
         for spec in case.specs:
-            taker = (special or {}).get(spec.type, _ask)
+            judged_by = (special or {}).get(spec.type, Judge.judge)
             yield Item(
                 spec.id,
                 "golden",
@@ -122,7 +123,7 @@ def golden_items(
                 spec.requirements,
                 case.features,
                 case.revisions,
-                partial(taker, case, spec),
+                partial(judged_by, case=case, spec=spec),
                 judged_of_spec(spec, case),
                 steps=_steps(spec),
                 instead=named_instead(spec),
@@ -157,7 +158,3 @@ def _steps(spec: Spec) -> tuple[Judged, ...]:
     said = spec.parameters.get("judged", {})
     steps = enumerate(spec.parameters["operations"])
     return tuple(judged_step(step["operation"], said.get(str(at))) for at, step in steps)
-
-
-def _ask(case: Case, spec: Spec, judge: Judge) -> Verdict:
-    return judge.judge(case, spec)

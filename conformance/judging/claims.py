@@ -127,7 +127,7 @@ def _stamp_faults(description: Description) -> Iterator[str]:
 
 
 def claims_faults(claims: Claims) -> Iterator[str]:
-    """Name claims that are no word of the contract, with the nearest word that is.
+    """Find claims that the contract has no word for, each with the nearest word that it has.
 
     Of each set some are named, and the rest counted: an adapter may claim a million.
     """

@@ -14,7 +14,7 @@ from conformance.base.faults import CorpusError
 from conformance.base.scratch import Scratch
 from conformance.base.untrusted import open_plain, plain_name
 from conformance.golden.cases import Case
-from conformance.golden.places import below
+from conformance.golden.tree import below
 from generators.placeholders import BESIDE, expand_files
 
 _DEFAULT_NAME: Final = "table"

@@ -22,7 +22,6 @@ from conformance.base.home import kit_version
 from conformance.base.options import LIMITS, OPTIONS, add_options, value_of
 from conformance.base.status import Status
 from conformance.base.terminal import warn
-from conformance.items.shards import Shard
 from conformance.pipeline.session import spark_options
 from conformance.pipeline.spread import Spread, add_judging_options, count, hours, spread_over
 from conformance.pipeline.track.store import Store
@@ -32,6 +31,7 @@ from conformance.requirements.registry import SELECTIONS
 from conformance.run.breaker import Breaker
 from conformance.run.merge import merge
 from conformance.run.run import Run, status_of_run
+from conformance.run.selection import Shard
 from conformance.run.settings import Settings, settings_of
 from conformance.workers.resolve import resolve
 
@@ -217,8 +217,7 @@ def _plan(parts: Sequence[_Part], missing: Sequence[_Part]) -> None:
         finally:
             run.close()
         left = sum(each.name == name for each in missing)
-        implementation = part.unit["settings"]["--impl"]
-        each = _SECONDS.get(implementation, _ENGINE_SECONDS)
+        each = _SECONDS.get(part.unit["settings"]["--impl"], _ENGINE_SECONDS)
         cost += cases * left / part.unit["of"] * each
         warn(f"{name}: {cases} cases, {left} of {part.unit['of']} parts to judge")
     warn(f"about {hours(cost)} of one core")

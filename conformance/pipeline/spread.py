@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from conformance.base.commands import function_of
-from conformance.base.cores import cores
 from conformance.base.faults import UnusableError
+from conformance.base.limits import cores
 from conformance.base.options import IMPLEMENTATIONS
 from conformance.pipeline.session import SparkOptions, add_spark_options, spark_session
 

@@ -23,6 +23,16 @@ from reference_impl.write.rows.operations import append
 _ATTEMPTS: Final = 20
 
 
+def columns(names: str) -> pa.Schema:
+    """Return the columns that a text names: ``name`` of strings, else ``name:type`` as Arrow's.
+
+    ``texts`` are lists of strings.
+    """
+    pairs = [name.partition(":") for name in names.split()]
+    texts = {"": pa.string(), "texts": pa.list_(pa.string())}
+    return pa.schema([(name, texts.get(of) or pa.type_for_alias(of)) for name, _, of in pairs])
+
+
 class StoreError(UnusableError):
     """A table of a store cannot be read or written."""
 
@@ -72,8 +82,7 @@ class StoredTable:
                     return False
                 if recorded is not None and place is not None:
                     given = [row for row in given if row[place] > recorded.version]
-                added = pa.Table.from_pylist(given, schema=self.schema)
-                append(snapshot, added, (app, version))
+                append(snapshot, pa.Table.from_pylist(given, schema=self.schema), (app, version))
             except CommitConflict:
                 continue  # somebody else made progress, or changed the schema: look again
             except (DeltaError, OSError) as error:

@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 
-from conformance.base.cores import cores
+from conformance.base.limits import cores
 
 _MOST: Final = 4
 """Beyond these, processes wait for memory more than they gain."""
@@ -284,5 +284,4 @@ class _ReportCollector:
         plain = warnings.WarningMessage(
             str(given.message), given.category, given.filename, given.lineno
         )
-        warning = {"warning_message": plain, "when": when, "nodeid": nodeid}
-        self.reports.append({_WARNING: warning})
+        self.reports.append({_WARNING: {"warning_message": plain, "when": when, "nodeid": nodeid}})

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
@@ -104,9 +104,9 @@ class Coverage:
         rows = (row for row in self.requirements if row.level == "MUST")
         return tuple(r for r in rows if r.id in self.proved and chapter in (None, r.chapter))
 
-    def tally(self, wanted: Callable[[Requirement], bool]) -> Tally:
-        """Count some of the requirements."""
-        rows = [row for row in self.requirements if wanted(row)]
+    def tally(self, level: str, chapter: str | None = None) -> Tally:
+        """Count the requirements of a level, in one chapter or in all."""
+        rows = [r for r in self.requirements if r.level == level and chapter in (None, r.chapter)]
         kinds = [self.cited[row.id].keys() for row in rows if row.id in self.cited]
         return Tally(len(rows), len(kinds), sum(found == {"audit"} for found in kinds))
 
@@ -230,8 +230,7 @@ def run_coverage_cli(argv: Sequence[str]) -> int:
         if not citations:
             warn("delta-tck coverage: no case was found; is --project right?")
             return _UNUSABLE
-        proofs = load_proofs()
-        coverage = measure(registry, citations, arguments.revision, proofs.all)
+        coverage = measure(registry, citations, arguments.revision, load_proofs().all)
         everything = measure(registry, citations)
         gaps = read_gaps(arguments.exceptions)
     except (RegistryError, CitationError) as error:
@@ -274,7 +273,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _summary(coverage: Coverage) -> str:
     cases = ", ".join(f"{count} {kind}" for kind, count in coverage.cases.items())
-    must = coverage.tally(lambda row: row.level == "MUST")
+    must = coverage.tally("MUST")
     named = sum(row.id in coverage.named_only for row in coverage.uncovered())
     proved = len(coverage.proved_rows(None))
     return (
@@ -296,14 +295,10 @@ def _table(coverage: Coverage, registry: Registry) -> list[list[str]]:
 
 
 def _cells(coverage: Coverage, chapter: str | None) -> list[str]:
-    tallies = [coverage.tally(_selects(level, chapter)) for level in LEVELS]
+    tallies = [coverage.tally(level, chapter) for level in LEVELS]
     cells = [f"{tally.covered}/{tally.total}" if tally.total else "" for tally in tallies]
     proved = len(coverage.proved_rows(chapter))
     return [*cells, str(tallies[0].total - tallies[0].covered), str(proved)]
-
-
-def _selects(level: str, chapter: str | None) -> Callable[[Requirement], bool]:
-    return lambda row: row.level == level and chapter in (None, row.chapter)
 
 
 def _line(row: Requirement) -> str:

@@ -281,8 +281,7 @@ def _read_chapter(path: Path) -> tuple[str, list[Requirement]]:
     slug = head["chapter"].text()
     if slug != path.stem:
         raise head["chapter"].fail(f"chapter {slug!r} stands in the file of {path.stem!r}")
-    rows = [_read_row(node, slug) for node in head["requirements"].items()]
-    return head["title"].text(), rows
+    return head["title"].text(), [_read_row(node, slug) for node in head["requirements"].items()]
 
 
 def _read_row(node: Node, chapter: str) -> Requirement:

@@ -22,9 +22,8 @@ from conformance.base.terminal import one_line, printable, warn
 from conformance.golden.corpus import Corpus, load_corpus
 from conformance.items.generated import generated_items
 from conformance.items.items import Item, golden_items
-from conformance.items.mutated import mutated_items
+from conformance.items.mutated import judge_checksum, mutated_items
 from conformance.items.recipes import generated_recipes
-from conformance.items.self_audit import judge_checksum
 from conformance.judging.claims import fewer_claims, validated
 from conformance.judging.judge import Judge
 from conformance.judging.messages import blocking
@@ -220,8 +219,7 @@ class Run:
             return judgement
         if self._keeper is None:
             self._keeper = Keeper(self.settings.bundles, self.description)
-        where = self._keeper.keep(item, self.judge, verdict)
-        judgement.record["details"].insert(0, where)
+        judgement.record["details"].insert(0, self._keeper.keep(item, self.judge, verdict))
         return judgement
 
     def _against_baseline(self, item: Item, verdict: Verdict) -> Judgement:

@@ -12,8 +12,7 @@ import pytest
 
 from conformance.base.options import destination
 from conformance.items.generated import Plan
-from conformance.items.shards import Shard
-from conformance.run.selection import Selection
+from conformance.run.selection import Selection, Shard
 from conformance.workers.resolve import Isolation, Limits
 
 SEED: Final = "delta_tck_seed"

@@ -22,8 +22,7 @@ from conformance.adapter import Answer, Description, Request, Write
 from conformance.base.faults import AdapterError, AdapterStartError, FaultKind
 from conformance.base.scratch import Scratch
 from conformance.base.terminal import printable
-from conformance.workers.disk import used
-from conformance.workers.process_tree import MARK, ProcessTree
+from conformance.workers.process_tree import MARK, ProcessTree, disk_used
 from conformance.workers.rows_file import write_rows
 from conformance.workers.wire import (
     LONGEST_LINE,
@@ -151,7 +150,7 @@ class _Process:
         while not self._ended.wait(_LOOK_SECONDS):
             if looks % _LOOKS == 0:
                 self._tree.look()
-                if used(self.written, self._disk_limit) > self._disk_limit:
+                if disk_used(self.written, self._disk_limit) > self._disk_limit:
                     self._stop("disk limit")
             looks += 1
             deadline = self._deadline
@@ -166,7 +165,7 @@ class _Process:
 
     def is_filled(self) -> bool:
         """Say whether it holds so much between two requests that the next may meet a limit."""
-        disk = used(self.written[:1], self._disk_limit)
+        disk = disk_used(self.written[:1], self._disk_limit)
         return disk > self._disk_limit * _FILLED or self._holds_over(self._memory_limit * _FILLED)
 
     def _stop(self, kind: FaultKind) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -126,3 +127,36 @@ def _kibibytes(pid: int, file: str, names: tuple[bytes, ...]) -> int:
         lines = _PROC.joinpath(str(pid), file).read_bytes().splitlines()
         return sum(int(line.split()[1]) for line in lines if line.startswith(names))
     return 0
+
+
+_BLOCK: Final = 512
+"""Bytes of a block of ``stat``, whatever the file system's own are."""
+
+_LEAST: Final = 4096
+"""Bytes that any file or folder counts, so that many empty ones are noticed too."""
+
+
+def disk_used(folders: Iterable[Path], most: int) -> int:
+    """Count the bytes that everything below some folders takes on disk.
+
+    A program may write anywhere that its user may. What is looked at is the folder of its temporary
+    files and the table that it was asked about, which is where engines write.
+
+    Args:
+        folders: where to begin; no symlink below them is followed.
+        most: bytes from which on nobody asks how many more there are.
+
+    """
+    total = 0
+    pending = [str(folder) for folder in folders]
+    while pending and total <= most:
+        with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    facts = entry.stat(follow_symlinks=False)
+                    total += max(facts.st_blocks * _BLOCK, _LEAST)
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+                if total > most:
+                    break
+    return total

@@ -130,8 +130,7 @@ def _repeated(values: pa.Array, chosen: pa.Array | None, times: Any) -> int:
         return (len(chosen) if chosen is not None else int(times.sum())) * _decoded_bytes(values)
     sizes = _lengths(values)
     if chosen is not None:
-        places = chosen.drop_null().to_numpy().astype(np.int64)
-        return int(sizes[places].sum())
+        return int(sizes[chosen.drop_null().to_numpy().astype(np.int64)].sum())
     return int((sizes * times).sum())
 
 

@@ -104,8 +104,7 @@ def check_corpus(definitions: Sequence[Definition], corpus: Path = CORPUS) -> li
             if not present.exists():
                 drifts.append(Drift(definition.info.id, ("not in the corpus: build it",)))
                 continue
-            fresh = build_case(definition, Path(scratch), observed=present)
-            found = differences(present, fresh)
+            found = differences(present, build_case(definition, Path(scratch), observed=present))
             if found:
                 drifts.append(Drift(definition.info.id, tuple(found)))
     present_ids = set(_case_ids(corpus))

@@ -234,8 +234,7 @@ class TableBuilder(FileStage):
 
     def update(self, predicate: Predicate, values: Mapping[str, Any]) -> int:
         """Update the rows for which a predicate is true, by rewriting their files."""
-        found = self.oracle.matching(predicate)
-        return self.edit(dict.fromkeys(found, values), operation="UPDATE")
+        return self.edit(dict.fromkeys(self.oracle.matching(predicate), values), operation="UPDATE")
 
     def edit(
         self,
@@ -395,8 +394,7 @@ class TableBuilder(FileStage):
         """Write the checksum file of a version, the latest when ``None``."""
         at = self.version if version is None else version
         state = self.states[at]
-        configuration = (state.metadata or {}).get("configuration", {})
-        timed = configuration.get(_TIMED) == "true"
+        timed = (state.metadata or {}).get("configuration", {}).get(_TIMED) == "true"
         document = hints.version_checksum_document(
             state,
             in_commit_timestamp=self.time_of(at) if timed else None,

@@ -98,8 +98,7 @@ def _classic_everywhere(builder: TableBuilder) -> int:
 def _incomplete_parts(builder: TableBuilder) -> int:
     """Leave a set of parts at the last version that lacks one, and a classic one before it."""
     builder.checkpoint(version=_middle(builder))
-    written = builder.checkpoint("multi-part", parts=3, hint=False)
-    written.files[1].unlink()
+    builder.checkpoint("multi-part", parts=3, hint=False).files[1].unlink()
     return 0
 
 

@@ -46,8 +46,7 @@ def _plain_history(builder: TableBuilder) -> TableBuilder:
     builder.append(_rows(0, 3))
     builder.append(_rows(3, 3))
     builder.append(_rows(6, 2))
-    first = next(iter(builder.files.values()))
-    builder.remove([first])
+    builder.remove([next(iter(builder.files.values()))])
     return builder
 
 

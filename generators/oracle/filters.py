@@ -31,6 +31,21 @@ def node(op: str, *args: Any) -> dict[str, Any]:
     return {"op": op, "args": list(args)}
 
 
+def in_partition(values: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
+    """Return the tree that is true for the rows of one partition.
+
+    Args:
+        values: for each partition column its value, a typed literal; null for the null partition.
+        types: for each of them its primitive type, as a table's schema spells it.
+
+    """
+    tests = [
+        node("<=>", column(name), {"literal": value, "type": types[name]})
+        for name, value in values.items()
+    ]
+    return tests[0] if len(tests) == 1 else node("and", *tests)
+
+
 def columns_of(tree: Mapping[str, Any]) -> set[str]:
     """Return the top-level columns that a tree looks at."""
     if "column" in tree:

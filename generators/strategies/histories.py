@@ -107,8 +107,7 @@ class _Drawing:
         return Update({chosen.name: value}, self.where())
 
     def properties(self) -> Operation:
-        value = self.draw(st.sampled_from(("x", "", "\u00fc")))
-        return SetProperties({"custom.property": value})
+        return SetProperties({"custom.property": self.draw(st.sampled_from(("x", "", "\u00fc")))})
 
     def transaction(self) -> Operation:
         # Any long is valid in a log; that a writer has to take a negative one, no clause says.

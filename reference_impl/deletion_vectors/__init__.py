@@ -7,10 +7,9 @@ Rows are 64-bit positions in the data file, counted from zero.
 from __future__ import annotations
 
 from reference_impl.deletion_vectors.bitmap import Bitmap
-from reference_impl.deletion_vectors.descriptor import Descriptor
+from reference_impl.deletion_vectors.descriptor import Descriptor, decode_z85, encode_z85
 from reference_impl.deletion_vectors.payload import MAGIC, NATIVE_MAGIC, decode, encode
 from reference_impl.deletion_vectors.store import VectorStore, frame
-from reference_impl.deletion_vectors.z85 import decode_z85, encode_z85
 
 __all__ = [
     "MAGIC",

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reference_impl.deletion_vectors.bitmap import Bitmap
-from reference_impl.deletion_vectors.descriptor import Descriptor
+from reference_impl.deletion_vectors.descriptor import Descriptor, decode_z85
 from reference_impl.deletion_vectors.payload import decode
-from reference_impl.deletion_vectors.z85 import decode_z85
 from reference_impl.errors import DeletionVectorNotFound, DeltaError, InvalidDeletionVector
 from reference_impl.limits import budget, exceeded, out_of_memory
 from reference_impl.storage import Storage

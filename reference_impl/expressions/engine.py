@@ -142,8 +142,7 @@ def run(query: str, relations: Mapping[str, pa.Table], text: str) -> pa.Table:
 
     limits = budget().limits
     given = sum(rows.nbytes for rows in relations.values())
-    allowed = max(limits.sql_result, _GROWTH * given)
-    asked = _Query(connect(), query, relations, allowed)
+    asked = _Query(connect(), query, relations, max(limits.sql_result, _GROWTH * given))
     _await(asked, limits)
     match asked.error:
         case None:

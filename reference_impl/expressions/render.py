@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from reference_impl.errors import InvalidFilter, UnsupportedExpression
-from reference_impl.expressions.like import like_regex
+from reference_impl.expressions.limits import MAX_WILDCARDS, check
 from reference_impl.expressions.tree import Node, fold
 from reference_impl.types.model import (
     DOUBLE,
@@ -316,3 +316,42 @@ _MAKERS: Final[Mapping[str, Callable[[Node, list[Rendered]], Rendered | None]]] 
     "cast": _cast,
     "call": _call,
 }
+
+
+def like_regex(pattern: str, escape: str) -> str:
+    """Return a regular expression in RE2 syntax that fully matches what a pattern matches.
+
+    Spark's LIKE: ``%`` is any text, ``_`` any one character (a code point, newlines as well), and
+    the escape character, a backslash by default, precedes ``%``, ``_`` or itself.
+
+    Raises:
+        InvalidFilter: the escape character precedes another character, or is last.
+        LimitExceeded: the pattern has too many wildcards.
+
+    """
+    wildcards = pattern.count("%") + pattern.count("_")
+    check("sql_like_wildcards", wildcards, MAX_WILDCARDS)
+    parts = ["(?s)"]
+    characters = iter(pattern)
+    for character in characters:
+        if character == escape:
+            escaped = next(characters, "")
+            if escaped not in {"%", "_", escape}:
+                raise InvalidFilter(
+                    f"the pattern {pattern[:100]!r} has an escape character before {escaped!r}"
+                    if escaped
+                    else f"the pattern {pattern[:100]!r} ends escaped",
+                    hint="escape only %, _ and the escape character itself",
+                )
+            parts.append(_literal(escaped))
+        elif character == "%":
+            # Two in a row mean the same as one.
+            parts += [".*"] if parts[-1] != ".*" else []
+        else:
+            parts.append("." if character == "_" else _literal(character))
+    return "".join(parts)
+
+
+def _literal(character: str) -> str:
+    plain = character.isascii() and character.isalnum()
+    return character if plain else f"\\x{{{ord(character):x}}}"

@@ -172,8 +172,7 @@ _NAMES: Final = {kind: name for name, kind in SMALL_ACTIONS.items()}
 
 def action_key(action: Action) -> tuple[str, str]:
     """Return the wire name of an action, and the application or domain that it is of, if any."""
-    of = getattr(action, "app_id", getattr(action, "domain", ""))
-    return _NAMES[type(action)], of
+    return _NAMES[type(action)], getattr(action, "app_id", getattr(action, "domain", ""))
 
 
 def decode_action(name: str, value: object, place: LogPlace) -> Action:

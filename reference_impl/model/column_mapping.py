@@ -93,7 +93,6 @@ def check_annotations(schema: Struct, mode: Mode) -> None:
                 )
             if number in ids:
                 raise InvalidColumnMapping(
-                    f"columns {ids[number]} and {label} share id {number}",
-                    requirement="CM-004",
+                    f"columns {ids[number]} and {label} share id {number}", requirement="CM-004"
                 )
             names[name] = ids[number] = label

@@ -43,8 +43,7 @@ from reference_impl.untrusted import refuse_length
 
 _WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _FRACTION = re.compile(
-    r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?|inf(?:inity)?|nan)",
-    re.ASCII | re.IGNORECASE,
+    r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE
 )
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _ESCAPES = re.compile(r"(?:\\u00[0-9A-Fa-f]{2})+", re.ASCII)

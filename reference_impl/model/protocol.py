@@ -9,11 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from reference_impl.errors import (
-    InvalidProtocol,
-    UnsupportedFeatures,
-    UnsupportedProtocolVersion,
-)
+from reference_impl.errors import InvalidProtocol, UnsupportedFeatures, UnsupportedProtocolVersion
 from reference_impl.model.actions import Protocol
 from reference_impl.model.features import WRITTEN, supported
 from reference_impl.model.wire import LogPlace

@@ -40,7 +40,6 @@ from reference_impl.parquet.dictionaries import (
 )
 from reference_impl.parquet.opening import open_parquet
 from reference_impl.parquet.pages import Chunk, Page, read_footer, read_page_headers, reading
-from reference_impl.parquet.small_batches import concatenated
 from reference_impl.parquet.strings import longest_string, max_batch_bytes, repeats_string
 
 _SMALL_BATCHES: Final = 1 << 26
@@ -345,3 +344,35 @@ def _rows_at(at: int, most: int, risks: deque[_Risk]) -> int:
 def _has_dictionary(kind: pa.DataType) -> bool:
     inner = [kind.field(index).type for index in range(kind.num_fields)]
     return pa.types.is_dictionary(kind) or any(map(_has_dictionary, inner))
+
+
+def concatenated(
+    batches: Iterator[pa.RecordBatch], *, rows: int, size: int
+) -> Iterator[pa.RecordBatch]:
+    """Yield large batches as they are, and small ones of a row as one, which costs less per batch.
+
+    Args:
+        batches: of one schema, without dictionaries, which may grow when they become one.
+        rows: of a batch that is large.
+        size: bytes of small batches that are held at once; a fourth of them makes a batch large.
+
+    """
+    held = many = 0
+    small: list[pa.RecordBatch] = []
+    for batch in batches:
+        large = batch.num_rows >= rows or 4 * batch.nbytes > size
+        if not large:
+            small.append(batch)
+            held += batch.nbytes
+            many += batch.num_rows
+        if small and (large or held > size or many >= rows):
+            yield _concat(small)
+            small, held, many = [], 0, 0
+        if large:
+            yield batch
+    if small:
+        yield _concat(small)
+
+
+def _concat(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

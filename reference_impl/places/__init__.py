@@ -8,13 +8,7 @@ kit decodes a path, looks for a scheme or strips ``file:``.
 from __future__ import annotations
 
 from reference_impl.places.place import LocalRoot, Locator, ObjectRoot, Place
-from reference_impl.places.policy import (
-    OUTSIDE,
-    SAME_STORE,
-    Outside,
-    Policy,
-    opened_as,
-)
+from reference_impl.places.policy import OUTSIDE, SAME_STORE, Outside, Policy, opened_as
 from reference_impl.places.spelling import (
     Address,
     decode_path,

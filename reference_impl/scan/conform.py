@@ -147,6 +147,7 @@ def _convert(  # noqa: PLR0911  one return per kind of type
 
 
 def _leaf(stored: pa.DataType, wanted: DataType, place: str) -> Converter | None:
+    # Obeys WCON-005.
     target = arrow_type(wanted)
     if stored == target:
         return None

@@ -14,23 +14,9 @@ from typing import Any
 
 from reference_impl.places import SAME_STORE, LocalRoot, Outside, Policy, decode_url
 from reference_impl.storage.local import LocalStorage
-from reference_impl.storage.protocol import (
-    STAGED,
-    Entry,
-    Identity,
-    Storage,
-    is_failure,
-)
+from reference_impl.storage.protocol import STAGED, Entry, Identity, Storage, is_failure
 
-__all__ = [
-    "STAGED",
-    "Entry",
-    "Identity",
-    "LocalStorage",
-    "Storage",
-    "is_failure",
-    "open_storage",
-]
+__all__ = ["STAGED", "Entry", "Identity", "LocalStorage", "Storage", "is_failure", "open_storage"]
 
 
 def open_storage(

@@ -103,11 +103,7 @@ def to_json(of: DataType) -> Any:
         case Primitive() | Decimal():
             return str(of)
         case Array(element, contains_null):
-            return {
-                "type": "array",
-                "elementType": to_json(element),
-                "containsNull": contains_null,
-            }
+            return {"type": "array", "elementType": to_json(element), "containsNull": contains_null}
         case Map(key, value, value_contains_null):
             return {
                 "type": "map",
@@ -163,8 +159,7 @@ def _parse_name(name: str, place: tuple[str, ...]) -> DataType:
         precision, scale = int(parts[1]), int(parts[2])
         if not (1 <= precision <= _MAX_DIGITS and 0 <= scale <= precision):
             raise _invalid(
-                place,
-                f"{name}: precision is 1 to {_MAX_DIGITS} and scale 0 to the precision",
+                place, f"{name}: precision is 1 to {_MAX_DIGITS} and scale 0 to the precision"
             )
         return Decimal(precision, scale)
     if _CHARACTERS.fullmatch(name):

@@ -18,7 +18,7 @@ def refuse_bad_text(values: pa.Array) -> None:
         pyarrow.ArrowInvalid: a string is not UTF-8, or the array is inconsistent.
 
     """
-    if not (pa.types.is_string(values.type) and _is_ascii(values)):
+    if not pa.types.is_string(values.type) or characters(values).max(initial=0) >= 128:
         values.validate(full=True)
 
 
@@ -35,7 +35,3 @@ def characters(texts: pa.Array) -> npt.NDArray[np.uint8]:
     if data is None:
         return np.empty(0, np.uint8)
     return np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
-
-
-def _is_ascii(texts: pa.Array) -> bool:
-    return bool(characters(texts).max(initial=0) < 128)

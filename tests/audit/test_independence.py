@@ -114,7 +114,7 @@ by these names, and the audit judges the same table without them.
 ALONE = ("conformance/judging/compare", "conformance/base", "conformance/golden")
 """What compares and decides shares nothing at all."""
 
-GUARDED = {"conformance/golden/places.py"}
+GUARDED = {"conformance/golden/tree.py"}
 """What keeps a corpus inside its folder, by the one owner of places; it judges nothing."""
 
 

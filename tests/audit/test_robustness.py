@@ -15,7 +15,7 @@ import pytest
 from conformance.audit import AuditError, audit
 from conformance.audit.findings import SEVERITIES
 from generators.damage import BOMBS
-from generators.materialise.data.footers import edit_footer
+from generators.materialise.data.legacy_parquet import edit_footer
 from generators.materialise.data.thrift import Record
 
 JUNK = (None, 0, -1, 2**70, 1.5, True, "", "%", "\x00", [], {}, [None], {"path": {}}, "9" * 30)

@@ -69,7 +69,6 @@ LAYERS = {
     ),
     "generators": (
         "__main__",
-        "golden.__main__",
         "golden.cli",
         "golden.spark",
         "golden.build",
@@ -90,7 +89,6 @@ LAYERS = {
         "profiles",
         "spec_files",
         "file_digests",
-        "file_fields",
     ),
 }
 

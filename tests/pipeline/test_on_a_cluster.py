@@ -24,8 +24,8 @@ from conformance.audit import audit
 from conformance.base.status import Status
 from conformance.cli import main
 from conformance.pipeline.audit.buckets import Options
+from conformance.pipeline.audit.job import outcomes_of
 from conformance.pipeline.audit.large import on_spark
-from conformance.pipeline.audit.table import outcomes_of
 from conformance.pipeline.explore.job import ExploreStore, Job, explore
 from conformance.pipeline.session import SparkOptions
 from conformance.pipeline.spread import Spread, spread_over

@@ -11,8 +11,7 @@ import pytest
 
 from conformance.base.status import Status
 from conformance.cli import main
-from conformance.pipeline.track.releases import release_key
-from conformance.pipeline.track.store import Store
+from conformance.pipeline.track.store import Store, release_key
 
 Write = Callable[..., Path]
 Asked = Callable[..., Any]

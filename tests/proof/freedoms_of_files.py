@@ -35,7 +35,7 @@ from freedoms import Actions, Change, Freedom, bodies, committing
 
 from conformance.adapter import Answer, Ok, Request, Write
 from generators.materialise.data.deletion_vectors import z85_encode
-from reference_impl.deletion_vectors.z85 import decode_z85
+from reference_impl.deletion_vectors.descriptor import decode_z85
 
 _DATA: Final = (
     "data-files/write-append-types/write",

@@ -27,7 +27,7 @@ from conformance.adapter import (
     Txn,
 )
 from conformance.adapters.sql.text import SPARK, aggregates, render
-from generators.file_fields import FILE_FIELDS
+from generators.materialise.log.bodies import FILE_FIELDS
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

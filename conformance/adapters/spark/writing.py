@@ -21,7 +21,7 @@ from conformance.adapter import Write
 from conformance.adapters.spark.reading import SparkReader
 from conformance.adapters.sql.refusals import NotOfferedError
 from conformance.adapters.sql.text import SIDES, SPARK, render
-from conformance.golden.partition_filter import in_partition
+from generators.oracle.filters import in_partition
 
 _VIEW: Final = "delta_tck_rows"
 _Arguments = Mapping[str, Any]

@@ -199,8 +199,7 @@ def _map_text(value: Any, data_type: pa.DataType) -> str:
 def _struct_text(value: Any, data_type: pa.DataType) -> str:
     if is_variant(data_type):
         return repr(value)
-    fields = sorted(data_type, key=lambda field: field.name)
-    pairs = zip(fields, value, strict=True)
+    pairs = zip(sorted(data_type, key=lambda field: field.name), value, strict=True)
     return "(" + ", ".join(f"{f.name}={_text(v, storage_of(f.type))}" for f, v in pairs) + ")"
 
 

@@ -102,8 +102,7 @@ def _equal(wanted: Any, given: Any) -> bool:
 
 
 def _brief(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-    return shortened(text, 200)
+    return shortened(json.dumps(value, ensure_ascii=False, sort_keys=True, default=str), 200)
 
 
 def compare_snapshot(expected: Mapping[str, Any], actual: Any) -> Difference | None:
@@ -141,11 +140,6 @@ def _deletion_vector_id(descriptor: Any) -> str | None:
     name = f"{descriptor.get('storageType')}{descriptor.get('pathOrInlineDv')}"
     offset = descriptor.get("offset")
     return name if offset is None else f"{name}@{offset}"
-
-
-def _without_scheme(path: str) -> str:
-    """Spell an absolute path of the local file system without ``file:``, as it may have it."""
-    return _FILE_SCHEME.sub("/", path)
 
 
 def compare_files(expected: Sequence[Mapping[str, Any]], actual: Any) -> Difference | None:
@@ -187,7 +181,7 @@ def _by_key(
 ) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for given in entries:
-        entry = {**given, "path": _without_scheme(str(given.get("path")))}
+        entry = {**given, "path": _FILE_SCHEME.sub("/", str(given.get("path")))}
         path, vector = _file_key(entry)
         found.setdefault((path, vector if with_vectors else ""), []).append(entry)
     return found

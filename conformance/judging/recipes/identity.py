@@ -39,8 +39,7 @@ def identity_values(
     name = step.get("identity")
     if name is None:
         return step, None
-    now = Table(table).snapshot()
-    schema = from_json(json.loads(now.metadata.schema_string))
+    schema = from_json(json.loads(Table(table).snapshot().metadata.schema_string))
     assert isinstance(schema, Struct)
     rest = [each for each in schema.names if each != name]
     rows = read_table(table).to_pylist()

@@ -22,12 +22,13 @@ from conformance.judging.claims import unclaimed_by_writer
 from conformance.judging.recipes.checks import Watch
 from conformance.judging.recipes.files import Seen
 from conformance.judging.recipes.needs import features_asked
-from conformance.judging.recipes.steps import arguments_of, operation_of
 from conformance.judging.recipes.traces import Traces
 from conformance.requirements.judged import judged_step
+from generators import steps
 from generators.file_digests import digests
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import Field, Struct, from_json
+from generators.oracle.filters import in_partition
 from generators.oracle.model import Oracle, Row
 from generators.oracle.operations import OPERATIONS, Create, Operation, replay
 from generators.steps import input_rows
@@ -200,3 +201,47 @@ def _arrow(schema: Struct, rows: Sequence[Row]) -> pa.Table:
         for each in schema
     ]
     return arrow_table(Struct(tuple(loose)), rows)
+
+
+def arguments_of(step: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a step that an adapter sees."""
+    seen = OPERATIONS[step["operation"]].seen_by("adapter")
+    return {name: value for name, value in step.items() if name in seen}
+
+
+def operation_of(
+    step: Mapping[str, Any], schema: Struct, version_of: Callable[[int], int]
+) -> Operation:
+    """Return what a step is to the oracle.
+
+    Args:
+        step: the step.
+        schema: the schema in force before it; of ``create`` the one that it asks for.
+        version_of: gives the oracle's version after a step, by the step's number.
+
+    Raises:
+        KitError: it is not a step.
+
+    """
+    name = step["operation"]
+    if (found := OPERATIONS[name].oracle) is not None:
+        return found
+    try:
+        return steps.operation_of(_landed(step, schema), schema, version_of)
+    except ValueError as error:
+        raise KitError(f"a recipe has a step {name!r} that cannot be taken: {error}") from error
+
+
+def _landed(step: Mapping[str, Any], schema: Struct) -> Mapping[str, Any]:
+    """Say what a step does to the table: as it completes rows, to which it replaces which."""
+    arguments = dict(step)
+    if "stored" in arguments and "set" in arguments:
+        arguments["set"] = {**arguments["set"], **arguments.pop("stored")}
+    elif "stored" in arguments:
+        arguments["rows"] = arguments.pop("stored")
+        arguments.pop("columns", None)
+    partition = arguments.get("partition")
+    if partition and "filter" not in arguments:
+        types = {name: schema[name].to_json()["type"] for name in partition}
+        arguments["filter"] = in_partition(partition, types)
+    return arguments

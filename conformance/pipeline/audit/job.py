@@ -7,29 +7,87 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final
 
-from conformance.audit import AuditError
+from conformance.audit import AuditError, audit
 from conformance.audit.cli import CLEAN, LIMITED, NONCONFORMING, UNUSABLE, add_audit_options
+from conformance.audit.findings import Finding
 from conformance.audit.forms import FORMS
-from conformance.base.cores import cores
+from conformance.audit.read.log import list_log
 from conformance.base.faults import SelectionError
+from conformance.base.limits import cores
 from conformance.base.terminal import warn
 from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.large import on_spark
 from conformance.pipeline.audit.places import tables_of
-from conformance.pipeline.audit.sizes import Size
+from conformance.pipeline.audit.sizes import Size, size_of
 from conformance.pipeline.audit.store import AuditStore, TableAudit
-from conformance.pipeline.audit.table import outcomes_of, sizes_of
 from conformance.pipeline.session import SparkOptions, add_spark_options, spark_options
-from conformance.pipeline.spread import HERE, Spread, in_this_process, spread_over
+from conformance.pipeline.spread import HERE, Run, Spread, in_this_process, spread_over
 from conformance.report.output import refuse_inputs, writing
 from reference_impl.errors import DeltaError
 from reference_impl.limits import Limits
+
+_SIZE = "conformance.pipeline.audit.job:size_unit"
+_AUDIT = "conformance.pipeline.audit.job:audit_unit"
+
+
+def sizes_of(run: Run, asked: Options, tables: Sequence[str]) -> list[Size]:
+    """Return the sizes of the logs of tables; nothing where there is none."""
+    return [Size(**answer) for answer in run(_SIZE, _units(asked, tables))]
+
+
+def outcomes_of(run: Run, asked: Options, tables: Sequence[str]) -> list[TableAudit]:
+    """Audit tables, each by one process."""
+    return [
+        TableAudit(
+            table,
+            [Finding(**{**each, "places": tuple(each["places"])}) for each in answer["findings"]],
+            answer["fault"],
+        )
+        for table, answer in zip(tables, run(_AUDIT, _units(asked, tables)), strict=True)
+    ]
+
+
+def _units(asked: Options, tables: Sequence[str]) -> list[dict[str, Any]]:
+    options = asdict(asked)
+    return [{"table": table, "options": options} for table in tables]
+
+
+def _options(unit: Mapping[str, Any]) -> Options:
+    given = unit["options"]
+    return Options(**{**given, "limits": Limits(**given["limits"])})
+
+
+def size_unit(unit: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of the :class:`~conformance.pipeline.audit.sizes.Size` of a table's log."""
+    try:
+        storage = _options(unit).storage(unit["table"])
+        return asdict(size_of(storage, list_log(storage)))
+    except (AuditError, DeltaError):
+        return asdict(Size())
+
+
+def audit_unit(unit: dict[str, Any]) -> dict[str, Any]:
+    """Audit the unit's table; returns its ``findings``, or the ``fault`` that keeps from it."""
+    asked = _options(unit)
+    try:
+        found = audit(
+            unit["table"],
+            data=asked.data,
+            limits=asked.limits,
+            outside=asked.outside,
+            revision=asked.revision,
+        )
+    except (AuditError, DeltaError) as error:
+        return {"findings": [], "fault": str(error)}
+    return {"findings": [asdict(each) for each in found], "fault": ""}
+
 
 _LARGE: Final = 1_000_000
 """File actions from which on a table is audited in buckets; whole, they take a gigabyte."""

@@ -31,6 +31,7 @@ from conformance.pipeline.audit.buckets import (
 )
 from conformance.pipeline.audit.sizes import buckets_for, size_of
 from conformance.pipeline.audit.split import OtherActions, Piece, pieces
+from conformance.pipeline.store import columns
 from reference_impl.errors import DeltaError
 from reference_impl.limits import within_limits
 
@@ -85,28 +86,9 @@ def ids_are_stored(latest: Latest) -> bool:
     return isinstance(configuration, dict) and configuration.get(name) is not None
 
 
-_SPLIT: Final = pa.schema(
-    {
-        "bucket": pa.int32(),
-        "path": pa.string(),
-        "start": pa.int64(),
-        "numbers": pa.binary(),
-        "data": pa.binary(),
-    }
-)
-_OUT: Final = pa.schema(
-    {
-        "requirement": pa.string(),
-        "severity": pa.string(),
-        "place": pa.string(),
-        "message": pa.string(),
-        "hint": pa.string(),
-        "limit": pa.string(),
-        "count": pa.int64(),
-        "kind": pa.string(),
-        "size": pa.int64(),
-        "data": pa.binary(),
-    }
+_SPLIT: Final = columns("bucket:int32 path start:int64 numbers:binary data:binary")
+_OUT: Final = columns(
+    "requirement severity place message hint limit count:int64 kind size:int64 data:binary"
 )
 _KEY: Final = ("requirement", "severity", "message", "hint", "limit")
 _SMALL: Final = -1

@@ -10,49 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
-import pyarrow as pa
-
 from conformance.audit.findings import Finding
 from conformance.audit.forms import counts
 from conformance.pipeline.audit.sizes import Size
-from conformance.pipeline.store import StoredTable
+from conformance.pipeline.store import StoredTable, columns
 from conformance.requirements.registry import load_registry
 from reference_impl.places import shown_location
 
-_PLAN: Final = pa.schema(
-    {
-        "run": pa.string(),
-        "part": pa.int64(),
-        "table": pa.string(),
-        "log_bytes": pa.int64(),
-        "log_actions": pa.int64(),
-    }
-)
-_AUDITS: Final = pa.schema(
-    {
-        "run": pa.string(),
-        "table": pa.string(),
-        "status": pa.string(),
-        "message": pa.string(),
-        "errors": pa.int64(),
-        "warnings": pa.int64(),
-        "infos": pa.int64(),
-    }
-)
-_FINDINGS: Final = pa.schema(
-    {
-        "run": pa.string(),
-        "table": pa.string(),
-        "requirement": pa.string(),
-        "section": pa.string(),
-        "severity": pa.string(),
-        "place": pa.string(),
-        "message": pa.string(),
-        "hint": pa.string(),
-        "limit": pa.string(),
-        "count": pa.int64(),
-        "places": pa.list_(pa.string()),
-    }
+_PLAN: Final = columns("run part:int64 table log_bytes:int64 log_actions:int64")
+_AUDITS: Final = columns("run table status message errors:int64 warnings:int64 infos:int64")
+_FINDINGS: Final = columns(
+    "run table requirement section severity place message hint limit count:int64 places:texts"
 )
 
 

@@ -21,14 +21,24 @@ from conformance.base.faults import OutputError
 from conformance.base.home import kit_version
 from conformance.base.status import Status
 from conformance.base.terminal import warn
-from conformance.pipeline.explore.schema import TABLES
 from conformance.pipeline.explore.unit import COUNTS, unpack
 from conformance.pipeline.session import spark_options
 from conformance.pipeline.spread import Spread, add_judging_options, count, hours, spread_over
-from conformance.pipeline.store import StoredTable
+from conformance.pipeline.store import StoredTable, columns
 from conformance.workers.resolve import resolve
 from generators.histories.groups import GROUPS, Kind
 from generators.materialise.layouts import LAYOUTS
+
+_JOB: Final = "job_id unit:int64 implementation engine_version seed:int64 group:int32"
+
+TABLES: Final = {
+    "failures": columns(
+        f"{_JOB} defect case_id outcome hazard requirement way message count:int64"
+    ),
+    "units": columns(f"{_JOB} tables:int64 passed:int64 failed:int64 errors:int64 seconds:double"),
+}
+"""Name of each table, and its columns; ``units`` is written last and says how far the job is."""
+
 
 _WORK: Final = "conformance.pipeline.explore.unit:explore_unit"
 _WAVE: Final = 32

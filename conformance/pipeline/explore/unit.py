@@ -82,8 +82,7 @@ def explore_unit(unit: dict[str, Any]) -> dict[str, Any]:
         outcomes[verdict.outcome.value] += 1
         if verdict.outcome in FAILING:
             defect = defect_of(unit["implementation"], verdict)
-            found = failures.setdefault(defect, _failure(defect, item, verdict))
-            found["count"] += 1
+            failures.setdefault(defect, _failure(defect, item, verdict))["count"] += 1
             if defect not in unit["known"] and defect not in bundles:
                 bundles[defect] = _bundle(description, judge, item, verdict)
     return {

@@ -1,30 +1,140 @@
-"""``delta-tck pipeline track STORE COMMAND``."""
+"""``delta-tck pipeline track STORE COMMAND``.
+
+A side of a comparison is named by the first characters of a run's id, by its label, or as
+``NAME==VERSION`` with ``/REVISION`` where a release was judged by several. Where runs of a side
+disagree on a case, the case is flaky and stands on no side: what is left differs between the sides
+alone. What engines and tables say in messages is printed and escaped as untrusted text.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
+import duckdb
 import pyarrow as pa
 
 from conformance.base.faults import SelectionError
 from conformance.base.status import Status
-from conformance.base.terminal import say
+from conformance.base.terminal import printable, say, shortened
 from conformance.base.untrusted import DocumentError
-from conformance.pipeline.session import add_spark_options, is_submitted, spark_options
+from conformance.pipeline.session import (
+    SparkOptions,
+    add_spark_options,
+    is_submitted,
+    spark_options,
+    spark_session,
+)
 from conformance.pipeline.track import questions
-from conformance.pipeline.track.asking import Ask, here, on_spark
-from conformance.pipeline.track.forms import FORMS, Answer
-from conformance.pipeline.track.sides import side_of
-from conformance.pipeline.track.store import Store
+from conformance.pipeline.track.store import TABLES, Store
 from conformance.report.difference import Difference
 from conformance.report.output import writing
+from conformance.report.page import STYLE, escaped
+from conformance.report.results import Results
 from conformance.requirements.clauses import read_protocol
 from conformance.requirements.drift import find_drift
 from conformance.requirements.registry import REVISIONS, load_registry
+
+Ask: TypeAlias = Callable[..., pa.Table]
+"""Runs a question over the views; keywords give further views as Arrow tables."""
+
+
+@contextmanager
+def here(store: Store) -> Iterator[Ask]:
+    """Ask in this process.
+
+    Raises:
+        StoreError: a table cannot be read.
+
+    """
+    with duckdb.connect(":memory:") as database:
+        for name, rows in store.tables().items():
+            database.register(name, rows)
+
+        def ask(question: str, **more: pa.Table) -> pa.Table:
+            for name, rows in more.items():
+                database.register(name, rows)
+            return database.sql(question).to_arrow_table()
+
+        yield ask
+
+
+@contextmanager
+def on_spark(store: Store, options: SparkOptions) -> Iterator[Ask]:
+    """Ask Spark, for stores that are larger than this machine.
+
+    Raises:
+        SparkMissingError: Spark is not available.
+
+    """
+    with spark_session("track", options) as session:
+        for name in TABLES:
+            frame = session.read.format("delta").load(store.table(name).location)
+            frame.createOrReplaceTempView(name)
+
+        def ask(question: str, **more: pa.Table) -> pa.Table:
+            for name, rows in more.items():
+                session.createDataFrame(rows).createOrReplaceTempView(name)
+            return session.sql(question).toArrow()
+
+        yield ask
+
+
+Answer = Mapping[str, Sequence[Mapping[str, Any]]]
+"""Title of each table of an answer, and its rows; all rows of a table have the same columns."""
+
+_WIDEST: Final = 72
+
+
+def _text(answer: Answer) -> Iterator[str]:
+    for title, rows in answer.items():
+        yield f"{title}: {len(rows)}"
+        if rows:
+            cells = [[name.replace("_", " ") for name in rows[0]]]
+            cells += [[_short(value) for value in row.values()] for row in rows]
+            widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+            for row in cells:
+                padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+                yield ("  " + "  ".join(padded)).rstrip()
+
+
+def _short(value: Any) -> str:
+    return shortened("-" if value is None else printable(str(value)), _WIDEST)
+
+
+def _json(answer: Answer) -> Iterator[str]:
+    yield json.dumps({title: list(rows) for title, rows in answer.items()}, indent=1)
+
+
+def _html(answer: Answer) -> Iterator[str]:
+    yield "<!doctype html><html lang=en><meta charset=utf-8>"
+    yield "<meta name=viewport content='width=device-width'>"
+    yield f"<title>Delta protocol conformance</title><style>{STYLE}</style>"
+    yield "<h1>Delta protocol conformance</h1>"
+    for title, rows in answer.items():
+        yield f"<h2>{escaped(title)}: {len(rows)}</h2>"
+        if rows:
+            names = (escaped(name.replace("_", " ")) for name in rows[0])
+            yield f"<table><tr>{''.join(f'<th>{name}' for name in names)}"
+            for row in rows:
+                values = ("" if value is None else escaped(str(value)) for value in row.values())
+                yield f"<tr>{''.join(f'<td>{value}' for value in values)}"
+            yield "</table>"
+    yield "</html>"
+
+
+FORMS: Final[Mapping[str, Callable[[Answer], Iterator[str]]]] = {
+    "text": _text,
+    "json": _json,
+    "html": _html,
+}
+"""How an answer is given."""
+
 
 _Answering: TypeAlias = Callable[[Ask, argparse.Namespace], tuple[Answer, int]]
 
@@ -145,3 +255,76 @@ _ANSWERS: Final[Mapping[str, tuple[str, _Answering]]] = {
     ),
 }
 """What the store can be asked: its help, and what answers it."""
+
+
+_SHORTEST: Final = 4
+_COLUMNS: Final = "r.run_id, r.case_id, r.outcome, r.hazard, r.seen, r.intermittent, r.message"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison.
+
+    Attributes:
+        results: of all its runs together, less the flaky cases.
+        flaky: cases on which its runs disagree.
+
+    """
+
+    results: Results
+    flaky: tuple[str, ...]
+
+
+def side_of(ask: Ask, name: str) -> Side:
+    """Find the runs that a name means, and put their results together.
+
+    Raises:
+        SelectionError: the name means no run, or runs of more than one implementation or
+            revision.
+
+    """
+    runs = [
+        run for run in ask("SELECT * FROM runs ORDER BY run_id").to_pylist() if _is_named(run, name)
+    ]
+    if not runs:
+        raise SelectionError(f"the store has no run {name!r}; `runs` lists those that it has")
+    for what in ("implementation", "revision"):
+        values = sorted({run[what] for run in runs})
+        if len(values) > 1:
+            raise SelectionError(f"{name!r} means runs of several {what}s: {', '.join(values)}")
+    records = ask(
+        f"SELECT {_COLUMNS} FROM results r JOIN chosen c ON c.run_id = r.run_id",  # noqa: S608  fixed
+        chosen=pa.table({"run_id": [run["run_id"] for run in runs]}),
+    ).to_pylist()
+    return _together(runs, records)
+
+
+def _is_named(run: Mapping[str, Any], name: str) -> bool:
+    if name == run["label"] or (len(name) >= _SHORTEST and run["run_id"].startswith(name)):
+        return True
+    implementation, equals, release = name.partition("==")
+    version, slash, revision = release.partition("/")
+    return (
+        bool(equals)
+        and implementation == run["implementation"]
+        and version == run["engine_version"]
+        and (not slash or revision == run["revision"])
+    )
+
+
+def _together(runs: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]) -> Side:
+    found: dict[str, Mapping[str, Any]] = {}
+    flaky: set[str] = set()
+    for row in sorted(rows, key=lambda each: (each["case_id"], each["run_id"])):
+        before = found.setdefault(row["case_id"], {**row, "id": row["case_id"]})
+        if any(before[key] != row[key] for key in ("outcome", "hazard", "seen")):
+            flaky.add(row["case_id"])
+    headers = [json.loads(run["header"]) for run in runs]
+    # The run that selected most says what was asked; only a whole one makes the side whole.
+    most = max(range(len(runs)), key=lambda place: runs[place]["selected"])
+    partial = [] if any(not run["partial"] for run in runs) else list(runs[most]["partial"])
+    for case in flaky:
+        del found[case]
+    if flaky:
+        partial.append(f"{len(flaky)} cases are flaky")
+    return Side(Results(headers[most], found, {"partial": partial}), tuple(sorted(flaky)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.base.outcomes import MEANINGS, Hazard, Outcome, Verdict
-from conformance.pipeline.store import StoredTable
-from conformance.pipeline.track.releases import release_key
-from conformance.pipeline.track.schema import TABLES
+from conformance.pipeline.store import StoredTable, columns
 from conformance.replay.shrink import way_words
 from conformance.report.results import Results, read_results
+
+RUNS: Final = columns(
+    "run_id implementation engine_version release_key adapter_version revision label kit_version "
+    "corpus_digest cases:int64 selected:int64 judged:int64 records:int64 partial:texts "
+    "status:int32 header"
+)
+"""A row for each results file; the last to be written, so that a run is whole or not there."""
+
+RESULTS: Final = columns(
+    "run_id case_id outcome hazard requirement requirements:texts source chapter features:texts "
+    "message seen fault standing intermittent:bool"
+)
+"""A row for each case of each run."""
+
+FINDINGS: Final = columns(
+    "run_id case_id requirement hazard way title expected actual details:texts"
+)
+"""A row for each case that failed, ended in an error or goes against advice, with what was seen."""
+
+TABLES: Final = {"runs": RUNS, "results": RESULTS, "findings": FINDINGS}
+"""Name of each table, and its columns."""
+
 
 _ORDER: Final = ("results", "findings", "runs")
 """The run's own row comes last: without it, nothing else of the run counts."""
@@ -139,3 +160,25 @@ def _way(record: Mapping[str, Any]) -> str:
             requirement=record["requirement"],
         )
     )
+
+
+_PART: Final = re.compile(r"[0-9]+|[a-z]+")
+_BEFORE: Final = frozenset(
+    {"a", "alpha", "b", "beta", "c", "dev", "m", "nightly", "pre", "preview", "rc", "snapshot"}
+)
+
+
+def release_key(version: str) -> str:
+    """Return a text for a version whose order among texts is the order of releases.
+
+    No order of versions fits all engines; this one reads numbers as numbers and puts what comes
+    before a release (``1.2.0-rc1``) before it.
+    """
+    parts = _PART.findall(version.lower())
+    return ".".join([*(_part(part) for part in parts), "1"])
+
+
+def _part(part: str) -> str:
+    if part.isdecimal():
+        return f"2{part.lstrip('0'):0>12}"  # of any length: a version is untrusted
+    return f"{0 if part in _BEFORE else 3}{part}"

@@ -51,8 +51,7 @@ def logical_content(path: Path) -> Any:
     content = path.read_bytes()
     if path.suffix in {".json", ".crc"} or path.name == "_last_checkpoint":
         try:
-            text = content.decode("utf-8")
-            return _documents(_HINT_CHECKSUM.sub('"checksum":"*"', text))
+            return _documents(_HINT_CHECKSUM.sub('"checksum":"*"', content.decode("utf-8")))
         except ValueError:
             return content  # broken on purpose
     return content

@@ -11,11 +11,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from generators.file_fields import FILE_FIELDS
 from generators.golden.cases.case import Accepted, CaseError, CaseWriter, Refusal
 from generators.golden.cases.filters import Filter
 from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable
 from generators.materialise.data.arrow_rows import Row
+from generators.materialise.log.bodies import FILE_FIELDS
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits
 from generators.materialise.log.state import LogState, dv_unique_id
 from generators.oracle.delta_schema import Struct, field, struct
@@ -331,8 +331,7 @@ def publish_cut(
     drop_commits(table.root, below)
     newest = below if checkpoint is None else checkpoint
     versions = [version for version in table.versions if version >= below]
-    log_info = {"lastCheckpointVersion": newest, **counts}
-    publish(case, table, versions=versions, log_info=log_info)
+    publish(case, table, versions=versions, log_info={"lastCheckpointVersion": newest, **counts})
 
 
 def publish_timed(case: CaseWriter, table: GoldenTable, **options: Any) -> None:

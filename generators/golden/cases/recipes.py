@@ -135,11 +135,11 @@ class Recipe:
             self.features,
             self._kept(self.rows or ()),
         )
-        self._take(step, create)
+        self._add_step(step, create)
 
     def append(self, rows: Sequence[Row], stored: Sequence[Row] | None = None) -> Recipe:
         """Append rows; ``stored`` is what the table makes of them, where it completes them."""
-        return self._take(
+        return self._add_step(
             {"operation": "append", **self._input_rows(rows, stored)},
             Append(self._kept(stored if stored is not None else rows)),
         )
@@ -190,7 +190,7 @@ class Recipe:
 
     def append_refused(self, rows: Sequence[Row]) -> Recipe:
         """Append rows that lack columns; the last step, which is refused."""
-        return self._take({"operation": "append", **self._input_rows(rows)}, NoRowChange())
+        return self._add_step({"operation": "append", **self._input_rows(rows)}, NoRowChange())
 
     def overwrite(
         self, rows: Sequence[Row], where: Filter | None = None, stored: Sequence[Row] | None = None
@@ -198,7 +198,7 @@ class Recipe:
         """Replace the rows of a filter, all without one; ``stored`` is as in :meth:`append`."""
         step = {"operation": "overwrite", **self._input_rows(rows, stored), **_where(where)}
         kept = self._kept(rows if stored is None else stored)
-        return self._take(step, Overwrite(kept, where.tree if where else None))
+        return self._add_step(step, Overwrite(kept, where.tree if where else None))
 
     def delete(self, where: Filter | None = None) -> Recipe:
         """Delete the rows of a filter, all without one."""
@@ -249,7 +249,9 @@ class Recipe:
         merge = Merge(self._kept(rows if stored is None else stored), on, clauses)
         step = recipe_step(merge, self.now)
         others = {name: step.pop(name) for name in ("on", "when")}
-        return self._take({"operation": "merge", **self._input_rows(rows, stored), **others}, merge)
+        return self._add_step(
+            {"operation": "merge", **self._input_rows(rows, stored), **others}, merge
+        )
 
     def checkpoint(
         self, kind: CheckpointKind | None = None, sidecars: int = 0, parts: int = 0
@@ -259,7 +261,7 @@ class Recipe:
         if kind is not None:
             step["kind"] = kind
         step |= {n: v for n, v in (("sidecars", sidecars), ("parts", parts)) if v}
-        return self._take(step, Checkpoint(kind or "classic", sidecars))
+        return self._add_step(step, Checkpoint(kind or "classic", sidecars))
 
     def replace(
         self, schema: Struct, partition_columns: Sequence[str], rows: Sequence[Row]
@@ -272,19 +274,19 @@ class Recipe:
             "partition_columns": list(partition_columns),
             **self._input_rows(rows),
         }
-        return self._take(step, Replace(schema, self.partition_columns, self._kept(rows)))
+        return self._add_step(step, Replace(schema, self.partition_columns, self._kept(rows)))
 
     def keep(self, operation: str, *, version: bool = True, **arguments: Any) -> Recipe:
         """Do what no reader of rows can see; ``version`` says whether it makes a version.
 
         An argument that is callable is called with the builder of the table that is given.
         """
-        return self._take({"operation": operation, **arguments}, NoRowChange(version))
+        return self._add_step({"operation": operation, **arguments}, NoRowChange(version))
 
     def restore(self, step: int) -> Recipe:
         """Make the table what it was after a step, the first being 0."""
         version = sum(each.commits for each in self._history[: step + 1]) - 1
-        return self._take({"operation": "restore", "to_step": step}, Restore(version))
+        return self._add_step({"operation": "restore", "to_step": step}, Restore(version))
 
     def set_properties(self, properties: Mapping[str, str]) -> Recipe:
         """Set table properties."""
@@ -309,12 +311,12 @@ class Recipe:
     def add_existing_column_refused(self, column: Field) -> Recipe:
         """Ask for a column that cannot be added; the last step, which is refused."""
         step = {"operation": "add_columns", "schema": Struct((column,)).to_json()}
-        return self._take(step, NoRowChange())
+        return self._add_step(step, NoRowChange())
 
     def set_properties_refused(self, properties: Mapping[str, str]) -> Recipe:
         """Ask for properties that the table cannot have; the last step, which is refused."""
         step = {"operation": "set_properties", "properties": dict(properties)}
-        return self._take(step, NoRowChange())
+        return self._add_step(step, NoRowChange())
 
     def convert(self, properties: Mapping[str, str] | None = None) -> Recipe:
         """Make a table of the files of the table that is given."""
@@ -324,7 +326,7 @@ class Recipe:
         if properties:
             step["properties"] = dict(properties)
         rows = tuple(replay(self._history).rows())
-        return self._take(step, Create(self.schema, self.partition_columns, rows=rows))
+        return self._add_step(step, Create(self.schema, self.partition_columns, rows=rows))
 
     def set_nullable(self, name: str, *, nullable: bool) -> Recipe:
         """Let a column have nulls, or have none from now on."""
@@ -436,14 +438,14 @@ class Recipe:
 
     def do(self, operation: Operation) -> Recipe:
         """Do an operation, as the step that its entry spells."""
-        return self._take(recipe_step(operation, self.now), operation)
+        return self._add_step(recipe_step(operation, self.now), operation)
 
     def _asked(self, operation: Operation, where: Filter | None) -> Recipe:
         """Do an operation on the rows of a filter, which a step has as SQL too."""
         sql = {} if where is None else {"predicate": where.sql}
-        return self._take({**recipe_step(operation, self.now), **sql}, operation)
+        return self._add_step({**recipe_step(operation, self.now), **sql}, operation)
 
-    def _take(self, step: dict[str, Any], operation: Operation) -> Recipe:
+    def _add_step(self, step: dict[str, Any], operation: Operation) -> Recipe:
         self._steps.append(step)
         self._history.append(operation)
         if isinstance(operation, Restore):

@@ -227,8 +227,7 @@ def _zoneless(case: CaseWriter) -> None:
 @_case("partition-value-serialization/delta-rs-odd-texts", "PART-003 PART-005 ADD-003 REM-002")
 def _partitioned(case: CaseWriter) -> None:
     """Partitions of odd texts that delta-rs wrote read back."""
-    schema = struct(id="long", p="string", d="date")
-    table = RustTable(case, schema, partition_columns=["p", "d"])
+    table = RustTable(case, struct(id="long", p="string", d="date"), partition_columns=["p", "d"])
     texts = ["a b", "a:b", "a/b", "a%b", "\u00e9", "a=b", None]
     table.append([{"id": n, "p": p, "d": date(2024, 1, 1)} for n, p in enumerate(texts)])
     table.append([{"id": 50, "p": "a b", "d": None}])
@@ -279,8 +278,7 @@ def _rescoped(case: CaseWriter) -> None:
     table.append(_numbered(0, 2))
     wider = _PAIR.with_fields(field("extra", "double"))
     table.append_wider(wider, [{"id": 5, "name": "x", "extra": 0.5}])
-    other = struct(key="integer", flag="boolean")
-    table.overwrite([{"key": 1, "flag": True}], schema=other)
+    table.overwrite([{"key": 1, "flag": True}], schema=struct(key="integer", flag="boolean"))
     table.overwrite([{"key": 2, "flag": None}])
     table.publish()
 
@@ -325,8 +323,7 @@ def _change_feed(case: CaseWriter) -> None:
     changes: list[tuple[str, int, Row]] = []
     table.append(_numbered(0, 4))
     changes += [("insert", table.version, row) for row in table.rows]
-    pairs = table.update(compare("id", "=", 2, "long"), "name", "updated")
-    for old, new in pairs:
+    for old, new in table.update(compare("id", "=", 2, "long"), "name", "updated"):
         changes += [
             ("update_preimage", table.version, old),
             ("update_postimage", table.version, new),

@@ -99,8 +99,7 @@ def _column(column: Field, values: Sequence[Any]) -> tuple[Any, Any, Any]:
     if not bounded or not present or unordered:
         return None, None, nulls
     low = _bound(min(present, key=_comparable), upper=False)
-    high = _bound(max(present, key=_comparable), upper=True)
-    return low, high, nulls
+    return low, _bound(max(present, key=_comparable), upper=True), nulls
 
 
 def _column_of(column: Field, parents: Iterable[Any]) -> tuple[Any, Any, Any]:

@@ -6,9 +6,25 @@ Serves "Actions".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from generators.oracle.delta_schema import Struct
+
+FILE_FIELDS: Final = (
+    "path",
+    "partitionValues",
+    "size",
+    "modificationTime",
+    "baseRowId",
+    "defaultRowCommitVersion",
+    "clusteringProvider",
+    "tags",
+)
+"""Members of an add action that a ``files`` spec compares, by wire name.
+
+Statistics, the flag of a change and the vector itself are left out: equal tables may spell them in
+more than one way.
+"""
 
 
 def commit_info(operation: str, time: int, more: Mapping[str, Any] | None = None) -> dict[str, Any]:

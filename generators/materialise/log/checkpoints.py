@@ -38,67 +38,45 @@ _WIDE: Final = DecimalContext(prec=76)
 _TEXT_MAP: Final = pa.map_(pa.string(), pa.string())
 _NAMES: Final = pa.list_(pa.field("element", pa.string()))
 
-_VECTOR: Final = pa.struct(
-    {
-        "storageType": pa.string(),
-        "pathOrInlineDv": pa.string(),
-        "offset": pa.int32(),
-        "sizeInBytes": pa.int32(),
-        "cardinality": pa.int64(),
-    }
-)
 
-_ROW_TRACKING: Final[Mapping[str, pa.DataType]] = {
-    "baseRowId": pa.int64(),
-    "defaultRowCommitVersion": pa.int64(),
-}
+def _fields(names: str) -> dict[str, pa.DataType]:
+    """Return the fields that a text names: ``name`` of strings, else ``name:type``."""
+    pairs = [name.partition(":") for name in names.split()]
+    nested = {"": pa.string(), "map": _TEXT_MAP, "names": _NAMES}
+    return {name: nested.get(of) or pa.type_for_alias(of) for name, _, of in pairs}
+
+
+_VECTOR: Final = pa.struct(
+    _fields("storageType pathOrInlineDv offset:int32 sizeInBytes:int32 cardinality:int64")
+)
+_ROW_TRACKING: Final = _fields("baseRowId:int64 defaultRowCommitVersion:int64")
 
 _FIXED: Final[Mapping[str, pa.DataType]] = {
-    "txn": pa.struct({"appId": pa.string(), "version": pa.int64(), "lastUpdated": pa.int64()}),
+    "txn": pa.struct(_fields("appId version:int64 lastUpdated:int64")),
     "remove": pa.struct(
         {
-            "path": pa.string(),
-            "deletionTimestamp": pa.int64(),
-            "dataChange": pa.bool_(),
-            "extendedFileMetadata": pa.bool_(),
-            "partitionValues": _TEXT_MAP,
-            "size": pa.int64(),
+            **_fields("path deletionTimestamp:int64 dataChange:bool extendedFileMetadata:bool"),
+            **_fields("partitionValues:map size:int64"),
             "deletionVector": _VECTOR,
             **_ROW_TRACKING,
         }
     ),
     "metaData": pa.struct(
         {
-            "id": pa.string(),
-            "name": pa.string(),
-            "description": pa.string(),
-            "format": pa.struct({"provider": pa.string(), "options": _TEXT_MAP}),
-            "schemaString": pa.string(),
-            "partitionColumns": _NAMES,
-            "createdTime": pa.int64(),
-            "configuration": _TEXT_MAP,
+            **_fields("id name description"),
+            "format": pa.struct(_fields("provider options:map")),
+            **_fields("schemaString partitionColumns:names createdTime:int64 configuration:map"),
         }
     ),
     "protocol": pa.struct(
-        {
-            "minReaderVersion": pa.int32(),
-            "minWriterVersion": pa.int32(),
-            "readerFeatures": _NAMES,
-            "writerFeatures": _NAMES,
-        }
+        _fields(
+            "minReaderVersion:int32 minWriterVersion:int32 "
+            "readerFeatures:names writerFeatures:names"
+        )
     ),
-    "domainMetadata": pa.struct(
-        {"domain": pa.string(), "configuration": pa.string(), "removed": pa.bool_()}
-    ),
-    "checkpointMetadata": pa.struct({"version": pa.int64(), "tags": _TEXT_MAP}),
-    "sidecar": pa.struct(
-        {
-            "path": pa.string(),
-            "sizeInBytes": pa.int64(),
-            "modificationTime": pa.int64(),
-            "tags": _TEXT_MAP,
-        }
-    ),
+    "domainMetadata": pa.struct(_fields("domain configuration removed:bool")),
+    "checkpointMetadata": pa.struct(_fields("version:int64 tags:map")),
+    "sidecar": pa.struct(_fields("path sizeInBytes:int64 modificationTime:int64 tags:map")),
 }
 
 _V1_COLUMNS: Final = ("txn", "add", "remove", "metaData", "protocol", "domainMetadata")
@@ -211,11 +189,7 @@ def checkpoint_schema(
 
     """
     add: dict[str, pa.DataType] = {
-        "path": pa.string(),
-        "partitionValues": _TEXT_MAP,
-        "size": pa.int64(),
-        "modificationTime": pa.int64(),
-        "dataChange": pa.bool_(),
+        **_fields("path partitionValues:map size:int64 modificationTime:int64 dataChange:bool"),
         "tags": _TEXT_MAP,
         "deletionVector": _VECTOR,
         **_ROW_TRACKING,

@@ -67,8 +67,7 @@ def set_modification_time(path: Path, milliseconds: int) -> None:
 
 def _write_lines(path: Path, actions: Iterable[Action | str], modified: int | None) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = "".join(action_line(each) + "\n" for each in actions)
-    path.write_bytes(text.encode("utf-8"))
+    path.write_bytes("".join(action_line(each) + "\n" for each in actions).encode("utf-8"))
     if modified is not None:
         set_modification_time(path, modified)
     return path

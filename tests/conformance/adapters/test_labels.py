@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from conformance.adapters.sql.labels import labelled
+from conformance.adapters.chdb import relabelled
 
 UTC = pa.timestamp("us", "UTC")
 NTZ = pa.timestamp("us")
@@ -31,7 +31,7 @@ def test_only_the_labels_that_the_engine_lacks_change(
     given: pa.DataType, declared: pa.DataType, labelled_as: pa.DataType
 ) -> None:
     table = pa.table({"c": pa.array([None], given)})
-    assert labelled(table, {"c": declared}).schema.field("c").type == labelled_as
+    assert relabelled(table, {"c": declared}).schema.field("c").type == labelled_as
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_a_type_that_the_engine_can_distinguish_is_left_as_it_is(
     given: pa.DataType, declared: pa.DataType
 ) -> None:
     table = pa.table({"c": pa.array([None], given)})
-    assert labelled(table, {"c": declared}) == table
+    assert relabelled(table, {"c": declared}) == table
 
 
 def test_bytes_and_instants_keep_their_values() -> None:
     text = pa.array(["a", None]).cast(pa.string())
     moment = pa.array([-1, None], pa.int64()).cast(UTC)
-    table = labelled(
+    table = relabelled(
         pa.table({"b": text, "n": moment, "undeclared": text}), {"b": pa.binary(), "n": NTZ}
     )
     assert table.column("b").to_pylist() == [b"a", None]

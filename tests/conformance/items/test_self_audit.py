@@ -9,7 +9,7 @@ import pytest
 from fakes import EVERYTHING, Told
 
 from conformance.base.outcomes import Outcome
-from conformance.items.self_audit import judge_mutation
+from conformance.items.mutated import judge_mutation
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from generators.mutations import MUTATIONS, Mutation

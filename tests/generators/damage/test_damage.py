@@ -12,10 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from generators.damage import BOMBS, Bomb, damage_at, damages
-from generators.damage.byte_damage import BYTE_DAMAGES
 from generators.damage.json_damage import damage_json_lines
 from generators.damage.parquet_damage import damage_parquet
-from generators.damage.plan import log_and_vector_files
+from generators.damage.plan import BYTE_DAMAGES, log_and_vector_files
 from generators.mutations.bases import BASES
 
 LINES = b'{"add":{"path":"a","stats":"{\\"numRecords\\":1}","size":1}}\n{"txn":{"appId":"x"}}\n'

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generators.materialise.data.footers import chunks, edit_footer
-from generators.materialise.data.legacy_parquet import relabel_lists_and_maps
+from generators.materialise.data.legacy_parquet import chunks, edit_footer, relabel_lists_and_maps
 from generators.materialise.data.thrift import Record
 
 _ROWS = [{"id": 1, "l": [1, 2]}, {"id": 2, "l": []}, {"id": 3, "l": None}]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from conformance.base.cores import cores
+from conformance.base.limits import cores
 from conformance.base.status import Status
 from conformance.cli import main
 from conformance.pipeline.audit.store import AuditStore

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from reference_impl.errors import DeltaError
-from reference_impl.expressions.like import like_regex
 from reference_impl.expressions.limits import MAX_TEXT
+from reference_impl.expressions.render import like_regex
 from reference_impl.expressions.sql import conjuncts, parse_expression
 from reference_impl.filters import parse_predicate
 from reference_impl.types.model import LONG, STRING, Field, Struct

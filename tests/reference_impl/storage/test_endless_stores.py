@@ -19,7 +19,7 @@ from reference_impl import Limits, Table, read_table
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import within_limits
 from reference_impl.storage import Storage, open_storage
-from reference_impl.storage.redirects import NOWHERE, client_options
+from reference_impl.storage.object_store import NOWHERE, client_options
 
 LOG = "_delta_log"
 FILE = (

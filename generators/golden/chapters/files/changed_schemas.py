@@ -174,10 +174,9 @@ def _mapped_by_id(case: CaseWriter) -> None:
 @SCHEMAS.case("column-widened-in-range", "CDC-004")
 def _widened(case: CaseWriter) -> None:
     """A range over a widened column is contested."""
-    schema = struct(id="integer", name="string")
     table = feed_table(
         case,
-        schema,
+        struct(id="integer", name="string"),
         protocol=feature_protocol(["typeWidening"], ["changeDataFeed"]),
         properties={**FEED, "delta.enableTypeWidening": "true"},
     )

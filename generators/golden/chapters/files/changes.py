@@ -121,11 +121,6 @@ def _either(  # noqa: PLR0913, PLR0917  as above
     _contest(case, table, slug, start, end, accepted, title)
 
 
-def _but(rows: Sequence[Mapping[str, Any]], *gone: int) -> list[Mapping[str, Any]]:
-    """Return the rows that a vector leaves."""
-    return [row for index, row in enumerate(rows) if index not in gone]
-
-
 def each_row(kind: str, version: int, rows: Sequence[Mapping[str, Any]]) -> list[_Change]:
     """Return a change of one kind and version for each row."""
     return [(kind, version, row) for row in rows]
@@ -272,8 +267,7 @@ def _every_kind(case: CaseWriter) -> None:
 @ACTIONS.case("partitioned", "CDC-006 CDC-007 CDFF-002", since="2025")
 def _partitioned(case: CaseWriter) -> None:
     """Change files have partition values of their own."""
-    schema = struct(id="long", p="string")
-    table = feed_table(case, schema, partition_columns=["p"])
+    table = feed_table(case, struct(id="long", p="string"), partition_columns=["p"])
     first = table.create_with([{"id": 1}, {"id": 2}], partition={"p": "a b"})
     kept = table.file([{"id": 1}], partition={"p": "a b"})
     cdc = change_file(
@@ -365,13 +359,13 @@ def _changed_vectors(deleted: Sequence[Sequence[int]], case: CaseWriter) -> None
     file = table.create_with(pairs(0, 5))
     kinds = list(dict.fromkeys(map(tuple, deleted)))
     stored = dict(zip(kinds, store(table, *kinds), strict=True))
-    vectors = [stored[tuple(rows)] for rows in deleted]
-    for old, new in pairwise([None, *vectors, None]):
+    for old, new in pairwise([None, *[stored[tuple(rows)] for rows in deleted], None]):
         gone = {} if old is None else {"deletionVector": old}
         come = {} if new is None else {"deletionVector": new}
         table.commit(remove(file, **gone), add(file, **come))
     publish_timed(case, table)
-    left = [_but(file.rows, *rows) for rows in ((), *deleted, ())]
+    vectors = ((), *deleted, ())
+    left = [[row for at, row in enumerate(file.rows) if at not in gone] for gone in vectors]
     changes = [*each_row("insert", 0, file.rows)]
     whole = [*changes]
     for version, (before, after) in enumerate(pairwise(left), 1):
@@ -401,8 +395,7 @@ for _name, _title, _deleted in (
 @ACTIONS.case("remove-without-values", "CDC-004", since="2025")
 def _remove_without_values(case: CaseWriter) -> None:
     """A remove that lacks partition values deletes rows that have them."""
-    schema = struct(id="long", p="string")
-    table = feed_table(case, schema, partition_columns=["p"])
+    table = feed_table(case, struct(id="long", p="string"), partition_columns=["p"])
     first = table.file([{"id": 1}, {"id": 2}], partition={"p": "a b"})
     second = table.file([{"id": 3}], partition={"p": None})
     third = table.file([{"id": 4}], partition={"p": "c"})

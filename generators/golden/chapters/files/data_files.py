@@ -126,8 +126,7 @@ def _absolute_remove(case: CaseWriter) -> None:
 @FILES.case("misleading-directories", "DATA-002 DATA-003")
 def _misleading(case: CaseWriter) -> None:
     """Partition values come from the log, not from names."""
-    schema = struct(id="long", p="string")
-    table = GoldenTable.created(case, schema, partition_columns=["p"])
+    table = GoldenTable.created(case, struct(id="long", p="string"), partition_columns=["p"])
     paths = {"a": "p=b/1.parquet", "b": "p=a/2.parquet", "c": "3.parquet", "d": "q=d/p=z/4.parquet"}
     for number, (value, path) in enumerate(paths.items()):
         table.append([{"id": number}], partition={"p": value}, path=path)
@@ -142,8 +141,7 @@ def _misleading(case: CaseWriter) -> None:
 @FILES.case("orphans-invisible", "SNAP-003 DATA-001")
 def _orphans(case: CaseWriter) -> None:
     """Files that no commit names are no part of the table."""
-    schema = struct(id="long", p="string")
-    table = GoldenTable.of(case, schema, partition_columns=["p"])
+    table = GoldenTable.of(case, struct(id="long", p="string"), partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "x"})))
     table.file([{"id": 2}], partition={"p": "x"})
     table.file([{"id": 3}], partition={"p": "y"}, path="orphan.parquet")
@@ -153,10 +151,8 @@ def _orphans(case: CaseWriter) -> None:
 @FILES.case("partition-column-in-file", "DATA-003 ADD-005")
 def _stored_partition(case: CaseWriter) -> None:
     """A partition column stored in the file does not count."""
-    schema = struct(id="long", p="string")
-    table = GoldenTable.created(case, schema, partition_columns=["p"])
-    inside = FileLayout(partitions_inside=True)
-    table.append([{"id": 1}], partition={"p": "x"}, layout=inside)
+    table = GoldenTable.created(case, struct(id="long", p="string"), partition_columns=["p"])
+    table.append([{"id": 1}], partition={"p": "x"}, layout=FileLayout(partitions_inside=True))
     table.append([{"id": 2}], partition={"p": "y"})
     publish(case, table)
 
@@ -185,8 +181,7 @@ def _missing(case: CaseWriter) -> None:
 @FILES.case("no-columns-in-file", "WCON-004")
 def _no_columns(case: CaseWriter) -> None:
     """A file of no known column still has its rows."""
-    schema = struct(id="long", new="string")
-    table = GoldenTable.of(case, schema)
+    table = GoldenTable.of(case, struct(id="long", new="string"))
     table.create(
         add(table.file([{"id": 1}, {"id": 2}], layout=FileLayout(omit=frozenset({"new"}))))
     )
@@ -225,8 +220,7 @@ def _file_truncated(case: CaseWriter) -> None:
 @FILES.case("empty-data-file", "STAT-001")
 def _no_rows(case: CaseWriter) -> None:
     """A data file without rows adds none."""
-    table = GoldenTable.created(case, _PAIR, [], [{"id": 1, "name": "a"}])
-    publish(case, table)
+    publish(case, GoldenTable.created(case, _PAIR, [], [{"id": 1, "name": "a"}]))
 
 
 @ACTIONS.case("re-add-replaces", "FA-003 FA-020")
@@ -283,8 +277,7 @@ def _add_again(case: CaseWriter) -> None:
 @ACTIONS.case("remove-bare", "REM-003 REM-006 REM-009")
 def _bare_remove(case: CaseWriter) -> None:
     """A remove needs no more than path and dataChange."""
-    schema = struct(id="long", p="string")
-    table = GoldenTable.of(case, schema, partition_columns=["p"])
+    table = GoldenTable.of(case, struct(id="long", p="string"), partition_columns=["p"])
     files = [table.file([{"id": n}], partition={"p": "x"}) for n in range(3)]
     table.create(*(add(file) for file in files))
     table.commit({"remove": {"path": files[0].path, "dataChange": True}})
@@ -320,8 +313,7 @@ def _null_fields(case: CaseWriter) -> None:
     nothing = dict.fromkeys(
         ("stats", "tags", "deletionVector", "baseRowId", "defaultRowCommitVersion")
     )
-    file = table.file([{"id": 1, "name": "a"}])
-    table.create(add(file, **nothing, clusteringProvider=None))
+    table.create(add(table.file([{"id": 1, "name": "a"}]), **nothing, clusteringProvider=None))
     table.append([{"id": 2, "name": None}], tags={"k": None, "l": "v"})
     publish(case, table, files=False)
 
@@ -405,8 +397,7 @@ for _each in _MISSING:
 @FILES.case("table-root-odd-name", "SNAP-006 ADD-003", root="a b%20c+d\u00e9")
 def _odd_root(case: CaseWriter) -> None:
     """A table below a root of odd characters reads."""
-    schema = struct(id="long", p="string")
-    table = GoldenTable.of(case, schema, partition_columns=["p"])
+    table = GoldenTable.of(case, struct(id="long", p="string"), partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "x y"})))
     table.append([{"id": 2}], partition={"p": "%20"})
     write_classic(case.delta, 1, table.states[1])
@@ -425,7 +416,6 @@ def _hash_root(case: CaseWriter) -> None:
 @FILES.case("table-root-equals", "SNAP-006 DATA-003", root="p=fake")
 def _equals_root(case: CaseWriter) -> None:
     """A root that looks like a partition is no partition."""
-    schema = struct(id="long", p="string")
-    table = GoldenTable.of(case, schema, partition_columns=["p"])
+    table = GoldenTable.of(case, struct(id="long", p="string"), partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "real"}, path="one.parquet")))
     publish(case, table)

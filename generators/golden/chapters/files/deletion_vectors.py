@@ -102,8 +102,7 @@ def _null_deleted(case: CaseWriter) -> None:
     # Some writers take a column without nulls for an invariant.
     """A null in a deleted row breaks no rule of its column."""
     table = vector_table(case, protocol=feature_protocol(["deletionVectors"], ["invariants"]))
-    rows = [*numbered(3), {"id": 3, "name": None}, *numbered(2, 4)]
-    file = table.create_with(rows)
+    file = table.create_with([*numbered(3), {"id": 3, "name": None}, *numbered(2, 4)])
     table.commit(*with_vector(file, inline(table, [3])), operation="DELETE")
     table.schema = struct(field("id", "long"), field("name", "string", nullable=False))
     table.commit(table.metadata())
@@ -141,8 +140,7 @@ def _prefixed(case: CaseWriter) -> None:
     table = vector_table(case)
     file = table.create_with(numbered(10))
     for prefix, rows in (("ab", [1]), ("Zz9.a", [1, 4]), ("", [1, 4, 7])):
-        state = next(iter(table.states[table.version].adds.values()))
-        old = state.get("deletionVector", ...)
+        old = next(iter(table.states[table.version].adds.values())).get("deletionVector", ...)
         table.commit(*with_vector(file, store(table, rows, prefix=prefix)[0], old))
     publish(case, table)
 
@@ -150,8 +148,7 @@ def _prefixed(case: CaseWriter) -> None:
 @VECTORS.case("several-in-one-file", "DVFILE-002 DVFILE-003 DVDESC-007 DVSTO-001")
 def _several(case: CaseWriter) -> None:
     """One file may hold the vectors of several data files."""
-    schema = struct(id="long", p="string")
-    table = vector_table(case, schema, partition_columns=["p"])
+    table = vector_table(case, struct(id="long", p="string"), partition_columns=["p"])
     files = [
         table.file([{"id": 10 * n + i} for i in range(5)], partition={"p": f"p {n}"})
         for n in range(3)
@@ -315,8 +312,7 @@ def _taken_off(case: CaseWriter) -> None:
 )
 def _wide(case: CaseWriter) -> None:
     """Filters under wide bounds lose no row."""
-    schema = struct(id="long", v="integer")
-    table = vector_table(case, schema)
+    table = vector_table(case, struct(id="long", v="integer"))
     rows = [{"id": n, "v": None if n % 2 else n} for n in range(8)]
     stats = {
         "numRecords": 8,
@@ -347,8 +343,7 @@ def _wide(case: CaseWriter) -> None:
 @VECTORS.case("wide-null-counts", "DVD-022")
 def _wide_nulls(case: CaseWriter) -> None:
     """As many nulls as rows are left do not mean that only nulls are left."""
-    schema = struct(id="long", v="integer")
-    table = vector_table(case, schema)
+    table = vector_table(case, struct(id="long", v="integer"))
     file = table.create_with([{"id": n, "v": None if n % 2 else n} for n in range(8)])
     # Two of the four rows that are left are null, and the count is that of the whole file.
     wide = table.register(
@@ -377,8 +372,7 @@ def _wide_nulls(case: CaseWriter) -> None:
 @VECTORS.case("restored-row-outside-bounds", "STAT-012 STAT-013")
 def _restored(case: CaseWriter) -> None:
     """Bounds that a vector tightened do not outlive it."""
-    schema = struct(x="long")
-    table = vector_table(case, schema)
+    table = vector_table(case, struct(x="long"))
     file = table.create_with([{"x": 0}, {"x": 10}])
     low, high = store(table, [0], [1])
     table.commit(remove(file), add(file, deletionVector=low))
@@ -415,8 +409,7 @@ def _mapped(case: CaseWriter) -> None:
 def _unlisted(case: CaseWriter) -> None:
     """A vector under a protocol that knows none is invalid."""
     table = vector_table(case, protocol={"minReaderVersion": 1, "minWriterVersion": 2})
-    file = table.create_with(numbered(4))
-    table.commit(*with_vector(file, inline(table, [0])))
+    table.commit(*with_vector(table.create_with(numbered(4)), inline(table, [0])))
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "DV-001")
     case.contest_read(

@@ -13,13 +13,7 @@ from urllib.parse import quote
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import is_in
-from generators.golden.cases.publish import (
-    describe,
-    files_spec,
-    publish,
-    read_spec,
-    snapshot_spec,
-)
+from generators.golden.cases.publish import describe, files_spec, publish, read_spec, snapshot_spec
 from generators.golden.cases.recipes import Recipe
 from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import numbered, vector_table, with_vector
@@ -195,8 +189,7 @@ def _removed_relative(case: CaseWriter) -> None:
 def _added_twice(case: CaseWriter) -> None:
     """One file added in both spellings is contested."""
     table = _table(case)
-    file = table.create_with(numbered(3))
-    table.commit(add(_within(table, file)))
+    table.commit(add(_within(table, table.create_with(numbered(3)))))
     describe(case, table)
     _contest(case, table.rows(), table.rows(0), "The rows are there twice or once")
 

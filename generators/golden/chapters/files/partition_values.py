@@ -142,8 +142,7 @@ _ODD_TEXTS = (
 
 
 def _odd_table(case: CaseWriter) -> GoldenTable:
-    schema = struct(id="long", p="string")
-    table = GoldenTable.created(case, schema, partition_columns=["p"])
+    table = GoldenTable.created(case, struct(id="long", p="string"), partition_columns=["p"])
     table.commit(
         *(
             add(table.file([{"id": number}], partition={"p": text}))
@@ -289,8 +288,7 @@ _SPELLINGS = (
 @VALUES.case("timestamp-spellings", "PART-008 PART-010")
 def _timestamp_spellings(case: CaseWriter) -> None:
     """Timestamps with a zone read as the instant they name."""
-    schema = struct(id="long", t="timestamp")
-    table = GoldenTable.created(case, schema, partition_columns=["t"])
+    table = GoldenTable.created(case, struct(id="long", t="timestamp"), partition_columns=["t"])
     for number, (text, value) in enumerate(_SPELLINGS):
         if text.endswith("Z"):
             file = table.file([{"id": number}], partition={"t": value}, partitionValues={"t": text})
@@ -331,8 +329,7 @@ _FLOATS = (
 @VALUES.case("double-special-texts", "PART-004")
 def _special_floats(case: CaseWriter) -> None:
     """NaN, infinities and exponents read as numbers."""
-    schema = struct(id="long", p="double")
-    table = GoldenTable.created(case, schema, partition_columns=["p"])
+    table = GoldenTable.created(case, struct(id="long", p="double"), partition_columns=["p"])
     for number, (text, value) in enumerate(_FLOATS):
         file = table.file([{"id": number}], partition={"p": value}, partitionValues={"p": text})
         table.commit(add(file))
@@ -344,8 +341,7 @@ def _special_floats(case: CaseWriter) -> None:
 @VALUES.case("decimal-short-scale", "PART-004")
 def _decimal_scale(case: CaseWriter) -> None:
     """A decimal text of a shorter scale keeps its value."""
-    schema = struct(id="long", p="decimal(10,2)")
-    table = GoldenTable.created(case, schema, partition_columns=["p"])
+    table = GoldenTable.created(case, struct(id="long", p="decimal(10,2)"), partition_columns=["p"])
     for number, (text, value) in enumerate((("1.5", "1.50"), ("2", "2.00"), ("-0.05", "-0.05"))):
         file = table.file(
             [{"id": number}], partition={"p": Decimal(value)}, partitionValues={"p": text}
@@ -357,8 +353,7 @@ def _decimal_scale(case: CaseWriter) -> None:
 @VALUES.case("binary-escapes", "PART-014")
 def _binary(case: CaseWriter) -> None:
     """A binary partition value is a string of escaped bytes."""
-    schema = struct(id="long", p="binary")
-    table = GoldenTable.created(case, schema, partition_columns=["p"])
+    table = GoldenTable.created(case, struct(id="long", p="binary"), partition_columns=["p"])
     plain = table.file([{"id": 1}], path="b/1.parquet", partition={"p": b"Hello"})
     low = table.file([{"id": 2}], path="b/2.parquet", partition={"p": b"\x01\x02"})
     table.commit(add(plain), add(low))
@@ -397,8 +392,7 @@ def _column_order(case: CaseWriter) -> None:
     publish(case, table)
     either = any_of(compare("p", "=", 2, "integer"), compare("q", "=", "y", "string"))
     filtered(case, table, "filter-either", either, "A filter over both partition columns works")
-    neither = negate(either)
-    filtered(case, table, "filter-neither", neither, "So does its negation")
+    filtered(case, table, "filter-neither", negate(either), "So does its negation")
     mixed = any_of(compare("p", "=", 2, "integer"), compare("id", "=", 10, "long"))
     filtered(case, table, "filter-mixed", mixed, "So does one with a data column")
 
@@ -411,8 +405,7 @@ def _odd_columns(case: CaseWriter) -> None:
     table = GoldenTable.created(case, schema, partition_columns=names)
     for number in range(2):
         values = {name: f"{name}-{number}" for name in names}
-        path = f"files/{number}.parquet"
-        table.append([{"id": number}], partition=values, path=path)
+        table.append([{"id": number}], partition=values, path=f"files/{number}.parquet")
     publish(case, table)
 
 

@@ -74,13 +74,11 @@ def _nested_extra(case: CaseWriter) -> None:
         s=struct(front="double", a="integer", b="string"),
         m=map_of("string", struct(old="string", k="integer")),
     )
-    missing = struct(id="long", s=struct(b="string"))
     table = GoldenTable.created(case, schema)
-    first = {"front": 0.5, "a": 1, "b": "x"}
-    rows = {"id": 1, "s": first, "m": {"key": {"old": "o", "k": 2}}}
+    rows = {"id": 1, "s": {"front": 0.5, "a": 1, "b": "x"}, "m": {"key": {"old": "o", "k": 2}}}
     table.append([rows], written_as=extra, statistics=False)
     lone: list[dict[str, Any]] = [{"id": 2, "s": {"b": "y"}}, {"id": 3, "s": None}]
-    table.append(lone, written_as=missing, statistics=False)
+    table.append(lone, written_as=struct(id="long", s=struct(b="string")), statistics=False)
     publish(case, table)
     filtered(case, table, "filter-null", is_null("s.a"), "A missing leaf is null")
     filtered(case, table, "filter-struct", is_not_null("s"), "Its struct is not")
@@ -153,8 +151,7 @@ def _inner_names(case: CaseWriter) -> None:
             ]
         )
         data = arrow_table(schema, rows) if compliant else pa.Table.from_pylist(rows, renamed)
-        options = {"use_compliant_nested_type": compliant}
-        table.commit(add(_foreign(table, data, rows, **options)))
+        table.commit(add(_foreign(table, data, rows, use_compliant_nested_type=compliant)))
     publish(case, table)
 
 
@@ -213,19 +210,17 @@ def _own_types(case: CaseWriter) -> None:
             )
         table.commit(add(_foreign(table, data, rows, store_schema=types is not None)))
     publish(case, table)
-    kept = compare("s", "=", "a", "string")
-    filtered(case, table, "filter", kept, "A filter reads both files")
+    filtered(case, table, "filter", compare("s", "=", "a", "string"), "A filter reads both files")
     projected(case, table, "project", ["l", "t"], "Nested columns are read alone")
 
 
 @MAPPINGS.case("list-two-levels", "PQ-015 PQ-001")
 def _two_levels(case: CaseWriter) -> None:
     """Lists of two levels read like those of three."""
-    schema = struct(id="long", l=array("integer"), s=array("string"))
     dense = struct(
         id="long", l=array("integer", contains_null=False), s=array("string", contains_null=False)
     )
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", l=array("integer"), s=array("string")))
     for start, old in ((0, False), (10, True)):
         rows: list[dict[str, Any]] = [
             {"id": start, "l": [1, 2, 3], "s": ["a", ""]},
@@ -253,8 +248,7 @@ def _units(case: CaseWriter) -> None:
     for unit in ("ms", "ns"):
         target = pa.schema([pa.field("id", pa.int64()), pa.field("at", pa.timestamp(unit, "UTC"))])
         data = arrow_table(schema, whole).cast(target)
-        options = {"version": "2.6"}
-        table.commit(add(_foreign(table, data, whole, **options)))
+        table.commit(add(_foreign(table, data, whole, version="2.6")))
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "PQ-008")
     for version, unit in ((1, "ms"), (2, "ns")):
@@ -340,6 +334,5 @@ def _not_null(case: CaseWriter) -> None:
     table.create(add(table.file([row])))
     # Many writers leave every column of a file optional, whatever the table says.
     loose = struct(id="long", s=struct(a="integer"), l=array("string"), m=map_of("string", "long"))
-    file = table.file([{**row, "id": 2}], written_as=loose)
-    table.commit(add(file))
+    table.commit(add(table.file([{**row, "id": 2}], written_as=loose)))
     publish(case, table)

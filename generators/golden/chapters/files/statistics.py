@@ -36,8 +36,7 @@ _NUMBERS = struct(id="long", v="integer")
 
 def _probes(case: CaseWriter, table: GoldenTable, probes: Mapping[str, Filter]) -> None:
     for slug, probe in probes.items():
-        title = "A filter answers as a full scan would"
-        filtered(case, table, f"filter-{slug}", probe, title)
+        filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
 
 
 _INTEGER_PROBES: Mapping[str, Filter] = {
@@ -65,8 +64,7 @@ def _integer_table(case: CaseWriter, statistics: Any) -> GoldenTable:
     for start, values in ((0, (1, 2, 3)), (10, (4, 5, 6)), (20, (7, 8, 9)), (30, (None, 5, None))):
         rows = [{"id": start + n, "v": value} for n, value in enumerate(values)]
         table.append(rows, statistics=statistics)
-    nulls = [{"id": number, "v": None} for number in (90, 91, 92)]
-    table.append(nulls, statistics=statistics)
+    table.append([{"id": number, "v": None} for number in (90, 91, 92)], statistics=statistics)
     return table
 
 
@@ -220,8 +218,7 @@ def _negated(case: CaseWriter) -> None:
     """A negated comparison keeps the files that it is true of."""
     table = GoldenTable.created(case, _NUMBERS)
     for start, values in ((0, (4, 4)), (10, (5, 5)), (20, (6, 6)), (30, (4, 6)), (40, (5, None))):
-        rows = [{"id": start + number, "v": value} for number, value in enumerate(values)]
-        table.append(rows)
+        table.append([{"id": start + number, "v": value} for number, value in enumerate(values)])
     publish(case, table, versions=[])
     for slug, sign in (
         ("less", "<"), ("most", "<="), ("more", ">"), ("least", ">="), ("equal", "="),
@@ -306,8 +303,7 @@ def _all_types(case: CaseWriter) -> None:
     schema = struct(*(field(name, kind) for name, (kind, _) in kinds.items()))
     table = GoldenTable.created(case, schema)
     for number in range(3):
-        row = {name: values[number] for name, (_, values) in kinds.items()}
-        table.append([row])
+        table.append([{name: values[number] for name, (_, values) in kinds.items()}])
     publish(case, table, versions=[])
     for name, (kind, values) in kinds.items():
         probes = {
@@ -321,8 +317,7 @@ def _all_types(case: CaseWriter) -> None:
 @STATISTICS.case("string-truncated", "STAT-015 STAT-006")
 def _strings(case: CaseWriter) -> None:
     """Truncated string bounds lose no row."""
-    schema = struct(id="long", s="string")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", s="string"))
     texts = (
         "a" * 40,
         "a" * 32 + "\u00e9" + "z" * 8,
@@ -379,8 +374,7 @@ def _cut_off(case: CaseWriter) -> None:
 @STATISTICS.case("timestamp-truncated", "STAT-016 STAT-006")
 def _timestamps(case: CaseWriter) -> None:
     """Bounds cut to milliseconds lose no microsecond."""
-    schema = struct(id="long", t="timestamp")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", t="timestamp"))
     fine = utc(2024, 1, 1, 0, 0, 0, 123456)
     early = datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
     table.append([{"id": 1, "t": fine}])
@@ -407,8 +401,7 @@ def _nan(case: CaseWriter) -> None:
     table.append([{"id": 3, "d": math.inf}, {"id": 4, "d": -math.inf}])
     table.append([{"id": 5, "d": 2.5}, {"id": 6, "d": None}])
     publish(case, table, versions=[])
-    probes = {"small": compare("d", "<", 0.0, "double")}
-    _probes(case, table, probes)
+    _probes(case, table, {"small": compare("d", "<", 0.0, "double")})
     # Where NaN stands among numbers, and whether bounds speak of it, no clause says.
     found, infinite = {"id": 2, "d": math.nan}, {"id": 3, "d": math.inf}
     answers = [
@@ -437,8 +430,7 @@ def _booleans(case: CaseWriter) -> None:
     schema = struct(flag="boolean", at="timestamp", amount="decimal(10,2)")
     table = GoldenTable.created(case, schema)
     for flag in (True, False, None):
-        row = {"flag": flag, "at": utc(2024, 1, 1), "amount": Decimal("1.00")}
-        table.append([row])
+        table.append([{"flag": flag, "at": utc(2024, 1, 1), "amount": Decimal("1.00")}])
     publish(case, table, versions=[])
     probes = {
         "true": compare("flag", "=", True, "boolean"),  # noqa: FBT003  a boolean value, not a flag
@@ -451,8 +443,7 @@ def _booleans(case: CaseWriter) -> None:
 @STATISTICS.case("nested-columns", "STAT-007 STAT-006")
 def _nested(case: CaseWriter) -> None:
     """Statistics of nested fields keep their rows."""
-    schema = struct(id="long", s=struct(a="integer", b="string"))
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", s=struct(a="integer", b="string")))
     for number, value in enumerate(({"a": 1, "b": "x"}, {"a": 2, "b": None}, None)):
         table.append([{"id": number, "s": value}])
     publish(case, table, versions=[])
@@ -468,8 +459,7 @@ def _nested(case: CaseWriter) -> None:
 @STATISTICS.case("structs-of-nulls", "STAT-007 STAT-006")
 def _structs_of_nulls(case: CaseWriter) -> None:
     """A struct of nulls is not taken for a null."""
-    inner = struct(a="integer", b="string")
-    table = GoldenTable.created(case, struct(id="long", s=inner))
+    table = GoldenTable.created(case, struct(id="long", s=struct(a="integer", b="string")))
     for number, value in enumerate(({"a": None, "b": None}, None, {"a": None, "b": "x"})):
         table.append([{"id": number, "s": value}])
     publish(case, table, versions=[])
@@ -497,8 +487,7 @@ def _partitioned(case: CaseWriter) -> None:
 @STATISTICS.case("extended-year-bound", "STAT-006")
 def _extended(case: CaseWriter) -> None:
     """A bound beyond year 9999 loses no row."""
-    schema = struct(id="long", t="timestamp")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", t="timestamp"))
     odd = {
         "numRecords": 1,
         "minValues": {"t": "2024-01-01T00:00:00.000Z"},
@@ -521,8 +510,7 @@ def _extended(case: CaseWriter) -> None:
 @STATISTICS.case("decimal-beyond-double", "STAT-012 STAT-006")
 def _decimals(case: CaseWriter) -> None:
     """Decimal bounds are compared exactly."""
-    schema = struct(id="long", m="decimal(38,0)")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", m="decimal(38,0)"))
     values = [Decimal(10**30), Decimal(10**30 + 1), Decimal(10**30 - 1)]
     for number, value in enumerate(values):
         table.append([{"id": number, "m": value}])

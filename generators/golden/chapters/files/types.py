@@ -259,8 +259,7 @@ def _maps(case: CaseWriter) -> None:
 @MAPPINGS.case("struct-nesting", "SCH-021 SCH-022 PQ-017")
 def _structs(case: CaseWriter) -> None:
     """Structs keep null members and null themselves."""
-    inner = struct(c="string", d="decimal(5,2)")
-    schema = struct(id="long", outer=struct(a="integer", b=inner))
+    schema = struct(id="long", outer=struct(a="integer", b=struct(c="string", d="decimal(5,2)")))
     rows: list[dict[str, Any]] = [
         {"id": 1, "outer": {"a": 1, "b": {"c": "x", "d": Decimal("1.25")}}},
         {"id": 2, "outer": {"a": None, "b": None}},
@@ -290,8 +289,7 @@ def _deep(case: CaseWriter) -> None:
 @MAPPINGS.case("timestamp-int96", "PQ-008 PQ-001")
 def _int96(case: CaseWriter) -> None:
     """Timestamps stored as INT96 read as microseconds."""
-    schema = struct(id="long", at="timestamp")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", at="timestamp"))
     old: list[dict[str, Any]] = [
         {"id": 1, "at": utc(1900, 1, 1)},
         {"id": 2, "at": utc(1969, 12, 31, 23, 59, 59, 999999)},
@@ -308,8 +306,7 @@ def _int96(case: CaseWriter) -> None:
 @MAPPINGS.case("timestamp-int96-far", "PQ-008 PQ-001")
 def _int96_far(case: CaseWriter) -> None:
     """INT96 beyond nanosecond range reads right."""
-    schema = struct(id="long", at="timestamp")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", at="timestamp"))
     far = [
         {"id": 1, "at": utc(1, 1, 1)},
         {"id": 2, "at": utc(1500, 6, 1)},
@@ -343,8 +340,7 @@ _CODECS = ("none", "snappy", "gzip", "lz4", "zstd")
 @MAPPINGS.case("codecs-mixed", "PROP-005", since="upstream")
 def _codecs(case: CaseWriter) -> None:
     """Files of one table may use different codecs."""
-    schema = struct(id="long", codec="string")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", codec="string"))
     for index, codec in enumerate(_CODECS):
         rows = [{"id": 10 * index + step, "codec": codec} for step in range(3)]
         layout = FileLayout(compression=codec)  # type: ignore[arg-type]
@@ -355,8 +351,7 @@ def _codecs(case: CaseWriter) -> None:
 @MAPPINGS.case("row-groups-and-order", "PQ-001 DATA-001")
 def _physical_order(case: CaseWriter) -> None:
     """Column order and row groups of a file do not matter."""
-    schema = struct(id="long", name="string", score="double")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", name="string", score="double"))
     rows = [{"id": n, "name": f"n{n}", "score": n / 4} for n in range(20)]
     turned = FileLayout(order=("score", "id", "name"), row_group_rows=3, dictionary=False)
     table.append(rows, layout=turned)
@@ -369,8 +364,7 @@ def _physical_order(case: CaseWriter) -> None:
 @MAPPINGS.case("extra-file-columns", "WCON-005 CDC-019")
 def _extra_columns(case: CaseWriter) -> None:
     """Columns of a file outside the schema are ignored."""
-    schema = struct(id="long", name="string")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", name="string"))
     rows: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
     extra = (
         ExtraColumn("_change_type", pa.array(["insert", "insert"])),

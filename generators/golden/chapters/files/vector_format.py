@@ -41,8 +41,7 @@ _PAIR = struct(id="long", name="string")
 @FORMAT.case("containers", "DVFMT-007 DVFMT-002 DVFMT-003 DVDESC-021")
 def _containers(case: CaseWriter) -> None:
     """Array, bitmap and run containers are all read."""
-    schema = struct(id="integer")
-    table = vector_table(case, schema)
+    table = vector_table(case, struct(id="integer"))
     count = 70_000
     rows = [{"id": n} for n in range(count)]
     sets = {
@@ -359,8 +358,7 @@ def _damaged(case: CaseWriter, damage: _Damage) -> None:
             Accepted("read", "the bitmap itself is whole", rows=table.rows()),
         )
     else:
-        hazard = "silent wrong data"
-        case.refuse("read", "read-latest", refusal, title=damage.title, hazard=hazard)
+        case.refuse("read", "read-latest", refusal, title=damage.title, hazard="silent wrong data")
     read_spec(case, table, 0)
 
 

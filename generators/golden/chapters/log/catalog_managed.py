@@ -56,8 +56,7 @@ class _Managed:
                 on = {"delta.enableInCommitTimestamps": "true"}
                 if since:
                     on["delta.inCommitTimestampEnablementVersion"] = str(since)
-                    moment = str(EPOCH + MINUTE * since)
-                    on["delta.inCommitTimestampEnablementTimestamp"] = moment
+                    on["delta.inCommitTimestampEnablementTimestamp"] = str(EPOCH + MINUTE * since)
                 self.table.properties = {**on, **(properties or {})}
             if version in (0, since):
                 actions[:0] = [self.table.protocol_action(), self.table.metadata()]
@@ -127,11 +126,10 @@ def _standing(case: CaseWriter, managed: _Managed, *versions: int, latest: int) 
         title="A read gives the latest ratified version",
         ratified=ratified,
     )
-    refusal = Refusal("not_found", "load", "CAT-010")
     case.refuse(
         "read",
         "read-beyond",
-        refusal,
+        Refusal("not_found", "load", "CAT-010"),
         title="A version that is not ratified is not there",
         version=latest + 1,
         ratified=ratified,
@@ -211,14 +209,13 @@ def _example(case: CaseWriter) -> None:
 def _before_published(case: CaseWriter) -> None:
     """A commit of the catalog goes before the published one."""
     managed = _Managed(case, 3)
-    table = managed.table
     managed.keep_staged(1, published=True)
     # What was published under the same version is another commit, which must not be seen.
-    wrong = table.file([{"c": -1, "name": "published by mistake"}])
+    wrong = managed.table.file([{"c": -1, "name": "published by mistake"}])
     info = {"commitInfo": {"timestamp": EPOCH, "inCommitTimestamp": EPOCH + MINUTE}}
     text = "".join(json.dumps(line) + "\n" for line in (info, add(wrong)))
     (case.delta / LOG_DIRECTORY / commit_name(1)).write_text(text, encoding="utf-8")
-    describe(case, table)
+    describe(case, managed.table)
     _standing(case, managed, 0, 1, 2, latest=2)
 
 
@@ -249,11 +246,10 @@ def _all_published(case: CaseWriter) -> None:
 def _checkpointed(case: CaseWriter) -> None:
     """A log that begins with a checkpoint of the latest version is read."""
     managed = _Managed(case, 3)
-    table = managed.table
-    write_classic(case.delta, 2, table.states[2])
+    write_classic(case.delta, 2, managed.table.states[2])
     for version in (0, 1):
         (case.delta / LOG_DIRECTORY / commit_name(version)).unlink()
-    describe(case, table, log_info={"lastCheckpointVersion": 2})
+    describe(case, managed.table, log_info={"lastCheckpointVersion": 2})
     _standing(case, managed, 2, latest=2)
 
 
@@ -324,10 +320,9 @@ def _changes(case: CaseWriter) -> None:
     """The change feed goes on through the commits of the catalog."""
     properties = {"delta.enableChangeDataFeed": "true"}
     managed = _Managed(case, 3, writers=["changeDataFeed"], properties=properties)
-    table = managed.table
     managed.keep_staged(1, published=True)
     managed.keep_inline(2)
-    describe(case, table)
+    describe(case, managed.table)
     schema = _PLAIN.with_fields(
         field("_change_type", "string"),
         field("_commit_version", "long"),

@@ -168,8 +168,7 @@ def _commit_missing(case: CaseWriter) -> None:
 def _multi(case: CaseWriter) -> None:
     """The parts of a checkpoint read as one."""
     table = grown(case, 10)
-    written = write_multi_part(table.root, 6, table.states[6], 3)
-    write_last_checkpoint(table.root, written)
+    write_last_checkpoint(table.root, write_multi_part(table.root, 6, table.states[6], 3))
     publish_cut(case, table, 6, numCheckpointFiles=3)
 
 
@@ -316,8 +315,7 @@ def _no_metadata(case: CaseWriter) -> None:
 @CHECKPOINTS.case("partition-filters", "CKPT-005 CKC-004 PART-003")
 def _partition_filters(case: CaseWriter) -> None:
     """Filters on partitions hold across a checkpoint."""
-    schema = struct(id="long", p="string")
-    table = GoldenTable.created(case, schema, partition_columns=["p"])
+    table = GoldenTable.created(case, struct(id="long", p="string"), partition_columns=["p"])
     for value in ("a", "b", "c", None):
         table.commit(*(add(table.file([{"id": n}], partition={"p": value})) for n in range(3)))
     _checkpoint(table, table.version, stats_parsed=True)
@@ -340,10 +338,9 @@ def _partition_filters(case: CaseWriter) -> None:
 
 
 def _styled(case: CaseWriter, **style: Any) -> None:
-    schema = struct(id="long", at="timestamp", p="integer", deep=struct(x="string", y="date"))
     table = GoldenTable.of(
         case,
-        schema,
+        struct(id="long", at="timestamp", p="integer", deep=struct(x="string", y="date")),
         partition_columns=["p"],
         properties={
             "delta.checkpoint.writeStatsAsJson": str(style.get("stats_json", True)).lower(),

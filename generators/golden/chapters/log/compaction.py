@@ -162,8 +162,7 @@ def _inside(case: CaseWriter) -> None:
 @COMPACTION.case("domain-removed-inside", "COMP-004 REC-015", since="2025")
 def _domain_removed(case: CaseWriter) -> None:
     """A domain removed in the range stays removed."""
-    protocol = writer_protocol(["domainMetadata"])
-    table = GoldenTable.of(case, _PAIR, protocol=protocol)
+    table = GoldenTable.of(case, _PAIR, protocol=writer_protocol(["domainMetadata"]))
     table.create(domain("app.d", "1"), add(table.file([{"id": 1, "name": "a"}])))
     write_classic(table.root, 0, table.states[0])
     table.commit(domain("app.d", "1", removed=True))

@@ -81,8 +81,7 @@ def _long(case: CaseWriter) -> None:
 @TABLE.case("version-unknown", "SNAP-001 SNAP-002")
 def _unknown_version(case: CaseWriter) -> None:
     """A version that does not exist is refused."""
-    table = _appended(case, 3)
-    publish(case, table)
+    publish(case, _appended(case, 3))
     refusal = Refusal("not_found", "load", "SNAP-002", code="DELTA_VERSION_NOT_FOUND")
     refuse_load(case, refusal, "A version after the last is refused", slug="v3", version=3)
     refuse_load(case, refusal, "A far version is refused", slug="v1000000", version=1_000_000)
@@ -91,8 +90,7 @@ def _unknown_version(case: CaseWriter) -> None:
 @TABLE.case("gap-in-versions", "SNAP-001")
 def _gap(case: CaseWriter) -> None:
     """A missing commit makes the log invalid."""
-    table = _appended(case, 5)
-    describe(case, table)
+    describe(case, _appended(case, 5))
     _commit(case, 2).unlink()
     refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_VERSIONS_NOT_CONTIGUOUS")
     refuse_load(case, refusal, "The latest version cannot be told")
@@ -102,8 +100,7 @@ def _gap(case: CaseWriter) -> None:
 @TABLE.case("version-zero-missing", "SNAP-001 META-001")
 def _no_zero(case: CaseWriter) -> None:
     """A log without version 0 or checkpoint is invalid."""
-    table = _appended(case, 3)
-    describe(case, table)
+    describe(case, _appended(case, 3))
     _commit(case, 0).unlink()
     refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_TRUNCATED_TRANSACTION_LOG")
     refuse_load(case, refusal, "Nothing tells the state before version 1")
@@ -127,8 +124,7 @@ def _no_prefix(case: CaseWriter) -> None:
 @TABLE.case("log-empty", "SNAP-004 META-001")
 def _empty_log(case: CaseWriter) -> None:
     """A log directory without commits is no table."""
-    table = _appended(case, 1)
-    describe(case, table)
+    describe(case, _appended(case, 1))
     _commit(case, 0).unlink()
     (_log(case) / "README").write_text("no commit here\n", encoding="utf-8")
     refusal = Refusal("not_found", "load", "REC-003", code="DELTA_TABLE_NOT_FOUND")
@@ -138,8 +134,7 @@ def _empty_log(case: CaseWriter) -> None:
 @TABLE.case("no-log", "SNAP-003")
 def _no_log(case: CaseWriter) -> None:
     """A directory of data files without a log is no table."""
-    table = _appended(case, 1)
-    describe(case, table)
+    describe(case, _appended(case, 1))
     _commit(case, 0).unlink()
     _log(case).rmdir()
     refusal = Refusal("not_found", "load", "SNAP-003", code="DELTA_TABLE_NOT_FOUND")
@@ -213,8 +208,7 @@ def _order(case: CaseWriter) -> None:
     table = GoldenTable.of(case, _PAIR)
     file = table.file([{"id": 1, "name": "a"}])
     table.commit(add(file), txn("app", 1), table.metadata(), table.protocol_action())
-    other = table.file([{"id": 2, "name": "b"}])
-    table.commit(add(other), remove(file))
+    table.commit(add(table.file([{"id": 2, "name": "b"}])), remove(file))
     publish(case, table)
 
 
@@ -250,8 +244,7 @@ def _zero_bytes(case: CaseWriter) -> None:
 @LOG.case("version-zero-empty", "META-001 LOG-004")
 def _zero_empty(case: CaseWriter) -> None:
     """A version 0 of zero bytes is invalid."""
-    table = _appended(case, 1)
-    describe(case, table)
+    describe(case, _appended(case, 1))
     _commit(case, 0).write_bytes(b"")
     refusal = Refusal("invalid_table", "load", "REC-003", code="DELTA_STATE_RECOVER_ERROR")
     refuse_load(case, refusal, "There is no metadata")

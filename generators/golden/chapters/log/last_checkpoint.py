@@ -69,8 +69,7 @@ def _odd_fields(case: CaseWriter) -> None:
     document = last_checkpoint_document(
         write_classic(table.root, 3, table.states[3]), checksum=False
     )
-    extra = {"tags": {"k": "v"}, "future": [{"x": None}], "sizeInBytes": None}
-    _hint(table, {**document, **extra})
+    _hint(table, {**document, "tags": {"k": "v"}, "future": [{"x": None}], "sizeInBytes": None})
     publish(case, table, log_info=_at(3))
 
 
@@ -78,8 +77,7 @@ def _odd_fields(case: CaseWriter) -> None:
 def _minimal(case: CaseWriter) -> None:
     """Version and size are enough of a hint."""
     table = grown(case, 6)
-    written = write_classic(table.root, 3, table.states[3])
-    _hint(table, {"version": 3, "size": written.actions})
+    _hint(table, {"version": 3, "size": write_classic(table.root, 3, table.states[3]).actions})
     publish_cut(case, table, 3)
 
 

@@ -287,10 +287,9 @@ for _name, _wrong in _CONTRADICTIONS.items():
 def _checkpoint_actions(case: CaseWriter) -> None:
     """Checkpoint actions in a commit take no part in replay."""
     table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "x"}])
-    sidecar = {"path": "nowhere.parquet", "sizeInBytes": 1, "modificationTime": 1}
     table.commit(
         {"checkpointMetadata": {"version": 7}},
-        {"sidecar": sidecar},
+        {"sidecar": {"path": "nowhere.parquet", "sizeInBytes": 1, "modificationTime": 1}},
         add(table.file([{"id": 2, "name": "y"}])),
     )
     describe(case, table)

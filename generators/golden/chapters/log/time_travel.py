@@ -163,8 +163,7 @@ def _contradict(case: CaseWriter) -> None:
     table = _stamped(case, stamps, properties=_ENABLED)
     for version in table.versions:
         # File times run backwards.
-        place = f"{LOG_DIRECTORY}/{commit_name(version)}"
-        case.file_time(place, EPOCH + MINUTE * (100 - version))
+        case.file_time(f"{LOG_DIRECTORY}/{commit_name(version)}", EPOCH + MINUTE * (100 - version))
     publish(case, table)
     for version in table.versions:
         at = EPOCH + 10 * MINUTE * version
@@ -248,8 +247,7 @@ def _plural(case: CaseWriter) -> None:
     """The plural of the feature's name is read or refused."""
     protocol = {**_PROTOCOL, "writerFeatures": ["inCommitTimestamps"]}
     table = GoldenTable.of(case, _PAIR, protocol=protocol, properties=_ENABLED)
-    rows = [{"id": 1, "name": "a"}]
-    table.create(add(table.file(rows)), info={"inCommitTimestamp": EPOCH + 7})
+    table.create(add(table.file([{"id": 1, "name": "a"}])), info={"inCommitTimestamp": EPOCH + 7})
     describe(case, table)
     refusal = Refusal("unsupported", "load", "ICT-002")
     case.contest_read(

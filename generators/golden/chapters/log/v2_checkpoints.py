@@ -72,8 +72,7 @@ def _shape(case: CaseWriter, *, hint: bool, **options: Any) -> None:
         versions=[9, 10],
         log_info={"lastCheckpointVersion": 9, "numCheckpointFiles": len(written.files)},
     )
-    some = compare("id", ">", 5, "long")
-    filtered(case, table, "filter", some, "A filter loses no sidecar")
+    filtered(case, table, "filter", compare("id", ">", 5, "long"), "A filter loses no sidecar")
     domain_spec(case, "app.d", "kept", title="The domain is in the top level")
     txn_spec(case, "grower", 8, title="The transaction is in the top level")
 
@@ -341,8 +340,7 @@ def _tags(case: CaseWriter) -> None:
     def edit(_: GoldenTable, lines: list[str]) -> list[str]:
         return [each.replace('"tags":{}', f'"tags":{json_text(tags)}') for each in lines]
 
-    table = _edited(case, edit)
-    publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
+    publish(case, _edited(case, edit), versions=[5, 6], log_info={"lastCheckpointVersion": 5})
 
 
 @V2.case("v2-under-plain-protocol", "CKPT-V2-001")

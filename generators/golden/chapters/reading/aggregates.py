@@ -93,19 +93,16 @@ def _without_statistics(case: CaseWriter) -> None:
 @STATISTICS.case("aggregates-of-nulls", "SNAP-007 STAT-008")
 def _of_nulls(case: CaseWriter) -> None:
     """Nulls count as rows and are no extremes."""
-    schema = struct(id="long", v="long", none="string")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", v="long", none="string"))
     for start, values in ((0, (None, None)), (10, (7, None)), (20, (None,))):
-        rows = [{**row, "none": None} for row in _rows(*values, start=start)]
-        table.append(rows)
+        table.append([{**row, "none": None} for row in _rows(*values, start=start)])
     _asked(case, table, ["v", "none"])
 
 
 @STATISTICS.case("aggregates-of-cut-texts", "SNAP-007 STAT-015", since="2025")
 def _of_cut_texts(case: CaseWriter) -> None:
     """Bounds that are cut off are no extremes."""
-    schema = struct(id="long", v="string")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", v="string"))
     long = ["a" * 40 + end for end in "bc"]
     stats = {
         "numRecords": 2,
@@ -172,8 +169,7 @@ def _every_vector(case: CaseWriter) -> None:
         case.judged[f"aggregate-v{table.version}"] = "DVDESC-020"
     _asked(case, table, ["id", "v"], "DVDESC-020", "DVDESC-020")
     for version in table.versions:
-        slug = f"aggregate-v{version}"
-        aggregated(case, table, slug, ["id", "v"], _EXTREMES, version=version)
+        aggregated(case, table, f"aggregate-v{version}", ["id", "v"], _EXTREMES, version=version)
 
 
 @VECTORS.case("aggregates-of-deleted-files", "DVDESC-020 DVD-021 STAT-014")
@@ -279,8 +275,7 @@ def _of_widened_columns(case: CaseWriter) -> None:
     properties = {"delta.enableTypeWidening": "true"}
     schema = struct(id="long", **columns)
     table = GoldenTable.created(case, schema, protocol=protocol, properties=properties)
-    old = [{"id": n, "i": n - 5, "j": 0.5 * n, "k": date(2024, 1, 1 + n)} for n in range(2)]
-    table.append(old)
+    table.append([{"id": n, "i": n - 5, "j": 0.5 * n, "k": date(2024, 1, 1 + n)} for n in range(2)])
     changed = [
         field(
             name, wider[of], metadata={"delta.typeChanges": [{"fromType": of, "toType": wider[of]}]}
@@ -289,7 +284,6 @@ def _of_widened_columns(case: CaseWriter) -> None:
     ]
     table.schema = struct(field("id", "long"), *changed)
     table.commit(table.metadata(), operation="CHANGE COLUMN")
-    new = {"id": 9, "i": 2**40, "j": 0.1, "k": local(2024, 1, 1, 0, 0, 0, 500)}
-    table.append([new])
+    table.append([{"id": 9, "i": 2**40, "j": 0.1, "k": local(2024, 1, 1, 0, 0, 0, 500)}])
     _asked(case, table, ["i", "j", "k"], "TW-012")
     aggregated(case, table, "aggregate-v1", ["i", "j", "k"], _EXTREMES, version=1)

@@ -121,8 +121,7 @@ def _spread(case: CaseWriter, ends: _Ends) -> None:
     table = _table(case, ends)
     values = sorted(ends.values)
     for number, pair in enumerate(pairwise(values)):
-        rows = [{"id": 10 * number + n, "v": value} for n, value in enumerate(pair)]
-        table.append(rows)
+        table.append([{"id": 10 * number + n, "v": value} for n, value in enumerate(pair)])
     publish(case, table, versions=[])
     for number in (0, 1, len(values) - 1):
         value, title = values[number], "A file whose bound is asked for holds another value, too"
@@ -147,8 +146,7 @@ for _name, _of in _ENDS.items():
 @BOUNDS.case("float-shortest-bounds", "STAT-012 STAT-006")
 def _shortest(case: CaseWriter) -> None:
     """A bound of a float column is a float, however few digits spell it."""
-    schema = struct(id="long", v="float")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", v="float"))
     spelled = (0.1, 0.7, -0.3, 16777216.0, 1.1e-38)
     for number, text in enumerate(spelled):
         statistics = {
@@ -157,8 +155,7 @@ def _shortest(case: CaseWriter) -> None:
             "maxValues": {"id": number, "v": text},
             "nullCount": {"id": 0, "v": 0},
         }
-        row = {"id": number, "v": _single(text)}
-        table.append([row], statistics=statistics)
+        table.append([{"id": number, "v": _single(text)}], statistics=statistics)
     publish(case, table, versions=[])
     for number, text in enumerate(spelled):
         title = "No other float is meant by these digits"
@@ -210,8 +207,7 @@ def _zeros(case: CaseWriter) -> None:
 @BOUNDS.case("one-value-per-file", "STAT-012 STAT-006")
 def _constant(case: CaseWriter) -> None:
     """A file of one value is skipped for no other question."""
-    schema = struct(id="long", v="integer", s="string")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", v="integer", s="string"))
     for number, (value, text) in enumerate(((5, "same"), (6, "other"))):
         rows: list[dict[str, Any]] = [{"id": 10 * number, "v": value, "s": text}]
         rows.append({"id": 10 * number + 1, "v": None, "s": None})

@@ -197,8 +197,7 @@ for _mode, _words in {
 @MAPPING.case("id-mode-nested-id-missing", "CM-028")
 def _nested_missing(case: CaseWriter) -> None:
     """In mode id a nested column whose id is absent is null."""
-    inner = struct(a="integer", b="string")
-    table = mapped_table(case, struct(id="long", s=inner), mode="id")
+    table = mapped_table(case, struct(id="long", s=struct(a="integer", b="string")), mode="id")
     number, nested = table.schema
     first, second = _fields(nested)
     other = replace(second, metadata={**second.metadata, ID_KEY: 9})

@@ -57,8 +57,7 @@ def _stamped(case: CaseWriter) -> None:
     table.commit(add(second), info={"inCommitTimestamp": stamps[1]})
     table.commit(remove(first), operation="DELETE", info={"inCommitTimestamp": stamps[2]})
     for version in table.versions:
-        place = f"{LOG_DIRECTORY}/{commit_name(version)}"
-        case.file_time(place, EPOCH + MINUTE * (100 - version))
+        case.file_time(f"{LOG_DIRECTORY}/{commit_name(version)}", EPOCH + MINUTE * (100 - version))
     publish(case, table)
     changes = [
         ("insert", 0, first.rows[0], stamps[0]),
@@ -71,8 +70,7 @@ def _stamped(case: CaseWriter) -> None:
 @ACTIONS.case("in-commit-times-from-mid-life", "CDC-015 CDC-016 CDC-017 ICT-015")
 def _mid_life(case: CaseWriter) -> None:
     """The feed gives file times up to enablement and stamps from there."""
-    plain = writer_protocol(_FEED)
-    table = GoldenTable.of(case, _PAIR, protocol=plain, properties=_PROPERTIES)
+    table = GoldenTable.of(case, _PAIR, protocol=writer_protocol(_FEED), properties=_PROPERTIES)
     enabled = EPOCH + 100 * MINUTE
     times = [EPOCH, EPOCH + MINUTE, enabled, enabled + MINUTE]
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(len(times))]

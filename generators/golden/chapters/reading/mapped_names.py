@@ -203,7 +203,6 @@ def _nested_id_there(case: CaseWriter) -> None:
         return [{"s": pair, "l": [pair], "m": {"key": pair}, "id": n} for n in (1, 2)]
 
     written = table.file(rows("earlier"), written_as=before, statistics={"numRecords": 2})
-    known = tuple(rows(None))
-    table.create(add(table.register(DataFile(written.body, known, table.schema))))
+    table.create(add(table.register(DataFile(written.body, tuple(rows(None)), table.schema))))
     table.append(rows("own"))
     publish(case, table)

@@ -116,8 +116,7 @@ def _empty_texts(case: CaseWriter, form: str) -> None:
     table.append([{"id": 3}], partitionValues=dict.fromkeys(physical, ""))
     publish(case, table, files=False)
     for name in ("p_long", "p_boolean", "p_date"):
-        probe = is_null(name)
-        filtered(case, table, f"filter-{name[2:]}", probe, "The empty text counts as null")
+        filtered(case, table, f"filter-{name[2:]}", is_null(name), "The empty text counts as null")
 
 
 for _form in ("commits", "mapped", *_AFTER):

@@ -86,8 +86,7 @@ def _removed(case: CaseWriter) -> None:
 @VALUES.case("look-alike-texts", "STAT-012 STAT-006")
 def _texts(case: CaseWriter) -> None:
     """Texts that look alike are values of their own."""
-    schema = struct(id="long", s="string")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, struct(id="long", s="string"))
     texts = (
         "a",
         "A",
@@ -118,8 +117,7 @@ def _texts(case: CaseWriter) -> None:
 @PARTITIONS.case("look-alike-values", "PART-003 PART-001")
 def _values(case: CaseWriter) -> None:
     """Partition values that look alike are values of their own."""
-    schema = struct(id="long", p="string")
-    table = GoldenTable.of(case, schema, partition_columns=["p"])
+    table = GoldenTable.of(case, struct(id="long", p="string"), partition_columns=["p"])
     texts = (f"e {_COMPOSED}", f"e {_DECOMPOSED}", "a", "\uff41", "a\u200b", "1", "1.0", "01", "+1")
     # File systems may fold names: no file lies in a folder of its value.
     files = [
@@ -151,10 +149,9 @@ def _beyond_double(case: CaseWriter) -> None:
 @WIDENING.case("float-to-double-inexact", "TW-012")
 def _inexact(case: CaseWriter) -> None:
     """A float that is widened keeps its value, not its text."""
-    before = struct(id="long", v="float")
     table = GoldenTable.created(
         case,
-        before,
+        struct(id="long", v="float"),
         protocol=feature_protocol(["typeWidening"]),
         properties={"delta.enableTypeWidening": "true"},
     )

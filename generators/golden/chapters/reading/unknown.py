@@ -179,8 +179,7 @@ _SUMMARIES: Final = {
 
 def _domains(case: CaseWriter, form: str) -> None:
     readers = ["v2Checkpoint"] if form.startswith("v2-") else []
-    protocol = feature_protocol(readers, ["domainMetadata"])
-    table = GoldenTable.of(case, _PAIR, protocol=protocol)
+    table = GoldenTable.of(case, _PAIR, protocol=feature_protocol(readers, ["domainMetadata"]))
     table.create(domain("delta.somethingNew", '{"rows":"none"}'), domain("vendor.x", "[1,2"))
     table.append(pairs(0))
     table.append(pairs(10))

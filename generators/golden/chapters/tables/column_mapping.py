@@ -136,8 +136,7 @@ def _id_feature(case: CaseWriter) -> None:
 @MAPPING.case("two-seven", "CM-029 PROTO-011 PROTO-012 CM-006", since="2025")
 def _two_seven(case: CaseWriter) -> None:
     """Reader version 2 with writer version 7 carries the mapping."""
-    protocol = writer_protocol(["columnMapping"], 2)
-    _basic(case, "name", protocol)
+    _basic(case, "name", writer_protocol(["columnMapping"], 2))
 
 
 def _renames(case: CaseWriter, mode: str) -> None:
@@ -274,8 +273,7 @@ def _wrong_ids(case: CaseWriter) -> None:
     """In mode name the ids of a file play no part."""
     table = mapped_table(case, struct(a="string", b="string"))
     wrong = _with_ids(table.schema, {"a": 2, "b": 1})
-    rows = [{"a": "in a", "b": "in b"}]
-    table.create(add(table.file(rows, written_as=wrong)))
+    table.create(add(table.file([{"a": "in a", "b": "in b"}], written_as=wrong)))
     publish(case, table)
 
 
@@ -291,8 +289,7 @@ def _swapped_names(case: CaseWriter) -> None:
     rows: list[dict[str, Any]] = [{"a": "in a", "b": "in b"}, {"a": None, "b": "x"}]
     written = table.file(rows, written_as=crossed, statistics=False)
     # The file was written under crossed names; by id its columns are the table's own.
-    file = table.register(DataFile(written.body, written.rows, table.schema))
-    table.create(add(file))
+    table.create(add(table.register(DataFile(written.body, written.rows, table.schema))))
     publish(case, table)
     title = "Whatever is asked, the names in a file play no part"
     projected(case, table, "project-a", ["a"], title)
@@ -331,8 +328,7 @@ def _crossed(case: CaseWriter, mode: str, key: str) -> None:
     table = mapped_table(case, _PAIRED, mode=mode)
     other = _crossed_inside(table.schema, key)
     written = table.file(_PAIRED_ROWS, written_as=other, statistics=False)
-    file = table.register(DataFile(written.body, written.rows, table.schema))
-    table.create(add(file))
+    table.create(add(table.register(DataFile(written.body, written.rows, table.schema))))
     publish(case, table)
 
 
@@ -389,8 +385,7 @@ def _missing_id(case: CaseWriter) -> None:
 def _annotations(case: CaseWriter) -> None:
     """Left-over annotations mean nothing in mode none."""
     table = mapped_table(case, mode="none")
-    plain = unmapped(table.schema)
-    file = table.file(_rows(0), written_as=plain)
+    file = table.file(_rows(0), written_as=unmapped(table.schema))
     table.create(add(table.register(DataFile(file.body, file.rows, table.schema))))
     publish(case, table)
 
@@ -410,8 +405,7 @@ def _other_order(case: CaseWriter) -> None:
 def _plain_protocol(case: CaseWriter) -> None:
     """A mapping mode under version 1 has no effect."""
     table = mapped_table(case, protocol=legacy_protocol(1, 2))
-    plain = unmapped(table.schema)
-    file = table.file(_rows(0), written_as=plain)
+    file = table.file(_rows(0), written_as=unmapped(table.schema))
     table.create(add(table.register(DataFile(file.body, file.rows, table.schema))))
     publish(case, table)
 
@@ -549,8 +543,7 @@ for _slug, _within in (("upgraded-and-re-added", False), ("upgraded-and-re-added
 )
 def _writers_only(case: CaseWriter) -> None:
     """The feature listed for writers alone is contested."""
-    protocol = {**_FEATURE_PROTOCOL, "readerFeatures": []}
-    table = mapped_table(case, protocol=protocol)
+    table = mapped_table(case, protocol={**_FEATURE_PROTOCOL, "readerFeatures": []})
     table.create(add(table.file(_rows(0))))
     describe(case, table)
     refusal = Refusal("invalid_table", "load", "TF-018")

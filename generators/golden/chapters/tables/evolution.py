@@ -102,16 +102,13 @@ def _widening_table(case: CaseWriter, schema: Struct, **options: Any) -> GoldenT
 
 
 def _widened(case: CaseWriter, change: _Widening) -> None:
-    before = struct(id="long", v=change.before)
-    table = _widening_table(case, before, kinds=(change.after,))
+    table = _widening_table(case, struct(id="long", v=change.before), kinds=(change.after,))
     table.create()
-    old = [{"id": n, "v": value} for n, value in enumerate((*change.old, None))]
-    table.append(old)
+    table.append([{"id": n, "v": value} for n, value in enumerate((*change.old, None))])
     metadata = _change(change.before, change.after)
     table.schema = struct(field("id", "long"), field("v", change.after, metadata=metadata))
     table.commit(table.metadata(), operation="CHANGE COLUMN")
-    new = [{"id": 10 + n, "v": value} for n, value in enumerate(change.new)]
-    table.append(new)
+    table.append([{"id": 10 + n, "v": value} for n, value in enumerate(change.new)])
     publish(case, table)
     for slug, op in (("above", ">"), ("below", "<"), ("equal", "=")):
         probe = compare("v", op, change.pivot, change.after)
@@ -180,8 +177,7 @@ def _ends(case: CaseWriter, kind: str) -> None:
     table.append([{"id": 90}])
     publish(case, table, versions=[])
     for name in changes:
-        wide = [row for row in table.rows() if row[name] is not None]
-        for row in wide:
+        for row in [row for row in table.rows() if row[name] is not None]:
             probe = compare(name, "=", row[name], changes[name][1])
             title = "A filter finds the value, whole"
             filtered(case, table, f"filter-{name}-{row['id']}", probe, title)
@@ -220,8 +216,7 @@ def _nested(case: CaseWriter) -> None:
 @WIDENING.case("partition-column", "TW-012 PART-004")
 def _partition(case: CaseWriter) -> None:
     """Partition values read as the widened type."""
-    before = struct(id="long", p="integer")
-    table = _widening_table(case, before, partition_columns=["p"])
+    table = _widening_table(case, struct(id="long", p="integer"), partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": 5})))
     metadata = _change("integer", "long")
     table.schema = struct(field("id", "long"), field("p", "long", metadata=metadata))
@@ -235,8 +230,7 @@ def _partition(case: CaseWriter) -> None:
 @WIDENING.case("checkpoint-statistics", "TW-012 CKC-021")
 def _statistics(case: CaseWriter) -> None:
     """Parsed statistics of the new type prune old files right."""
-    before = struct(id="long", v="integer")
-    table = _widening_table(case, before)
+    table = _widening_table(case, struct(id="long", v="integer"))
     table.create(add(table.file([{"id": 1, "v": 7}])))
     metadata = _change("integer", "long")
     table.schema = struct(field("id", "long"), field("v", "long", metadata=metadata))
@@ -257,8 +251,7 @@ def _twice(case: CaseWriter) -> None:
     changes: list[dict[str, Any]] = []
     for old, new, value in (("byte", "short", 300), ("short", "long", 2**40)):
         changes.append({"fromType": old, "toType": new})
-        column = field("v", new, metadata={"delta.typeChanges": list(changes)})
-        table.schema = struct(column)
+        table.schema = struct(field("v", new, metadata={"delta.typeChanges": list(changes)}))
         table.commit(table.metadata(), operation="CHANGE COLUMN")
         table.append([{"v": value}])
     publish(case, table)
@@ -286,8 +279,7 @@ def _unsupported(case: CaseWriter) -> None:
 def _beside(case: CaseWriter) -> None:
     """The two timestamp types stay apart."""
     schema = struct(z="timestamp", n="timestamp_ntz")
-    protocol = feature_protocol(["timestampNtz"])
-    table = GoldenTable.of(case, schema, protocol=protocol)
+    table = GoldenTable.of(case, schema, protocol=feature_protocol(["timestampNtz"]))
     moment = (2024, 3, 31, 2, 30, 0, 5)
     table.create(add(table.file([{"z": utc(*moment), "n": local(*moment)}, {}])))
     write_classic(table.root, 0, table.states[0], CheckpointStyle(stats_parsed=True))
@@ -305,8 +297,7 @@ def _nested_ntz(case: CaseWriter) -> None:
     schema = struct(
         l=array("timestamp_ntz"), s=struct(t="timestamp_ntz"), m=map_of("string", "timestamp_ntz")
     )
-    protocol = feature_protocol(["timestampNtz"])
-    table = GoldenTable.of(case, schema, protocol=protocol)
+    table = GoldenTable.of(case, schema, protocol=feature_protocol(["timestampNtz"]))
     when = local(2024, 1, 1, 1, 2, 3, 4)
     table.create(add(table.file([{"l": [when, None], "s": {"t": when}, "m": {"k": when}}, {}])))
     publish(case, table)

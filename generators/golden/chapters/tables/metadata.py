@@ -184,8 +184,7 @@ def _properties(case: CaseWriter) -> None:
         "user.key": "",
         "\u00fcnicode": "\u2713",
     }
-    table = GoldenTable.created(case, _PAIR, _ROWS, properties=properties)
-    publish(case, table)
+    publish(case, GoldenTable.created(case, _PAIR, _ROWS, properties=properties))
 
 
 @METADATA.case("missing-field-in-new-schema", "META-002 WCON-005")
@@ -202,8 +201,7 @@ def _replace_schema(case: CaseWriter) -> None:
 @METADATA.case("partitioning-replaced", "META-002 REC-013")
 def _replace_partitioning(case: CaseWriter) -> None:
     """A replaced table has its new partitioning."""
-    schema = struct(id="long", p="string")
-    table = GoldenTable.of(case, schema, partition_columns=["p"])
+    table = GoldenTable.of(case, struct(id="long", p="string"), partition_columns=["p"])
     old = table.create_with([{"id": 1}], partition={"p": "abc"})
     table.schema = struct(id="long", p="integer")
     new = table.file([{"id": 2}], partition={"p": 7})

@@ -67,8 +67,7 @@ _WRITER_FEATURES = (
 def _writer_features(case: CaseWriter) -> None:
     """Writer-only features do not stop a reader."""
     listed = ["appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "invariants"]
-    protocol = writer_protocol(listed)
-    _readable(case, protocol)
+    _readable(case, writer_protocol(listed))
 
 
 for _name in _WRITER_FEATURES:
@@ -91,8 +90,7 @@ for _name in _WRITER_FEATURES:
 @FEATURES.case("unknown-writer-feature", "TF-002", since="2025")
 def _unknown_writer(case: CaseWriter) -> None:
     """An unknown writer feature does not stop a reader."""
-    listed = ["appendOnly", "somethingNobodyKnows"]
-    _readable(case, writer_protocol(listed))
+    _readable(case, writer_protocol(["appendOnly", "somethingNobodyKnows"]))
 
 
 @FEATURES.case("unknown-writer-feature-3-7", "TF-002 PROTO-003", since="2025")

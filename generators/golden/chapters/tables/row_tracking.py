@@ -156,8 +156,7 @@ def _numbered(start: int, count: int) -> list[dict[str, Any]]:
 def _default(case: CaseWriter) -> None:
     """Without materialised ids a row's id is its position."""
     tracked, _ = Tracked.created(case, _numbered(0, 3))
-    table = tracked.table
-    table.commit(add(tracked.file(_numbered(10, 2))), add(tracked.file([])), tracked.mark())
+    tracked.table.commit(add(tracked.file(_numbered(10, 2))), add(tracked.file([])), tracked.mark())
     case.judged["row-ids-v1"] = "RT-026"
     tracked.publish(case, 0, 1)
     tracked.ask_filtered(case, compare("id", ">=", 2, "long"))
@@ -167,8 +166,7 @@ def _default(case: CaseWriter) -> None:
 def _recommitted(case: CaseWriter) -> None:
     """A file that is committed again keeps its ids and version."""
     tracked, file = Tracked.created(case, _numbered(0, 3))
-    table = tracked.table
-    table.commit(add(file, dataChange=False, tags={"round": "2"}))
+    tracked.table.commit(add(file, dataChange=False, tags={"round": "2"}))
     case.judged["row-ids-v1"] = "RT-026"
     tracked.publish(case, 0, 1)
 
@@ -178,8 +176,7 @@ def _last(case: CaseWriter) -> None:
     """Row ids reach to the end of 64 bits."""
     tracked = Tracked(case)
     tracked.next_id = 2**63 - 3
-    table = tracked.table
-    table.create(add(tracked.file(_numbered(0, 3))), tracked.mark())
+    tracked.table.create(add(tracked.file(_numbered(0, 3))), tracked.mark())
     tracked.publish(case, 0)
 
 
@@ -202,11 +199,10 @@ def _materialised(case: CaseWriter) -> None:
 def _row_groups(case: CaseWriter) -> None:
     """Default ids count through all row groups of a file."""
     tracked, first = Tracked.created(case, _numbered(0, 17), row_group_rows=5)
-    table = tracked.table
-    table.commit(add(tracked.file(_numbered(50, 3))), tracked.mark())
+    tracked.table.commit(add(tracked.file(_numbered(50, 3))), tracked.mark())
     ids = [None if number % 4 else number for number in range(17)]
     moved = tracked.file(_numbered(0, 17), ids=ids, row_group_rows=7)
-    table.commit(remove(first), add(moved), tracked.mark())
+    tracked.table.commit(remove(first), add(moved), tracked.mark())
     tracked.publish(case, 0, 1, 2)
     tracked.ask_filtered(case, compare("id", ">", 9, "long"))
 
@@ -215,9 +211,8 @@ def _row_groups(case: CaseWriter) -> None:
 def _one_column(case: CaseWriter) -> None:
     """A materialised column that would be null may be absent."""
     tracked, first = Tracked.created(case, _numbered(0, 2))
-    table = tracked.table
     moved = tracked.file(_numbered(0, 2), ids=[1, 0])
-    table.commit(remove(first), add(moved), tracked.mark())
+    tracked.table.commit(remove(first), add(moved), tracked.mark())
     tracked.publish(case, 0, 1)
 
 
@@ -230,11 +225,10 @@ def _thirds(values: Sequence[int], rest: int = 0) -> list[int | None]:
 def _some_ids(case: CaseWriter) -> None:
     """A row has its materialised id whatever the other rows of its file have."""
     tracked, first = Tracked.created(case, _numbered(0, 20))
-    table = tracked.table
     moved = tracked.file(_numbered(0, 20), ids=_thirds(range(20)), row_group_rows=7)
-    table.commit(remove(first), add(moved), tracked.mark())
+    tracked.table.commit(remove(first), add(moved), tracked.mark())
     late = tracked.file(_numbered(0, 20), ids=[*[None] * 12, *range(12, 20)])
-    table.commit(remove(moved), add(late), tracked.mark())
+    tracked.table.commit(remove(moved), add(late), tracked.mark())
     case.judged = dict.fromkeys(("row-ids-v1", "row-ids-v2"), "RT-023")
     tracked.publish(case, 1, 2)
 
@@ -258,7 +252,6 @@ def _versions_alone(case: CaseWriter) -> None:
 def _some_versions(case: CaseWriter) -> None:
     """A row has its materialised version whether or not it has an id."""
     tracked, _ = Tracked.created(case, _numbered(50, 3))
-    table = tracked.table
     for number in range(1, 3):
         # What is materialised is what the ids are anyhow: the versions alone may be wrong.
         fresh = range(tracked.next_id, tracked.next_id + 20)
@@ -267,7 +260,7 @@ def _some_versions(case: CaseWriter) -> None:
         file = tracked.file(
             _numbered(100 * number, 20), ids=ids, versions=versions, row_group_rows=7
         )
-        table.commit(add(file), tracked.mark())
+        tracked.table.commit(add(file), tracked.mark())
     case.judged = dict.fromkeys(("row-ids-v1", "row-ids-v2"), "RT-025")
     tracked.publish(case, 1, 2)
 
@@ -278,10 +271,9 @@ def _vectors(case: CaseWriter) -> None:
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
     properties = {**_PROPERTIES, "delta.enableDeletionVectors": "true"}
     tracked, file = Tracked.created(case, _numbered(0, 5), protocol=protocol, properties=properties)
-    table = tracked.table
-    vector = store(table, [0, 2])[0]
+    vector = store(tracked.table, [0, 2])[0]
     kept = {key: file.body[key] for key in ("baseRowId", "defaultRowCommitVersion")}
-    table.commit(remove(file, **kept), add(file, deletionVector=vector), operation="DELETE")
+    tracked.table.commit(remove(file, **kept), add(file, deletionVector=vector), operation="DELETE")
     tracked.publish(case, 0, 1)
     tracked.ask_filtered(case, compare("id", ">", 3, "long"))
 
@@ -342,8 +334,7 @@ def _compaction(case: CaseWriter) -> None:
     """A log compaction keeps base ids and default versions."""
     tracked, first = Tracked.created(case, _numbered(0, 3))
     table = tracked.table
-    second = tracked.file(_numbered(10, 2))
-    table.commit(add(second), tracked.mark())
+    table.commit(add(tracked.file(_numbered(10, 2))), tracked.mark())
     moved = tracked.file(_numbered(0, 3), ids=[0, 1, None], versions=[0, None, 0])
     table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
     table.commit(add(tracked.file(_numbered(20, 2))), tracked.mark())
@@ -442,8 +433,7 @@ def _turned_off(case: CaseWriter) -> None:
 def _spellings(case: CaseWriter) -> None:
     """Both spellings of the high water mark read."""
     tracked = Tracked(case)
-    table = tracked.table
-    table.create(
+    tracked.table.create(
         add(tracked.file(_numbered(0, 2))), domain("delta.rowTracking", '{"highWaterMark":1}')
     )
     tracked.publish(case, 0)

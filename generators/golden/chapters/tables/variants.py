@@ -37,8 +37,7 @@ _ENCODED: Sequence[bytes | None] = (
 
 
 def _variant_table(case: CaseWriter) -> GoldenTable:
-    protocol = feature_protocol(["variantType"])
-    return GoldenTable.of(case, _VARIANT, protocol=protocol)
+    return GoldenTable.of(case, _VARIANT, protocol=feature_protocol(["variantType"]))
 
 
 def _registered(table: GoldenTable, data: pa.Table, rows: Sequence[Mapping[str, Any]]) -> DataFile:
@@ -451,8 +450,7 @@ def _shredded_arrays(case: CaseWriter) -> None:
         }
     )
     both = {"a": numbers, "b": encoded.array_of(objects)}
-    wide = encoded.Widths(offsets=2)
-    values.append(_whole(_DICTIONARY, encoded.object_of(both, _NAMES, wide)))
+    values.append(_whole(_DICTIONARY, encoded.object_of(both, _NAMES, encoded.Widths(offsets=2))))
     table.create(add(_register_variants(table, 0, pa.array(stored, kind), values)))
     case.judged["read-latest"] = "SHRED-006"
     publish(case, table)

@@ -100,8 +100,7 @@ def _null_refused_later(case: CaseWriter) -> None:
 @MAPPING.case("write-null-refused-renamed", "SCH-025")
 def _null_refused_renamed(case: CaseWriter) -> None:
     """Columns are renamed and dropped, and a null is refused as before."""
-    schema = struct(*_STRICT, field("gone", "long"))
-    recipe = Recipe(schema, (), _MAPPED, ("columnMapping",))
+    recipe = Recipe(struct(*_STRICT, field("gone", "long")), (), _MAPPED, ("columnMapping",))
     recipe.append([{"id": 1, "name": "a", "gone": 1}]).rename_column("name", "label")
     recipe.drop_column("gone").append([{"id": None, "label": "y"}])
     recipe.publish(case, refusal=_constraint("SCH-025"))
@@ -180,8 +179,7 @@ def _columns_kept(case: CaseWriter) -> None:
 @MAPPING.case("write-rename-partition", "CM-014 CM-016")
 def _rename_partition(case: CaseWriter) -> None:
     """A partition column that is renamed keeps its values."""
-    schema = struct(id="long", part="string")
-    recipe = Recipe(schema, ("part",), _MAPPED, ("columnMapping",))
+    recipe = Recipe(struct(id="long", part="string"), ("part",), _MAPPED, ("columnMapping",))
     recipe.append([{"id": 1, "part": "a"}, {"id": 2, "part": None}]).rename_column("part", "p")
     recipe.append([{"id": 3, "p": "b"}]).delete(compare("p", "=", "a", "string")).publish(case)
 

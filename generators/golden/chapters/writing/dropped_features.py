@@ -211,8 +211,7 @@ def _drop_needed(case: CaseWriter) -> None:
     """A feature that another one of the table needs is not dropped."""
     recipe = Recipe(PAIR, features=("rowTracking", "domainMetadata")).append(pairs(1))
     recipe.keep("drop_feature", feature="domainMetadata")
-    kept = _READINGS[1]
-    recipe.publish(case, contested=[kept, _in_the_way("row tracking needs the feature")])
+    recipe.publish(case, contested=[_READINGS[1], _in_the_way("row tracking needs the feature")])
 
 
 @FEATURES.case("write-drop-checkconstraints-held", "TF-016 CHK-001")
@@ -220,8 +219,7 @@ def _drop_checks(case: CaseWriter) -> None:
     """A feature that a constraint of the table needs is not dropped."""
     recipe = Recipe(PAIR, (), {"delta.constraints.positive": "id > 0"}, ("checkConstraints",))
     recipe.append(pairs(1)).keep("drop_feature", feature="checkConstraints")
-    kept = _READINGS[1]
-    recipe.publish(case, contested=[kept, _in_the_way("the table has a constraint")])
+    recipe.publish(case, contested=[_READINGS[1], _in_the_way("the table has a constraint")])
 
 
 @FEATURES.case("write-drop-v2checkpoint-policy", "TF-016")
@@ -257,8 +255,7 @@ _SEVEN: Final = field("n", "integer", metadata={"CURRENT_DEFAULT": "7"})
 @DEFAULTS.case("write-overwrite-with-default", "DFT-005")
 def _overwritten_default(case: CaseWriter) -> None:
     """A row that an overwrite brings without a value gets the default."""
-    default = field("name", "string", metadata={"CURRENT_DEFAULT": "'none'"})
-    schema = struct(PAIR["id"], default)
+    schema = struct(PAIR["id"], field("name", "string", metadata={"CURRENT_DEFAULT": "'none'"}))
     recipe = Recipe(schema, features=(_PRESET,)).append(pairs(1, 2))
     stored = [{"id": 1, "name": "none"}]
     recipe.overwrite([{"id": 1}], compare("id", "=", 1, "long"), stored)

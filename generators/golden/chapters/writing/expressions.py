@@ -202,8 +202,7 @@ def _generated(kind: str, expressions: Any, broken: int | None, case: CaseWriter
         return
     name = f"g{broken}"
     recipe.append([{**rows[1], name: not rows[1][name]}])
-    refusal = Refusal("constraint", "commit", "GEN-004")
-    recipe.publish(case, refusal=refusal, needs=_GENERATES)
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "GEN-004"), needs=_GENERATES)
 
 
 for _name, _what, _kind, _expressions in _SETS:

@@ -269,14 +269,13 @@ def _ruled_column(change: Callable[[Recipe], Recipe], case: CaseWriter) -> None:
     properties = {"delta.columnMapping.mode": "name", "delta.constraints.told": "name <> 'x'"}
     recipe = Recipe(PAIR, (), properties, ("columnMapping", "checkConstraints"))
     recipe = change(recipe.append(pairs(1, 2)).given())
-    refused = Refusal("constraint", "commit", "CHK-004")
     recipe.publish(
         case,
         contested=[
             (
                 "refused",
                 "text: the columns of a constraint exist, so that one is in the way",
-                refused,
+                Refusal("constraint", "commit", "CHK-004"),
             ),
             ("carried-out", "text: the constraint may follow its column, or go with it", None),
         ],
@@ -399,8 +398,7 @@ def _invariant_broken(value: int | None, case: CaseWriter) -> None:
     recipe = Recipe(_ruled("delta.invariants", _INVARIANT), features=_listed("invariants"))
     recipe.append([{"x": 1, "y": 4}]).append([{"x": 2, "y": value}])
     # The row of what breaks it comes first.
-    broken = case.info.requirements[0]
-    recipe.publish(case, refusal=Refusal("constraint", "commit", broken))
+    recipe.publish(case, refusal=Refusal("constraint", "commit", case.info.requirements[0]))
 
 
 for _name, _title, _value, _ids in (

@@ -132,8 +132,7 @@ def _compacted_features(case: CaseWriter) -> None:
 @COMPACTION.case("write-compaction-of-vectors", "COMP-004 COMP-006 COMP-007")
 def _compacted_vectors(case: CaseWriter) -> None:
     """A log compaction keeps vectors, row ids and tombstones with theirs."""
-    properties = {**_VECTORS, **_TRACKING}
-    recipe = Recipe(PAIR, (), properties, ("deletionVectors", *_TRACKED))
+    recipe = Recipe(PAIR, (), {**_VECTORS, **_TRACKING}, ("deletionVectors", *_TRACKED))
     recipe.append(pairs(*range(6))).append(pairs(20, 21, 22))
     recipe.delete(is_in("id", [1, 20], "long")).delete(is_in("id", [3, 21], "long"))
     recipe.delete(is_in("id", [4, 22], "long")).append(pairs(30))
@@ -220,8 +219,7 @@ def _retained(case: CaseWriter) -> None:
 @ZONELESS.case("write-data", "NTZ-001 NTZ-002")
 def _zoneless(case: CaseWriter) -> None:
     """Timestamps without zone are written as they are."""
-    schema = struct(id="long", t="timestamp_ntz")
-    recipe = Recipe(schema, (), {}, ("timestampNtz",))
+    recipe = Recipe(struct(id="long", t="timestamp_ntz"), (), {}, ("timestampNtz",))
     values = (local(1, 1, 2), local(1969, 12, 31, 23, 59, 59, 999999), local(9999, 12, 30), None)
     recipe.append([{"id": n, "t": value} for n, value in enumerate(values)])
     recipe.update({"t": local(2024, 2, 29, 12, 0, 0, 1)}, compare("id", "=", 0, "long"))
@@ -233,8 +231,7 @@ def _unlisted(operation: str, case: CaseWriter) -> None:
     wanted = field("t", array(spelled) if operation == "add-within" else spelled)
     value = local(2024, 2, 29, 12, 0, 0, 1)
     if operation == "create":
-        rows = [{"id": 1, "t": value}]
-        Recipe(struct(field("id", "long"), wanted), rows=rows).publish(
+        Recipe(struct(field("id", "long"), wanted), rows=[{"id": 1, "t": value}]).publish(
             case, contested=unasked("NTZ-002")
         )
         return
@@ -429,8 +426,7 @@ def _json_vectors(case: CaseWriter) -> None:
 def _json_structs(case: CaseWriter) -> None:
     """A V2 checkpoint in JSON has the files of a table with parsed columns."""
     properties = {"delta.checkpoint.writeStatsAsStruct": "true"}
-    schema = struct(id="long", part="string")
-    recipe = Recipe(schema, ("part",), properties, ("v2Checkpoint",))
+    recipe = Recipe(struct(id="long", part="string"), ("part",), properties, ("v2Checkpoint",))
     recipe.append([{"id": n, "part": "ab"[n % 2]} for n in range(4)]).checkpoint("v2-json", 1)
     recipe.append([{"id": 9, "part": None}]).delete(compare("id", "=", 2, "long"))
     recipe.checkpoint("v2-json", 2).append([{"id": 10, "part": "a"}])

@@ -130,8 +130,7 @@ def _event(number: int) -> dict[str, Any]:
 
 def _compatible(version: int, case: CaseWriter, mode: str = "name") -> None:
     properties = {"delta.columnMapping.mode": mode, f"delta.enableIcebergCompatV{version}": "true"}
-    features = ("columnMapping", f"icebergCompatV{version}")
-    recipe = Recipe(_EVENTS, ("part",), properties, features)
+    recipe = Recipe(_EVENTS, ("part",), properties, ("columnMapping", f"icebergCompatV{version}"))
     recipe.append([_event(number) for number in range(1, 7)])
     recipe.update({"id": 100}, compare("id", "=", 2, "long"))
     recipe.delete(compare("id", "=", 5, "long")).append([_event(9)]).keep("optimize").publish(case)
@@ -159,8 +158,7 @@ SECOND.define(
 
 def _merged(version: int, case: CaseWriter) -> None:
     properties = {**_MAPPED, f"delta.enableIcebergCompatV{version}": "true"}
-    features = ("columnMapping", f"icebergCompatV{version}")
-    recipe = Recipe(_EVENTS, ("part",), properties, features)
+    recipe = Recipe(_EVENTS, ("part",), properties, ("columnMapping", f"icebergCompatV{version}"))
     recipe.append([_event(number) for number in range(1, 7)])
     recipe.merge([_event(number) for number in (2, 8)], SAME_ID, *UPSERT)
     recipe.overwrite([_event(9)], compare("part", "=", "b", "string"))
@@ -304,11 +302,9 @@ def _void(case: CaseWriter) -> None:
 @VOID.case("write-void-within", "VOID-001")
 def _void_within(case: CaseWriter) -> None:
     """void fields of structs are in no file."""
-    deep = struct(v="void", b="string", w="void")
-    outer = struct(v="void", a="long", deep=deep)
-    schema = struct(id="long", s=outer, plain=struct(a="long"))
+    outer = struct(v="void", a="long", deep=struct(v="void", b="string", w="void"))
     inner = {"v": None, "b": "x", "w": None}
-    recipe = Recipe(schema)
+    recipe = Recipe(struct(id="long", s=outer, plain=struct(a="long")))
     recipe.append(
         [
             {"id": 1, "s": {"v": None, "a": 1, "deep": inner}, "plain": {"a": 5}},

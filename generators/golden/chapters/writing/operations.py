@@ -219,9 +219,8 @@ for _slug, _words, _parts, _properties, _asked in (
 @FILES.case("write-merge-partitions", "DATA-004 FA-021 ADD-004")
 def _merge_partitions(case: CaseWriter) -> None:
     """A merge moves rows between partitions."""
-    schema = struct(id="long", part="string")
     rows = [{"id": number, "part": "ab"[number % 2]} for number in range(4)]
-    recipe = Recipe(schema, ("part",)).append(rows)
+    recipe = Recipe(struct(id="long", part="string"), ("part",)).append(rows)
     moved: list[dict[str, Any]] = [
         {"id": 1, "part": "c"},
         {"id": 2, "part": None},
@@ -315,8 +314,7 @@ def _broken_computed(case: CaseWriter) -> None:
 @FILES.case("write-optimize-partitions", "DATA-004 FA-017 FA-021 ADD-004")
 def _optimize_partitions(case: CaseWriter) -> None:
     """An optimize moves rows within their partition."""
-    schema = struct(id="long", part="string")
-    recipe = Recipe(schema, ("part",))
+    recipe = Recipe(struct(id="long", part="string"), ("part",))
     for start in (0, 10, 20):
         recipe.append(
             [{"id": start + at, "part": part} for at, part in enumerate(("a", "b", None))]
@@ -440,8 +438,7 @@ def _vacuum_old_vectors(case: CaseWriter) -> None:
 @VACUUM.case("write-unknown-feature", "VPC-002")
 def _vacuum_unknown(case: CaseWriter) -> None:
     """A vacuum of a table with an unknown writer feature is refused."""
-    listed = ("fromAnotherWorld", "vacuumProtocolCheck")
-    protocol = Protocol(3, 7, ("vacuumProtocolCheck",), listed)
+    protocol = Protocol(3, 7, ("vacuumProtocolCheck",), ("fromAnotherWorld", "vacuumProtocolCheck"))
     recipe = Recipe(PAIR, protocol=protocol).append(pairs(1)).append(pairs(2))
     recipe.delete(compare("id", "=", 1, "long")).given()
     recipe.keep("vacuum", version=False, kept=lambda b: [*old_files(case)(b), *removed_files(b)])
@@ -522,8 +519,7 @@ def _cleanup_nothing(case: CaseWriter) -> None:
 @CLEANUP.case("write-cleanup-sidecars", "CLEAN-009")
 def _cleanup_sidecars(case: CaseWriter) -> None:
     """A cleanup keeps the sidecars of the checkpoint that it cuts at."""
-    properties = {"delta.checkpointPolicy": "v2"}
-    recipe = Recipe(PAIR, (), properties, ("v2Checkpoint",))
+    recipe = Recipe(PAIR, (), {"delta.checkpointPolicy": "v2"}, ("v2Checkpoint",))
     for number in range(4):
         recipe.append(pairs(number))
     recipe.checkpoint("v2-parquet", 2).append(pairs(8)).checkpoint("v2-json", 2)

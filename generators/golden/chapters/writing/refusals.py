@@ -61,8 +61,7 @@ class _Rule:
 
     def start(self, *more: str) -> Recipe:
         """Return a table that has the rule and rows, and supports further features."""
-        recipe = Recipe(self.schema, (), self.properties, (*self.features, *more))
-        return recipe.append(self.rows)
+        return Recipe(self.schema, (), self.properties, (*self.features, *more)).append(self.rows)
 
 
 def _ruled(key: str, value: str) -> Struct:
@@ -551,8 +550,7 @@ def _past_the_catalog(operation: str, case: CaseWriter) -> None:
     schema = struct(of.field("id", "long", nullable=operation != "set-nullable"), PAIR["name"])
     recipe = Recipe(schema, (), properties, _MANAGED).append(pairs(1, 2)).append(pairs(3)).given()
     _OPERATIONS[operation](recipe)
-    refusal = Refusal("unsupported", "commit", "CAT-011")
-    recipe.publish(case, refusal=refusal, managed=True)
+    recipe.publish(case, refusal=Refusal("unsupported", "commit", "CAT-011"), managed=True)
 
 
 for _operation in _OPERATIONS:

@@ -107,9 +107,8 @@ def _overwrite(case: CaseWriter) -> None:
 def _overwrite_filter(case: CaseWriter) -> None:
     """An overwrite by filter keeps the other rows."""
     rows = [{"id": number, "part": "ab"[number % 2]} for number in range(6)]
-    where = compare("part", "=", "a", "string")
     recipe = Recipe(_KEYED, ("part",)).append(rows)
-    recipe.overwrite([{"id": 100, "part": "a"}], where).publish(case)
+    recipe.overwrite([{"id": 100, "part": "a"}], compare("part", "=", "a", "string")).publish(case)
 
 
 @FILES.case("write-update", "DATA-004 DATA-005 FA-021")
@@ -151,8 +150,7 @@ _ODD: Final[Mapping[str, str]] = {
 
 def _odd_value(value: str, case: CaseWriter) -> None:
     rows = [{"id": 1, "part": value}, {"id": 2, "part": "plain"}, {"id": 3, "part": value}]
-    recipe = Recipe(_KEYED, ("part",)).append(rows)
-    recipe.delete(compare("id", "=", 3, "long")).publish(case)
+    Recipe(_KEYED, ("part",)).append(rows).delete(compare("id", "=", 3, "long")).publish(case)
 
 
 for _name, _value in _ODD.items():
@@ -362,9 +360,8 @@ def _cut_strings(case: CaseWriter) -> None:
 @STATISTICS.case("write-odd-numbers", "STAT-012")
 def _odd_numbers(case: CaseWriter) -> None:
     """NaN, infinities and zeros keep bounds sound."""
-    schema = struct(id="long", f="float", d="double")
     values = (math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324, None)
-    recipe = Recipe(schema)
+    recipe = Recipe(struct(id="long", f="float", d="double"))
     for number, value in enumerate(values):
         single = 0.0 if value == 5e-324 else value
         recipe.append([{"id": number, "f": single, "d": value}, {"id": number, "f": 1.0, "d": 1.0}])
@@ -374,9 +371,8 @@ def _odd_numbers(case: CaseWriter) -> None:
 @STATISTICS.case("write-instants", "STAT-012")
 def _instants(case: CaseWriter) -> None:
     """Bounds of instants hold below the millisecond."""
-    schema = struct(id="long", t="timestamp")
     moments = (utc(1969, 12, 31, 23, 59, 59, 999999), utc(2024, 2, 29, 0, 0, 0, 1))
-    recipe = Recipe(schema)
+    recipe = Recipe(struct(id="long", t="timestamp"))
     for number, moment in enumerate(moments):
         recipe.append([{"id": number, "t": moment}])
     recipe.delete(compare("t", "=", moments[0], "timestamp")).publish(case)
@@ -544,9 +540,8 @@ for _place, _nulls, _id in _NULLS:
 @SCHEMA.case("write-null-refused", "SCH-025")
 def _null_refused(case: CaseWriter) -> None:
     """A null in a column that has none is refused."""
-    refusal = Refusal("constraint", "commit", "SCH-025")
     recipe = Recipe(_STRICT).append(pairs(1)).append([{"id": None, "name": "x"}])
-    recipe.publish(case, refusal=refusal)
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "SCH-025"))
 
 
 @LOG.case("write-append-given", "LOG-003 WNEW-001 DATA-004")

@@ -88,8 +88,7 @@ def _none_counted(case: CaseWriter) -> None:
 
 def _mark_kept(change: Callable[[Recipe], Recipe], case: CaseWriter) -> None:
     mapped = {"delta.columnMapping.mode": "name"}
-    features = (*_LISTED, "columnMapping")
-    recipe = Recipe(_numbered(1, 1, highWaterMark=2), (), mapped, features)
+    recipe = Recipe(_numbered(1, 1, highWaterMark=2), (), mapped, (*_LISTED, "columnMapping"))
     recipe.append([{"k": 1, "id": 1}, {"k": 2, "id": 2}]).given()
     # An append would write the mark again.
     change(recipe).publish(case)
@@ -164,6 +163,7 @@ def _merged_identity(case: CaseWriter) -> None:
 @IDENTITY.case("write-merge", "IDN-012 IDN-013 IDN-014 IDN-016")
 def _merged_numbers(case: CaseWriter) -> None:
     """Rows that a merge or an overwrite brings get values past the mark."""
+    third = node("=", column("target", "id"), literal("long", 3))
     recipe = Recipe(_numbered(3, 4), features=_LISTED).append_numbered("k", *_ids(1, 2, 3))
     recipe.merge_numbered(
         "k",
@@ -171,16 +171,12 @@ def _merged_numbers(case: CaseWriter) -> None:
         SAME_ID,
         MergeClause("matched", "delete"),
         MergeClause("not_matched", "insert"),
-        MergeClause("not_matched_by_source", "delete", _of_target(3)),
+        MergeClause("not_matched_by_source", "delete", third),
     )
     recipe.append_numbered("k", *_ids(6))
     recipe.overwrite_numbered("k", _ids(7, 8), compare("id", ">", 5, "long"))
     recipe.merge_numbered("k", _ids(9), SAME_ID, MergeClause("not_matched", "insert"))
     recipe.overwrite_numbered("k", _ids(10)).append_numbered("k", *_ids(11)).publish(case)
-
-
-def _of_target(number: int) -> dict[str, Any]:
-    return node("=", column("target", "id"), literal("long", number))
 
 
 def _rule_stays(key: str, rule: str, requirement: str, case: CaseWriter) -> None:
@@ -333,16 +329,14 @@ def _write_variants(case: CaseWriter) -> None:
 @VARIANT.case("write-unasked", "VAR-001")
 def _write_unasked(case: CaseWriter) -> None:
     """A table with a variant column lists the feature, asked for or not."""
-    recipe = Recipe(_VARIANT, rows=_variants(2, 3))
-    recipe.publish(case, contested=unasked("VAR-001"))
+    Recipe(_VARIANT, rows=_variants(2, 3)).publish(case, contested=unasked("VAR-001"))
 
 
 @VARIANT.case("write-variants-within", "VAR-003")
 def _write_within(case: CaseWriter) -> None:
     """Variants are written within an array."""
-    schema = struct(id="long", l=array("variant"))
     values = [each["v"] for each in _variants(2, 5)]
-    recipe = Recipe(schema, features=("variantType",))
+    recipe = Recipe(struct(id="long", l=array("variant")), features=("variantType",))
     recipe.append([{"id": 1, "l": [*values, None]}, {"id": 2, "l": None}])
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
 

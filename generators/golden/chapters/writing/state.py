@@ -436,8 +436,7 @@ def _cluster_run(case: CaseWriter) -> None:
 @CLUSTERED.case("write-cluster-run-vectors", "CLUS-012", features=("deletionVectors",))
 def _cluster_run_vectors(case: CaseWriter) -> None:
     """A run leaves a file of another alone though rows of it are deleted."""
-    features = ("clustering", "domainMetadata", "deletionVectors")
-    recipe = Recipe(PAIR, (), _VECTORS, features)
+    recipe = Recipe(PAIR, (), _VECTORS, ("clustering", "domainMetadata", "deletionVectors"))
     recipe.set_domain("delta.clustering", _CLUSTERING).append(pairs(7, 3, 5)).append(pairs(9, 1))
     recipe.delete_by_vectors(compare("id", "=", 3, "long")).append(pairs(8, 2)).given()
     recipe.keep("optimize", cluster=_by_another(case, 2, 4)).append(pairs(4)).publish(case)
@@ -447,10 +446,9 @@ _MAPPED: Final = {"delta.columnMapping.mode": "name"}
 
 
 def _compatible(version: int, **more: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    name = f"icebergCompatV{version}"
     return {**_MAPPED, f"delta.enableIcebergCompatV{version}": "true", **more}, (
         "columnMapping",
-        name,
+        f"icebergCompatV{version}",
     )
 
 
@@ -458,8 +456,7 @@ def _replaced(
     version: int, requirement: str, more: dict[str, str], of: str, case: CaseWriter
 ) -> None:
     recipe = Recipe(_KEYED, ("part",), *_compatible(version, **more)).append(_keyed(1, 2))
-    other = struct(id="long", day=of)
-    recipe.replace(other, ["day"], [])
+    recipe.replace(struct(id="long", day=of), ["day"], [])
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", requirement))
 
 
@@ -505,8 +502,7 @@ def _replace(case: CaseWriter) -> None:
 
 def _widened(schema: Struct, column: str, spelled: str, case: CaseWriter) -> None:
     properties, features = _compatible(2, **{"delta.enableTypeWidening": "true"})
-    row = {"id": 1, "n": 1}
-    recipe = Recipe(schema, (), properties, (*features, "typeWidening")).append([row])
+    recipe = Recipe(schema, (), properties, (*features, "typeWidening")).append([{"id": 1, "n": 1}])
     recipe.change_type(column, spelled)
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "ICE2-023"))
 
@@ -555,8 +551,7 @@ def _past_the_catalog(operation: str, requirement: str, case: CaseWriter) -> Non
             recipe.keep("optimize")
         case _:
             recipe.keep(operation, version=False, kept=_aged(case))
-    refusal = Refusal("unsupported", "commit", requirement)
-    recipe.publish(case, refusal=refusal, managed=True)
+    recipe.publish(case, refusal=Refusal("unsupported", "commit", requirement), managed=True)
 
 
 for _name, (_title, _id, _other) in _UNMANAGED.items():

@@ -150,11 +150,9 @@ def _clustered_flat(case: CaseWriter) -> None:
 
 
 def _clustering(case: CaseWriter, configuration: str) -> None:
-    protocol = writer_protocol(["clustering", "domainMetadata"])
-    table = GoldenTable.of(case, _PLAIN, protocol=protocol)
+    table = GoldenTable.of(case, _PLAIN, protocol=writer_protocol(["clustering", "domainMetadata"]))
     table.create(domain("delta.clustering", configuration), add(table.file(_ROWS)))
-    sorted_file = table.file([{"c": 7, "name": "z"}], clusteringProvider="liquid")
-    table.commit(add(sorted_file))
+    table.commit(add(table.file([{"c": 7, "name": "z"}], clusteringProvider="liquid")))
     publish(case, table)
     refusal = Refusal("unsupported", "load", "DOM-013")
     accepted = [
@@ -210,8 +208,7 @@ def _iceberg_v2(case: CaseWriter) -> None:
 @VACUUM.case("several-versions", "VPC-001 VPC-003")
 def _vacuum(case: CaseWriter) -> None:
     """Every version of a table with the check reads."""
-    protocol = feature_protocol(["vacuumProtocolCheck"])
     table = GoldenTable.created(case, _PLAIN, _ROWS)
-    table.protocol = protocol
+    table.protocol = feature_protocol(["vacuumProtocolCheck"])
     table.commit(table.protocol_action(), add(table.file([{"c": 9, "name": "z"}])))
     publish(case, table)

@@ -20,8 +20,7 @@ _READDED = Struct((*_DROPPED, field("name", "string")))
 
 def _mapped(mode: str) -> Write:
     def write(_case: CaseWriter, table: SparkTable) -> None:
-        properties = f"TBLPROPERTIES ('delta.columnMapping.mode' = '{mode}')"
-        table.run(_CREATE + properties, _START, [])
+        table.run(_CREATE + f"TBLPROPERTIES ('delta.columnMapping.mode' = '{mode}')", _START, [])
         first: list[dict[str, Any]] = [
             {"id": 1, "name": "a", "part": 1},
             {"id": 2, "name": None, "part": None},

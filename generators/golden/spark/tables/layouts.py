@@ -41,8 +41,7 @@ def _clustered(_case: CaseWriter, table: SparkTable) -> None:
 @spark_case("in-commit-timestamps/spark-enabled-at-creation", "ICT-014")
 def _stamped(_case: CaseWriter, table: SparkTable) -> None:
     """A table with in-commit timestamps reads at every version."""
-    properties = "TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')"
-    table.run(_CREATE + properties, _SCHEMA, [])
+    table.run(_CREATE + "TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')", _SCHEMA, [])
     rows = [{"id": 1, "part": "a"}, {"id": 2, "part": "b"}]
     table.append(_SCHEMA, rows[:1], rows[:1])
     table.append(_SCHEMA, rows[1:], rows)

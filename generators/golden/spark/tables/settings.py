@@ -48,8 +48,7 @@ def _disabled_again(_case: CaseWriter, table: SparkTable) -> None:
     table.run(_CREATE + "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')", _SCHEMA, [])
     table.append(_SCHEMA, _FIRST, _FIRST)
     table.run("DELETE FROM {table} WHERE id = 2", _SCHEMA, [_FIRST[0], _FIRST[2]])
-    off = "('delta.enableDeletionVectors' = 'false')"
-    table.run(_SET + off, _SCHEMA, [_FIRST[0], _FIRST[2]])
+    table.run(_SET + "('delta.enableDeletionVectors' = 'false')", _SCHEMA, [_FIRST[0], _FIRST[2]])
     table.append(_SCHEMA, _MORE, [_FIRST[0], _FIRST[2], *_MORE])
     table.run("DELETE FROM {table} WHERE id = 5", _SCHEMA, [_FIRST[0], _FIRST[2], _MORE[0]])
     table.publish()
@@ -102,13 +101,11 @@ def _upgraded(_case: CaseWriter, table: SparkTable) -> None:
     table.append(_SCHEMA, _FIRST, _FIRST)
     upgrade = "('delta.minReaderVersion' = '2', 'delta.minWriterVersion' = '5')"
     table.run(_SET + upgrade, _SCHEMA, _FIRST)
-    mapped = "('delta.columnMapping.mode' = 'name')"
-    table.run(_SET + mapped, _SCHEMA, _FIRST)
+    table.run(_SET + "('delta.columnMapping.mode' = 'name')", _SCHEMA, _FIRST)
     renamed = struct(id="long", label="string")
     rows = [{"id": row["id"], "label": row["name"]} for row in _FIRST]
     table.run("ALTER TABLE {table} RENAME COLUMN name TO label", renamed, rows)
-    supported = "('delta.feature.deletionVectors' = 'supported')"
-    table.run(_SET + supported, renamed, rows)
+    table.run(_SET + "('delta.feature.deletionVectors' = 'supported')", renamed, rows)
     more: list[dict[str, Any]] = [{"id": 4, "label": "d"}]
     table.append(renamed, more, rows + more)
     table.publish()

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generators.materialise.data.footers import chunks, edit_footer
+from generators.materialise.data.legacy_parquet import chunks, edit_footer
 from reference_impl import Table, read_table
 from reference_impl.errors import (
     CommitConflict,
