@@ -344,9 +344,7 @@ def _wide(case: CaseWriter) -> None:
         filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
 
 
-@VECTORS.case("wide-null-counts", "DVD-022")
-def _wide_nulls(case: CaseWriter) -> None:
-    """As many nulls as rows are left do not mean that only nulls are left."""
+def _wide_nulls(case: CaseWriter, style: CheckpointStyle | None = None) -> None:
     schema = struct(id="long", v="integer")
     table = vector_table(case, schema)
     file = table.create_with([{"id": n, "v": None if n % 2 else n} for n in range(8)])
@@ -364,7 +362,10 @@ def _wide_nulls(case: CaseWriter) -> None:
         )
     )
     table.commit(remove(file), add(wide, deletionVector=store(table, [0, 1, 2, 3])[0]))
-    publish(case, table)
+    if style is not None:
+        write_classic(table.root, 1, table.states[1], style)
+        drop_commits(table.root, 1)
+    publish(case, table, versions=None if style is None else [1])
     probes = {
         "null": is_null("v"),
         "not-null": is_not_null("v"),
@@ -372,6 +373,19 @@ def _wide_nulls(case: CaseWriter) -> None:
     }
     for slug, probe in probes.items():
         filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
+
+
+for _slug, _style in {
+    "": None,
+    "-in-checkpoint": CheckpointStyle(),
+    "-in-checkpoint-as-struct": CheckpointStyle(stats_json=False, stats_parsed=True),
+}.items():
+    VECTORS.define(
+        f"wide-null-counts{_slug}",
+        "As many nulls as rows are left do not mean that only nulls are left",
+        "DVD-022",
+        partial(_wide_nulls, style=_style),
+    )
 
 
 @VECTORS.case("restored-row-outside-bounds", "STAT-012 STAT-013")
