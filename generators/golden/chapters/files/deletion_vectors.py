@@ -27,6 +27,10 @@ VECTORS = Chapter("deletion-vectors", since="2025")
 VECTOR_PROTOCOL = feature_protocol(["deletionVectors"])
 _PAIR = struct(id="long", name="string")
 _PROPERTY = {"delta.enableDeletionVectors": "true"}
+_AS_STRUCT = {
+    "delta.checkpoint.writeStatsAsJson": "false",
+    "delta.checkpoint.writeStatsAsStruct": "true",
+}
 
 
 def numbered(count: int, start: int = 0) -> list[dict[str, Any]]:
@@ -346,7 +350,8 @@ def _wide(case: CaseWriter) -> None:
 
 def _wide_nulls(case: CaseWriter, style: CheckpointStyle | None = None) -> None:
     schema = struct(id="long", v="integer")
-    table = vector_table(case, schema)
+    forms = {} if style is None or style.stats_json else _AS_STRUCT
+    table = vector_table(case, schema, properties={**_PROPERTY, **forms})
     file = table.create_with([{"id": n, "v": None if n % 2 else n} for n in range(8)])
     # Two of the four rows that are left are null, and the count is that of the whole file.
     wide = table.register(
