@@ -183,15 +183,24 @@ def _remove_differences(
 
 def _malformed(place: str, want: Body, have: Body, layout: Layout) -> Findings:
     """Report values of an add that a summary has in another form, where it has others."""
-    values = mapping_in(have, "partitionValues")
-    if layout.schema is not None and values != mapping_in(want, "partitionValues"):
-        yield from typed_values(Line(place, None, "add", dict(have)), values, layout)
+    yield from _misspelled(place, "add", want, have, layout)
     if _other_text(want, have):
         parsed = parse_json(have["stats"], exact=True)
         yield from unread_statistics(place, parsed)
         if parsed.fault is None:
             held = [(parsed.value, place)]
             yield from line_findings("table/statistics", held, "STAT-007", "stats")
+
+
+def _misspelled(place: str, action: str, want: Body, have: Body, layout: Layout) -> Findings:
+    """Report partition values whose form is wrong in a summary, and right in the log."""
+    values, logged = (mapping_in(each, "partitionValues") for each in (have, want))
+    if layout.schema is None or values == logged:
+        return
+    # What was removed before a column got another type is wrong in the log as well.
+    lines = [Line(place, None, action, dict(each)) for each in (have, want)]
+    if not any(typed_values(lines[1], logged, layout)):
+        yield from typed_values(lines[0], values, layout)
 
 
 def file_differences(  # noqa: PLR0913  two states, and the rows of a summary
@@ -232,3 +241,4 @@ def file_differences(  # noqa: PLR0913  two states, and the rows of a summary
     for key, logged, kept in unlike(want.removed, have.removed, adds=False):
         for requirement, message in _remove_differences(logged, kept, *removes):
             yield finding(requirement, place, f"tombstone of {key[0]}: {message}")
+        yield from _misspelled(f"{place}: {key[0]}", "remove", logged, kept, layout)

@@ -35,8 +35,16 @@ _PLAIN: Final[Mapping[str, str]] = {"update_preimage": "delete", "update_postima
 MATERIALISED: Final[Mapping[str, str]] = {"RT-049": "RT-050", "RT-051": "RT-052"}
 """Row by which ids, or commit versions, should be kept to the row of what keeps them in files."""
 
-_UNTOUCHED: Final = ("commit", "checksum")
-"""Kinds of log files that nobody writes again."""
+_UNTOUCHED: Final = {"commit": "WNEW-001", "checksum": "CRC-039"}
+"""Kinds of log files that nobody writes again, and what it breaks."""
+
+
+def _untouched(name: str) -> str | None:
+    """Return what is broken where a file of the log is written again; ``None`` where nothing is."""
+    if name.startswith("_sidecars/") and name.endswith(".parquet"):
+        return "SIDE-002"
+    file = name_of(name)
+    return None if file is None else _UNTOUCHED.get(file.kind)
 
 
 def wrong_data_change(
@@ -124,16 +132,15 @@ class Traces:
         found = {
             name: digest
             for name, digest in digests(self.table / LOG_DIR).items()
-            if (file := name_of(name)) is not None and file.kind in _UNTOUCHED
+            if _untouched(name) is not None
         }
         held, self.digests = self.digests, found
         for name, digest in held.items():
             if name not in found:
-                # A checksum helps readers, and is no entry of the log.
-                if operation != "cleanup" and not name.endswith(".crc"):
+                # Checksums and checkpoints help readers, and are no entries of the log.
+                if operation != "cleanup" and _untouched(name) == "WNEW-001":
                     return "CRC-001", f"{name} is gone"
-            elif found[name] != digest:
-                requirement = "CRC-039" if name.endswith(".crc") else "WNEW-001"
+            elif found[name] != digest and (requirement := _untouched(name)) is not None:
                 return requirement, f"{name} was written again"
         return None
 

@@ -50,6 +50,7 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "delta-log-entries/write-append-given": {1: "WNEW-001"},
     "generated-columns/write-generated": {1: "GEN-005"},
     "generated-columns/write-null-results": dict.fromkeys((1, 2, 3), "GEN-005"),
+    "generated-columns/write-null-results-of-changes": dict.fromkeys((2, 3), "GEN-005"),
     **{
         f"generated-columns/write-source-{change}": {2: "GEN-004"}
         for change in ("update", "computed-update", "merge")

@@ -11,6 +11,7 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_null
 from generators.golden.cases.publish import (
+    aggregated,
     describe,
     earlier_spec,
     filtered,
@@ -146,6 +147,20 @@ def _orphans(case: CaseWriter) -> None:
     table.file([{"id": 2}], partition={"p": "x"})
     table.file([{"id": 3}], partition={"p": "y"}, path="orphan.parquet")
     publish(case, table)
+
+
+@FILES.case("orphans-alone", "SNAP-003")
+def _orphans_alone(case: CaseWriter) -> None:
+    """A table without live files is empty, whatever lies in its directory."""
+    table = GoldenTable.of(case, struct(id="long", p="string"), partition_columns=["p"])
+    table.create()
+    file = table.file([{"id": 1}], partition={"p": "x"})
+    table.commit(add(file))
+    table.commit(remove(file), operation="DELETE")
+    table.file([{"id": 2}], partition={"p": "x"})
+    table.file([{"id": 3}], partition={"p": "y"}, path="orphan.parquet")
+    publish(case, table)
+    aggregated(case, table, "aggregate", ["id"], "Nothing is there to be counted")
 
 
 @FILES.case("partition-column-in-file", "DATA-003 ADD-005")

@@ -27,6 +27,10 @@ VECTORS = Chapter("deletion-vectors", since="2025")
 VECTOR_PROTOCOL = feature_protocol(["deletionVectors"])
 _PAIR = struct(id="long", name="string")
 _PROPERTY = {"delta.enableDeletionVectors": "true"}
+_AS_STRUCT = {
+    "delta.checkpoint.writeStatsAsJson": "false",
+    "delta.checkpoint.writeStatsAsStruct": "true",
+}
 
 
 def numbered(count: int, start: int = 0) -> list[dict[str, Any]]:
@@ -340,10 +344,10 @@ def _wide(case: CaseWriter) -> None:
         filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
 
 
-@VECTORS.case("wide-null-counts", "DVD-022")
-def _wide_nulls(case: CaseWriter) -> None:
-    """As many nulls as rows are left do not mean that only nulls are left."""
-    table = vector_table(case, struct(id="long", v="integer"))
+def _wide_nulls(case: CaseWriter, style: CheckpointStyle | None = None) -> None:
+    schema = struct(id="long", v="integer")
+    forms = {} if style is None or style.stats_json else _AS_STRUCT
+    table = vector_table(case, schema, properties={**_PROPERTY, **forms})
     file = table.create_with([{"id": n, "v": None if n % 2 else n} for n in range(8)])
     # Two of the four rows that are left are null, and the count is that of the whole file.
     wide = table.register(
@@ -359,7 +363,10 @@ def _wide_nulls(case: CaseWriter) -> None:
         )
     )
     table.commit(remove(file), add(wide, deletionVector=store(table, [0, 1, 2, 3])[0]))
-    publish(case, table)
+    if style is not None:
+        write_classic(table.root, 1, table.states[1], style)
+        drop_commits(table.root, 1)
+    publish(case, table, versions=None if style is None else [1])
     probes = {
         "null": is_null("v"),
         "not-null": is_not_null("v"),
@@ -367,6 +374,19 @@ def _wide_nulls(case: CaseWriter) -> None:
     }
     for slug, probe in probes.items():
         filtered(case, table, f"filter-{slug}", probe, "A filter answers as a full scan would")
+
+
+for _slug, _style in {
+    "": None,
+    "-in-checkpoint": CheckpointStyle(),
+    "-in-checkpoint-as-struct": CheckpointStyle(stats_json=False, stats_parsed=True),
+}.items():
+    VECTORS.define(
+        f"wide-null-counts{_slug}",
+        "As many nulls as rows are left do not mean that only nulls are left",
+        "DVD-022",
+        partial(_wide_nulls, style=_style),
+    )
 
 
 @VECTORS.case("restored-row-outside-bounds", "STAT-012 STAT-013")

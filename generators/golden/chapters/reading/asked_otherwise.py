@@ -238,6 +238,34 @@ def _bare_remove(case: CaseWriter, form: str) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 0})
 
 
+def _null_removes(case: CaseWriter, form: str) -> None:
+    table = _vectors(case, form)
+    null, absent, kept = (table.file(numbered(2, n)) for n in (0, 10, 20))
+    table.create(add(null, deletionVector=None), add(absent), add(kept))
+    summed = form != "compaction"
+    if summed:
+        SUMMARIES[form](table, 0)
+    table.commit(remove(null), operation="DELETE")
+    table.commit(remove(absent, deletionVector=None), operation="DELETE")
+    if not summed:
+        SUMMARIES[form](table, 2)
+    case.judged |= dict.fromkeys(("read-latest", "read-v2"), "REM-013")
+    publish(case, table, files=False, log_info={"lastCheckpointVersion": 0} if summed else {})
+
+
+for _form, _how in (
+    ("after-classic", "classic"),
+    ("after-v2-json-sidecars", "v2-json-sidecars"),
+    ("in-compaction", "compaction"),
+):
+    VECTORS.define(
+        f"null-and-absent-{_form}",
+        "A remove without vector takes a file away however it says so",
+        "REM-013 ADD-012",
+        partial(_null_removes, form=_how),
+    )
+
+
 for _form in ("classic", "v2-json-sidecars"):
     VECTORS.define(
         f"remove-without-vector-after-{_form}",

@@ -265,6 +265,20 @@ def _some_versions(case: CaseWriter) -> None:
     tracked.publish(case, 1, 2)
 
 
+@TRACKING.case("null-versions", "RT-026 RT-022 RT-025")
+def _null_versions(case: CaseWriter) -> None:
+    """A row whose materialised version is null has that of its file."""
+    tracked, _ = Tracked.created(case, _numbered(50, 3))
+    table = tracked.table
+    # What is null in every row comes from no writer that leaves such columns out.
+    null = tracked.file(_numbered(0, 12), versions=[None] * 12, row_group_rows=5)
+    table.commit(add(null), tracked.mark())
+    both = tracked.file(_numbered(20, 6), ids=[None] * 6, versions=[None] * 6)
+    table.commit(add(both), tracked.mark())
+    case.judged = dict.fromkeys(("row-ids-v1", "row-ids-v2"), "RT-026")
+    tracked.publish(case, 1, 2)
+
+
 @TRACKING.case("ids-under-vectors", "RT-024 DVDESC-021 RT-030")
 def _vectors(case: CaseWriter) -> None:
     """A deleted row keeps its place in the numbering."""

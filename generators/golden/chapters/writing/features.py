@@ -427,6 +427,16 @@ def _generated_nulls(case: CaseWriter) -> None:
     recipe.append([{"x": None, "y": None}]).publish(case)
 
 
+@GENERATED.case("write-null-results-of-changes", "GEN-005 GEN-004")
+def _generated_null_changes(case: CaseWriter) -> None:
+    """An update and a merge write a null that the expression gives."""
+    recipe = Recipe(_DOUBLED.with_fields(field("id", "long")), features=_listed("generatedColumns"))
+    recipe.append([{"x": n, "y": 2 * n, "id": n} for n in range(4)])
+    recipe.update({"x": None, "y": None}, compare("id", "=", 1, "long"))
+    rows = [{"x": None, "y": None, "id": n} for n in (2, 7)]
+    recipe.merge(rows, SAME_ID, *UPSERT).publish(case)
+
+
 def _generated_broken(x: int | None, y: int | None, case: CaseWriter) -> None:
     recipe = Recipe(_DOUBLED, features=_listed("generatedColumns")).append([{"x": 1, "y": 2}])
     recipe.append([{"x": x, "y": y}])

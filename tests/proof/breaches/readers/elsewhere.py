@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from breaches.edits import (
     CHECKPOINTS,
@@ -24,8 +25,8 @@ from breaches.edits import (
 from breaches.model import Ask, How, reader
 from breaches.readers.features import for_changes
 from breaches.seams import Edit, refusing, viewing
-from breaches.views import bodies, directory_values, log_of, partition_values
-from conformance.adapter import Answer, Request, Scan
+from breaches.views import bodies, commits_of, directory_values, log_of, partition_values
+from conformance.adapter import Answer, Ok, Request, Scan
 
 
 def _as_written(path: str) -> str:
@@ -84,6 +85,54 @@ def _narrow_ids(table: pa.Table) -> pa.Table:
             held = [n if n is None else n % 2**32 for n in table[name].to_pylist()]
             table = table.set_column(at, name, pa.array(held, pa.int64()))
     return table
+
+
+def _elsewhere(path: str) -> str:
+    return f"{path}.elsewhere"
+
+
+def _null_is_another(body: dict[str, Any]) -> bool:
+    return "deletionVector" in body and body["deletionVector"] is None
+
+
+def _after_checkpoints(edit: Edit) -> Edit:
+    """Edit the commits that come after a checkpoint."""
+
+    def edit_later(root: Path, fresh: frozenset[str]) -> None:
+        held = [int(path.name[:20]) for path in log_of(root).glob("*.checkpoint*")]
+        later = {f"_delta_log/{n:020}.json" for n in commits_of(root) if held and n > max(held)}
+        edit(root, fresh & later)
+
+    return edit_later
+
+
+def _null_versions(ask: Ask) -> Ask:
+    """Take a null in the column of versions for the version of the row."""
+
+    def run(request: Request) -> Answer:
+        answer = ask(request)
+        if not (isinstance(request, Scan) and request.row_ids and isinstance(answer, Ok)):
+            return answer
+        # Only rows of files with the column have what they have by way of the add's default.
+        moved = viewing(lambda root, fresh: each("add", _later_in(root))(root, fresh))(ask)(request)
+        name, rows = "_row_commit_version", answer.payload
+        pairs = zip(rows[name].to_pylist(), moved.payload[name].to_pylist(), strict=True)
+        own = pa.array([a if a == b else None for a, b in pairs], pa.int64())
+        return Ok(rows.set_column(rows.schema.get_field_index(name), name, own))
+
+    return run
+
+
+def _later_in(root: Path) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Add to the default version of files that have a column of versions."""
+
+    def later(body: dict[str, Any]) -> dict[str, Any]:
+        names = pq.read_schema(root / unquote(body["path"])).names
+        held = any(name.startswith("_row-commit-version-col") for name in names)
+        number = body["defaultRowCommitVersion"]
+        return {**body, "defaultRowCommitVersion": number + 1000} if held else body
+
+    return later
 
 
 def _of_the_latest(how: How) -> How:
@@ -188,5 +237,28 @@ ROWS = (
         "actions",
         refusing(_untracked_files),
         "row-tracking/supported-turned-off/*",
+    ),
+    *(
+        reader(
+            f"tells-null-vectors-of-removes-from-absent-{slug}",
+            "REM-013",
+            "actions",
+            viewing(edit),
+            "deletion-vectors/null-and-absent-*",
+        )
+        for slug, edit in (
+            ("in-compactions", _removed(_elsewhere, COMPACTION, _null_is_another)),
+            (
+                "after-checkpoints",
+                _after_checkpoints(_removed(_elsewhere, COMMIT, _null_is_another)),
+            ),
+        )
+    ),
+    reader(
+        "takes-null-versions-as-they-are",
+        "RT-026",
+        "answers",
+        _null_versions,
+        "row-tracking/null-versions/*",
     ),
 )

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from breaches.edits import (
+    CHECKPOINTS,
     VECTOR,
     each,
     fields,
@@ -104,16 +105,24 @@ def _live_counts(body: dict[str, Any]) -> dict[str, Any]:
     """Take the count of nulls for one of live rows."""
     import json  # noqa: PLC0415
 
-    vector, stats = body.get("deletionVector"), body.get("stats")
-    if not vector or not stats:
+    vector = body.get("deletionVector")
+    if not vector:
         return body
-    document = json.loads(stats)
-    live = document["numRecords"] - vector["cardinality"]
-    document["nullCount"] = {
-        k: document["numRecords"] if isinstance(n, int) and n >= live else n
-        for k, n in document.get("nullCount", {}).items()
-    }
-    return {**body, "stats": json.dumps(document)}
+
+    def counted(document: dict[str, Any]) -> dict[str, Any]:
+        live = document["numRecords"] - vector["cardinality"]
+        counts = {
+            k: document["numRecords"] if isinstance(n, int) and n >= live else n
+            for k, n in document.get("nullCount", {}).items()
+        }
+        return {**document, "nullCount": counts}
+
+    found = dict(body)
+    if body.get("stats"):
+        found["stats"] = json.dumps(counted(json.loads(body["stats"])))
+    if body.get("stats_parsed"):
+        found["stats_parsed"] = counted(body["stats_parsed"])
+    return found
 
 
 def _off(root: Path) -> bool:
@@ -180,6 +189,16 @@ ROWS = (
         "actions",
         viewing(each("add", _live_counts)),
         "deletion-vectors/wide-null-counts/*",
+    ),
+    *(
+        reader(
+            f"counts-nulls-of-live-rows-{slug}",
+            "DVD-022",
+            "actions",
+            viewing(each("add", _live_counts, CHECKPOINTS)),
+            f"deletion-vectors/wide-null-counts-{slug}/*",
+        )
+        for slug in ("in-checkpoint", "in-checkpoint-as-struct")
     ),
     reader(
         "maps-columns-in-mode-none",

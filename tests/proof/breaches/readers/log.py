@@ -77,6 +77,12 @@ def _with_orphans(root: Path, fresh: frozenset[str]) -> None:
         lines(change, rf"_delta_log/{version:020}\.json")(root, fresh)
 
 
+def _empty(root: Path) -> bool:
+    """Return whether commits add no file that none removes."""
+    gone = {body["path"] for body in bodies(root, "remove")}
+    return all(body["path"] in gone for body in bodies(root, "add"))
+
+
 def _no_nulls(table: pa.Table) -> pa.Table:
     keep = None
     for column in table.columns:
@@ -251,6 +257,13 @@ _OF_COMPACTIONS = {
 """Actions of compactions, by what rows of the table call them."""
 
 ROWS = (
+    reader(
+        "reads-the-folder-of-an-empty-table",
+        "SNAP-003",
+        "files",
+        viewing(only_when(_empty, _with_orphans)),
+        "data-files/orphans-alone/*",
+    ),
     reader("reads-the-latest-rows", "SNAP-002", "requests", asking(_latest)),
     reader("reads-the-version-after", "SNAP-002", "requests", asking(_after)),
     reader("reads-files-that-lie-around", "SNAP-003", "files", viewing(_with_orphans)),

@@ -6,8 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-from breaches.edits import COMMIT, lines, properties
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from breaches.edits import COMMIT, lines, parquet, properties
 from breaches.model import Ask, How, writer
 from breaches.seams import afterwards, during
 from breaches.views import bodies, commits_of, log_of
@@ -96,7 +101,54 @@ def _only(operation: str, how: How) -> How:
     return wrong
 
 
+def _tombstones(root: Path) -> set[str]:
+    """Return the paths of tombstones in the checkpoints of a table."""
+    held = [pq.read_table(path)["remove"].to_pylist() for path in log_of(root).glob("*.parquet")]
+    return {row["path"] for rows in held for row in rows if row is not None}
+
+
+def _escaped(root: Path) -> set[str]:
+    """Return the paths of tombstones that are escaped."""
+    return {body["path"] for body in bodies(root, "remove") if "%" in body["path"]}
+
+
+def _vacuumed(paths: Callable[[Path], set[str]]) -> How:
+    """Delete what tombstones name in a vacuum, live or not."""
+
+    def gone(root: Path) -> None:
+        for path in paths(root):
+            (root / unquote(path)).unlink(missing_ok=True)
+
+    return _only("vacuum", afterwards(gone))
+
+
+def _zeros(rows: pa.Table) -> pa.Table:
+    """Write zero where the generated column is null."""
+    at = rows.schema.get_field_index("y")
+    return rows.set_column(at, "y", pc.fill_null(rows["y"], 0))
+
+
 ROWS = (
+    *(
+        writer(
+            f"generates-zeros-in-{operation}s",
+            "GEN-005",
+            "files",
+            during(operation, parquet(_zeros)),
+            "generated-columns/write-null-results-of-changes/*",
+        )
+        for operation in ("update", "merge")
+    ),
+    *(
+        writer(
+            f"vacuums-{slug}-behind-vectors",
+            "DVD-004",
+            "files",
+            _vacuumed(paths),
+            "deletion-vectors-design/write-vacuum-partitioned-vectors/*",
+        )
+        for slug, paths in (("checkpointed-files", _tombstones), ("escaped-files", _escaped))
+    ),
     *(
         writer(
             f"drops-domains-with-{operation.replace('_', '-')}",

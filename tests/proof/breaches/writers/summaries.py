@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from breaches.edits import (
     CHECKPOINTS,
     CHECKSUM,
     COMPACTION,
+    JSON_CHECKPOINT,
     SIDECAR,
     content,
     document,
     doubling,
+    each,
     lines,
     listed,
+    matching,
     renaming,
     without,
 )
@@ -28,6 +32,16 @@ from breaches.writers.log import (
     _one_less,
     _swapped_again,
 )
+
+
+def _numbered_sidecars(root: Path, fresh: frozenset[str]) -> None:
+    """Give the sidecars of each checkpoint numbers from 0, over those of the one before."""
+    names = {name: f"part-{at}.parquet" for at, name in enumerate(matching(SIDECAR, fresh))}
+    for name, number in names.items():
+        (root / name).replace((root / name).with_name(number))
+    new = {Path(name).name: number for name, number in names.items()}
+    each("sidecar", lambda b: {**b, "path": new[b["path"]]}, JSON_CHECKPOINT)(root, fresh)
+
 
 ROWS = (
     writer(
@@ -64,6 +78,13 @@ ROWS = (
         "actions",
         leaving(doubling("sidecar", where=CHECKPOINTS)),
         "checkpoints/*",
+    ),
+    writer(
+        "names-sidecars-as-those-before",
+        "SIDE-002",
+        "files",
+        leaving(_numbered_sidecars),
+        "checkpoints/write-v2-json-sidecars/*",
     ),
     writer(
         "compacts-under-another-name",
