@@ -27,8 +27,8 @@ from reference_impl.places import (
     ObjectRoot,
     Policy,
     opened_as,
-    without_secrets,
 )
+from reference_impl.shown import without_secrets
 from reference_impl.storage import protocol
 from reference_impl.storage.listing import directly_in, listed
 from reference_impl.storage.protocol import Entry, Identity

@@ -17,7 +17,7 @@ from conformance.audit.forms import counts
 from conformance.pipeline.audit.sizes import Size
 from conformance.pipeline.store import StoredTable
 from conformance.requirements.registry import load_registry
-from reference_impl.places import shown_location
+from reference_impl.shown import shown_location
 
 _PLAN: Final = pa.schema(
     {
