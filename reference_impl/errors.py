@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
+from reference_impl.shown import shown_location
+
 Kind: TypeAlias = Literal["unsupported", "invalid_table", "not_found", "constraint", "conflict"]
 """Why: the wire words of ``error.kind`` in a spec."""
 
@@ -33,8 +35,8 @@ _LONGEST: Final = 10_000
 
 
 def _cut(value: object) -> str:
-    """Return a text that fits a line of a log, whatever a table makes long."""
-    text = str(value)
+    """Return a text that fits a line of a log, whatever a table makes long, without secrets."""
+    text = shown_location(str(value)[: _LONGEST + 1])
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
@@ -90,7 +92,7 @@ class DeltaError(Exception):
         text = f"{_cut(self.message)} [{self.requirement}: {self.clause}]"
         if place:
             text = f"{text} ({place})"
-        return f"{text}; {self.hint}" if self.hint else text
+        return f"{text}; {_cut(self.hint)}" if self.hint else text
 
 
 class UnsupportedError(DeltaError):
@@ -436,8 +438,12 @@ class StorageFailed(OSError):
 
     def __init__(self, operation: str, cause: OSError) -> None:
         """Store what failed, and where."""
+        reason = cause.strerror or str(cause)[:500]
+        name = cause.filename
         super().__init__(
-            cause.errno, f"{operation}: {cause.strerror or str(cause)[:500]}", cause.filename
+            cause.errno,
+            shown_location(f"{operation}: {reason}"),
+            shown_location(name) if isinstance(name, str) else name,
         )
         self.operation = operation
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 from conformance.requirements.general import general_of
 from conformance.requirements.registry import load_registry
 from reference_impl.errors import LimitExceeded, PlaceRefused
+from reference_impl.shown import shown_location
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 """``error``: a clause that binds is broken. ``warning``: advice is not taken, or the clause is
@@ -162,7 +163,8 @@ _DISTINCT: Final = 20_000
 def merge_findings(findings: Iterable[Finding]) -> list[Finding]:
     """Put findings that differ by their place alone into one, and bound how many there are.
 
-    Gives them in the order of their first places. Memory is bounded whatever the table holds.
+    Gives them in the order of their first places, and what they name without its secrets. Memory is
+    bounded whatever the table holds.
     """
     kept: dict[tuple[str, ...], Finding] = {}
     places: dict[tuple[str, ...], dict[str, None]] = {}
@@ -186,7 +188,14 @@ def merge_findings(findings: Iterable[Finding]) -> list[Finding]:
                 known[place] = None
         counts[key] += found.count
     return [
-        replace(found, count=counts[key], places=tuple(places[key]) if len(places[key]) > 1 else ())
+        replace(
+            found,
+            place=shown_location(found.place),
+            message=shown_location(found.message),
+            hint=shown_location(found.hint),
+            count=counts[key],
+            places=tuple(map(shown_location, places[key])) if len(places[key]) > 1 else (),
+        )
         for key, found in kept.items()
     ]
 

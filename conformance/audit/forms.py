@@ -17,7 +17,7 @@ from conformance.audit.findings import SEVERITIES, Finding
 from conformance.base.home import kit_version
 from conformance.base.terminal import emit, one_line
 from conformance.requirements.registry import load_registry
-from reference_impl.places import shown_location
+from reference_impl.shown import shown_location
 
 Report = tuple[str, Sequence[Finding]]
 """A table, as it was named, and what was found in it. Secrets of its URL are not shown."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 from conformance.base.faults import UnusableError
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import CommitConflict, NotFoundError
-from reference_impl.places import shown_location
+from reference_impl.shown import shown_location
 from reference_impl.write.rows.operations import append
 
 _ATTEMPTS: Final = 20

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Final
 
 import pyarrow as pa
@@ -73,7 +74,7 @@ class _Risk:
 class Bounded:
     """Columns of one opened file, to be decoded within bounds."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  each argument is one fact about what is decoded
         self,
         source: pa.NativeFile,
         file: pq.ParquetFile,
@@ -81,6 +82,7 @@ class Bounded:
         columns: Sequence[str],
         *,
         name: str,
+        added: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
         """Look at the headers of the pages that the columns have.
 
@@ -90,6 +92,7 @@ class Bounded:
             limit: bytes that it may decompress to.
             columns: paths of leaves, or of what holds them.
             name: the limit that ``limit`` comes from, for messages.
+            added: by the number of a leaf, bytes that the caller adds to each value.
 
         Raises:
             DataFileTooLarge: the columns decompress to more.
@@ -104,7 +107,7 @@ class Bounded:
         self._read = reading(source)
         self._size = int(source.size())
         self._columns = list(columns)
-        self._leaves = leaves_of(file, columns)
+        self._leaves = leaves_of(file, columns, added)
         self._most = self._batch
         self._decompressed = self._listed = 0
         self._groups: list[Group] = []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 import pyarrow.parquet as pq
@@ -33,7 +34,8 @@ class Leaf:
     Attributes:
         index: its number in the file.
         path: its name there.
-        width: bytes of a value in memory, the characters of a string left out.
+        width: bytes of a value in memory, the characters of a string left out, and of what is
+            added to it.
         least: bytes that a value takes in the file at least, where it is spelled out.
         strings: whether the values are strings.
         repeated: whether it is in a list.
@@ -68,12 +70,15 @@ class Group:
     held: Mapping[Leaf, Sequence[Page]]
 
 
-def leaves_of(file: pq.ParquetFile, columns: Sequence[str]) -> list[Leaf]:
+def leaves_of(
+    file: pq.ParquetFile, columns: Sequence[str], added: Mapping[int, int] = MappingProxyType({})
+) -> list[Leaf]:
     """Find columns in the schema of a file.
 
     Args:
         file: the opened file.
         columns: paths of leaves, or of what holds them.
+        added: by the number of a leaf, bytes that the caller adds to each value.
 
     """
     wanted = set(columns)
@@ -87,6 +92,7 @@ def leaves_of(file: pq.ParquetFile, columns: Sequence[str]) -> list[Leaf]:
             strings = kind == "BYTE_ARRAY"
             least = PREFIX if strings else 0 if kind == "BOOLEAN" else width
             repeated = column.max_repetition_level > 0
+            width += added.get(index, 0)
             found.append(Leaf(index, path, width, least, strings, repeated))
     return found
 

@@ -19,8 +19,6 @@ from reference_impl.places.spelling import (
     file_names,
     is_absolute,
     resembling,
-    shown_location,
-    without_secrets,
 )
 
 __all__ = [
@@ -42,6 +40,4 @@ __all__ = [
     "is_absolute",
     "opened_as",
     "resembling",
-    "shown_location",
-    "without_secrets",
 ]

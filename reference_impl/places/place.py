@@ -20,8 +20,8 @@ from reference_impl.places.spelling import (
     Address,
     decode_url,
     parse_address,
-    without_secrets,
 )
+from reference_impl.shown import without_secrets
 
 Locator: TypeAlias = Callable[[str], str | None]
 """From a decoded path to the path relative to the root, or to nothing."""

@@ -35,19 +35,6 @@ _IGNORED: Final = re.compile(
 """Code points that Unicode has ignored (Default_Ignorable_Code_Point); file systems that fold case
 take two names for one that differ in them alone."""
 
-_CONTAINER: Final = "|".join(rf"(?<=(?i:{each})://)" for each in ("abfs", "abfss", "wasb", "wasbs"))
-_USER: Final = re.compile(
-    rf"(?<=://)(?:(?!{_CONTAINER})[^/?#\s]*@|[^/?#\s:@\[]*:"
-    r"(?:[^/?#\s]*|(?![0-9]*(?:[/?#\s]|$))\S{0,200})@)"
-)
-"""What comes before the host of a URL: a user and a password, which may hold a slash that ought to
-be escaped. In Azure it is a container, unless a colon is in it."""
-
-_PARAMETER: Final = re.compile(
-    r"([?&#](?!(?:comp|delimiter|list-type|marker|prefix|restype|start-after)=)[^=&\s]*=)[^&\s\"')]+"
-)
-"""A parameter of a URL that may be a key or a signature: all but those of a listing."""
-
 
 def decode_path(path: str, *, action: str = "add") -> str:
     """Decode the percent escapes of an action's path, once.
@@ -228,13 +215,3 @@ def resembling(path: str) -> str:
     path = path.upper().casefold().replace("i\u0307", "i")
     parts = (part.rstrip(". ") for part in unicodedata.normalize("NFKC", path).split("/"))
     return "/".join(filter(None, parts))
-
-
-def without_secrets(text: str) -> str:
-    """Take passwords, keys and signatures out of the URLs in a message."""
-    return _PARAMETER.sub(r"\1…", _USER.sub("…@", text))
-
-
-def shown_location(location: str) -> str:
-    """Return the location of a table as it is shown and kept: a URL without its secrets."""
-    return without_secrets(location) if "://" in location else location

@@ -19,7 +19,13 @@ from reference_impl.limits import budget, exceeded, out_of_memory
 from reference_impl.model.column_mapping import Mode
 from reference_impl.parquet.bounds import Bounded
 from reference_impl.parquet.opening import open_parquet
-from reference_impl.scan.conform import converter, find_columns, missing, refuse_nulls
+from reference_impl.scan.conform import (
+    converter,
+    find_columns,
+    missing,
+    refuse_nulls,
+)
+from reference_impl.scan.room import growth, room_of_null
 from reference_impl.storage import Storage, is_failure
 from reference_impl.types.model import STRING, Field, walk
 from reference_impl.types.text import refuse_bad_text
@@ -29,9 +35,6 @@ Kept: TypeAlias = Callable[[int, int], "pa.BooleanArray | None"]
 
 _BATCH_ROWS = 1 << 18
 """Rows of a batch at most: each batch has its price, and a limit bounds its bytes."""
-
-_NULL = 8
-"""Bytes of a null, about."""
 
 _COSTS = {"BOOLEAN": 0, "INT32": 1, "FLOAT": 2, "INT64": 3, "DOUBLE": 4, "INT96": 5}
 
@@ -134,7 +137,8 @@ def _batches(
     limits, size = budget().limits, int(source.size())
     limit = max(limits.data_file, limits.data_file_growth * size)
     # Row counts of a footer are claims: without a column to give, the smallest one is counted.
-    bounded = Bounded(source, file, limit, columns.names or _smallest(file), name="data_file")
+    names = columns.names or _smallest(file)
+    bounded = Bounded(source, file, limit, names, name="data_file", added=columns.added)
     start = decoded = 0
     for batch in bounded.batches(_BATCH_ROWS, width=width + columns.nulls):
         budget().check_time()
@@ -161,6 +165,7 @@ class _Columns:
     Attributes:
         names: the file's columns that they come from.
         nulls: bytes of a row that the columns which the file lacks take.
+        added: by the number of a leaf of the file, bytes that conversion adds to each value.
 
     """
 
@@ -180,7 +185,9 @@ class _Columns:
         self.names = sorted({self._held[at].name for at in self._sources if at is not None})
         # Nulls take room as values do.
         pairs = zip(self._sources, self._columns, strict=True)
-        self.nulls = _NULL * sum(1 for at, column in pairs if at is None for _ in walk(column.type))
+        self.nulls = sum(room_of_null(column.type) for at, column in pairs if at is None)
+        grown = growth(self._held, wanted)
+        self.added = {leaf: size for leaf, size in enumerate(grown) if size}
 
     def take(self, batch: pa.RecordBatch) -> list[pa.Array]:
         """Read the columns of a batch; raises :class:`InvalidDataFile` for what does not fit."""

@@ -24,7 +24,7 @@ from reference_impl.log.checkpoints.reader import Checkpoint
 from reference_impl.log.last_checkpoint import read_hint
 from reference_impl.log.names import LOG_DIR, LogFile, commit_name, parse
 from reference_impl.log.ratified import RatifiedCommits
-from reference_impl.places import shown_location
+from reference_impl.shown import shown_location
 from reference_impl.storage import Entry, Storage
 from reference_impl.storage.threads import MAX_THREADS
 

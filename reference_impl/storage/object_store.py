@@ -6,7 +6,7 @@ import errno
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -29,8 +29,8 @@ from reference_impl.places import (
     Policy,
     decode_url,
     opened_as,
-    without_secrets,
 )
+from reference_impl.shown import without_secrets
 from reference_impl.storage import protocol
 from reference_impl.storage.listing import directly_in, listed
 from reference_impl.storage.protocol import Entry, Identity
@@ -62,6 +62,7 @@ class ObjectStorage:
         self._root = ObjectRoot(location, self._policy)
         scheme, colon, rest = location.partition(":")
         spelled = opened_as(scheme.lower()) + colon + rest
+        self._opened = store is None
         self._store = store if store is not None else _open_url(spelled, self._options)
         if store is None:
             _check_root(self._store, self._root, location)
@@ -96,8 +97,7 @@ class ObjectStorage:
             given = self._policy.other(address, self._root.address.scheme, path)
         if not isinstance(given, Mapping):
             return given
-        base = f"{opened_as(address.scheme)}://{quote(address.authority, safe=':@')}"
-        return _open_url(base, given)
+        return _open_url(_base(address), given)
 
     def list_from(self, directory: str, start_after: str | None = None) -> list[Entry]:
         """List the files directly in a directory, sorted by name; empty when there is none."""
@@ -179,9 +179,23 @@ class ObjectStorage:
         """Return whether a path leads to a place below the root."""
         return self._root.place(path).within is not None
 
-    def above(self, name: str) -> Iterator[tuple[protocol.Storage, str]]:  # noqa: ARG002  see there
-        """Return nothing: there may be credentials for the table alone."""
-        return iter(())
+    def above(self, name: str) -> Iterator[tuple[protocol.Storage, str]]:
+        """Return the folders above the root that have a folder of that name, and the root in each.
+
+        One request for each folder; none where the store was handed in open. There may be
+        credentials for the table alone: a folder that they do not let be listed is left out.
+        """
+        key = self._root.key
+        # What a URL has ahead of the prefix names the store.
+        prefix = str(getattr(self._store, "prefix", key) or "")
+        parts = prefix.split("/") if prefix and self._opened else []
+        for at in reversed(range(len(parts))):
+            within = "/".join(parts[at:])
+            folder = f"{_base(self._root.address)}/{quote(key.removesuffix(within).rstrip('/'))}"
+            outer = ObjectStorage(folder, self._options, policy=self._policy)
+            with suppress(PermissionError):
+                if outer.list_from(name):
+                    yield outer, within
 
     def identify(self, path: str) -> Identity | None:  # noqa: ARG002  a key has one spelling
         """Return nothing: every key is a file of its own."""
@@ -246,6 +260,11 @@ def _check_root(store: Any, root: ObjectRoot, location: str) -> None:
             path=location[:500],
             hint="spell it plainly, without '..', tabs and blanks around it",
         )
+
+
+def _base(address: Address) -> str:
+    """Return the URL of the top of a store."""
+    return f"{opened_as(address.scheme)}://{quote(address.authority, safe=':@[]')}"
 
 
 def _open_url(url: str, options: Mapping[str, str]) -> Any:

@@ -131,8 +131,8 @@ class Storage(Protocol):
     def above(self, name: str) -> Iterator[tuple[Storage, str]]:
         """Return the folders above the root that have a folder of that name, and the root in each.
 
-        Nothing above the root of a table in an object store is looked at, for which there may be
-        no credentials.
+        Raises :class:`OSError` where they cannot be looked at, but for folders of an object store
+        for which there are no credentials.
         """
 
     def identify(self, path: str) -> Identity | None:

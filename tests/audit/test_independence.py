@@ -15,7 +15,8 @@ ROOT = AUDIT.parents[1]
 
 SHARED = {
     # What listing and opening files takes, and which of them are looked at.
-    "reference_impl.places": {"shown_location", "OUTSIDE", "SAME_STORE", "Outside"},
+    "reference_impl.places": {"OUTSIDE", "SAME_STORE", "Outside"},
+    "reference_impl.shown": {"shown_location"},
     "reference_impl.storage": {"Entry", "Storage", "open_storage"},
     # What may be decoded of an untrusted file.
     "reference_impl.limits": {

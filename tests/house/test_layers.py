@@ -43,6 +43,7 @@ LAYERS = {
         "untrusted",
         "limits",
         "errors",
+        "shown",
     ),
     "conformance": (
         "__main__",

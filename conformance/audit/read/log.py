@@ -32,7 +32,7 @@ from conformance.audit.read.raw import (
 from reference_impl.errors import DeltaError, PlaceRefused
 from reference_impl.limits import budget
 from reference_impl.parquet.opening import open_parquet
-from reference_impl.places import shown_location
+from reference_impl.shown import shown_location
 from reference_impl.storage import Entry, Storage
 
 _NOT_SIDECAR_DIRS: Final = (

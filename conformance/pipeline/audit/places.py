@@ -11,7 +11,7 @@ from typing import Final
 from conformance.base.faults import SelectionError
 from conformance.base.untrusted import DocumentError, read_text
 from reference_impl.log.names import LOG_DIR
-from reference_impl.places import shown_location
+from reference_impl.shown import shown_location
 from reference_impl.storage import open_storage
 
 _PATTERN: Final = frozenset("*?[")

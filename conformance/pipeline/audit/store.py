@@ -15,7 +15,7 @@ from conformance.audit.forms import counts
 from conformance.pipeline.audit.sizes import Size
 from conformance.pipeline.store import StoredTable, columns
 from conformance.requirements.registry import load_registry
-from reference_impl.places import shown_location
+from reference_impl.shown import shown_location
 
 _PLAN: Final = columns("run part:int64 table log_bytes:int64 log_actions:int64")
 _AUDITS: Final = columns("run table status message errors:int64 warnings:int64 infos:int64")

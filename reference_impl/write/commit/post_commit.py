@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from reference_impl.model.actions import DomainMetadata, Txn
-from reference_impl.places import shown_location
+from reference_impl.shown import shown_location
 from reference_impl.snapshot.segment import list_log
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.storage import Storage

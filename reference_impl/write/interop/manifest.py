@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.errors import PlaceRefused, UnsupportedFeatures
-from reference_impl.places import decode_path, is_absolute, shown_location
+from reference_impl.places import decode_path, is_absolute
+from reference_impl.shown import shown_location
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.table_schema import partition_column
 from reference_impl.storage import Entry, Storage
