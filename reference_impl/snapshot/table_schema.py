@@ -23,7 +23,7 @@ from reference_impl.model.column_mapping import (
 )
 from reference_impl.model.features import supported
 from reference_impl.model.partition_values import parse_values
-from reference_impl.snapshot.stats import leaves, parse_statistics, to_struct
+from reference_impl.snapshot.stats import Leaf, leaves, parse_statistics, to_struct
 from reference_impl.types.arrow import arrow_field
 from reference_impl.types.model import Array, Field, Map, Struct
 from reference_impl.types.schema import parse_schema
@@ -51,6 +51,11 @@ class TableSchema:
         """Collect the names once: they are asked for column by column."""
         names = frozenset(each.name for each in self.partition_columns)
         object.__setattr__(self, "partition_names", names)
+
+    def stored_leaves(self) -> list[Leaf]:
+        """Return the columns that can have statistics; partition columns have none."""
+        found = leaves(self.columns, self.mode)
+        return [leaf for leaf in found if leaf.path[0] not in self.partition_names]
 
 
 def validate_metadata(metadata: Metadata, version: int | None = None) -> Struct:
@@ -164,11 +169,9 @@ def typed_files(adds: pa.Table, table: TableSchema) -> pa.Table:
     )
     if not table.partition_columns:
         partition = pa.array([{}] * adds.num_rows, pa.struct([]))
-    partitioned = table.partition_names
-    wanted = [leaf for leaf in leaves(table.columns, table.mode) if leaf.path[0] not in partitioned]
     typed = {
         "partitionValues": partition,
-        "stats": to_struct(parse_statistics(adds.column("stats"), wanted)),
+        "stats": to_struct(parse_statistics(adds.column("stats"), table.stored_leaves())),
     }
     for name, values in typed.items():
         at = adds.schema.get_field_index(name)

@@ -24,13 +24,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reference_impl.model.column_mapping import Mode
 from reference_impl.model.ranges import INT64
 from reference_impl.places import decode_path
 from reference_impl.scan.data_file import at_file
-from reference_impl.snapshot.stats import Leaf, leaves, place_value
+from reference_impl.snapshot.stats import Leaf, place_value
+from reference_impl.snapshot.table_schema import TableSchema
 from reference_impl.storage import Storage
-from reference_impl.types.model import BOOLEAN, VOID, Struct
+from reference_impl.types.model import BOOLEAN, VOID
 from reference_impl.untrusted import load_json, parse_json
 from reference_impl.write.properties import INDEXED_COLUMNS, integer_property
 
@@ -50,17 +50,13 @@ def is_bounded(leaf: Leaf) -> bool:
     return leaf.has_bounds and leaf.type != BOOLEAN
 
 
-def indexed_leaves(
-    schema: Struct, mode: Mode, partition: Iterable[str], configuration: Mapping[str, str]
-) -> list[Leaf]:
+def indexed_leaves(table: TableSchema, configuration: Mapping[str, str]) -> list[Leaf]:
     """Choose the columns that get statistics.
 
     ``delta.dataSkippingStatsColumns`` names them, else ``delta.dataSkippingNumIndexedCols``
     counts them from the left, 32 by default and all for a negative number.
     """
-    skipped = set(partition)
-    stored = Struct(tuple(f for f in schema.fields if f.name not in skipped))
-    found = [leaf for leaf in leaves(stored, mode) if leaf.type != VOID]
+    found = [leaf for leaf in table.stored_leaves() if leaf.type != VOID]
     named = configuration.get(_NAMES_PROPERTY)
     if named is not None:
         paths = {

@@ -33,7 +33,6 @@ from reference_impl.write.files.clustering import (
     named_leaves,
     with_statistics,
 )
-from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.rows.rules import rules_of
 
 Path: TypeAlias = str | Sequence[str]
@@ -179,10 +178,7 @@ def set_nullable(snapshot: Snapshot, name: str, *, nullable: bool) -> int:
     transaction = _begin(snapshot, "CHANGE COLUMN", name)
     schema = _changed(snapshot.schema, (name,), lambda c: replace(c, nullable=nullable))
     if not nullable:
-        files = LiveFiles(snapshot, transaction.read_target)
-        adds = files.candidates(None)
-        transaction.read(None, adds)
-        for file in files.open(adds):
+        for file in transaction.open():
             if file.take(file.live).column(name).null_count:
                 raise ConstraintViolation(
                     f"column {name} has nulls", requirement="SCH-025", hint="delete or fill them"

@@ -45,7 +45,7 @@ from reference_impl.write.features.mapping import MAX_ID_PROPERTY, highest_id
 from reference_impl.write.features.protocols import features_needed
 from reference_impl.write.features.row_ids import ROW_TRACKING_DOMAIN, ROW_TRACKING_SUSPENDED
 from reference_impl.write.files.clustering import CLUSTERING_DOMAIN
-from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.files.live_files import live_files
 from reference_impl.write.rows.changes import Changes
 from schemas.features import FEATURES, find
 
@@ -189,10 +189,10 @@ def drop_feature(snapshot: Snapshot, spelling: str) -> int:
     rewrite = _to_rewrite(snapshot, files, traces, metadata)
     transaction.add(_stripped(files.filter(pa.array(~rewrite)), traces.file_fields))
     changes = Changes(transaction, data_change=False)
-    for file in LiveFiles(snapshot, transaction.read_target).open(files.filter(pa.array(rewrite))):
+    whole = files.filter(pa.array(rewrite))
+    for file in live_files(snapshot.storage, transaction.read_target, whole):
         changes.move(file)
-    changes.finish()
-    return transaction.commit()
+    return changes.commit()
 
 
 def _to_rewrite(

@@ -28,7 +28,7 @@ from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.stats import Leaf, leaves
 from reference_impl.untrusted import load_json, parse_json
 from reference_impl.write.features.target import Target
-from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.files.live_files import live_files
 from reference_impl.write.statistics import (
     is_bounded,
     parse_exact,
@@ -166,7 +166,7 @@ def ensure_clustering_statistics(
     ]
     chosen = pa.Table.from_pylist(listed, schema=snapshot.adds().schema)
     found = list(adds)
-    for at, file in zip(lacking, LiveFiles(snapshot, target).open(chosen), strict=True):
+    for at, file in zip(lacking, live_files(snapshot.storage, target, chosen), strict=True):
         document = _document(adds[at].get("stats"))
         for name, value in statistics_of(file.rows, columns).items():
             document[name] = _merged(document.get(name), value)

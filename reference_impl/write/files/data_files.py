@@ -161,9 +161,7 @@ class FileWriter:
         path = f"{folder}part-00000-{uuid.uuid4()}.c000.{style.codec}.parquet"
         self.created.append(path)
         size = write_parquet(self.storage, path, content, style)
-        columns = indexed_leaves(
-            table.columns, table.mode, table.partition_names, target.configuration
-        )
+        columns = indexed_leaves(table, target.configuration)
         columns += [leaf for leaf in self.clustered if leaf not in columns]
         add = {
             "path": encode_path(path),

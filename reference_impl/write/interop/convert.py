@@ -248,8 +248,7 @@ def _statistics(transaction: Transaction, footer: pq.FileMetaData, path: str) ->
         "maxValues": {},
         "nullCount": {},
     }
-    indexed = indexed_leaves(table.columns, table.mode, table.partition_names, target.configuration)
-    for leaf in indexed:
+    for leaf in indexed_leaves(table, target.configuration):
         name, stored = leaf.path[0], held.get(leaf.path[0])
         if len(leaf.path) > 1:
             continue  # what is in a struct would need its nulls as well
@@ -281,15 +280,16 @@ def _columns(transaction: Transaction, footer: pq.FileMetaData, path: str) -> di
             raise SchemaMismatch(
                 f"{path} has column {stored.name!r}, which the schema lacks", requirement="WCON-001"
             )
-    found: dict[str, _Stored] = {}
     inside = [f for f in table.columns.fields if f.name not in table.partition_names]
     with at_file(path):
         places = find_columns(held, [(column, table.mode) for column in inside])
-    for column, at in zip(inside, places, strict=True):
-        with at_file(path):
-            if at is not None:
-                found[column.name] = held[at].type, converter(held[at], column, table.mode)
-        if at is None and not column.nullable and footer.num_rows:
+        found: dict[str, _Stored] = {
+            column.name: (held[at].type, converter(held[at], column, table.mode))
+            for column, at in zip(inside, places, strict=True)
+            if at is not None
+        }
+    for column in inside:
+        if column.name not in found and not column.nullable and footer.num_rows:
             raise _null(column.name, path)
     if any(not column.nullable for _, column in every_field(Struct(tuple(inside)))):
         for _ in read_batches(transaction.storage, path, inside, table.mode):

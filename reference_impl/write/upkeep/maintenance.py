@@ -35,7 +35,7 @@ from reference_impl.write.files.clustering import (
     clustering_domain,
     clustering_leaves,
 )
-from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.files.live_files import live_files
 from reference_impl.write.rows.changes import Changes
 
 _LARGE: Final = 128 << 20
@@ -77,14 +77,13 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False) -> int:
     groups: dict[Any, list[int]] = {}
     for number, values in enumerate(chosen.column("partitionValues").to_pylist()):
         groups.setdefault(tuple(values), []).append(number)
-    files = LiveFiles(snapshot, transaction.read_target)
+    vectors = chosen.column("deletionVector")
+    # One small file alone is not rewritten.
+    kept = [at for part in groups.values() for at in part if len(part) > 1 or vectors[at].is_valid]
     changes = Changes(transaction, data_change=False, clusters=clusters)
-    for numbers in groups.values():
-        part = chosen.take(pa.array(numbers))
-        if len(numbers) == 1 and not part.column("deletionVector")[0].is_valid:
-            continue  # one small file alone is not rewritten
-        for file in files.open(part):
-            changes.move(file)
+    part = chosen.take(pa.array(kept, pa.int64()))
+    for file in live_files(snapshot.storage, transaction.read_target, part):
+        changes.move(file)
     return changes.commit()
 
 
