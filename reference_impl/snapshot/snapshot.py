@@ -179,7 +179,7 @@ class Snapshot:
 
         """
         if self._table is None:
-            self._table = table_schema(self.protocol, self.metadata)
+            self._table = table_schema(self.protocol, self.metadata, self.version)
         return self._table
 
     def adds(self) -> pa.Table:

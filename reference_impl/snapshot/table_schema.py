@@ -81,7 +81,7 @@ def validate_metadata(metadata: Metadata, version: int | None = None) -> Struct:
     return schema
 
 
-def table_schema(protocol: Protocol, metadata: Metadata) -> TableSchema:
+def table_schema(protocol: Protocol, metadata: Metadata, version: int | None = None) -> TableSchema:
     """Parse the schema of a version and check what reading relies on.
 
     Raises:
@@ -91,7 +91,7 @@ def table_schema(protocol: Protocol, metadata: Metadata) -> TableSchema:
         InvalidMetadata: a partition column is not in the schema, is there twice, or is nested.
 
     """
-    columns = validate_metadata(metadata)
+    columns = validate_metadata(metadata, version)
     mode = column_mapping_mode(protocol, metadata)
     check_annotations(columns, mode)
     if "typeWidening" in supported(protocol):
@@ -99,11 +99,11 @@ def table_schema(protocol: Protocol, metadata: Metadata) -> TableSchema:
     fields = {each.name: each for each in columns.fields}
     partition = tuple(fields[name] for name in metadata.partition_columns)
     nested = [each.name for each in partition if isinstance(each.type, Struct | Array | Map)]
-    _refuse_partition(nested, "are nested")
+    _refuse_partition(nested, "are nested", version)
     return TableSchema(columns, partition, mode)
 
 
-def _refuse_partition(names: Sequence[str], problem: str, version: int | None = None) -> None:
+def _refuse_partition(names: Sequence[str], problem: str, version: int | None) -> None:
     if names:
         raise InvalidMetadata(
             f"partition columns {problem}: {', '.join(names)}",
