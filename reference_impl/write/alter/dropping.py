@@ -108,20 +108,12 @@ def _refuse_domains(snapshot: Snapshot) -> None:
 def _refuse_physical_names(snapshot: Snapshot) -> None:
     """Refuse where files know a column by another name, or hold one that was dropped."""
     fields = [column for _, column in every_field(snapshot.schema)]
-    for column in fields:
-        if column.metadata.get(NAME_KEY, column.name) != column.name:
-            raise _blocked(
-                "columnMapping",
-                f"files know column {column.name!r} by another name",
-                "write the rows into a table that is not mapped",
-            )
-    highest = highest_id(snapshot.metadata.configuration, snapshot.schema)
-    if highest > len(fields):
-        raise _blocked(
-            "columnMapping",
-            "columns were dropped, which files may still have",
-            "write the rows into a table that is not mapped",
-        )
+    renamed = [each.name for each in fields if each.metadata.get(NAME_KEY, each.name) != each.name]
+    what = f"files know column {renamed[0]!r} by another name" if renamed else ""
+    if not renamed and highest_id(snapshot.metadata.configuration, snapshot.schema) > len(fields):
+        what = "columns were dropped, which files may still have"
+    if what:
+        raise _blocked("columnMapping", what, "write the rows into a table that is not mapped")
 
 
 _TRACES: Final[Mapping[str, _Traces]] = {

@@ -30,6 +30,7 @@ from reference_impl.filters import Node
 from reference_impl.log.commits import parse_commit
 from reference_impl.log.names import LOG_DIR, commit_name
 from reference_impl.model.actions import DomainMetadata, Metadata, Protocol, Txn
+from reference_impl.model.features import is_true
 from reference_impl.model.file_actions import to_objects
 from reference_impl.model.ranges import INT64
 from reference_impl.model.wire import LogPlace
@@ -192,7 +193,9 @@ class Transaction:
             )
         bodies, moment = list(to_objects(files)), now()
         self._staged.removes += [remove_of(add, moment, data_change=data_change) for add in bodies]
-        self.read_write_set.remove({decode_path(add["path"]) for add in bodies})
+        gone = {decode_path(add["path"]) for add in bodies}
+        self.read_write_set.files |= gone
+        self.read_write_set.removed |= gone
 
     def remove_all(self) -> None:
         """Stage the removal of every live file.
@@ -370,7 +373,8 @@ class Transaction:
             timestamp = self._in_commit_timestamp(moment)
             metadata = self._with_provenance(metadata, version, timestamp)
         domains = dict(staged.domains)
-        tracked = target.supports("rowTracking") and not target.flag(ROW_TRACKING_SUSPENDED)
+        suspended = is_true(target.configuration, ROW_TRACKING_SUSPENDED)
+        tracked = target.supports("rowTracking") and not suspended
         everywhere = tracked or is_iceberg_compatible(target.protocol, target.metadata)
         adds = ensure_num_records(self.storage, staged.adds, everywhere=everywhere)
         clustered = clustering_leaves(target, self.domains)
@@ -424,9 +428,9 @@ class Transaction:
         if base is None:
             return moment
         before = base.timestamp
-        if before is None and not Target.of(base.protocol, base.metadata).active(ICT):
-            return moment
         if before is None:
+            if not Target.of(base.protocol, base.metadata).active(ICT):
+                return moment
             raise InvalidMetadata(
                 "the commit with the latest in-commit timestamp is gone",
                 version=base.version,

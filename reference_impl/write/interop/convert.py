@@ -109,7 +109,7 @@ def _files(storage: Storage) -> list[_ParquetFile]:
         *folders, name = entry.path.split("/")
         if _hidden(name) or _are_hidden(folders):
             continue
-        if not entry.path.isprintable() and not _is_unicode(entry.path):
+        if any("\ud800" <= letter <= "\udfff" for letter in entry.path):
             raise SchemaMismatch(f"{entry.path!a} has a name that is not UTF-8", hint="rename it")
         if not name.endswith(_EXTENSIONS):
             raise SchemaMismatch(
@@ -147,14 +147,6 @@ def _refuse_link(path: str) -> None:
 
 def _are_hidden(folders: Sequence[str]) -> bool:
     return any(_hidden(folder) and "=" not in folder for folder in folders)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _hidden(name: str) -> bool:
