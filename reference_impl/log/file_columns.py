@@ -149,7 +149,7 @@ def _columns(action: str, column: pa.ChunkedArray) -> tuple[pa.Table, _Rows] | N
             arrays.append(array)
         batches.append(pa.RecordBatch.from_arrays(arrays, schema=kind.schema))
         start += len(chunk)
-    return pa.Table.from_batches(batches, schema=kind.schema), np.unique(np.concatenate(ambiguous))
+    return pa.Table.from_batches(batches), np.unique(np.concatenate(ambiguous))
 
 
 def _reparse_rows(action: str, table: pa.Table, rows: _Rows, text: bytes) -> pa.Table:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
@@ -19,7 +19,6 @@ from reference_impl.model.ranges import INT64
 from reference_impl.storage import Storage
 from reference_impl.untrusted import load_json
 
-_NO_MORE: Final = object()
 _GROWTH: Final = 4
 """Characters that the canonical form of a hint may have for each byte of the limit."""
 
@@ -89,24 +88,18 @@ def canonical_json(document: Mapping[str, Any]) -> str:
     return ",".join(f"{path}={value}" for path, value in pairs)
 
 
-def _pairs(top: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    # Obeys SUM-006.
-    waiting = [_members("", top)]
-    while waiting:
-        path, value = next(waiting[-1], ("", _NO_MORE))
-        if value is _NO_MORE:
-            waiting.pop()
-        elif isinstance(value, Mapping | list):
-            waiting.append(_members(f"{path}+", value))
-        else:
-            yield path, _scalar(value)
-
-
-def _members(prefix: str, of: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, Any]]:
-    # Obeys SUM-005 SUM-010.
-    if isinstance(of, list):
-        return ((f"{prefix}{position}", item) for position, item in enumerate(of))
-    return ((prefix + _string(key), item) for key, item in of.items())
+def _pairs(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    # Obeys SUM-005 SUM-006 SUM-010.
+    members: Iterable[tuple[str, Any]]
+    if isinstance(value, Mapping):
+        members = ((_string(key), item) for key, item in value.items())
+    elif isinstance(value, list):
+        members = ((str(position), item) for position, item in enumerate(value))
+    else:
+        yield path, _scalar(value)
+        return
+    for name, item in members:
+        yield from _pairs(item, f"{path}+{name}" if path else name)
 
 
 def _scalar(value: Any) -> str:

@@ -30,7 +30,6 @@ from reference_impl.errors import (
 from reference_impl.limits import budget
 from reference_impl.log.file_columns import from_lines
 from reference_impl.log.ratified import RatifiedCommits
-from reference_impl.model.actions import Metadata, Protocol
 from reference_impl.model.column_mapping import lasting_name, physical_name
 from reference_impl.model.features import active
 from reference_impl.model.protocol import check_readable
@@ -38,8 +37,8 @@ from reference_impl.places import decode_path
 from reference_impl.scan.reader import FileReader, kept_within
 from reference_impl.scan.tasks import FileTask, file_tasks
 from reference_impl.snapshot.segment import Listing, list_log
-from reference_impl.snapshot.snapshot import Snapshot, in_commit_timestamp, read_commit
-from reference_impl.snapshot.table_schema import TableSchema, table_schema, validate_metadata
+from reference_impl.snapshot.snapshot import Snapshot, State, in_commit_timestamp, read_commit
+from reference_impl.snapshot.table_schema import TableSchema, table_schema
 from reference_impl.storage import Storage
 from reference_impl.storage.threads import MAX_THREADS, in_order
 from reference_impl.types.arrow import arrow_field, arrow_type
@@ -137,17 +136,17 @@ def read_changes(
 
 def _versions(storage: Storage, listing: Listing, start: int, end: int) -> Iterator[_Version]:
     first = Snapshot(storage, listing, start)
-    protocol, metadata = first.protocol, first.metadata
+    state = State()
+    state.apply((first.protocol, first.metadata))
     for version in range(start, end + 1):
         budget().check_time()
         file = listing.commits.get(version)
         if file is None:
             raise VersionNotFound(f"the log does not hold the commit of version {version}")
         commit = read_commit(storage, file)
-        if version > start:
-            protocol, metadata = _advanced(
-                commit, protocol, metadata, version, ratified=listing.ratified is not None
-            )
+        state.apply(commit.actions)
+        protocol, metadata = state.single["protocol"], state.single["metaData"]
+        check_readable(protocol, ratified=listing.ratified is not None)
         if active(protocol, metadata, "inCommitTimestamp"):
             timestamp = in_commit_timestamp(commit.info, version)
         else:
@@ -159,23 +158,7 @@ def _versions(storage: Storage, listing: Listing, start: int, end: int) -> Itera
                 version=version,
                 requirement="CDC-016",
             )
-        yield _Version(version, timestamp, commit, table_schema(protocol, metadata))
-
-
-def _advanced(
-    commit: Commit, protocol: Protocol, metadata: Metadata, version: int, *, ratified: bool
-) -> tuple[Protocol, Metadata]:
-    for action in commit.actions:
-        match action:
-            case Protocol():
-                protocol = action
-            case Metadata():
-                metadata = action
-            case _:
-                continue
-        check_readable(protocol, ratified=ratified)
-        validate_metadata(metadata, version)
-    return protocol, metadata
+        yield _Version(version, timestamp, commit, table_schema(protocol, metadata, version))
 
 
 def _refuse_incompatible(one: _Version, last: TableSchema) -> None:
@@ -227,9 +210,9 @@ def _nullable(of: DataType) -> Any:
             loose = (replace(f, nullable=True, type=_nullable(f.type)) for f in fields)
             return replace(of, fields=tuple(loose))
         case Array(element):
-            return Array(_nullable(element), contains_null=True)
+            return Array(_nullable(element))
         case Map(key, value):
-            return Map(_nullable(key), _nullable(value), value_contains_null=True)
+            return Map(_nullable(key), _nullable(value))
         case _:
             return of
 

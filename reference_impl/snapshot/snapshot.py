@@ -168,9 +168,7 @@ class Snapshot:
         self.schema: Struct = validate_metadata(self.metadata, self.version)
         check_annotations(self.schema, column_mapping_mode(self.protocol, self.metadata))
         self.txns: Mapping[str, Txn] = state.txns
-        self.domain_metadata: Mapping[str, DomainMetadata] = {
-            name: domain for name, domain in state.domains.items() if not domain.removed
-        }
+        self.domain_metadata: Mapping[str, DomainMetadata] = state.live_domains()
 
     @property
     def table(self) -> TableSchema:
@@ -181,7 +179,7 @@ class Snapshot:
 
         """
         if self._table is None:
-            self._table = table_schema(self.protocol, self.metadata)
+            self._table = table_schema(self.protocol, self.metadata, self.version)
         return self._table
 
     def adds(self) -> pa.Table:
@@ -284,8 +282,8 @@ class Snapshot:
                 raise first from None
             self._start_from(following)
 
-    def _load(self) -> _State:
-        state = _State()
+    def _load(self) -> State:
+        state = State()
         if self._reader is not None:
             with _recoverable():
                 state.apply(self._reader.actions())
@@ -365,7 +363,7 @@ class Snapshot:
 
 
 @dataclass(slots=True)
-class _State:
+class State:
     """The newest of each small action while the log is replayed."""
 
     single: dict[str, Any] = field(default_factory=dict)
@@ -374,6 +372,7 @@ class _State:
     managed: bool = False
 
     def apply(self, actions: Iterable[Action]) -> None:
+        """Take actions that are newer."""
         # Obeys META-002 TXN-005 DOM-012 DOM-013 PROTO-010 REC-001 REC-012 REC-013 REC-014 REC-015
         # REC-016 REC-017.
         for action in actions:
@@ -390,7 +389,17 @@ class _State:
                 case _:
                     pass
 
+    def live_domains(self) -> dict[str, DomainMetadata]:
+        """Return the domains that are not removed."""
+        return {name: domain for name, domain in self.domains.items() if not domain.removed}
+
     def required(self, name: str, version: int) -> Any:
+        """Return the protocol or the metadata, by its wire name.
+
+        Raises:
+            InvalidTableError: the log has none.
+
+        """
         if name not in self.single:
             error = MissingProtocol if name == "protocol" else MissingMetadata
             raise error(f"the log has no {name} action", action=name, version=version)

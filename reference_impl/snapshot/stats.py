@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal as Number
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -130,7 +130,11 @@ def parse_statistics(texts: pa.Array | pa.ChunkedArray, wanted: Sequence[Leaf]) 
     parts = list(in_order(lambda batch: _parse(batch, schema), batches, threads))
     parsed = pa.concat_tables(parts) if parts else schema.empty_table()
     columns = {}
-    pick = _Picker(parsed)
+    structs: Structs = {}
+
+    def pick(*path: str) -> pa.Array:
+        return column_at(parsed, path, structs).combine_chunks()
+
     for leaf in wanted:
         count = pick("nullCount", *leaf.physical)
         if leaf.has_bounds:
@@ -252,22 +256,19 @@ def _fit(value: Any, of: pa.DataType) -> Any:
         return None
 
 
-class _Picker:
-    """Gives columns by their path; each struct is flattened once."""
+Structs: TypeAlias = dict[tuple[str, ...], dict[str, pa.ChunkedArray]]
+"""Path of each struct to its fields, null where the struct is."""
 
-    def __init__(self, parsed: pa.Table) -> None:
-        self._parsed = parsed
-        self._structs: dict[tuple[str, ...], dict[str, pa.Array]] = {}
 
-    def __call__(self, *path: str) -> pa.Array:
-        if len(path) == 1:
-            return self._parsed.column(path[0]).combine_chunks()
-        outer = path[:-1]
-        if outer not in self._structs:
-            struct = self(*outer)
-            names = (field.name for field in struct.type)
-            self._structs[outer] = dict(zip(names, struct.flatten(), strict=True))
-        return self._structs[outer][path[-1]]
+def column_at(rows: pa.Table, path: tuple[str, ...], structs: Structs) -> pa.ChunkedArray:
+    """Return a column by its path; to take fields out one by one costs the square of them."""
+    if len(path) == 1:
+        return rows.column(path[0])
+    above = path[:-1]
+    if above not in structs:
+        values = column_at(rows, above, structs)
+        structs[above] = dict(zip(values.type.names, values.flatten(), strict=True))
+    return structs[above][path[-1]]
 
 
 def _typed(values: pa.Array, of: DataType) -> pa.Array:

@@ -23,7 +23,7 @@ from reference_impl.model.column_mapping import (
 )
 from reference_impl.model.features import supported
 from reference_impl.model.partition_values import parse_values
-from reference_impl.snapshot.stats import leaves, parse_statistics, to_struct
+from reference_impl.snapshot.stats import Leaf, leaves, parse_statistics, to_struct
 from reference_impl.types.arrow import arrow_field
 from reference_impl.types.model import Array, Field, Map, Struct
 from reference_impl.types.schema import parse_schema
@@ -52,6 +52,11 @@ class TableSchema:
         names = frozenset(each.name for each in self.partition_columns)
         object.__setattr__(self, "partition_names", names)
 
+    def stored_leaves(self) -> list[Leaf]:
+        """Return the columns that can have statistics; partition columns have none."""
+        found = leaves(self.columns, self.mode)
+        return [leaf for leaf in found if leaf.path[0] not in self.partition_names]
+
 
 def validate_metadata(metadata: Metadata, version: int | None = None) -> Struct:
     """Check that schema and partition columns fit together, and return the schema.
@@ -76,7 +81,7 @@ def validate_metadata(metadata: Metadata, version: int | None = None) -> Struct:
     return schema
 
 
-def table_schema(protocol: Protocol, metadata: Metadata) -> TableSchema:
+def table_schema(protocol: Protocol, metadata: Metadata, version: int | None = None) -> TableSchema:
     """Parse the schema of a version and check what reading relies on.
 
     Raises:
@@ -86,7 +91,7 @@ def table_schema(protocol: Protocol, metadata: Metadata) -> TableSchema:
         InvalidMetadata: a partition column is not in the schema, is there twice, or is nested.
 
     """
-    columns = validate_metadata(metadata)
+    columns = validate_metadata(metadata, version)
     mode = column_mapping_mode(protocol, metadata)
     check_annotations(columns, mode)
     if "typeWidening" in supported(protocol):
@@ -94,11 +99,11 @@ def table_schema(protocol: Protocol, metadata: Metadata) -> TableSchema:
     fields = {each.name: each for each in columns.fields}
     partition = tuple(fields[name] for name in metadata.partition_columns)
     nested = [each.name for each in partition if isinstance(each.type, Struct | Array | Map)]
-    _refuse_partition(nested, "are nested")
+    _refuse_partition(nested, "are nested", version)
     return TableSchema(columns, partition, mode)
 
 
-def _refuse_partition(names: Sequence[str], problem: str, version: int | None = None) -> None:
+def _refuse_partition(names: Sequence[str], problem: str, version: int | None) -> None:
     if names:
         raise InvalidMetadata(
             f"partition columns {problem}: {', '.join(names)}",
@@ -164,11 +169,9 @@ def typed_files(adds: pa.Table, table: TableSchema) -> pa.Table:
     )
     if not table.partition_columns:
         partition = pa.array([{}] * adds.num_rows, pa.struct([]))
-    partitioned = table.partition_names
-    wanted = [leaf for leaf in leaves(table.columns, table.mode) if leaf.path[0] not in partitioned]
     typed = {
         "partitionValues": partition,
-        "stats": to_struct(parse_statistics(adds.column("stats"), wanted)),
+        "stats": to_struct(parse_statistics(adds.column("stats"), table.stored_leaves())),
     }
     for name, values in typed.items():
         at = adds.schema.get_field_index(name)

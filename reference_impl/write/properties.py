@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from reference_impl.errors import InvalidMetadata
@@ -39,36 +38,21 @@ _PART: Final = re.compile(r"\s*(\d{1,12})\s+([a-z]+?)s?(?=\s|\Z)", re.ASCII | re
 _log: Final = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Number:
-    """A table property whose value is an integer of 32 bits.
-
-    Attributes:
-        default: the value where the property is not set or malformed.
-        least: the smallest value allowed.
-
-    """
-
-    default: int
-    least: int
-
-
-_NUMBERS: Final[Mapping[str, _Number]] = {
-    CHECKPOINT_INTERVAL: _Number(10, 1),
-    INDEXED_COLUMNS: _Number(32, -1),
+_NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
+    CHECKPOINT_INTERVAL: (10, 1),
+    INDEXED_COLUMNS: (32, -1),
 }
+"""Properties that are integers of 32 bits: the value where one is not set, and the smallest."""
 
 
 def integer_property(configuration: Mapping[str, str], name: str) -> int:
     """Return a property of a table, its default where it is not set or malformed."""
-    number = _NUMBERS[name]
+    default, _ = _NUMBERS[name]
     text = configuration.get(name)
-    if text is None:
-        return number.default
-    value = _parsed(name, text)
+    value = default if text is None else _parsed(name, text)
     if value is None:
-        _log.warning("%s is %.80r: %d is assumed", name, text, number.default)
-        return number.default
+        _log.warning("%s is %.80r: %d is assumed", name, text, default)
+        return default
     return value
 
 
@@ -81,7 +65,7 @@ def validate_number(name: str, text: str) -> None:
     """
     if name in _NUMBERS and _parsed(name, text) is None:
         raise InvalidMetadata(
-            f"{name} is {text[:80]!r}, not an integer from {_NUMBERS[name].least} to {INT32.most}",
+            f"{name} is {text[:80]!r}, not an integer from {_NUMBERS[name][1]} to {INT32.most}",
             stage="commit",
             requirement="META-011",
         )
@@ -89,7 +73,7 @@ def validate_number(name: str, text: str) -> None:
 
 def _parsed(name: str, text: str) -> int | None:
     value = INT32.parse(text)
-    return value if value is not None and _NUMBERS[name].least <= value else None
+    return value if value is not None and _NUMBERS[name][1] <= value else None
 
 
 def duration(configuration: Mapping[str, str], name: str) -> int:

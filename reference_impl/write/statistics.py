@@ -18,19 +18,19 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal as Number
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reference_impl.model.column_mapping import Mode
 from reference_impl.model.ranges import INT64
 from reference_impl.places import decode_path
 from reference_impl.scan.data_file import at_file
-from reference_impl.snapshot.stats import Leaf, leaves, place_value
+from reference_impl.snapshot.stats import Leaf, Structs, column_at, place_value
+from reference_impl.snapshot.table_schema import TableSchema
 from reference_impl.storage import Storage
-from reference_impl.types.model import BOOLEAN, VOID, Struct
+from reference_impl.types.model import BOOLEAN, VOID
 from reference_impl.untrusted import load_json, parse_json
 from reference_impl.write.properties import INDEXED_COLUMNS, integer_property
 
@@ -41,8 +41,6 @@ _NAMES_PROPERTY: Final = "delta.dataSkippingStatsColumns"
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _BEFORE_SURROGATES: Final = 0xD7FF
 _AFTER_SURROGATES: Final = 0xE000
-_Structs: TypeAlias = dict[tuple[str, ...], dict[str, pa.ChunkedArray]]
-"""Path of each struct to its fields, null where the struct is."""
 
 
 def is_bounded(leaf: Leaf) -> bool:
@@ -50,17 +48,13 @@ def is_bounded(leaf: Leaf) -> bool:
     return leaf.has_bounds and leaf.type != BOOLEAN
 
 
-def indexed_leaves(
-    schema: Struct, mode: Mode, partition: Iterable[str], configuration: Mapping[str, str]
-) -> list[Leaf]:
+def indexed_leaves(table: TableSchema, configuration: Mapping[str, str]) -> list[Leaf]:
     """Choose the columns that get statistics.
 
     ``delta.dataSkippingStatsColumns`` names them, else ``delta.dataSkippingNumIndexedCols``
     counts them from the left, 32 by default and all for a negative number.
     """
-    skipped = set(partition)
-    stored = Struct(tuple(f for f in schema.fields if f.name not in skipped))
-    found = [leaf for leaf in leaves(stored, mode) if leaf.type != VOID]
+    found = [leaf for leaf in table.stored_leaves() if leaf.type != VOID]
     named = configuration.get(_NAMES_PROPERTY)
     if named is not None:
         paths = {
@@ -82,25 +76,14 @@ def statistics_of(rows: pa.Table, columns: Iterable[Leaf]) -> dict[str, Any]:
     low: dict[str, Any] = {}
     high: dict[str, Any] = {}
     nulls: dict[str, Any] = {}
-    structs: _Structs = {}
+    structs: Structs = {}
     for leaf in columns:
-        values = _values(rows, leaf.path, structs)
+        values = column_at(rows, leaf.path, structs)
         place_value(nulls, leaf.physical, values.null_count)
         for tree, bound in zip((low, high), bounds_of(values, leaf), strict=True):
             if bound is not None:
                 place_value(tree, leaf.physical, bound)
     return {"numRecords": rows.num_rows, "minValues": low, "maxValues": high, "nullCount": nulls}
-
-
-def _values(rows: pa.Table, path: tuple[str, ...], structs: _Structs) -> pa.ChunkedArray:
-    """Return a column by its path; to take fields out one by one costs the square of them."""
-    if len(path) == 1:
-        return rows.column(path[0])
-    above = path[:-1]
-    if above not in structs:
-        values = _values(rows, above, structs)
-        structs[above] = dict(zip(values.type.names, values.flatten(), strict=True))
-    return structs[above][path[-1]]
 
 
 def bounds_of(values: pa.ChunkedArray, leaf: Leaf) -> tuple[Any, Any]:

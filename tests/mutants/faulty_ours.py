@@ -248,7 +248,7 @@ def _revived(right: Any, state: Any, actions: Any) -> None:
     )
 
 
-_replace("gives-removed-domains", snapshot._State, "apply", _revived)
+_replace("gives-removed-domains", snapshot.State, "apply", _revived)
 
 
 # Skipping.

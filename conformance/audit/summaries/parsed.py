@@ -130,6 +130,8 @@ def wrong_statistics(
             yield f"stats_parsed.{name} is {parsed[name]}, the log says {stats[name]}"
     if stats.get("numRecords") is not None and parsed.get("numRecords") is None:
         yield f"stats_parsed has no numRecords, the log says {stats['numRecords']}"
+    if stats.get("tightBounds") is False and parsed.get("tightBounds") is None:
+        yield "stats_parsed has no tightBounds, so that bounds count as exact; the log says false"
     types = {column.physical: column.type for column in layout.columns}
     for kind in _KINDS:
         held = dict(leaves(stats.get(kind)))

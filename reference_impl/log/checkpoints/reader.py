@@ -230,7 +230,7 @@ class CheckpointReader:
         except MalformedCommit as error:
             raise self._invalid(error.message, path) from error
         for batch in table.to_batches():
-            yield partial(_identity, batch)
+            yield batch.slice  # from its first row on: all of it
 
     def _columns_of(self, path: str, action: str) -> FileBatches:
         leaves = [f"{action}.{field.name}" for field in FILE_ACTIONS[action].schema]
@@ -370,7 +370,3 @@ def _with_dicts(value: Any, data_type: pa.DataType) -> Any:
     if isinstance(value, dict):
         return {name: _with_dicts(each, data_type.field(name).type) for name, each in value.items()}
     return value
-
-
-def _identity(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch

@@ -33,7 +33,6 @@ from reference_impl.write.files.clustering import (
     named_leaves,
     with_statistics,
 )
-from reference_impl.write.files.live_files import LiveFiles
 from reference_impl.write.rows.rules import rules_of
 
 Path: TypeAlias = str | Sequence[str]
@@ -108,15 +107,7 @@ def drop_column(snapshot: Snapshot, path: Path) -> int:
             raise ConstraintViolation(f"column {'.'.join(parts)} clusters the table")
     if len(parts) == 1 and parts[0] in snapshot.metadata.partition_columns:
         raise ConstraintViolation(f"column {parts[0]} partitions the table")
-    _changed(snapshot.schema, parts, lambda column: column)
-
-    def without(fields: tuple[Field, ...]) -> tuple[Field, ...]:
-        left = tuple(f for f in fields if f.name != parts[-1])
-        if not left:
-            raise ConstraintViolation(f"{'.'.join(parts)} is the only column there")
-        return left
-
-    return _commit(transaction, _inside(snapshot.schema, parts[:-1], without))
+    return _commit(transaction, _changed(snapshot.schema, parts, lambda _: None))
 
 
 def reorder_columns(snapshot: Snapshot, names: Sequence[str]) -> int:
@@ -179,10 +170,7 @@ def set_nullable(snapshot: Snapshot, name: str, *, nullable: bool) -> int:
     transaction = _begin(snapshot, "CHANGE COLUMN", name)
     schema = _changed(snapshot.schema, (name,), lambda c: replace(c, nullable=nullable))
     if not nullable:
-        files = LiveFiles(snapshot, transaction.read_target)
-        adds = files.candidates(None)
-        transaction.read(None, adds)
-        for file in files.open(adds):
+        for file in transaction.open():
             if file.take(file.live).column(name).null_count:
                 raise ConstraintViolation(
                     f"column {name} has nulls", requirement="SCH-025", hint="delete or fill them"
@@ -284,8 +272,8 @@ def _inside(
     return _changed(of, (path[0],), deeper)
 
 
-def _changed(of: Struct, path: Sequence[str], change: Callable[[Field], Field]) -> Struct:
-    """Change the column or field that a path leads to."""
+def _changed(of: Struct, path: Sequence[str], change: Callable[[Field], Field | None]) -> Struct:
+    """Change the column or field that a path leads to, or drop it where the change is ``None``."""
     # Obeys SCH-037.
 
     def one(fields: tuple[Field, ...]) -> tuple[Field, ...]:
@@ -295,7 +283,11 @@ def _changed(of: Struct, path: Sequence[str], change: Callable[[Field], Field]) 
                 stage="commit",
                 hint="columns: " + ", ".join(f.name for f in fields),
             )
-        return tuple(change(f) if f.name == path[-1] else f for f in fields)
+        changed = (change(f) if f.name == path[-1] else f for f in fields)
+        left = tuple(f for f in changed if f is not None)
+        if not left:
+            raise ConstraintViolation(f"{'.'.join(path)} is the only column there")
+        return left
 
     return _inside(of, path[:-1], one)
 

@@ -36,7 +36,7 @@ from reference_impl.write.files.clustering import (
     check_unpartitioned,
     clustering_domain,
 )
-from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.files.live_files import live_files
 from reference_impl.write.files.parquet import ParquetStyle
 from reference_impl.write.properties import (
     DELETED_FILE_RETENTION,
@@ -152,7 +152,7 @@ def _rewrite_files(transaction: Transaction, base: Snapshot) -> None:
     # A file that is added concurrently may be one of them.
     transaction.read(None, files)
     changes = Changes(transaction, data_change=False)
-    for file in LiveFiles(base, before).open(files):
+    for file in live_files(transaction.storage, before, files):
         changes.move(file)
     changes.finish()
 
@@ -166,12 +166,8 @@ def _check_existing(transaction: Transaction, checks: Mapping[str, Expression]) 
     """
     if not checks:
         return
-    assert transaction.base is not None
-    files = LiveFiles(transaction.base, transaction.read_target)
-    adds = files.candidates(None)
-    # A row that is added concurrently must be checked as well.
-    transaction.read(None, adds)
-    for file in files.open(adds):
+    # A row that is added concurrently must be checked as well, and conflicts.
+    for file in transaction.open():
         check_rules(file.take(file.live), checks)
 
 

@@ -45,7 +45,7 @@ from reference_impl.write.features.mapping import MAX_ID_PROPERTY, highest_id
 from reference_impl.write.features.protocols import features_needed
 from reference_impl.write.features.row_ids import ROW_TRACKING_DOMAIN, ROW_TRACKING_SUSPENDED
 from reference_impl.write.files.clustering import CLUSTERING_DOMAIN
-from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.files.live_files import live_files
 from reference_impl.write.rows.changes import Changes
 from schemas.features import FEATURES, find
 
@@ -108,20 +108,12 @@ def _refuse_domains(snapshot: Snapshot) -> None:
 def _refuse_physical_names(snapshot: Snapshot) -> None:
     """Refuse where files know a column by another name, or hold one that was dropped."""
     fields = [column for _, column in every_field(snapshot.schema)]
-    for column in fields:
-        if column.metadata.get(NAME_KEY, column.name) != column.name:
-            raise _blocked(
-                "columnMapping",
-                f"files know column {column.name!r} by another name",
-                "write the rows into a table that is not mapped",
-            )
-    highest = highest_id(snapshot.metadata.configuration, snapshot.schema)
-    if highest > len(fields):
-        raise _blocked(
-            "columnMapping",
-            "columns were dropped, which files may still have",
-            "write the rows into a table that is not mapped",
-        )
+    renamed = [each.name for each in fields if each.metadata.get(NAME_KEY, each.name) != each.name]
+    what = f"files know column {renamed[0]!r} by another name" if renamed else ""
+    if not renamed and highest_id(snapshot.metadata.configuration, snapshot.schema) > len(fields):
+        what = "columns were dropped, which files may still have"
+    if what:
+        raise _blocked("columnMapping", what, "write the rows into a table that is not mapped")
 
 
 _TRACES: Final[Mapping[str, _Traces]] = {
@@ -189,10 +181,10 @@ def drop_feature(snapshot: Snapshot, spelling: str) -> int:
     rewrite = _to_rewrite(snapshot, files, traces, metadata)
     transaction.add(_stripped(files.filter(pa.array(~rewrite)), traces.file_fields))
     changes = Changes(transaction, data_change=False)
-    for file in LiveFiles(snapshot, transaction.read_target).open(files.filter(pa.array(rewrite))):
+    whole = files.filter(pa.array(rewrite))
+    for file in live_files(snapshot.storage, transaction.read_target, whole):
         changes.move(file)
-    changes.finish()
-    return transaction.commit()
+    return changes.commit()
 
 
 def _to_rewrite(

@@ -55,9 +55,7 @@ def replace_table(snapshot: Snapshot, wanted: TableDefinition, rows: pa.Table | 
         partition_columns=names,
         configuration=configuration,
     )
-    adds = snapshot.adds()
-    transaction.read(None, adds)
-    transaction.remove(adds)
+    transaction.remove_all()
     # The existing rows are removed, so that they are not checked against new rules.
     define(
         transaction,

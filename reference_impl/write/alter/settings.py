@@ -72,7 +72,7 @@ def drop_constraint(snapshot: Snapshot, name: str) -> int:
 
     """
     key = CONSTRAINT_PREFIX + name.lower()
-    held = [k for k in snapshot.metadata.configuration if k.lower() == key.lower()]
+    held = [k for k in snapshot.metadata.configuration if k.lower() == key]
     if not held:
         raise ConstraintViolation(f"there is no constraint {name!r}")
     transaction = Transaction(snapshot.storage, snapshot, "DROP CONSTRAINT", {"name": name})

@@ -83,7 +83,7 @@ def checkpoint_adds(snapshot: Snapshot) -> pa.Table:
     adds = _replaced(adds, "dataChange", moved)
     table = snapshot.table
     if is_true(configuration, _AS_STRUCT):
-        leaves = indexed_leaves(table.columns, table.mode, table.partition_names, configuration)
+        leaves = indexed_leaves(table, configuration)
         adds = adds.append_column("stats_parsed", _parsed(adds.column("stats"), leaves))
         if table.partition_columns:
             values = {
@@ -232,20 +232,12 @@ def _structs(actions: pa.Table) -> list[pa.StructArray]:
 
 def _stacked(blocks: Mapping[str, list[pa.StructArray]]) -> pa.Table:
     """Concatenate actions: in every row one column has a value."""
-    lengths = [len(part) for parts in blocks.values() for part in parts]
-    stacked = []
-    at = 0
-    for parts in blocks.values():
-        of = parts[0].type
-        mine = range(at, at + len(parts))
-        stacked.append(
-            pa.chunked_array(
-                [
-                    parts[number - at] if number in mine else pa.nulls(length, of)
-                    for number, length in enumerate(lengths)
-                ],
-                of,
+    every = [(name, part) for name, parts in blocks.items() for part in parts]
+    return pa.table(
+        {
+            name: pa.chunked_array(
+                [part if of == name else pa.nulls(len(part), own.type) for of, part in every]
             )
-        )
-        at += len(parts)
-    return pa.Table.from_arrays(stacked, names=list(blocks))
+            for name, (own, *_) in blocks.items()
+        }
+    )

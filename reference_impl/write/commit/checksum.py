@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 
 from reference_impl.errors import InvalidAction
 from reference_impl.log.names import LOG_DIR, checksum_name
-from reference_impl.model.actions import DomainMetadata, Metadata, Protocol, Txn
 from reference_impl.model.ranges import INT64
 from reference_impl.model.wire import json_text
+from reference_impl.snapshot.snapshot import State
 from reference_impl.storage import Storage
 from reference_impl.untrusted import load_json
 
@@ -81,20 +81,17 @@ class Totals:
             self.vectors += sign * (vector is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class ChecksumState:
-    """What a checksum has besides the counts of files."""
-
-    protocol: Protocol
-    metadata: Metadata
-    txns: Mapping[str, Txn]
-    domains: Mapping[str, DomainMetadata]
-    in_commit_timestamp: int | None
-    transaction: str
-
-
-def write_checksum(storage: Storage, version: int, state: ChecksumState, totals: Totals) -> None:
+def write_checksum(
+    storage: Storage, version: int, state: State, info: Mapping[str, Any], totals: Totals
+) -> None:
     """Write the checksum of a version whose commit exists; an existing one stays.
+
+    Args:
+        storage: the table's storage.
+        version: the version.
+        state: its small actions.
+        info: the body of its commitInfo.
+        totals: its files, counted.
 
     Raises:
         RangeExhausted: files count for more bytes, or rows, than 64 bits can say.
@@ -107,15 +104,15 @@ def write_checksum(storage: Storage, version: int, state: ChecksumState, totals:
     ):
         INT64.require(total, name, requirement="CRC-007")
     document: dict[str, Any] = {
-        "txnId": state.transaction,
+        "txnId": info["txnId"],
         "tableSizeBytes": sum(totals.file_bytes),
         "numFiles": sum(totals.file_counts),
         "numMetadata": 1,
         "numProtocol": 1,
         "setTransactions": [txn.to_wire() for txn in state.txns.values()],
-        "domainMetadata": [domain.to_wire() for domain in state.domains.values()],
-        "metadata": state.metadata.to_wire(),
-        "protocol": state.protocol.to_wire(),
+        "domainMetadata": [domain.to_wire() for domain in state.live_domains().values()],
+        "metadata": state.single["metaData"].to_wire(),
+        "protocol": state.single["protocol"].to_wire(),
         "fileSizeHistogram": {
             "sortedBinBoundaries": list(_SIZE_BINS),
             "fileCounts": totals.file_counts,
@@ -125,8 +122,8 @@ def write_checksum(storage: Storage, version: int, state: ChecksumState, totals:
         "numDeletionVectorsOpt": totals.vectors,
         "deletedRecordCountsHistogramOpt": {"deletedRecordCounts": totals.deleted_counts},
     }
-    if state.in_commit_timestamp is not None:
-        document["inCommitTimestampOpt"] = state.in_commit_timestamp
+    if "inCommitTimestamp" in info:
+        document["inCommitTimestampOpt"] = info["inCommitTimestamp"]
     storage.put_if_absent(f"{LOG_DIR}/{checksum_name(version)}", json_text(document).encode())
 
 

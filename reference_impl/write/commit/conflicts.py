@@ -51,11 +51,6 @@ class ReadWriteSet:
     applications: set[str] = field(default_factory=set)
     domains: set[str] = field(default_factory=set)
 
-    def remove(self, paths: set[str]) -> None:
-        """Add files that are removed, by their decoded paths."""
-        self.files |= paths
-        self.removed |= paths
-
 
 _RETRY: Final = "load the table again and repeat the operation"
 

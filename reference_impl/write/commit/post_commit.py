@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
-from reference_impl.model.actions import DomainMetadata, Txn
+from reference_impl.log.names import LOG_DIR
+from reference_impl.model.actions import SMALL_ACTIONS, decode_action
+from reference_impl.model.wire import LogPlace
 from reference_impl.shown import shown_location
 from reference_impl.snapshot.segment import list_log
-from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.snapshot.snapshot import Snapshot, State
 from reference_impl.storage import Storage
 from reference_impl.write.checkpoints.write import write_checkpoint
-from reference_impl.write.commit.checksum import ChecksumState, Totals, read_totals, write_checksum
+from reference_impl.write.commit.checksum import Totals, read_totals, write_checksum
 from reference_impl.write.features.target import Target
 from reference_impl.write.properties import CHECKPOINT_INTERVAL, integer_property
 
@@ -80,28 +82,15 @@ def _write_checkpoint(commit: Committed) -> None:
 
 def _write_checksum(commit: Committed) -> None:
     # Obeys CRC-038.
-    base, target = commit.base, commit.target
-    txns: dict[str, Txn] = dict(base.txns) if base is not None else {}
-    domains = dict(base.domain_metadata) if base is not None else {}
-    for body in commit.bodies("txn"):
-        txns[body["appId"]] = Txn(body["appId"], body["version"], body["lastUpdated"])
-    for body in commit.bodies("domainMetadata"):
-        domains[body["domain"]] = DomainMetadata(
-            body["domain"], body["configuration"], body["removed"]
-        )
-    metadata = target.metadata
-    for body in commit.bodies("metaData"):
-        metadata = replace(metadata, configuration=body["configuration"])
+    state, base = State(), commit.base
+    if base is not None:
+        state.apply((base.protocol, base.metadata))
+        state.apply((*base.txns.values(), *base.domain_metadata.values()))
+    place = LogPlace(LOG_DIR, commit.version)
+    small = (item for line in commit.lines for item in line.items() if item[0] in SMALL_ACTIONS)
+    state.apply(decode_action(*item, place) for item in small)
     (info,) = commit.bodies("commitInfo")
-    state = ChecksumState(
-        target.protocol,
-        metadata,
-        txns,
-        {name: domain for name, domain in domains.items() if not domain.removed},
-        info.get("inCommitTimestamp"),
-        info["txnId"],
-    )
-    write_checksum(commit.storage, commit.version, state, _totals(commit))
+    write_checksum(commit.storage, commit.version, state, info, _totals(commit))
 
 
 def _totals(commit: Committed) -> Totals:

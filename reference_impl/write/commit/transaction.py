@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -30,10 +30,12 @@ from reference_impl.filters import Node
 from reference_impl.log.commits import parse_commit
 from reference_impl.log.names import LOG_DIR, commit_name
 from reference_impl.model.actions import DomainMetadata, Metadata, Protocol, Txn
+from reference_impl.model.features import is_true
 from reference_impl.model.file_actions import to_objects
 from reference_impl.model.ranges import INT64
 from reference_impl.model.wire import LogPlace
 from reference_impl.places import decode_path
+from reference_impl.scan.skipping import may_match
 from reference_impl.snapshot.history import ICT_PROVENANCE
 from reference_impl.snapshot.segment import list_log
 from reference_impl.snapshot.snapshot import Snapshot, read_commit
@@ -46,6 +48,7 @@ from reference_impl.write.features.iceberg import is_iceberg_compatible
 from reference_impl.write.features.row_ids import ROW_TRACKING_SUSPENDED, assign_row_ids
 from reference_impl.write.features.target import Target
 from reference_impl.write.files.clustering import clustering_leaves, ensure_clustering_statistics
+from reference_impl.write.files.live_files import LiveFile, live_files
 from reference_impl.write.files.orphans import cleanup_on_failure, is_refusal
 from reference_impl.write.statistics import ensure_num_records
 
@@ -154,6 +157,19 @@ class Transaction:
             self.read_write_set.conditions.append(condition)
         self.read_write_set.files |= {decode_path(str(p)) for p in files.column("path").to_pylist()}
 
+    def open(self, condition: Node | None = None) -> Iterator[LiveFile]:
+        """Read the files that may hold rows for which a condition is true, all for ``None``.
+
+        They count as read. Errors are those of
+        :func:`~reference_impl.write.files.live_files.live_files`.
+        """
+        assert self.base is not None
+        target, adds = self.read_target, self.base.adds()
+        if condition is not None:
+            adds = adds.filter(may_match(adds, condition, target.table))
+        self.read(condition, adds)
+        return live_files(self.storage, target, adds)
+
     def add(self, files: Iterable[dict[str, Any]]) -> None:
         """Stage add actions, given as their bodies."""
         self._staged.adds.extend(files)
@@ -177,7 +193,21 @@ class Transaction:
             )
         bodies, moment = list(to_objects(files)), now()
         self._staged.removes += [remove_of(add, moment, data_change=data_change) for add in bodies]
-        self.read_write_set.remove({decode_path(add["path"]) for add in bodies})
+        gone = {decode_path(add["path"]) for add in bodies}
+        self.read_write_set.files |= gone
+        self.read_write_set.removed |= gone
+
+    def remove_all(self) -> None:
+        """Stage the removal of every live file.
+
+        Raises:
+            AppendOnlyViolation: the table is append-only and has files.
+
+        """
+        assert self.base is not None
+        adds = self.base.adds()
+        self.read(None, adds)
+        self.remove(adds)
 
     def set_txn(self, app_id: str, version: int) -> None:
         """Stage the progress of an application.
@@ -343,7 +373,8 @@ class Transaction:
             timestamp = self._in_commit_timestamp(moment)
             metadata = self._with_provenance(metadata, version, timestamp)
         domains = dict(staged.domains)
-        tracked = target.supports("rowTracking") and not target.flag(ROW_TRACKING_SUSPENDED)
+        suspended = is_true(target.configuration, ROW_TRACKING_SUSPENDED)
+        tracked = target.supports("rowTracking") and not suspended
         everywhere = tracked or is_iceberg_compatible(target.protocol, target.metadata)
         adds = ensure_num_records(self.storage, staged.adds, everywhere=everywhere)
         clustered = clustering_leaves(target, self.domains)
@@ -397,9 +428,9 @@ class Transaction:
         if base is None:
             return moment
         before = base.timestamp
-        if before is None and not Target.of(base.protocol, base.metadata).active(ICT):
-            return moment
         if before is None:
+            if not Target.of(base.protocol, base.metadata).active(ICT):
+                return moment
             raise InvalidMetadata(
                 "the commit with the latest in-commit timestamp is gone",
                 version=base.version,

@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reference_impl.model.actions import Metadata, Protocol
-from reference_impl.model.features import active, is_true, supported
+from reference_impl.model.features import active, supported
 from reference_impl.model.protocol import check_writable
 from reference_impl.snapshot.table_schema import TableSchema, table_schema
-from reference_impl.types.model import Field, Struct
+from reference_impl.types.model import Struct
 from reference_impl.write.features.iceberg import check_iceberg
 from reference_impl.write.features.row_ids import materialized_columns
-from reference_impl.write.features.void import stored_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +58,6 @@ class Target:
         """The table properties."""
         return self.metadata.configuration
 
-    @property
-    def stored(self) -> tuple[Field, ...]:
-        """The columns that data files can have, partition columns too.
-
-        Raises:
-            SchemaMismatch: the schema has void where no file can do without.
-
-        """
-        return stored_columns(self.table.columns)
-
     def active(self, feature: str) -> bool:
         """Return whether a feature is supported and switched on."""
         # Obeys CDC-011 CDC-013 TF-021 WVER-006.
@@ -77,7 +66,3 @@ class Target:
     def supports(self, feature: str) -> bool:
         """Return whether a feature is supported, switched on or not."""
         return feature in supported(self.protocol)
-
-    def flag(self, name: str) -> bool:
-        """Return whether a property is ``true``."""
-        return is_true(self.configuration, name)

@@ -25,10 +25,10 @@ from reference_impl.model.actions import DomainMetadata
 from reference_impl.model.file_actions import to_objects
 from reference_impl.model.wire import json_text
 from reference_impl.snapshot.snapshot import Snapshot
-from reference_impl.snapshot.stats import Leaf, leaves
+from reference_impl.snapshot.stats import Leaf, Structs, column_at, leaves
 from reference_impl.untrusted import load_json, parse_json
 from reference_impl.write.features.target import Target
-from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.files.live_files import live_files
 from reference_impl.write.statistics import (
     is_bounded,
     parse_exact,
@@ -166,7 +166,7 @@ def ensure_clustering_statistics(
     ]
     chosen = pa.Table.from_pylist(listed, schema=snapshot.adds().schema)
     found = list(adds)
-    for at, file in zip(lacking, LiveFiles(snapshot, target).open(chosen), strict=True):
+    for at, file in zip(lacking, live_files(snapshot.storage, target, chosen), strict=True):
         document = _document(adds[at].get("stats"))
         for name, value in statistics_of(file.rows, columns).items():
             document[name] = _merged(document.get(name), value)
@@ -204,12 +204,8 @@ def _merged(held: Any, fresh: Any) -> Any:
 
 def sorted_by(rows: pa.Table, columns: Sequence[Leaf]) -> pa.Table:
     """Sort rows by columns, the first of them first."""
-    keys = []
-    for leaf in columns:
-        values = rows.column(leaf.path[0])
-        for name in leaf.path[1:]:
-            values = pc.struct_field(values, name)
-        keys.append(values)
+    structs: Structs = {}
+    keys = [column_at(rows, leaf.path, structs) for leaf in columns]
     names = [str(at) for at in range(len(keys))]
     order = pc.sort_indices(
         pa.table(keys, names=names), sort_keys=[(name, "ascending") for name in names]

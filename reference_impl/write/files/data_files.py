@@ -27,7 +27,7 @@ from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct
 from reference_impl.write.clock import now
 from reference_impl.write.features.iceberg import NESTED_IDS_KEY, is_iceberg_compatible
 from reference_impl.write.features.target import Target
-from reference_impl.write.features.void import drop_void, has_void
+from reference_impl.write.features.void import drop_void, has_void, stored_columns
 from reference_impl.write.files.parquet import ParquetStyle, write_parquet
 from reference_impl.write.statistics import indexed_leaves, statistics_json, statistics_of
 
@@ -151,7 +151,7 @@ class FileWriter:
         table, target = self.target.table, self.target
         inside = is_iceberg_compatible(target.protocol, target.metadata)
         partition = table.partition_names
-        stored = [f for f in target.stored if inside or f.name not in partition]
+        stored = [f for f in stored_columns(target.schema) if inside or f.name not in partition]
         stored.sort(key=lambda f: f.name in partition)
         fields = [*(stored_field(f, table.mode) for f in stored), *self.extra]
         names = [*(f.name for f in stored), *(f.name for f in self.extra)]
@@ -161,9 +161,7 @@ class FileWriter:
         path = f"{folder}part-00000-{uuid.uuid4()}.c000.{style.codec}.parquet"
         self.created.append(path)
         size = write_parquet(self.storage, path, content, style)
-        columns = indexed_leaves(
-            table.columns, table.mode, table.partition_names, target.configuration
-        )
+        columns = indexed_leaves(table, target.configuration)
         columns += [leaf for leaf in self.clustered if leaf not in columns]
         add = {
             "path": encode_path(path),

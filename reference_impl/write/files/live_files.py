@@ -15,13 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from reference_impl.deletion_vectors import VectorStore
-from reference_impl.filters import Node
 from reference_impl.limits import budget
 from reference_impl.scan.reader import FileReader, kept_within
 from reference_impl.scan.row_tracking import RowTracking
-from reference_impl.scan.skipping import may_match
 from reference_impl.scan.tasks import FileTask, file_tasks
-from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.storage import Storage
 from reference_impl.write.features.target import Target
 from reference_impl.write.predicates import Predicate
 
@@ -64,51 +62,42 @@ class LiveFile:
         return self.rows if mask.all() else self.rows.filter(pa.array(mask))
 
 
-class LiveFiles:
-    """Opens the files of a version."""
+def live_files(storage: Storage, target: Target, adds: pa.Table) -> Iterator[LiveFile]:
+    """Read files one after the other, given as add actions in wire columns.
 
-    def __init__(self, snapshot: Snapshot, target: Target) -> None:
-        """Bind to a version and the schema to read it under."""
-        self._snapshot = snapshot
-        self._target = target
-        tracked = target.supports("rowTracking")
-        self._reader = FileReader(
-            snapshot.storage,
-            target.table.columns.fields,
-            target.table.partition_names,
-            target.table.mode,
-            VectorStore(snapshot.storage),
-            tracking=RowTracking.of(target.protocol, target.metadata) if tracked else None,
+    Args:
+        storage: the table's storage.
+        target: what they are read under.
+        adds: their add actions.
+
+    Raises:
+        NotFoundError: a data file or deletion vector is gone.
+        InvalidTableError: a file is damaged or does not hold the table's columns.
+
+    """
+    table, tracked = target.table, target.supports("rowTracking")
+    reader = FileReader(
+        storage,
+        table.columns.fields,
+        table.partition_names,
+        table.mode,
+        VectorStore(storage),
+        tracking=RowTracking.of(target.protocol, target.metadata) if tracked else None,
+    )
+    for number, task in enumerate(file_tasks(adds, table.partition_columns, table.mode)):
+        masks: list[Mask] = []
+        with budget().account.holding() as hold:
+            batches = kept_within(hold, _batches(reader, task, masks), task.path)
+            rows = pa.Table.from_batches(batches, reader.schema)
+            live = np.concatenate([np.ones(0, np.bool_), *masks])
+            yield LiveFile(adds.slice(number, 1), rows, live)
+
+
+def _batches(reader: FileReader, task: FileTask, masks: list[Mask]) -> Iterator[pa.RecordBatch]:
+    for batch, kept in reader.read_physical(task):
+        masks.append(
+            np.ones(batch.num_rows, np.bool_)
+            if kept is None
+            else np.asarray(kept.to_numpy(zero_copy_only=False), np.bool_)
         )
-
-    def candidates(self, condition: Node | None) -> pa.Table:
-        """Return the add actions of the files that may hold rows for which a condition is true."""
-        adds, table = self._snapshot.adds(), self._target.table
-        return adds if condition is None else adds.filter(may_match(adds, condition, table))
-
-    def open(self, adds: pa.Table) -> Iterator[LiveFile]:
-        """Read files one after the other, given as add actions in wire columns.
-
-        Raises:
-            NotFoundError: a data file or deletion vector is gone.
-            InvalidTableError: a file is damaged or does not hold the table's columns.
-
-        """
-        table = self._target.table
-        tasks = file_tasks(adds, table.partition_columns, table.mode)
-        for number, task in enumerate(tasks):
-            masks: list[Mask] = []
-            with budget().account.holding() as hold:
-                batches = kept_within(hold, self._batches(task, masks), task.path)
-                rows = pa.Table.from_batches(batches, self._reader.schema)
-                live = np.concatenate([np.ones(0, np.bool_), *masks])
-                yield LiveFile(adds.slice(number, 1), rows, live)
-
-    def _batches(self, task: FileTask, masks: list[Mask]) -> Iterator[pa.RecordBatch]:
-        for batch, kept in self._reader.read_physical(task):
-            masks.append(
-                np.ones(batch.num_rows, np.bool_)
-                if kept is None
-                else np.asarray(kept.to_numpy(zero_copy_only=False), np.bool_)
-            )
-            yield batch
+        yield batch

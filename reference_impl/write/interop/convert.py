@@ -109,7 +109,7 @@ def _files(storage: Storage) -> list[_ParquetFile]:
         *folders, name = entry.path.split("/")
         if _hidden(name) or _are_hidden(folders):
             continue
-        if not entry.path.isprintable() and not _is_unicode(entry.path):
+        if any("\ud800" <= letter <= "\udfff" for letter in entry.path):
             raise SchemaMismatch(f"{entry.path!a} has a name that is not UTF-8", hint="rename it")
         if not name.endswith(_EXTENSIONS):
             raise SchemaMismatch(
@@ -147,14 +147,6 @@ def _refuse_link(path: str) -> None:
 
 def _are_hidden(folders: Sequence[str]) -> bool:
     return any(_hidden(folder) and "=" not in folder for folder in folders)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _hidden(name: str) -> bool:
@@ -248,8 +240,7 @@ def _statistics(transaction: Transaction, footer: pq.FileMetaData, path: str) ->
         "maxValues": {},
         "nullCount": {},
     }
-    indexed = indexed_leaves(table.columns, table.mode, table.partition_names, target.configuration)
-    for leaf in indexed:
+    for leaf in indexed_leaves(table, target.configuration):
         name, stored = leaf.path[0], held.get(leaf.path[0])
         if len(leaf.path) > 1:
             continue  # what is in a struct would need its nulls as well
@@ -281,15 +272,16 @@ def _columns(transaction: Transaction, footer: pq.FileMetaData, path: str) -> di
             raise SchemaMismatch(
                 f"{path} has column {stored.name!r}, which the schema lacks", requirement="WCON-001"
             )
-    found: dict[str, _Stored] = {}
     inside = [f for f in table.columns.fields if f.name not in table.partition_names]
     with at_file(path):
         places = find_columns(held, [(column, table.mode) for column in inside])
-    for column, at in zip(inside, places, strict=True):
-        with at_file(path):
-            if at is not None:
-                found[column.name] = held[at].type, converter(held[at], column, table.mode)
-        if at is None and not column.nullable and footer.num_rows:
+        found: dict[str, _Stored] = {
+            column.name: (held[at].type, converter(held[at], column, table.mode))
+            for column, at in zip(inside, places, strict=True)
+            if at is not None
+        }
+    for column in inside:
+        if column.name not in found and not column.nullable and footer.num_rows:
             raise _null(column.name, path)
     if any(not column.nullable for _, column in every_field(Struct(tuple(inside)))):
         for _ in read_batches(transaction.storage, path, inside, table.mode):

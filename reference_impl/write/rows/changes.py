@@ -85,14 +85,9 @@ class Changes:
         self._needs_feed = True
         self._delete_rows(file, chosen | gone)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no row was inserted, updated, deleted or moved."""
-        return self.transaction.is_empty and not self._fresh
-
     def commit(self) -> int:
         """Finish and commit; returns the version, the latest where there is nothing to commit."""
-        if self.is_empty:
+        if self.transaction.is_empty and not self._fresh:
             assert self.transaction.base is not None
             return int(self.transaction.base.version)
         self.finish()

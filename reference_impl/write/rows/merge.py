@@ -19,7 +19,7 @@ from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.arrow import from_arrow
 from reference_impl.types.model import Struct
 from reference_impl.write.commit.transaction import Transaction
-from reference_impl.write.files.live_files import LiveFile, LiveFiles, Mask
+from reference_impl.write.files.live_files import LiveFile, Mask
 from reference_impl.write.predicates import truth
 from reference_impl.write.rows.assignments import assign, refuse_identities
 from reference_impl.write.rows.changes import Changes
@@ -70,10 +70,7 @@ def merge(
     predicate = on if isinstance(on, str) else list(on)
     transaction = Transaction(snapshot.storage, snapshot, "MERGE", {"predicate": predicate})
     run = _Merge.of(transaction, source, on, Clauses() if clauses is None else clauses)
-    files = LiveFiles(snapshot, transaction.read_target)
-    adds = files.candidates(None)
-    transaction.read(None, adds)
-    for file in files.open(adds):
+    for file in transaction.open():
         run.change(file)
     run.insert()
     return run.changes.commit()

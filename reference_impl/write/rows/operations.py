@@ -5,7 +5,7 @@ Serves "Add File and Remove File" and the writer requirements of every feature a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from reference_impl.errors import ConstraintViolation
 from reference_impl.expressions.sql import parse_expression
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.write.commit.transaction import Transaction
-from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.files.live_files import LiveFile
 from reference_impl.write.predicates import Filter, Predicate, parse_predicate
 from reference_impl.write.rows.assignments import assign, parse_assignments, refuse_identities
 from reference_impl.write.rows.changes import Changes
@@ -42,8 +42,7 @@ def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = Non
         transaction.set_txn(*txn)
     changes = Changes(transaction)
     changes.insert(prepare(transaction, rows))
-    changes.finish()
-    return transaction.commit()
+    return changes.commit()
 
 
 def delete(snapshot: Snapshot, given: Filter = None) -> int:
@@ -77,8 +76,7 @@ def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
     changes = Changes(transaction)
     _delete_rows(transaction, changes, condition)
     changes.insert(fresh)
-    changes.finish()
-    return transaction.commit()
+    return changes.commit()
 
 
 def refuse_outside(rows: pa.Table, condition: Predicate) -> None:
@@ -111,15 +109,12 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) 
     )
     condition = bound(given, transaction)
     changes = Changes(transaction)
-    files = LiveFiles(snapshot, transaction.read_target)
-    candidates = _candidates(transaction, files, condition)
-    target = transaction.target
-    schema, rules = target.schema, rules_of(target)
+    schema, rules = transaction.target.schema, rules_of(transaction.target)
     assigned = parse_assignments(values, schema, partial(parse_expression, schema=schema))
     refuse_identities(rules, assigned)
     # Generated columns are recomputed, unless they are set.
     kept = [n for n in schema.names if n in assigned or n not in rules.generated]
-    for file in files.open(candidates):
+    for file in _open(transaction, condition):
         chosen = file.matching(condition)
         if chosen.any():
             held = file.take(chosen)
@@ -133,26 +128,17 @@ def predicate_for_history(given: Filter) -> str:
     return "[]" if given is None else str([given if isinstance(given, str) else str(dict(given))])
 
 
-def _candidates(
-    transaction: Transaction, files: LiveFiles, condition: Predicate | None
-) -> pa.Table:
-    """Return the add actions of the files to open, and add them to the read set."""
-    node = None if condition is None else condition.node
-    candidates = files.candidates(node)
-    transaction.read(node, candidates)
-    return candidates
+def _open(transaction: Transaction, condition: Predicate | None) -> Iterator[LiveFile]:
+    return transaction.open(None if condition is None else condition.node)
 
 
 def _delete_rows(transaction: Transaction, changes: Changes, condition: Predicate | None) -> None:
     # Obeys DVD-017.
-    assert transaction.base is not None
-    files = LiveFiles(transaction.base, transaction.read_target)
-    candidates = _candidates(transaction, files, condition)
     if condition is None and not transaction.target.active("changeDataFeed"):
         # Files that are removed whole need not be read.
-        transaction.remove(candidates)
+        transaction.remove_all()
         return
-    for file in files.open(candidates):
+    for file in _open(transaction, condition):
         chosen = file.matching(condition)
         if chosen.any() or (condition is None and not file.live.any()):
             changes.delete(file, chosen)

@@ -126,13 +126,9 @@ def _with_key(schema: Struct, key: str) -> Iterator[Field]:
     for column in schema.fields:
         if key in column.metadata:
             yield column
-        _refuse_inside(column, key)
-
-
-def _refuse_inside(column: Field, key: str) -> None:
-    """Refuse a rule on a field inside a column: the protocol has none, and none is ignored."""
-    if any(key in inner.metadata for _, inner in every_field(column.type)):
-        raise UnsupportedExpression(f"column {column.name} has {key} on a field inside of it")
+        # The protocol has no rule on a field inside a column, and none is ignored.
+        if any(key in inner.metadata for _, inner in every_field(column.type)):
+            raise UnsupportedExpression(f"column {column.name} has {key} on a field inside of it")
 
 
 def invariant_of(column: Field) -> str:

@@ -50,11 +50,8 @@ def clean_log(snapshot: Snapshot) -> list[str]:
     kept = next(usable, None)
     if kept is None:
         return []
-    return _delete_unreferenced(
-        storage, snapshot, lambda entry: _expired(entry, kept), LOG_DIR
-    ) + _delete_unreferenced(
-        storage, snapshot, lambda entry: entry.mtime < today - DAY, SIDECAR_DIR
-    )
+    gone = _delete_unreferenced(snapshot, lambda entry: _expired(entry, kept), LOG_DIR)
+    return gone + _delete_unreferenced(snapshot, lambda e: e.mtime < today - DAY, SIDECAR_DIR)
 
 
 def _is_loadable(storage: Storage, listing: Listing, version: int) -> bool:
@@ -74,13 +71,14 @@ def _is_loadable(storage: Storage, listing: Listing, version: int) -> bool:
 
 
 def _delete_unreferenced(
-    storage: Storage, snapshot: Snapshot, wanted: Callable[[Entry], bool], folder: str
+    snapshot: Snapshot, wanted: Callable[[Entry], bool], folder: str
 ) -> list[str]:
     """Delete the wanted files of a folder that no action references; return their paths."""
+    storage = snapshot.storage
     listed = storage.list_from(folder)
     if not any(map(wanted, listed)):
         return []
-    named = _referenced(storage, snapshot, folder)
+    named = _referenced(snapshot, folder)
     gone = named.certain(named.unreferenced(listed, wanted))
     for path in gone:
         with suppress(FileNotFoundError):  # a concurrent cleanup deleted it
@@ -94,11 +92,11 @@ def _expired(entry: Entry, checkpoint: int) -> bool:
     return file is not None and file.version <= last
 
 
-def _referenced(storage: Storage, snapshot: Snapshot, folder: str) -> ReferencedFiles:
+def _referenced(snapshot: Snapshot, folder: str) -> ReferencedFiles:
     """Return the sidecars that the checkpoints of the log reference."""
+    storage = snapshot.storage
     named = ReferencedFiles(storage, folder)
-    named.add_actions(snapshot.adds())
-    named.add_actions(snapshot.tombstones())
+    named.add_snapshot(snapshot)
     for checkpoints in list_log(storage, from_start=True).checkpoints.values():
         for checkpoint in checkpoints:
             for action in CheckpointReader(storage, checkpoint).actions():

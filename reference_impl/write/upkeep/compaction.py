@@ -31,12 +31,11 @@ def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
     check_writable(snapshot.protocol)
     storage = snapshot.storage
     commits = list_log(storage, from_start=True).commits
-    # However long the range is, it ends with the first commit that it lacks.
-    missing = next((v for v in range(start, end + 1) if v not in commits), None)
-    if missing is not None or end <= start:
+    # However long the range is, the first commit that it lacks ends it.
+    if end <= start or any(version not in commits for version in range(start, end + 1)):
         raise VersionNotFound(
             f"a compaction of {start} to {end} needs two commits at least, and every one of them",
-            version=end if missing is None else missing,
+            version=end,
             stage="commit",
         )
     single: dict[tuple[str, str], dict[str, Any]] = {}

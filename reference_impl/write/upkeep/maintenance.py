@@ -35,7 +35,7 @@ from reference_impl.write.files.clustering import (
     clustering_domain,
     clustering_leaves,
 )
-from reference_impl.write.files.live_files import LiveFiles
+from reference_impl.write.files.live_files import live_files
 from reference_impl.write.rows.changes import Changes
 
 _LARGE: Final = 128 << 20
@@ -73,25 +73,19 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False) -> int:
     deleted = pc.is_valid(adds.column("deletionVector"))
     small = pc.less(adds.column("size"), _LARGE)
     chosen = adds.filter(deleted if purge_only else pc.or_(deleted, small))
-    chosen = chosen.filter(_inside_root(snapshot, chosen))
+    inside = [snapshot.storage.holds(decode_path(str(p))) for p in chosen["path"].to_pylist()]
+    chosen = chosen.filter(pa.array(inside, pa.bool_()))
     groups: dict[Any, list[int]] = {}
     for number, values in enumerate(chosen.column("partitionValues").to_pylist()):
         groups.setdefault(tuple(values), []).append(number)
-    files = LiveFiles(snapshot, transaction.read_target)
+    vectors = chosen.column("deletionVector")
+    # One small file alone is not rewritten.
+    kept = [at for part in groups.values() for at in part if len(part) > 1 or vectors[at].is_valid]
     changes = Changes(transaction, data_change=False, clusters=clusters)
-    for numbers in groups.values():
-        part = chosen.take(pa.array(numbers))
-        if len(numbers) == 1 and not part.column("deletionVector")[0].is_valid:
-            continue  # one small file alone is not rewritten
-        for file in files.open(part):
-            changes.move(file)
+    part = chosen.take(pa.array(kept, pa.int64()))
+    for file in live_files(snapshot.storage, transaction.read_target, part):
+        changes.move(file)
     return changes.commit()
-
-
-def _inside_root(snapshot: Snapshot, adds: pa.Table) -> pa.Array:
-    """Return the mask of files below the table root; others are not rewritten."""
-    inside = snapshot.storage.holds
-    return pa.array([inside(decode_path(str(p))) for p in adds["path"].to_pylist()], pa.bool_())
 
 
 def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
@@ -146,8 +140,7 @@ def _restored_metadata(now: Snapshot, then: Snapshot) -> Metadata:
         highest = max(highest_id(each.metadata.configuration, each.schema) for each in (now, then))
         configuration[MAX_ID_PROPERTY] = str(highest)
     if active(now.protocol, now.metadata, ICT):
-        provenance = {name: held[name] for name in ICT_PROVENANCE if name in held}
-        configuration |= provenance
+        configuration |= {name: held[name] for name in ICT_PROVENANCE if name in held}
     known = {lasting_name(field): field for field in now.schema.fields}
     fields = tuple(_with_high_water_mark(f, known.get(lasting_name(f))) for f in then.schema.fields)
     return replace(

@@ -16,7 +16,7 @@ from typing import Final
 from reference_impl.errors import ConstraintViolation
 from reference_impl.model.protocol import check_writable
 from reference_impl.snapshot.snapshot import Snapshot, load
-from reference_impl.storage import STAGED, Entry
+from reference_impl.storage import STAGED
 from reference_impl.write.checkpoints.write import live_tombstones
 from reference_impl.write.clock import now
 from reference_impl.write.files.other_tables import add_changes, not_named_above, noting_tables
@@ -69,12 +69,18 @@ def vacuum(
     others: set[str] = set()
     candidates = named.unreferenced(
         noting_tables(storage.walk(named.linked.append), named.linked, others),
-        lambda entry: entry.mtime < cutoff and (_staged(entry) or not _hidden(entry.path)),
+        lambda entry: (
+            entry.mtime < cutoff
+            and (STAGED.fullmatch(entry.name) is not None or not _hidden(entry.path))
+        ),
     )
     if not candidates:
         return []
     add_changes(named, storage, cutoff)
-    _add_later(named, snapshot)
+    # A restore since then, or a writer that takes files over, references files of any age.
+    latest = load(storage, ratified=snapshot.listing.ratified)
+    if latest.version > snapshot.version:
+        named.add_snapshot(latest)
     below = tuple(others)
     own = [each for each in candidates if not each.path.startswith(below)]
     gone = named.certain(not_named_above(storage, own, cutoff))
@@ -85,22 +91,8 @@ def vacuum(
     return gone
 
 
-def _add_later(named: ReferencedFiles, snapshot: Snapshot) -> None:
-    """Add the files of versions that were committed since the snapshot was loaded.
-
-    A restore, or a writer that takes files over, references files of any age.
-    """
-    latest = load(snapshot.storage, ratified=snapshot.listing.ratified)
-    if latest.version > snapshot.version:
-        named.add_snapshot(latest)
-
-
 def _hidden(path: str) -> bool:
     """Return whether a file is hidden; a folder with an equals sign is a partition."""
     return any(
         part[0] in "_." and part != _CHANGES and "=" not in part for part in path.split("/") if part
     )
-
-
-def _staged(entry: Entry) -> bool:
-    return STAGED.fullmatch(entry.name) is not None

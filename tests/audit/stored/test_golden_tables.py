@@ -28,6 +28,7 @@ BROKEN: Final[dict[str, tuple[set[str], str]]] = {
     "checkpoint-schema/write-both-statistics": ({"CKC-015", "CKC-021"}, _RECIPE),
     "checkpoint-schema/write-exact-statistics": ({"CKC-021"}, _RECIPE),
     "checkpoint-schema/write-mapped-statistics": ({"CKC-015", "CKC-021"}, _RECIPE),
+    "checkpoint-schema/write-parsed-vectors": ({"CKC-021"}, _RECIPE),
     "checkpoints/write-v2-json-structs": ({"CKC-015", "CKC-021"}, _RECIPE),
     "checkpoints/foreign-names": ({"CKPT-019", "CKPT-023", "CKPT-024"}, _FOREIGN),
     "column-mapping/id-mode-names-swapped": ({"CM-013", "CM-015"}, _BY_ID),

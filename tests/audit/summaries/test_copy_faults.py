@@ -149,6 +149,10 @@ CHECKPOINTS: dict[str, tuple[str, Any]] = {
         "CKPT-005",
         lambda held: held["add"]["stats_parsed"].pop("numRecords"),
     ),
+    "no typed tightness of bounds": (
+        "CKPT-005",
+        lambda held: held["add"]["stats_parsed"].pop("tightBounds"),
+    ),
     "a partition value and its type": (
         "CKC-016",
         _set("add", partitionValues_parsed={"p": 8}),

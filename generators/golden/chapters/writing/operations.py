@@ -502,6 +502,20 @@ def _compaction(case: CaseWriter) -> None:
     recipe.keep("compact_log", version=False, start=1, end=4).append(pairs(50)).publish(case)
 
 
+@COMPACTION.case("write-compaction-of-a-cut-log", "COMP-002 COMP-004")
+def _compaction_cut(case: CaseWriter) -> None:
+    """A log compaction needs the commits of its range, and none before them."""
+    recipe = Recipe(PAIR).append(pairs(1)).append(pairs(2)).checkpoint().append(pairs(3))
+    recipe.append(pairs(4)).given()
+
+    def kept(builder: TableBuilder) -> list[str]:
+        old_files(case)(builder)
+        return [f"{LOG_DIRECTORY}/{commit_name(version)}" for version in (2, 3, 4)]
+
+    recipe.keep("cleanup", version=False, kept=kept, gone=[])
+    recipe.keep("compact_log", version=False, start=3, end=4).append(pairs(50)).publish(case)
+
+
 @CLEANUP.case("write-cleanup", "CLEAN-012 CKPT-011", since="upstream")
 def _cleanup(case: CaseWriter) -> None:
     """A cleanup keeps the commit of the checkpoint that it cuts at."""
