@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from generators.golden.cases.table import GoldenTable
 from generators.materialise.log.checkpoints import (
@@ -37,7 +37,9 @@ def v2(table: GoldenTable, version: int, extension: str, sidecars: int) -> None:
     write_last_checkpoint(table.root, v2_alone(table, version, extension, sidecars))
 
 
-def v2_alone(table: GoldenTable, version: int, extension: str, sidecars: int) -> Written:
+def v2_alone(
+    table: GoldenTable, version: int, extension: str, sidecars: int, **options: Any
+) -> Written:
     """Write a V2 checkpoint with so many sidecars, and no hint."""
     return write_v2(
         table.root,
@@ -47,6 +49,7 @@ def v2_alone(table: GoldenTable, version: int, extension: str, sidecars: int) ->
         extension=extension,
         sidecars=sidecars,
         sidecar_names=[f"{table.unique_name('sidecar')}.parquet" for _ in range(sidecars)],
+        **options,
     )
 
 

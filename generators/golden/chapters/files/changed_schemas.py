@@ -193,3 +193,19 @@ def _widened(case: CaseWriter) -> None:
         old.rows,
         ("Older changes have the wide type, or none", "A range after the widening is read"),
     )
+
+
+@SCHEMAS.case("change-files-lack-a-column", "CDC-003 CDFF-006 WCON-004", since="2025")
+def _lacking(case: CaseWriter) -> None:
+    """A column that a change file lacks is null in its rows."""
+    table = feed_table(case)
+    first = table.create_with(pairs(0, 3))
+    gone = change_file(table, pairs(1, 1), ["delete"])
+    table.schema = table.schema.with_fields(field("more", "integer"))
+    table.commit(table.metadata(), operation="ADD COLUMNS")
+    kept = table.file([pairs(0)[0], pairs(2)[0]])
+    table.commit(remove(first), add(kept), gone, operation="DELETE")
+    publish_timed(case, table)
+    changes = [("delete", 2, {**pairs(1, 1)[0], "more": None})]
+    case.judged["changes-2-2"] = "WCON-004"
+    ask_changes(case, table, "changes-2-2", 2, 2, changes, "The rows of the file have a null")

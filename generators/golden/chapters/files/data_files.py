@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_null
@@ -20,7 +22,7 @@ from generators.golden.cases.publish import (
     snapshot_spec,
 )
 from generators.golden.cases.table import GoldenTable, add, remove
-from generators.materialise.data.data_files import FileLayout
+from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, json_text
 from generators.oracle.delta_schema import struct
@@ -170,6 +172,25 @@ def _stored_partition(case: CaseWriter) -> None:
     table.append([{"id": 1}], partition={"p": "x"}, layout=FileLayout(partitions_inside=True))
     table.append([{"id": 2}], partition={"p": "y"})
     publish(case, table)
+
+
+@FILES.case("partition-column-in-file-differs", "DATA-003 ADD-005 WCON-001")
+def _other_partition(case: CaseWriter) -> None:
+    """What a file holds under the name of a partition column does not count."""
+    schema = struct(id="long", p="string")
+    table = GoldenTable.created(case, schema, partition_columns=["p"])
+    for number, value in enumerate(("x", None)):
+        inside = ExtraColumn("p", pa.array(["in the file"]))
+        layout = FileLayout(extra=(inside,))
+        table.append([{"id": number}], partition={"p": value}, layout=layout)
+    publish(case, table)
+    for slug, probe in (
+        ("value", compare("p", "=", "x", "string")),
+        ("other", compare("p", "=", "in the file", "string")),
+        ("null", is_null("p")),
+    ):
+        title = "A filter goes by the value of the log"
+        filtered(case, table, f"filter-{slug}", probe, title, requirement="DATA-003")
 
 
 @FILES.case("missing-columns", "WCON-003 WCON-004")

@@ -167,6 +167,21 @@ def _several(case: CaseWriter) -> None:
     projected(case, table, "project-partition", ["p"], "Partition values repeat per live row")
 
 
+@VECTORS.case("relative-of-partitions", "DVDESC-016 DVFILE-001 DV-005")
+def _of_partitions(case: CaseWriter) -> None:
+    """Vector files are found from the table root, wherever the data lies."""
+    table = vector_table(case, struct(id="long", p="string"), partition_columns=["p"])
+    files = [
+        table.file([{"id": 10 * n + i} for i in range(4)], partition={"p": f"p{n}"})
+        for n in range(2)
+    ]
+    table.create(*(add(file) for file in files))
+    for file, prefix in zip(files, ("", "ab"), strict=True):
+        table.commit(*with_vector(file, store(table, [1, 3], prefix=prefix)[0]))
+    case.judged |= dict.fromkeys(("read-latest", "read-v1", "read-v2"), "DVDESC-016")
+    publish(case, table)
+
+
 @VECTORS.case("table-root-odd-name", "DVDESC-016 SNAP-006", root="a b%20c")
 def _odd_root(case: CaseWriter) -> None:
     """Vector files are found below an odd root."""

@@ -13,8 +13,16 @@ from urllib.parse import quote
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import is_in
-from generators.golden.cases.publish import describe, files_spec, publish, read_spec, snapshot_spec
+from generators.golden.cases.publish import (
+    describe,
+    files_spec,
+    publish,
+    publish_cut,
+    read_spec,
+    snapshot_spec,
+)
 from generators.golden.cases.recipes import Recipe
+from generators.golden.cases.summarise import v2_alone
 from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import numbered, vector_table, with_vector
 from generators.golden.chapters.writing.operations import old_files
@@ -25,7 +33,7 @@ from generators.materialise.data.deletion_vectors import (
     write_vector_file,
 )
 from generators.materialise.log.checkpoints import write_v2
-from generators.materialise.log.files import read_commit, write_commit
+from generators.materialise.log.files import SIDECAR_DIRECTORY, read_commit, write_commit
 from generators.oracle.delta_schema import field, struct
 from generators.placeholders import BESIDE, BESIDE_PLACEHOLDER, TABLE_PLACEHOLDER
 
@@ -357,3 +365,17 @@ def _checkpoint(case: CaseWriter) -> None:
     write_v2(case.delta, 1, table.states[1], identity=identity, extension="json")
     table.commit(remove(later), add(table.file(numbered(2, 30))))
     publish(case, table, log_info={"lastCheckpointVersion": 1})
+
+
+@CHECKPOINTS.case("absolute-sidecars", "SCA-002 SCA-003 SIDE-005")
+def _sidecars(case: CaseWriter) -> None:
+    """A sidecar may be named by its absolute path."""
+    table = _table(case, protocol=feature_protocol(["v2Checkpoint"]))
+    table.create(*(add(table.file(numbered(3, 10 * n))) for n in range(3)))
+    table.append(numbered(2, 30))
+    [path, *_] = v2_alone(table, 1, "json", 2).files
+    name = '"sidecar":{"path":"'
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(name, f"{name}{_URI}/{SIDECAR_DIRECTORY}/"), encoding="utf-8")
+    case.judged = dict.fromkeys(("files-latest", "read-latest", "read-v1"), "SIDE-005")
+    publish_cut(case, table, 1)

@@ -15,6 +15,7 @@ from generators.golden.cases.publish import describe, filtered, projected, publi
 from generators.golden.cases.table import EPOCH, DataFile, GoldenTable, add
 from generators.golden.chapters.files.types import utc
 from generators.materialise.data.arrow_rows import arrow_table
+from generators.materialise.data.data_files import FileLayout
 from generators.materialise.data.legacy_parquet import relabel_lists_and_maps
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
@@ -234,6 +235,28 @@ def _two_levels(case: CaseWriter) -> None:
         table.commit(add(file, size=place.stat().st_size))
     publish(case, table)
     projected(case, table, "project-list", ["s"], "A list of two levels is read alone")
+
+
+@MAPPINGS.case("older-lists-and-maps", "PQ-015 PQ-016 PQ-001")
+def _older(case: CaseWriter) -> None:
+    """Groups of lists and maps have the names that older writers gave them."""
+    table = GoldenTable.created(
+        case, struct(id="long", l=array("integer"), m=map_of("string", "integer"))
+    )
+    layouts = (
+        FileLayout(),
+        FileLayout(lists="bag"),
+        FileLayout(lists="array-in-list"),
+        FileLayout(legacy_maps=True),
+    )
+    for number, layout in enumerate(layouts):
+        rows: list[dict[str, Any]] = [
+            {"id": 10 * number, "l": [1, None], "m": {"a": 1, "b": None}},
+            {"id": 10 * number + 1, "l": [], "m": {}},
+            {"id": 10 * number + 2, "l": None, "m": None},
+        ]
+        table.append(rows, layout=layout)
+    publish(case, table)
 
 
 @MAPPINGS.case("timestamp-units", "PQ-008 SCH-014")

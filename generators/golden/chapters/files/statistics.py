@@ -507,6 +507,29 @@ def _extended(case: CaseWriter) -> None:
     _probes(case, table, probes)
 
 
+@STATISTICS.case("bounds-with-offsets", "STAT-006 STAT-012")
+def _offsets(case: CaseWriter) -> None:
+    """Bounds of instants are the same in every offset."""
+    table = GoldenTable.created(case, struct(id="long", t="timestamp"))
+    moments = (utc(2024, 1, 1, 20), utc(2024, 1, 2, 4), utc(2024, 1, 2, 12))
+    texts = (
+        "2024-01-01T12:00:00.000-08:00",
+        "2024-01-02T09:30:00.000+05:30",
+        "2024-01-02T12:00:00.000Z",
+    )
+    for number, (moment, text) in enumerate(zip(moments, texts, strict=True)):
+        bound = {"t": text}
+        given = {"numRecords": 1, "minValues": bound, "maxValues": bound, "nullCount": {"t": 0}}
+        table.append([{"id": number, "t": moment}], statistics=given)
+    publish(case, table, versions=[])
+    probes = {}
+    for number, moment in enumerate(moments):
+        probes[f"equal-{number}"] = compare("t", "=", moment, "timestamp")
+        probes[f"from-{number}"] = compare("t", ">=", moment, "timestamp")
+        probes[f"to-{number}"] = compare("t", "<=", moment, "timestamp")
+    _probes(case, table, probes)
+
+
 @STATISTICS.case("decimal-beyond-double", "STAT-012 STAT-006")
 def _decimals(case: CaseWriter) -> None:
     """Decimal bounds are compared exactly."""

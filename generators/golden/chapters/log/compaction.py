@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import describe, publish
+from generators.golden.cases.publish import describe, publish, publish_timed
 from generators.golden.cases.summarise import classic, compaction
 from generators.golden.cases.table import (
     GoldenTable,
@@ -15,6 +15,7 @@ from generators.golden.cases.table import (
     txn,
     writer_protocol,
 )
+from generators.golden.chapters.files.changes import ask_changes, each_row, feed_table, pairs
 from generators.golden.chapters.files.deletion_vectors import store, vector_table, with_vector
 from generators.golden.chapters.log.checkpoints import grown
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
@@ -131,6 +132,30 @@ def _rearranged(case: CaseWriter) -> None:
     compaction(table, 3, start=2)
     case.judged = dict.fromkeys(("files-latest", "read-latest"), "CKC-027")
     publish(case, table, versions=[2, 3])
+
+
+@COMPACTION.case("changes-inside", "COMP-001 CDC-004 CDC-014 CDC-015 CDC-017", since="2025")
+def _changes_inside(case: CaseWriter) -> None:
+    """A compaction does not stand in for the changes of its commits."""
+    table = feed_table(case)
+    first, brief, last = (table.file(pairs(start)) for start in (0, 10, 20))
+    table.create(add(first))
+    table.commit(add(brief))
+    table.commit(remove(brief), operation="DELETE")
+    table.commit(remove(first), add(last))
+    compaction(table, 3, start=1)
+    publish_timed(case, table)
+    changes = [
+        *each_row("insert", 0, first.rows),
+        *each_row("insert", 1, brief.rows),
+        *each_row("delete", 2, brief.rows),
+        *each_row("delete", 3, first.rows),
+        *each_row("insert", 3, last.rows),
+    ]
+    for slug, start, end in (("all", 0, None), ("1-3", 1, 3), ("2-2", 2, 2)):
+        case.judged[f"changes-{slug}"] = "CDC-004"
+        title = "Each version of the range has its own changes"
+        ask_changes(case, table, f"changes-{slug}", start, end, changes, title)
 
 
 @COMPACTION.case("remove-without-timestamp", "COMP-007 REM-003", since="2025")

@@ -9,6 +9,7 @@ from typing import Any
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, publish, publish_cut, publish_timed
+from generators.golden.cases.summarise import compaction
 from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
@@ -124,6 +125,21 @@ def _file_times(case: CaseWriter) -> None:
     )
 
 
+@PROVENANCE.case("file-times-beside-commit-info", "CINFO-001 CINFO-003 ICT-015")
+def _other_clocks(case: CaseWriter) -> None:
+    """File times date the commits, whatever their writers say of the time."""
+    table = GoldenTable.of(case, _PAIR)
+    table.create(info={"timestamp": EPOCH + 50 * MINUTE})
+    for number, clock in enumerate((7, 90, 0), 1):
+        file = table.file([{"id": number, "name": f"v{number}"}])
+        table.commit(add(file), info={"timestamp": EPOCH + clock * MINUTE})
+    publish_timed(case, table)
+    for version in table.versions:
+        case.judged[f"at-v{version}"] = "ICT-015"
+        _travel(case, table, f"v{version}", EPOCH + MINUTE * version, version)
+    _history(case, table, {version: EPOCH + MINUTE * version for version in table.versions})
+
+
 def _stamped(
     case: CaseWriter,
     stamps: Mapping[int, int | None],
@@ -227,6 +243,19 @@ def _after_checkpoint(case: CaseWriter) -> None:
     publish_cut(case, table, 3)
     for version in (3, 4, 5):
         _travel(case, table, f"v{version}", EPOCH + 10 * MINUTE * version, version)
+
+
+@TIMESTAMPS.case("inside-a-compaction", "ICT-013 COMP-001 COMP-012 REC-023")
+def _compacted(case: CaseWriter) -> None:
+    """A compaction has no stamps: times belong to the commits."""
+    table = _stamped(case, {v: EPOCH + 10 * MINUTE * v for v in range(6)}, properties=_ENABLED)
+    compaction(table, 4, start=1)
+    publish(case, table, versions=[2, 4, 5])
+    for version in (1, 2, 3, 4):
+        case.judged[f"at-v{version}"] = "ICT-013"
+        _travel(case, table, f"v{version}", EPOCH + 10 * MINUTE * version, version)
+    case.judged["history-all"] = "ICT-013"
+    _history(case, table, {v: EPOCH + 10 * MINUTE * v for v in table.versions})
 
 
 @TIMESTAMPS.case("before-the-hint", "ICT-013 CKPT-004 LAST-003")

@@ -172,9 +172,7 @@ def _newer(case: CaseWriter) -> None:
     publish(case, table, versions=[3, 4], log_info={"lastCheckpointVersion": 5})
 
 
-@V2.case("with-vectors", "CKPT-V2-003 CKC-004 CKC-005")
-def _vectors(case: CaseWriter) -> None:
-    """Sidecars carry deletion vectors and tombstones."""
+def _vectors(case: CaseWriter, **style: Any) -> None:
     table = GoldenTable.of(
         case,
         _PAIR,
@@ -191,9 +189,16 @@ def _vectors(case: CaseWriter) -> None:
         add(files[1], deletionVector=vectors[1]),
         remove(files[2]),
     )
-    _write(table, 1, sidecars=2)
+    _write(table, 1, **style)
     table.append([{"id": 99, "name": "after"}])
     publish_cut(case, table, 1)
+
+
+for _name, _title, _style in (
+    ("with-vectors", "Sidecars carry deletion vectors and tombstones", {"sidecars": 2}),
+    ("json-with-vectors", "A checkpoint in JSON carries them as well", {"extension": "json"}),
+):
+    V2.define(_name, _title, "CKPT-V2-003 CKC-004 CKC-005", partial(_vectors, **_style))
 
 
 @SIDECARS.case("unreferenced-ignored", "SIDE-005 CLEAN-011")

@@ -27,6 +27,7 @@ from generators.golden.cases.table import (
 )
 from generators.golden.chapters.files.changes import ask_changes, each_row
 from generators.golden.chapters.files.deletion_vectors import (
+    inline,
     numbered,
     store,
     vector_table,
@@ -266,7 +267,25 @@ for _form, _how in (
     )
 
 
+def _inline_after(case: CaseWriter, form: str) -> None:
+    table = _vectors(case, form)
+    gone, marked = (table.file(numbered(4, n)) for n in (0, 10))
+    one, two, three = (inline(table, rows) for rows in ([1], [0], [0, 2]))
+    table.create(add(gone, deletionVector=one), add(marked, deletionVector=two))
+    SUMMARIES[form](table, 0)
+    table.commit(remove(gone, deletionVector=one), operation="DELETE")
+    table.commit(*with_vector(marked, three, two), operation="DELETE")
+    case.judged |= dict.fromkeys(("read-latest", "files-latest", "read-v1"), "DVDESC-013")
+    publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 0})
+
+
 for _form in ("classic", "v2-json-sidecars"):
+    VECTORS.define(
+        f"inline-after-{_form}",
+        "Vectors inside a checkpoint are those that later removes name",
+        "DVDESC-013 REC-018 REM-014",
+        partial(_inline_after, form=_form),
+    )
     VECTORS.define(
         f"remove-without-vector-after-{_form}",
         "A remove of the bare file leaves a checkpoint's with a vector",

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import publish
+from generators.golden.cases.publish import publish, publish_timed
 from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable, add, remove, writer_protocol
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.oracle.delta_schema import field, struct
@@ -90,3 +90,19 @@ def _mid_life(case: CaseWriter) -> None:
         case.file_time(f"{LOG_DIRECTORY}/{commit_name(version)}", time)
     publish(case, table)
     _ask(case, table, [("insert", v, files[v].rows[0], time) for v, time in enumerate(times)])
+
+
+@ACTIONS.case("file-times-beside-commit-info", "CDC-015 CDC-017 CINFO-003")
+def _other_clocks(case: CaseWriter) -> None:
+    """The feed gives file times, whatever the writers say of the time."""
+    table = GoldenTable.of(case, _PAIR, protocol=writer_protocol(_FEED), properties=_PROPERTIES)
+    files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
+    table.create(add(files[0]), info={"timestamp": EPOCH + 50 * MINUTE})
+    table.commit(add(files[1]), info={"timestamp": 7})
+    table.commit(add(files[2]), with_info=False)
+    publish_timed(case, table)
+    _ask(
+        case,
+        table,
+        [("insert", v, file.rows[0], EPOCH + MINUTE * v) for v, file in enumerate(files)],
+    )

@@ -158,6 +158,28 @@ def _grown(of: Struct) -> Struct:
     return struct(*fields, *([field("b", "string")] if fields[0].name == "a" else []))
 
 
+def _in_depth(case: CaseWriter, mode: str) -> None:
+    pair = struct(field("a", "long"), field("b", "long"))
+    schema = struct(field("id", "long"), field("m", map_of(pair, pair)))
+    table = _table(case, schema.with_fields(field("l", array(array(pair)))), mode)
+    one, two = ({"a": n, "b": 10 * n} for n in (1, 2))
+    old = {"id": 1, "m": [(one, two), (two, one)], "l": [[one], [two, one]]}
+    table.create(add(table.file([old, {"id": 2, "m": [], "l": []}, {"id": 3}])))
+    table.schema = _turned(table.schema)
+    table.commit(table.metadata(), operation="RENAME COLUMN")
+    table.append([{"id": 4, "m": [({"a": 7, "b": 8}, {"a": None, "b": 9})], "l": [[{"a": 8}]]}])
+    by = "CM-025" if mode == "id" else "CM-029"
+    case.judged |= dict.fromkeys(("read-latest", "read-v0", "read-v1"), by)
+    publish(case, table)
+
+
+def _turned(of: Struct) -> Struct:
+    """Return a schema in which the display names of two fields are exchanged."""
+    names = {"a": "b", "b": "a"}
+    inside = [replace(each, type=map_structs(each.type, _turned)) for each in of]
+    return struct(*(replace(each, name=names.get(each.name, each.name)) for each in inside))
+
+
 for _mode in ("none", "name", "id"):
     _slug = "" if _mode == "none" else f"-{_mode}"
     (STATISTICS if _mode == "none" else MAPPING).define(
@@ -172,3 +194,10 @@ for _mode in ("none", "name", "id"):
         f"{_MISSING[_mode]} SNAP-007" if _mode != "none" else "SNAP-007 META-002",
         partial(_added, mode=_mode),
     )
+    if _mode != "none":
+        MAPPING.define(
+            f"structs-in-depth-{_mode}",
+            "Structs in keys and in lists of lists are mapped as others are",
+            "CM-025 CM-026" if _mode == "id" else "CM-029 CM-030",
+            partial(_in_depth, mode=_mode),
+        )

@@ -390,6 +390,21 @@ def _annotations(case: CaseWriter) -> None:
     publish(case, table)
 
 
+@MAPPING.case("mode-none-wrong-ids", "CM-024 CM-023")
+def _none_wrong_ids(case: CaseWriter) -> None:
+    """In mode none the ids of a file play no part."""
+    table = mapped_table(case, struct(a="string", b="string"), mode="none")
+    wrong = struct(
+        *(
+            Field(each.name, each.type, metadata={PHYSICAL_NAME_KEY: each.name, ID_KEY: number})
+            for number, each in zip((2, 1), table.schema, strict=True)
+        )
+    )
+    file = table.file([{"a": "in a", "b": "in b"}], written_as=wrong)
+    table.create(add(table.register(DataFile(file.body, file.rows, table.schema))))
+    publish(case, table)
+
+
 @MAPPING.case("mode-none-other-order", "CM-024")
 def _other_order(case: CaseWriter) -> None:
     """In mode none a column is found by its name alone."""

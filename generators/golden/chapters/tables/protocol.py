@@ -19,6 +19,7 @@ from generators.golden.cases.table import (
     txn,
     writer_protocol,
 )
+from generators.golden.chapters.files.changes import feed_table, pairs
 from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.golden.chapters.tables.row_tracking import Tracked
 from generators.materialise.log.checkpoints import write_classic
@@ -369,3 +370,20 @@ def _commit_info(case: CaseWriter) -> None:
     overwrites = {"operationParameters": {"mode": "Overwrite"}}
     table.commit(json_text({"commitInfo": odd | overwrites}), with_info=False)
     publish(case, table)
+
+
+@FEATURES.case("changes-into-an-unknown-feature", "TF-001 RVER-002 CDC-004")
+def _changes(case: CaseWriter) -> None:
+    """Changes are not read beyond a protocol that is not known."""
+    table = feed_table(case)
+    table.create(add(table.file(pairs(0))))
+    table.protocol = feature_protocol(["somethingNobodyKnows"], ["changeDataFeed"])
+    table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
+    table.append(pairs(10))
+    describe(case, table)
+    refusal = _unsupported("TF-001")
+    refuse_load(case, refusal, "The latest version has an unknown feature")
+    for start, end in ((0, 2), (2, 2)):
+        title = "The range has versions with an unknown feature"
+        asked = {"start": start, "end": end}
+        case.refuse("changes", f"changes-{start}-{end}", refusal, title=title, parameters=asked)

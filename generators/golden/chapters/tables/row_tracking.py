@@ -33,10 +33,14 @@ TRACKING = Chapter("row-tracking", since="2025")
 _PAIR = struct(id="long", name="string")
 _ROW_ID = "_row-id-col-7f3a"
 _COMMIT_VERSION = "_row-commit-version-col-7f3a"
+_NAMED_BY = (
+    "delta.rowTracking.materializedRowIdColumnName",
+    "delta.rowTracking.materializedRowCommitVersionColumnName",
+)
 _PROPERTIES = {
     "delta.enableRowTracking": "true",
-    "delta.rowTracking.materializedRowIdColumnName": _ROW_ID,
-    "delta.rowTracking.materializedRowCommitVersionColumnName": _COMMIT_VERSION,
+    _NAMED_BY[0]: _ROW_ID,
+    _NAMED_BY[1]: _COMMIT_VERSION,
 }
 _WRITERS = ("domainMetadata", "rowTracking")
 _PROTOCOL = writer_protocol(_WRITERS)
@@ -50,6 +54,7 @@ class Tracked:
         options = {"protocol": _PROTOCOL, "properties": _PROPERTIES, **options}
         self.table = GoldenTable.of(case, _PAIR, **options)
         self.next_id = 0
+        self.hidden = (_ROW_ID, _COMMIT_VERSION)
         self.materialised: dict[str, tuple[Sequence[int | None], Sequence[int | None]]] = {}
 
     def file(
@@ -64,9 +69,9 @@ class Tracked:
         """Write a file with fresh ids, and materialised ones where given."""
         extra = []
         if ids is not None:
-            extra.append(ExtraColumn(_ROW_ID, pa.array(ids, pa.int64())))
+            extra.append(ExtraColumn(self.hidden[0], pa.array(ids, pa.int64())))
         if versions is not None:
-            extra.append(ExtraColumn(_COMMIT_VERSION, pa.array(versions, pa.int64())))
+            extra.append(ExtraColumn(self.hidden[1], pa.array(versions, pa.int64())))
         file = self.table.file(
             rows,
             layout=FileLayout(extra=tuple(extra), row_group_rows=row_group_rows),
@@ -292,12 +297,25 @@ def _vectors(case: CaseWriter) -> None:
     tracked.ask_filtered(case, compare("id", ">", 3, "long"))
 
 
-@TRACKING.case("ids-under-mapping", "RT-023 RT-024 RT-044")
-def _mapped(case: CaseWriter) -> None:
-    """Ids work under column mapping."""
+@TRACKING.case("ids-in-columns-of-any-name", "RT-023 RT-025 RT-017 RT-044")
+def _any_name(case: CaseWriter) -> None:
+    """Hidden columns have the names that the properties give them."""
+    hidden = ("ids_of_rows", "versions_of_rows")
+    names = dict(zip(_NAMED_BY, hidden, strict=True))
+    tracked = Tracked(case, properties={**_PROPERTIES, **names})
+    tracked.hidden = hidden
+    table = tracked.table
+    first = tracked.file(_numbered(0, 3))
+    table.create(add(first), tracked.mark())
+    moved = tracked.file(_numbered(0, 3), ids=[2, None, 0], versions=[0, 0, None])
+    table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
+    tracked.publish(case, 0, 1)
+
+
+def _mapped(case: CaseWriter, mode: str) -> None:
     protocol = feature_protocol(["columnMapping"], ["domainMetadata", "rowTracking"])
     schema, highest = assign_column_mapping(_PAIR, case.info.id)
-    mapping = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": str(highest)}
+    mapping = {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": str(highest)}
     tracked = Tracked(case, protocol=protocol, properties={**_PROPERTIES, **mapping})
     table = tracked.table
     table.schema = schema
@@ -306,6 +324,13 @@ def _mapped(case: CaseWriter) -> None:
     moved = tracked.file(_numbered(0, 3), ids=[0, 1, 2], versions=[0, 0, 0])
     table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
     tracked.publish(case, 0, 1)
+
+
+for _name, _mode, _title in (
+    ("ids-under-mapping", "name", "Ids work under column mapping"),
+    ("ids-under-mapping-by-id", "id", "Hidden columns have no field ids, and are found by name"),
+):
+    TRACKING.define(_name, _title, "RT-023 RT-024 RT-044", partial(_mapped, mode=_mode))
 
 
 def _checkpointed(case: CaseWriter, form: str, readers: Sequence[str]) -> None:

@@ -1,0 +1,296 @@
+"""Wrong readers of what is spelt otherwise, lies deeper, or is in two places at once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from breaches.edits import (
+    CHECKPOINT,
+    COMMIT,
+    COMPACTION,
+    JSON_CHECKPOINT,
+    SIDECAR,
+    Lines,
+    content,
+    dropping,
+    each,
+    listed,
+    matching,
+    parquet,
+    read_lines,
+    rewrite,
+    setting,
+    statistics,
+)
+from breaches.model import reader
+from breaches.readers.features import for_changes
+from breaches.seams import documents, refusing, rows, viewing
+from breaches.views import bodies, log_of
+from conformance.adapter import DomainMetadata
+
+_PAIR = re.compile(rb"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")
+_MODE = "delta.columnMapping.mode"
+_HIDDEN = "delta.rowTracking.materializedRow"
+
+
+def _split_at_separators(data: bytes) -> bytes:
+    return "\n".join(data.decode().splitlines()).encode()
+
+
+def _compacted(root: Path, fresh: frozenset[str]) -> None:
+    """Give the last version of a compacted range all the changes that are left of it."""
+    for name in matching(COMPACTION, fresh):
+        start, end = map(int, Path(name).name.split(".")[:2])
+        for version in range(start, end + 1):
+            place = log_of(root) / f"{version:020d}.json"
+            held = [a for a in read_lines(place) if not {"add", "remove"} & a.keys()]
+            if version == end:
+                held += [a for a in read_lines(root / name) if {"add", "remove"} & a.keys()]
+            rewrite(place, "".join(json.dumps(a) + "\n" for a in held).encode())
+
+
+def _later_inline_vectors_stay(root: Path, fresh: frozenset[str]) -> None:
+    """Know an inline vector of a checkpoint by another id than the removes after it."""
+    held = {
+        row["deletionVector"]["pathOrInlineDv"]
+        for name in matching(f"{CHECKPOINT}|{SIDECAR}", fresh)
+        if "add" in pq.read_schema(root / name).names
+        for row in pq.read_table(root / name, columns=["add"]).column("add").to_pylist()
+        if row and (row.get("deletionVector") or {}).get("storageType") == "i"
+    }
+
+    def change(body: dict[str, Any]) -> dict[str, Any] | None:
+        return None if (body.get("deletionVector") or {}).get("pathOrInlineDv") in held else body
+
+    each("remove", change, COMMIT)(root, fresh)
+
+
+def _respelt(request: Any, payload: Any) -> Any:
+    """Parse a configuration that is JSON, and write it in another spelling."""
+    if not isinstance(request, DomainMetadata) or payload is None:
+        return payload
+    try:
+        return json.dumps(json.loads(payload), separators=(",", ":"), sort_keys=True)
+    except ValueError:
+        return payload
+
+
+def _absent_is_empty(request: Any, payload: Any) -> Any:
+    """Take the list that a checksum lacks for an empty one."""
+    newest = max(log_of(Path(request.table)).glob("*.crc"), default=None)
+    if not isinstance(request, DomainMetadata) or newest is None:
+        return payload
+    return payload if "domainMetadata" in json.loads(newest.read_bytes()) else None
+
+
+def _checkpoints(root: Path) -> Iterator[Lines]:
+    for place in log_of(root).glob("*.checkpoint.*.json"):
+        yield read_lines(place)
+
+
+def _sidecar_in_folder(root: Path) -> bool:
+    return any("/" in a["sidecar"]["path"] for c in _checkpoints(root) for a in c if "sidecar" in a)
+
+
+def _first_groups(root: Path, fresh: frozenset[str]) -> None:
+    for name in matching(SIDECAR, fresh):
+        sink = pa.BufferOutputStream()
+        pq.write_table(pq.ParquetFile(root / name).read_row_group(0), sink)
+        rewrite(root / name, sink.getvalue().to_pybytes())
+
+
+def _by_left_over_ids(root: Path, fresh: frozenset[str]) -> None:
+    """Find columns by the ids of the schema, whatever the mode."""
+    *_, newest = bodies(root, "metaData")
+    ids = {
+        str(field["metadata"].get("delta.columnMapping.id")).encode(): field["name"]
+        for field in json.loads(newest["schemaString"])["fields"]
+    }
+
+    def change(table: pa.Table) -> pa.Table:
+        held = [(field.metadata or {}).get(b"PARQUET:field_id") for field in table.schema]
+        names = zip(held, table.column_names, strict=True)
+        return table.rename_columns([ids.get(number or b"", name) for number, name in names])
+
+    if newest["configuration"].get(_MODE) == "none":
+        parquet(change)(root, fresh)
+
+
+def _no_fields_in_keys(table: pa.Table) -> pa.Table:
+    for at, column in enumerate(table.schema):
+        if pa.types.is_map(column.type) and pa.types.is_struct(column.type.key_type):
+            held = [
+                value and [(dict.fromkeys(key), item) for key, item in value]
+                for value in table.column(at).to_pylist()
+            ]
+            table = table.set_column(at, column, pa.chunked_array([held], column.type))
+    return table
+
+
+def _without_hidden(root: Path, fresh: frozenset[str], *, mapped: bool) -> None:
+    """Find no hidden column without a field id, or none without the usual prefix."""
+    *_, newest = bodies(root, "metaData")
+    given = newest["configuration"]
+    names = [value for key, value in given.items() if key.startswith(_HIDDEN)]
+    lost = [n for n in names if mapped or not n.startswith("_row-")]
+    if not mapped or given.get(_MODE) == "id":
+        parquet(lambda t: t.select([n for n in t.column_names if n not in lost]))(root, fresh)
+
+
+def _vector_in_folder(root: Path) -> bool:
+    return any(
+        "/" in body["path"] and (body.get("deletionVector") or {}).get("storageType") == "u"
+        for body in bodies(root, "add")
+    )
+
+
+def _without_offsets(stats: dict[str, Any]) -> None:
+    for name in ("minValues", "maxValues"):
+        for key, value in stats.get(name, {}).items():
+            if isinstance(value, str):
+                stats[name][key] = re.sub(r"[+-]\d{2}:\d{2}$", "Z", value)
+
+
+def _values_of_files(root: Path, fresh: frozenset[str]) -> None:
+    """Take the values of a partition column from a file that holds such a column."""
+
+    def change(body: dict[str, Any]) -> dict[str, Any]:
+        held = pq.ParquetFile(root / unquote(body["path"])).read().slice(0, 1).to_pylist()
+        values = {key: (held or [{}])[0].get(key, v) for key, v in body["partitionValues"].items()}
+        return {**body, "partitionValues": values}
+
+    each("add", change, COMMIT)(root, fresh)
+
+
+ROWS = (
+    reader(
+        "ends-lines-at-separators",
+        "SNAP-007",
+        "files",
+        viewing(content(COMMIT, _split_at_separators)),
+        "delta-log-entries/separators-in-texts/*",
+    ),
+    reader(
+        "keeps-surrogates-apart",
+        "SNAP-007",
+        "files",
+        viewing(content(COMMIT, lambda data: _PAIR.sub(rb"\\ufffd\\ufffd", data))),
+        "delta-log-entries/letters-as-escapes/*",
+    ),
+    reader(
+        "takes-changes-of-compactions",
+        "CDC-004",
+        "files",
+        for_changes(viewing(_compacted)),
+        "log-compaction-files/*",
+    ),
+    reader(
+        "knows-checkpointed-inline-vectors-by-offsets",
+        "DVDESC-013",
+        "actions",
+        viewing(_later_inline_vectors_stay),
+        "deletion-vectors/inline-after-*",
+    ),
+    reader("respells-configurations", "DOM-012", "answers", documents(_respelt)),
+    reader("takes-absent-lists-for-empty", "DOM-012", "answers", documents(_absent_is_empty)),
+    reader(
+        "wants-checkpoint-metadata-first",
+        "SIDE-005",
+        "files",
+        refusing(lambda root: any("checkpointMetadata" not in c[0] for c in _checkpoints(root))),
+        "v2-checkpoint-feature/lines-in-reverse/*",
+    ),
+    reader(
+        "takes-sidecars-for-names",
+        "SIDE-005",
+        "files",
+        refusing(_sidecar_in_folder),
+        "v2-checkpoint-feature/absolute-sidecars/*",
+    ),
+    reader(
+        "reads-first-groups-of-sidecars",
+        "SIDE-005",
+        "files",
+        viewing(_first_groups),
+        "v2-checkpoint-feature/sidecars-of-small-row-groups/*",
+    ),
+    reader(
+        "loses-vectors-of-json-checkpoints",
+        "REC-018",
+        "actions",
+        viewing(dropping("add", "deletionVector", where=JSON_CHECKPOINT)),
+        "v2-checkpoint-feature/json-with-vectors/*",
+    ),
+    reader(
+        "checks-no-protocols-of-changes",
+        "TF-001",
+        "actions",
+        for_changes(viewing(listed(lambda names: [n for n in names if "Nobody" not in n]))),
+        "table-features/changes-*",
+    ),
+    reader(
+        "finds-columns-by-left-over-ids",
+        "CM-024",
+        "files",
+        viewing(_by_left_over_ids),
+        "column-mapping/mode-none-*",
+    ),
+    reader(
+        "finds-no-fields-in-keys",
+        "CM-029",
+        "answers",
+        rows(_no_fields_in_keys),
+        "column-mapping/structs-in-depth-*",
+    ),
+    reader(
+        "finds-hidden-columns-by-id",
+        "RT-023",
+        "files",
+        viewing(partial(_without_hidden, mapped=True)),
+        "row-tracking/*",
+    ),
+    reader(
+        "knows-hidden-columns-by-prefix",
+        "RT-023",
+        "files",
+        viewing(partial(_without_hidden, mapped=False)),
+        "row-tracking/*",
+    ),
+    reader(
+        "looks-for-vectors-beside-data",
+        "DVDESC-016",
+        "files",
+        refusing(_vector_in_folder),
+        "deletion-vectors/relative-*",
+    ),
+    reader(
+        "takes-bounds-without-offsets",
+        "SNAP-007",
+        "actions",
+        viewing(statistics(_without_offsets)),
+        "per-file-statistics/bounds-*",
+    ),
+    reader(
+        "takes-partitions-from-files",
+        "DATA-003",
+        "actions",
+        viewing(_values_of_files),
+        "data-files/partition-*",
+    ),
+    reader(
+        "loses-format-options-of-checkpoints",
+        "REC-013",
+        "actions",
+        viewing(setting("metaData", "format.options", {}, where=CHECKPOINT)),
+        "checkpoints/format-options/*",
+    ),
+)
