@@ -223,8 +223,8 @@ MISTAKES: dict[str, Mistake] = {
         "deletion-vectors/write-changes/write",
         "DVD-003",
         (
-            ("deletion_vectors.z85:encode_z85", gives(str.swapcase)),
-            ("deletion_vectors.z85:decode_z85", given(str.swapcase)),
+            ("deletion_vectors.descriptor:encode_z85", gives(str.swapcase)),
+            ("deletion_vectors.descriptor:decode_z85", given(str.swapcase)),
         ),
     ),
     "checksums of vectors": Mistake(

@@ -149,7 +149,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     ),
     "the mark of row ids falls": ({"RT-037"}, lambda x: _fallen(x, _mark(4))),
     "the mark of row ids is removed": (
-        {"RT-033"},
+        {"RT-033", "DOM-004"},
         lambda x: _fallen(x, _mark(9, removed=True, configuration="")),
     ),
     "row ids of a file that is gone are given again": ({"RT-039"}, _given_again),
