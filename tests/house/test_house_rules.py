@@ -76,6 +76,15 @@ def test_no_test_imports_a_conftest() -> None:
     assert [name for name in tests if "conftest" in _imports(name)] == []
 
 
+def test_no_test_imports_the_adapter_of_an_engine() -> None:
+    """The engines are extras: what tests import is there without them."""
+    homes = {home.replace("/", ".") for each in ENGINES.values() for home in each}
+    adapters = tuple(home for home in homes if home.startswith("conformance.adapters."))
+    tests = [name for name in PYTHON if name.startswith("tests/")]
+    assert len(adapters) > 1
+    assert [n for n in tests if any(m.startswith(adapters) for m in _imports(n))] == []
+
+
 _CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time"}
 # Tests that read a clock, and why.
 MAY_READ_CLOCKS = {

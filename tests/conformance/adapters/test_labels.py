@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from conformance.adapters.chdb import relabelled
+from conformance.adapters.sql.labels import relabelled
 
 UTC = pa.timestamp("us", "UTC")
 NTZ = pa.timestamp("us")
