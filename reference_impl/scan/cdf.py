@@ -119,13 +119,7 @@ def read_changes(
         # Not-null rules are those of the schema in force at the time.
         loose = tuple(replace(f, nullable=True) for f in table.partition_columns)
         table = replace(table, columns=_nullable(table.columns), partition_columns=loose)
-    reader = FileReader(
-        storage,
-        table.columns.fields,
-        table.partition_names,
-        table.mode,
-        VectorStore(storage),
-    )
+    reader = FileReader(storage, table, table.columns.fields, VectorStore(storage))
     schema = pa.schema([*reader.schema, *map(arrow_field, CHANGE_COLUMNS)])
     changes = (change for one in versions for change in _changes(storage, listing, one, table))
     with budget().account.holding() as hold:

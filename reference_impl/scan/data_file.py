@@ -19,13 +19,8 @@ from reference_impl.limits import budget, exceeded, out_of_memory
 from reference_impl.model.column_mapping import Mode
 from reference_impl.parquet.bounds import Bounded
 from reference_impl.parquet.opening import open_parquet
-from reference_impl.scan.conform import (
-    converter,
-    find_columns,
-    missing,
-    refuse_nulls,
-)
-from reference_impl.scan.room import growth, room_of_null
+from reference_impl.scan.conform import converter, find_columns, missing, refuse_nulls
+from reference_impl.scan.room import growth, room_of_lost
 from reference_impl.storage import Storage, is_failure
 from reference_impl.types.model import STRING, Field, walk
 from reference_impl.types.text import refuse_bad_text
@@ -184,9 +179,8 @@ class _Columns:
         ]
         self.names = sorted({self._held[at].name for at in self._sources if at is not None})
         # Nulls take room as values do.
-        pairs = zip(self._sources, self._columns, strict=True)
-        self.nulls = sum(room_of_null(column.type) for at, column in pairs if at is None)
-        grown = growth(self._held, wanted)
+        self.nulls = room_of_lost(self._columns, self._sources)
+        grown = growth(self._held, wanted, self._sources)
         self.added = {leaf: size for leaf, size in enumerate(grown) if size}
 
     def take(self, batch: pa.RecordBatch) -> list[pa.Array]:

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.deletion_vectors import Bitmap, VectorStore
-from reference_impl.model.column_mapping import Mode
 from reference_impl.scan.data_file import at_file, read_batches
 from reference_impl.scan.row_tracking import ROW_TRACKING_SCHEMA, RowTracking
 from reference_impl.scan.tasks import FileTask
+from reference_impl.snapshot.table_schema import TableSchema
 from reference_impl.storage import Storage
 from reference_impl.storage.threads import MAX_THREADS
 from reference_impl.types.arrow import arrow_field
@@ -37,9 +37,8 @@ class FileReader:
 
     Attributes:
         storage: the table's storage.
+        table: its schema, which says what comes from the log, and how columns are found in files.
         columns: the columns to give, partition columns among them.
-        partition_names: names of the columns that come from the log.
-        mode: how columns are found in data files.
         vectors: loads deletion vectors.
         filter: keeps the rows for which it is true.
         filter_columns: columns that only the filter reads.
@@ -49,9 +48,8 @@ class FileReader:
     """
 
     storage: Storage
+    table: TableSchema
     columns: Sequence[Field]
-    partition_names: frozenset[str]
-    mode: Mode
     vectors: VectorStore
     filter: Node | None = None
     filter_columns: Sequence[Field] = ()
@@ -94,29 +92,24 @@ class FileReader:
         deleted = self._vector(task.deletion_vector, task)
         only = self._vector(task.only, task)
         read = [*self.columns, *self.filter_columns]
-        stored = [f for f in read if f.name not in self.partition_names]
+        logged = self.table.partition_names
+        stored = [f for f in read if f.name not in logged]
         hidden = [*self.extra, *(self.tracking.hidden if self.tracking else ())]
         given = pa.schema([arrow_field(f) for f in read])
         schema = self.schema
-        width = sum(
-            pa.repeat(task.partition[f.name], 1).nbytes
-            for f in read
-            if f.name in self.partition_names
-        )
+        width = sum(pa.repeat(task.partition[f.name], 1).nbytes for f in read if f.name in logged)
         for start, length, arrays in read_batches(
             self.storage,
             task.path,
             stored,
-            self.mode,
+            self.table.mode,
             hidden,
             width=width,
             kept=partial(_selection, deleted, only),
         ):
             found = iter(arrays)
             columns = [
-                pa.repeat(task.partition[f.name], length)
-                if f.name in self.partition_names
-                else next(found)
+                pa.repeat(task.partition[f.name], length) if f.name in logged else next(found)
                 for f in read
             ]
             kept = _selection(deleted, only, start, length)

@@ -7,7 +7,7 @@ become many.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -21,12 +21,17 @@ _NULL: Final = 8
 """Bytes of a null, about."""
 
 
-def room_of_null(kind: DataType) -> int:
-    """Return about how many bytes a null takes, with those of the fields in it."""
-    return _NULL * sum(1 for _ in walk(kind))
+def room_of_lost(fields: Iterable[Field], sources: Iterable[int | None]) -> int:
+    """Return about how many bytes the nulls take of fields without a source, and all in them."""
+    pairs = zip(fields, sources, strict=True)
+    return _NULL * sum(1 for field, at in pairs if at is None for _ in walk(field.type))
 
 
-def growth(held: Sequence[pa.Field], wanted: Sequence[tuple[Field, Mode]]) -> list[int]:
+def growth(
+    held: Sequence[pa.Field],
+    wanted: Sequence[tuple[Field, Mode]],
+    sources: Sequence[int | None],
+) -> list[int]:
     """Return how many bytes conversion adds to each value, for every leaf of fields of a file.
 
     What a struct lacks counts at its first leaf, which has as many values or more.
@@ -34,9 +39,11 @@ def growth(held: Sequence[pa.Field], wanted: Sequence[tuple[Field, Mode]]) -> li
     Args:
         held: the fields of the file, or of a struct in it.
         wanted: the columns, or nested fields, of the table, and how they are found.
+        sources: which of the former each of the latter is, as
+            :func:`~reference_impl.scan.conform.find_columns` says.
 
     """
-    found = dict(zip(find_columns(held, wanted), wanted, strict=True))
+    found = dict(zip(sources, wanted, strict=True))
     leaves = []
     for at, field in enumerate(held):
         if at in found:
@@ -59,9 +66,9 @@ def _of_type(stored: pa.DataType, wanted: DataType | None, mode: Mode) -> list[i
     match wanted:
         case Struct(fields) if pa.types.is_struct(stored):
             columns: list[tuple[Field, Mode]] = [(field, mode) for field in fields]
-            leaves = growth(inner, columns)
-            sources = zip(find_columns(inner, columns), fields, strict=True)
-            leaves[0] += sum(room_of_null(field.type) for at, field in sources if at is None)
+            sources = find_columns(inner, columns)
+            leaves = growth(inner, columns, sources)
+            leaves[0] += room_of_lost(fields, sources)
             return leaves
         case Map(key, value) if pa.types.is_map(stored):
             inner, kinds = [stored.key_field, stored.item_field], [key, value]

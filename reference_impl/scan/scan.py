@@ -76,9 +76,8 @@ def _scan(
         files = files.filter(may_match(files, condition, table))
     reader = FileReader(
         snapshot.storage,
+        table,
         wanted,
-        table.partition_names,
-        table.mode,
         VectorStore(snapshot.storage),
         condition,
         [f for f in table.columns.fields if f.name in tested],

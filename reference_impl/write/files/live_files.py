@@ -78,9 +78,8 @@ def live_files(storage: Storage, target: Target, adds: pa.Table) -> Iterator[Liv
     table, tracked = target.table, target.supports("rowTracking")
     reader = FileReader(
         storage,
+        table,
         table.columns.fields,
-        table.partition_names,
-        table.mode,
         VectorStore(storage),
         tracking=RowTracking.of(target.protocol, target.metadata) if tracked else None,
     )
