@@ -8,16 +8,13 @@ to find out who is right.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from conformance.adapter import Adapter, Claims, Description, Ok, Refused, Scan
 from conformance.base.limits import InProcessLimit
 from conformance.judging.answers import plain_answer
 from conformance.judging.compare import compare_rows
+from conformance.judging.recipes.needs import features_of_readers
 from reference_impl import DeltaError, Snapshot, Table, read_table
-from reference_impl.model.features import supported
-
-_MAPPING: Final = "columnMapping"
 
 
 class Witness:
@@ -79,7 +76,4 @@ def claims_to_read(claims: Claims, snapshot: Snapshot) -> bool:
         return False
     if '"void"' in snapshot.metadata.schema_string:
         return False  # a type of the later text, which no feature announces
-    listed = set(protocol.reader_features or ())
-    if protocol.min_reader_version == 2:  # the version alone stands for the feature
-        listed |= {_MAPPING} & set(supported(protocol))
-    return listed <= set(claims.reader_features)
+    return features_of_readers(protocol) <= claims.reader_features

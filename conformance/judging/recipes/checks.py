@@ -27,7 +27,7 @@ from conformance.audit.read.raw import Lines
 from conformance.audit.read.state import file_key
 from conformance.audit.stored.features import not_shredded, of_iceberg
 from conformance.judging.recipes.files import path_in_table, read_commits
-from conformance.judging.recipes.needs import features_asked
+from conformance.judging.recipes.needs import features_asked, features_of_readers
 from conformance.judging.recipes.times import (
     CLOCK_SLACK,
     Fault,
@@ -37,7 +37,6 @@ from conformance.judging.recipes.times import (
 )
 from conformance.requirements.registry import load_registry
 from reference_impl import DeltaError, Snapshot, Table
-from reference_impl.model.actions import Protocol
 from reference_impl.model.features import active, supported
 from reference_impl.storage import LocalStorage
 
@@ -59,8 +58,6 @@ _COLUMNS: Final = (
     "delta.rowTracking.materializedRowCommitVersionColumnName",
 )
 _NAME: Final = "delta.columnMapping.physicalName"
-_MAPS: Final = 2
-"""The reader version by which readers go by column mapping without a list."""
 
 
 def replaces_table(step: Mapping[str, Any]) -> bool:
@@ -219,7 +216,7 @@ class Watch:
             for name in sorted(used & supported(former.protocol) - listed):
                 message = f"version {version} used {name}, and the upgrade drops it"
                 yield "TF-012", message
-            if "columnMapping" in used and not _maps_for_readers(now.protocol):
+            if "columnMapping" in used - features_of_readers(now.protocol):
                 message = f"version {version} used columnMapping, and no list of readers has it"
                 yield "TF-012", message
 
@@ -284,12 +281,6 @@ class Watch:
                 found += not_shredded(file.schema_arrow, layout)
             for requirement, message in found:
                 yield requirement, f"{path}: {message}"
-
-
-def _maps_for_readers(protocol: Protocol) -> bool:
-    """Return whether readers go by column mapping: of version 2, or by their own list."""
-    named = protocol.reader_features or ()
-    return protocol.min_reader_version == _MAPS or "columnMapping" in named
 
 
 def _advised(fault: Fault) -> bool:

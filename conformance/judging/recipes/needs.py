@@ -13,6 +13,7 @@ from typing import Any, Final
 from conformance.adapter import Claims
 from conformance.golden.cases import Spec
 from generators.oracle.operations import OPERATIONS
+from reference_impl.model.actions import Protocol
 from schemas.features import FEATURES, find
 
 _BY_SCHEMA: Final[Mapping[str, str]] = {
@@ -30,6 +31,8 @@ _ACTIVATIONS: Final[Mapping[str, str]] = {
     feature.activation: feature.name for feature in FEATURES.values() if feature.activation
 }
 _FEATURE_PROPERTY: Final = "delta.feature."
+_MAPS: Final = 2
+"""The reader version by which readers go by column mapping without a list."""
 
 
 def features_asked(step: Mapping[str, Any]) -> frozenset[str]:
@@ -60,6 +63,12 @@ def _of_properties(properties: Mapping[str, Any]) -> Iterator[str]:
             yield "columnMapping"
         elif key == "delta.checkpointPolicy" and text == "v2":
             yield "v2Checkpoint"
+
+
+def features_of_readers(protocol: Protocol) -> frozenset[str]:
+    """Name the features that a protocol asks of readers; version 2 asks for one without a list."""
+    mapping = ("columnMapping",) if protocol.min_reader_version == _MAPS else ()
+    return frozenset((*mapping, *(protocol.reader_features or ())))
 
 
 def capabilities_of(step: Mapping[str, Any]) -> frozenset[str]:

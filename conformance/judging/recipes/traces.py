@@ -80,7 +80,7 @@ class Traces:
         table: the table root.
         version: the latest version.
         number: the oracle's latest version.
-        digests: log file to the digest of its content.
+        digests: log file to the digest of its content, and what is broken where it changes.
         rows: identity of a row to its id and commit version.
 
     """
@@ -88,7 +88,7 @@ class Traces:
     table: Path
     version: int = -1
     number: int = -1
-    digests: dict[str, bytes] = field(default_factory=dict)
+    digests: dict[str, tuple[bytes, str]] = field(default_factory=dict)
     rows: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def after(
@@ -130,17 +130,17 @@ class Traces:
     def _log(self, operation: str) -> Fault | None:
         """Compare commits and checksums with what they were."""
         found = {
-            name: digest
+            name: (digest, requirement)
             for name, digest in digests(self.table / LOG_DIR).items()
-            if _untouched(name) is not None
+            if (requirement := _untouched(name)) is not None
         }
         held, self.digests = self.digests, found
-        for name, digest in held.items():
+        for name, (digest, requirement) in held.items():
             if name not in found:
                 # Checksums and checkpoints help readers, and are no entries of the log.
-                if operation != "cleanup" and _untouched(name) == "WNEW-001":
+                if operation != "cleanup" and requirement == "WNEW-001":
                     return "CRC-001", f"{name} is gone"
-            elif found[name] != digest and (requirement := _untouched(name)) is not None:
+            elif found[name] != (digest, requirement):
                 return requirement, f"{name} was written again"
         return None
 

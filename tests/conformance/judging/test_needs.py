@@ -9,11 +9,20 @@ import pyarrow as pa
 import pytest
 from fakes import EVERYTHING, Told
 
-from conformance.adapter import Answer, Ok, Refused
+from conformance.adapter import Answer, Claims, Ok, Refused
 from conformance.base.outcomes import Outcome
 from conformance.golden.corpus import load_corpus
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
+
+
+def _judged(store: TableStore, case: str, spec: str, claims: Claims, answer: Answer) -> Outcome:
+    """Judge a question of the corpus by an answer to whatever is asked."""
+    found = next(each for each in load_corpus(validate=False).cases if each.id == case)
+    asked = next(each for each in found.specs if each.id == f"{case}/{spec}")
+    adapter = Told(claims)
+    adapter.run = lambda _: answer  # type: ignore[method-assign]
+    return Judge(adapter, claims, store).judge_once(found, asked).outcome
 
 
 def test_what_engines_may_lack_beside_a_feature_is_needed_where_it_is_asked() -> None:
@@ -46,21 +55,15 @@ def test_what_engines_may_lack_beside_a_feature_is_needed_where_it_is_asked() ->
 def test_who_claims_changes_of_mapped_tables_must_not_refuse_them(
     store: TableStore, case: str, spec: str, claimed: tuple[str, ...], outcome: Outcome
 ) -> None:
-    found = next(each for each in load_corpus(validate=False).cases if each.id == case)
-    asked = next(each for each in found.specs if each.id == f"{case}/{spec}")
-    mapping = frozenset({"columnMapping"})
-    adapter = Told(
-        replace(
-            EVERYTHING,
-            reader_version=2,
-            reader_features=mapping,
-            capabilities=frozenset(claimed),
-        )
+    claims = replace(
+        EVERYTHING,
+        reader_version=2,
+        reader_features=frozenset({"columnMapping"}),
+        capabilities=frozenset(claimed),
     )
-    adapter.run = lambda _: Refused("unsupported", None, "no feed")  # type: ignore[method-assign]
-    assert Judge(adapter, adapter.claims, store).judge_once(found, asked).outcome is outcome
-    adapter.run = lambda _: Ok(pa.table({"_change_type": ["insert"]}))  # type: ignore[method-assign]
-    assert Judge(adapter, adapter.claims, store).judge_once(found, asked).outcome is Outcome.FAIL
+    wrong = Ok(pa.table({"_change_type": ["insert"]}))
+    assert _judged(store, case, spec, claims, Refused("unsupported", None, "no feed")) is outcome
+    assert _judged(store, case, spec, claims, wrong) is Outcome.FAIL
 
 
 @pytest.mark.parametrize(
@@ -75,19 +78,12 @@ def test_who_claims_changes_of_mapped_tables_must_not_refuse_them(
 def test_who_does_not_claim_invariants_refuses_the_row_or_the_table(
     store: TableStore, answer: Answer, claimed: tuple[str, ...], outcome: Outcome
 ) -> None:
-    wanted = "column-invariants/write-refused-after-checkpoint"
-    found = next(each for each in load_corpus(validate=False).cases if each.id == wanted)
-    (spec,) = (each for each in found.specs if each.type == "write")
-    invariants = frozenset({"invariants"})
-    adapter = Told(
-        replace(
-            EVERYTHING,
-            writer_version=7,
-            writer_features=invariants,
-            operations=EVERYTHING.operations | {"append"},
-            capabilities=frozenset(claimed),
-        )
+    claims = replace(
+        EVERYTHING,
+        writer_version=7,
+        writer_features=frozenset({"invariants"}),
+        operations=EVERYTHING.operations | {"append"},
+        capabilities=frozenset(claimed),
     )
-    adapter.run = lambda _: answer  # type: ignore[method-assign]
-    verdict = Judge(adapter, adapter.claims, store).judge_once(found, spec)
-    assert verdict.outcome is outcome, verdict
+    case = "column-invariants/write-refused-after-checkpoint"
+    assert _judged(store, case, "write", claims, answer) is outcome

@@ -149,15 +149,21 @@ def _prefixed(case: CaseWriter) -> None:
     publish(case, table)
 
 
+def _in_partitions(case: CaseWriter, rows: int, *values: str) -> tuple[GoldenTable, list[DataFile]]:
+    """Return a table with one file of some rows in each of its partitions."""
+    table = vector_table(case, struct(id="long", p="string"), partition_columns=["p"])
+    files = [
+        table.file([{"id": 10 * n + i} for i in range(rows)], partition={"p": value})
+        for n, value in enumerate(values)
+    ]
+    table.create(*(add(file) for file in files))
+    return table, files
+
+
 @VECTORS.case("several-in-one-file", "DVFILE-002 DVFILE-003 DVDESC-007 DVSTO-001")
 def _several(case: CaseWriter) -> None:
     """One file may hold the vectors of several data files."""
-    table = vector_table(case, struct(id="long", p="string"), partition_columns=["p"])
-    files = [
-        table.file([{"id": 10 * n + i} for i in range(5)], partition={"p": f"p {n}"})
-        for n in range(3)
-    ]
-    table.create(*(add(file) for file in files))
+    table, files = _in_partitions(case, 5, "p 0", "p 1", "p 2")
     vectors = store(table, [0], [1, 2], [0, 1, 2, 3, 4])
     actions = [each for pair in zip(files, vectors, strict=True) for each in with_vector(*pair)]
     table.commit(*actions, operation="DELETE")
@@ -170,12 +176,7 @@ def _several(case: CaseWriter) -> None:
 @VECTORS.case("relative-of-partitions", "DVDESC-016 DVFILE-001 DV-005")
 def _of_partitions(case: CaseWriter) -> None:
     """Vector files are found from the table root, wherever the data lies."""
-    table = vector_table(case, struct(id="long", p="string"), partition_columns=["p"])
-    files = [
-        table.file([{"id": 10 * n + i} for i in range(4)], partition={"p": f"p{n}"})
-        for n in range(2)
-    ]
-    table.create(*(add(file) for file in files))
+    table, files = _in_partitions(case, 4, "p0", "p1")
     for file, prefix in zip(files, ("", "ab"), strict=True):
         table.commit(*with_vector(file, store(table, [1, 3], prefix=prefix)[0]))
     case.judged |= dict.fromkeys(("read-latest", "read-v1", "read-v2"), "DVDESC-016")
