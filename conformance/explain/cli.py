@@ -138,7 +138,6 @@ def _of_row(found: RowExplained) -> Iterator[str]:
         ("golden", "Questions that judge it"),
         ("recipe", "Recipes that judge it"),
         ("mutation", "Mutations that break it"),
-        ("property", "Properties"),
         ("audit", "Audit checks"),
     ):
         yield from _listed(title, found.cases.get(kind, ()))

@@ -1,9 +1,9 @@
-"""Who names which requirement: golden cases, mutations, properties and audit checks.
+"""Who names which requirement: golden cases, mutations and audit checks.
 
-Serves every section. Golden cases and schemas say it in their JSON, mutations in their YAML; the
-rest say it in Python, as a string that is an id or a few ids, which is read from the source
-without importing it: a coverage report must not need Hypothesis, an engine or a corpus builder to
-be importable.
+Serves every section. Golden cases and schemas say it in their JSON, mutations in their YAML;
+checks say it in Python, as a string that is an id or a few ids, which is read from the source
+without importing it: a coverage report must not need an engine or a corpus builder to be
+importable.
 """
 
 from __future__ import annotations
@@ -21,16 +21,11 @@ from conformance.requirements.judged import Judged, judged_of, shown_rows
 from conformance.requirements.registry import SELECTIONS, Registry
 from generators.spec_files import spec_files
 
-Kind: TypeAlias = Literal["golden", "recipe", "mutation", "property", "audit"]
+Kind: TypeAlias = Literal["golden", "recipe", "mutation", "audit"]
 """What names the requirement: a golden table that is read, a recipe that is written, ..."""
 
 _IDS: Final = re.compile(
     r"[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]{3}(?: [A-Z][A-Z0-9-]*-[0-9]{3})*"
-)
-_SLUG: Final = re.compile(r"[a-z][a-z0-9]*(?:[-/_][a-z0-9]+)+")
-_PACKAGES: Final[tuple[tuple[str, Kind], ...]] = (
-    ("conformance/plugin/suite", "property"),
-    ("conformance/audit", "audit"),
 )
 _KINDS: Final = {
     "type": str,
@@ -144,32 +139,29 @@ def _judged(document: dict[str, Any], named: tuple[str, ...]) -> Judged:
     )
 
 
-def cited_in_source(folder: Path, kind: Kind) -> Iterator[Citation]:
-    """Go through the Python modules of a folder and its subfolders.
+def cited_in_source(folder: Path) -> Iterator[Citation]:
+    """Go through the Python modules of checks, in a folder and its subfolders.
 
-    A case is what encloses the string most closely: a call with an ``id`` or with a slug as its
-    first argument, else a function or class, else an assignment, else the module.
+    A check is the function, the class or the constant of the module that holds the string.
 
     Raises:
         CitationError: a module is not Python.
 
     """
     for path in sorted(folder.rglob("*.py")):
-        module = ".".join(path.relative_to(folder).with_suffix("").parts)
-        yield from _cited_in(path, module, kind)
+        yield from _cited_in(path, ".".join(path.relative_to(folder).with_suffix("").parts))
 
 
-def _cited_in(path: Path, module: str, kind: Kind) -> Iterator[Citation]:
+def _cited_in(path: Path, module: str) -> Iterator[Citation]:
     try:
-        found: dict[str, list[str]] = {}
-        for case, ids in _walk(ast.parse(read_text(path)), module):
-            found.setdefault(case, []).extend(ids)
+        found = [(_name(each), [*_ids(each)]) for each in ast.parse(read_text(path)).body]
     except (SyntaxError, ValueError, DocumentError) as error:
         raise CitationError(path, f"is not Python: {error}") from error
     except (RecursionError, MemoryError) as error:  # the latter is the parser's own
         raise CitationError(path, "is nested too deep") from error
-    for case, ids in found.items():
-        yield Citation(case, tuple(dict.fromkeys(ids)), kind)
+    for name, ids in found:
+        if ids:
+            yield Citation(f"{module}:{name}", tuple(dict.fromkeys(ids)), "audit")
 
 
 def cited_in_mutations(folder: Path) -> Iterator[Citation]:
@@ -211,7 +203,7 @@ def cited_in_steps(folder: Path) -> Iterator[Citation]:
     steps = sorted((folder / "judging" / "recipes").glob("*.py"))
     for path in (*steps, folder / "requirements" / "levels.py"):
         if path.is_file():
-            yield from _cited_in(path, f"recipes.{path.stem}", "audit")
+            yield from _cited_in(path, f"recipes.{path.stem}")
 
 
 def _rules(node: Any) -> Iterator[str]:
@@ -242,8 +234,7 @@ def cited_in_project(root: Path, corpus: Path) -> Iterator[Citation]:
     """
     yield from cited_in_corpus(corpus)
     yield from cited_in_mutations(root / "generators" / "mutations" / "chapters")
-    for package, kind in _PACKAGES:
-        yield from cited_in_source(root / package, kind)
+    yield from cited_in_source(root / "conformance" / "audit")
     yield from cited_in_steps(root / "conformance")
     yield from cited_in_schemas(root / "schemas")
 
@@ -274,29 +265,21 @@ def _requirements(document: dict[str, Any], path: Path) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def _walk(node: ast.AST, case: str) -> Iterator[tuple[str, list[str]]]:
+def _ids(node: ast.AST) -> Iterator[str]:
+    """Return the ids that strings below a node hold, in their order."""
     if isinstance(node, ast.Constant):
         if isinstance(node.value, str) and _IDS.fullmatch(node.value):
-            yield case, node.value.split()
+            yield from node.value.split()
         return
-    inner = _name(node, case)
     for child in ast.iter_child_nodes(node):
-        yield from _walk(child, inner)
+        yield from _ids(child)
 
 
-def _name(node: ast.AST, outer: str) -> str:
-    module = outer.partition(":")[0]
-    match node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return f"{module}:{name}"
+def _name(statement: ast.stmt) -> str:
+    match statement:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return name
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-            return f"{module}:{name}"
-        case ast.Call(keywords=keywords, args=args):
-            for keyword in keywords:
-                if keyword.arg == "id" and isinstance(keyword.value, ast.Constant):
-                    return str(keyword.value.value)
-            if args and isinstance(args[0], ast.Constant) and _SLUG.fullmatch(str(args[0].value)):
-                return str(args[0].value)
+            return name
         case _:
-            pass
-    return outer
+            return f"line {statement.lineno}"

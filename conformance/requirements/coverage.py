@@ -33,8 +33,8 @@ from conformance.requirements.registry import (
 )
 
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-_READING: Final[frozenset[Kind]] = frozenset({"golden", "mutation", "property"})
-_WRITING: Final[frozenset[Kind]] = frozenset({"recipe", "mutation", "property", "audit"})
+_READING: Final[frozenset[Kind]] = frozenset({"golden", "mutation"})
+_WRITING: Final[frozenset[Kind]] = frozenset({"recipe", "mutation", "audit"})
 _JUDGED_BY: Final[Mapping[str, frozenset[Kind]]] = {
     "reader": _READING,
     "file": _READING | _WRITING,

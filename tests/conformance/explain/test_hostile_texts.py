@@ -142,4 +142,4 @@ def test_a_module_that_cannot_be_read_is_refused_by_name(tmp_path: Path, module:
     else:
         path.write_text(module)
     with pytest.raises(CitationError, match=r"x\.py"):
-        list(cited_in_source(tmp_path, "audit"))
+        list(cited_in_source(tmp_path))

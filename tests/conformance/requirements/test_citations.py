@@ -70,17 +70,18 @@ def test_sources_are_read_without_being_run(tmp_path: Path) -> None:
         "@requirement('TOY-001')\n"
         "def test_a_ball_rolls():\n"
         "    '''TOY-009 in prose is not a citation.'''\n"
-        "BALLS = (\n"
-        "    refused('ball-is-square', 'the ball', 'TOY-002 TOY-003', edit('ball')),\n"
-        "    Ball(id='no-ball', requirements=('TOY-004', 'TOY-004')),\n"
-        ")\n"
+        "    requirement = 'TOY-002 TOY-003'\n"
+        "    yield from findings('toys/ball', 'TOY-001')\n"
+        "class Ball:\n"
+        "    def rolls(self): return 'TOY-004', 'TOY-004'\n"
         "CHECKS = {'TOY-005': print}\n"
+        "check('TOY-006')(print)\n"
     )
-    assert list(cited_in_source(tmp_path, "audit")) == [
-        Citation("balls:test_a_ball_rolls", ("TOY-001",), "audit"),
-        Citation("ball-is-square", ("TOY-002", "TOY-003"), "audit"),
-        Citation("no-ball", ("TOY-004",), "audit"),
+    assert list(cited_in_source(tmp_path)) == [
+        Citation("balls:test_a_ball_rolls", ("TOY-002", "TOY-003", "TOY-001"), "audit"),
+        Citation("balls:Ball", ("TOY-004",), "audit"),
         Citation("balls:CHECKS", ("TOY-005",), "audit"),
+        Citation("balls:line 10", ("TOY-006",), "audit"),
     ]
 
 
@@ -121,7 +122,7 @@ def test_an_entry_of_another_shape_is_refused(
 def test_a_module_that_is_not_python_is_refused(tmp_path: Path) -> None:
     (tmp_path / "balls.py").write_text("def :\n")
     with pytest.raises(CitationError, match=r"balls\.py: is not Python"):
-        list(cited_in_source(tmp_path, "audit"))
+        list(cited_in_source(tmp_path))
 
 
 def test_a_project_is_its_corpus_and_its_packages(tmp_path: Path) -> None:
@@ -130,14 +131,10 @@ def test_a_project_is_its_corpus_and_its_packages(tmp_path: Path) -> None:
     (tmp_path / "generators/mutations/chapters/toys.yaml").write_text(
         "{table: plain, refused: [{id: a-toy, title: a toy, requirements: TOY-001}]}"
     )
-    for package, kind in [
-        ("conformance/plugin/suite", "property"),
-        ("conformance/audit", "audit"),
-    ]:
-        (tmp_path / package).mkdir(parents=True)
-        (tmp_path / package / "toys.py").write_text(f"{kind.upper()} = 'TOY-001'\n")
+    (tmp_path / "conformance/audit").mkdir(parents=True)
+    (tmp_path / "conformance/audit/toys.py").write_text("AUDIT = 'TOY-001'\n")
     kinds = [found.kind for found in cited_in_project(tmp_path, tmp_path / "corpus")]
-    assert kinds == ["golden", "mutation", "property", "audit"]
+    assert kinds == ["golden", "mutation", "audit"]
 
 
 def test_the_modules_that_look_at_steps_of_recipes_name_rows() -> None:
