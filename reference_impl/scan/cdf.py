@@ -34,8 +34,7 @@ from reference_impl.model.column_mapping import lasting_name, physical_name
 from reference_impl.model.features import active
 from reference_impl.model.protocol import check_readable
 from reference_impl.places import decode_path
-from reference_impl.scan.reader import FileReader, kept_within
-from reference_impl.scan.tasks import FileTask, file_tasks
+from reference_impl.scan.reader import FileReader, FileTask, file_tasks, kept_within
 from reference_impl.snapshot.segment import Listing, list_log
 from reference_impl.snapshot.snapshot import Snapshot, State, in_commit_timestamp, read_commit
 from reference_impl.snapshot.table_schema import TableSchema, table_schema

@@ -6,9 +6,9 @@ null, columns that the table lacks are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,9 +20,9 @@ from reference_impl.model.column_mapping import Mode
 from reference_impl.parquet.bounds import Bounded
 from reference_impl.parquet.opening import open_parquet
 from reference_impl.scan.conform import converter, find_columns, missing, refuse_nulls
-from reference_impl.scan.room import growth, room_of_lost
 from reference_impl.storage import Storage, is_failure
-from reference_impl.types.model import STRING, Field, walk
+from reference_impl.types.arrow import arrow_type
+from reference_impl.types.model import STRING, Array, DataType, Field, Map, Struct, walk
 from reference_impl.types.text import refuse_bad_text
 
 Kept: TypeAlias = Callable[[int, int], "pa.BooleanArray | None"]
@@ -179,8 +179,8 @@ class _Columns:
         ]
         self.names = sorted({self._held[at].name for at in self._sources if at is not None})
         # Nulls take room as values do.
-        self.nulls = room_of_lost(self._columns, self._sources)
-        grown = growth(self._held, wanted, self._sources)
+        self.nulls = _null_bytes(self._columns, self._sources)
+        grown = _bytes_added(self._held, wanted, self._sources)
         self.added = {leaf: size for leaf, size in enumerate(grown) if size}
 
     def take(self, batch: pa.RecordBatch) -> list[pa.Array]:
@@ -221,3 +221,75 @@ def _smallest(file: pq.ParquetFile) -> list[str]:
     columns = [file.schema.column(at) for at in range(len(file.schema))]
     ranked = sorted(columns, key=lambda column: _COSTS.get(column.physical_type, len(_COSTS)))
     return [column.path for column in ranked[:1]]
+
+
+# Few bytes of a file become many where fields are missing or numbers widened.
+
+_NULL: Final = 8
+"""Bytes of a null, about."""
+
+
+def _null_bytes(fields: Iterable[Field], sources: Iterable[int | None]) -> int:
+    """Return about how many bytes the nulls take of fields without a source, and all in them."""
+    pairs = zip(fields, sources, strict=True)
+    return _NULL * sum(1 for field, at in pairs if at is None for _ in walk(field.type))
+
+
+def _bytes_added(
+    held: Sequence[pa.Field],
+    wanted: Sequence[tuple[Field, Mode]],
+    sources: Sequence[int | None],
+) -> list[int]:
+    """Return how many bytes conversion adds to each value, for every leaf of fields of a file.
+
+    What a struct lacks counts at its first leaf, which has as many values or more.
+
+    Args:
+        held: the fields of the file, or of a struct in it.
+        wanted: the columns, or nested fields, of the table, and how they are found.
+        sources: which of the former each of the latter is, as
+            :func:`~reference_impl.scan.conform.find_columns` says.
+
+    """
+    found = dict(zip(sources, wanted, strict=True))
+    leaves = []
+    for at, field in enumerate(held):
+        if at in found:
+            column, mode = found[at]
+            leaves += _bytes_added_to(field.type, column.type, mode)
+        else:
+            leaves += _bytes_added_to(field.type, None, "none")
+    return leaves
+
+
+def _bytes_added_to(stored: pa.DataType, wanted: DataType | None, mode: Mode) -> list[int]:
+    if isinstance(stored, pa.BaseExtensionType):
+        return _bytes_added_to(stored.storage_type, wanted, mode)
+    if pa.types.is_dictionary(stored):
+        return _bytes_added_to(stored.value_type, wanted, mode)
+    inner = [stored.field(at) for at in range(stored.num_fields)]
+    if not inner:
+        return [0 if wanted is None else _widened(stored, wanted)]
+    kinds: list[DataType | None] = [None] * len(inner)
+    match wanted:
+        case Struct(fields) if pa.types.is_struct(stored):
+            columns: list[tuple[Field, Mode]] = [(field, mode) for field in fields]
+            sources = find_columns(inner, columns)
+            leaves = _bytes_added(inner, columns, sources)
+            leaves[0] += _null_bytes(fields, sources)
+            return leaves
+        case Map(key, value) if pa.types.is_map(stored):
+            inner, kinds = [stored.key_field, stored.item_field], [key, value]
+        case Array(element) if len(inner) == 1:
+            kinds = [element]
+        case _:
+            pass
+    pairs = zip(inner, kinds, strict=True)
+    return [size for field, kind in pairs for size in _bytes_added_to(field.type, kind, mode)]
+
+
+def _widened(stored: pa.DataType, wanted: DataType) -> int:
+    try:
+        return max(int(arrow_type(wanted).bit_width) - int(stored.bit_width), 0) // 8
+    except ValueError:  # of strings
+        return 0

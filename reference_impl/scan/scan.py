@@ -13,9 +13,8 @@ import pyarrow as pa
 from reference_impl.deletion_vectors import VectorStore
 from reference_impl.errors import UnknownColumn
 from reference_impl.limits import budget, within_limits
-from reference_impl.scan.reader import FileReader, kept_within, threads_for
+from reference_impl.scan.reader import FileReader, file_tasks, kept_within, threads_for
 from reference_impl.scan.row_tracking import RowTracking
-from reference_impl.scan.tasks import file_tasks
 from reference_impl.storage.threads import in_order
 from reference_impl.types.model import Field, Struct
 

@@ -82,7 +82,7 @@ def test_what_a_message_says_of_types_and_actions_stays() -> None:
     prose = '"a map from string to string"'
     assert prose in (PACKAGE / of).read_text()
     assert prose not in {was for was, _ in _changes(of)}
-    found = _changes("log/checkpoints/sidecars.py")
+    found = _changes("log/checkpoints/reader.py")
     calls = [becomes for was, becomes in found if was.startswith("decode_path(")]
     assert len(calls) > 1
     assert all('action="sidecar"' in each for each in calls)

@@ -25,7 +25,7 @@ from conformance.base.terminal import warn
 from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.large import on_spark
 from conformance.pipeline.audit.places import tables_of
-from conformance.pipeline.audit.sizes import Size, size_of
+from conformance.pipeline.audit.split import Size, size_of
 from conformance.pipeline.audit.store import AuditStore, TableAudit
 from conformance.pipeline.session import SparkOptions, add_spark_options, spark_options
 from conformance.pipeline.spread import HERE, Run, Spread, in_this_process, spread_over
@@ -65,7 +65,7 @@ def _options(unit: Mapping[str, Any]) -> Options:
 
 
 def size_unit(unit: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of the :class:`~conformance.pipeline.audit.sizes.Size` of a table's log."""
+    """Return the fields of the :class:`~conformance.pipeline.audit.split.Size` of a table's log."""
     try:
         storage = _options(unit).storage(unit["table"])
         return asdict(size_of(storage, list_log(storage)))

@@ -29,8 +29,7 @@ from conformance.pipeline.audit.buckets import (
     audit_whole,
     latest_of,
 )
-from conformance.pipeline.audit.sizes import buckets_for, size_of
-from conformance.pipeline.audit.split import OtherActions, Piece, pieces
+from conformance.pipeline.audit.split import OtherActions, Piece, buckets_for, pieces, size_of
 from conformance.pipeline.store import columns
 from reference_impl.errors import DeltaError
 from reference_impl.limits import within_limits

@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,9 +18,45 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from conformance.audit.columnar.rows import Rows, text_key
+from conformance.audit.grammar.log_files import SIDECAR_DIR
 from conformance.audit.grammar.uris import lenient_path
+from conformance.audit.read.log import Listing
 from conformance.audit.read.raw import Fault, Line, Lines, batch_lines, json_lines
 from conformance.audit.read.state import highest_row_id
+from reference_impl.errors import DeltaError
+from reference_impl.storage import Storage
+
+_ROWS: Final = 500_000
+"""File actions of one bucket, about: they take a gigabyte for each million."""
+
+_JSON: Final = 350
+_PARQUET: Final = 30
+"""Bytes of a file action, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The size of a log: ``bytes`` of its files, and the file ``actions`` in them, about."""
+
+    bytes: int = 0
+    actions: int = 0
+
+
+def size_of(storage: Storage, listing: Listing) -> Size:
+    """Return the size of a log, sidecars included."""
+    files = [entry for _, entry in listing.files]
+    # What is wrong with the folder of sidecars is for the audit to say.
+    with suppress(DeltaError, OSError):
+        files += storage.list_from(SIDECAR_DIR)
+    json = sum(file.size for file in files if file.path.endswith(".json"))
+    bytes_ = sum(file.size for file in files)
+    return Size(bytes_, json // _JSON + (bytes_ - json) // _PARQUET)
+
+
+def buckets_for(size: Size) -> int:
+    """Return how many buckets a log is worth."""
+    return max(1, round(size.actions / _ROWS))
+
 
 _STREAM: Final = b"\xff\xff\xff\xff"
 """How a stream of Arrow begins, and no line that was read as JSON does."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from conformance.audit.findings import Finding
 from conformance.audit.forms import counts
-from conformance.pipeline.audit.sizes import Size
+from conformance.pipeline.audit.split import Size
 from conformance.pipeline.store import StoredTable, columns
 from conformance.requirements.registry import load_registry
 from reference_impl.shown import shown_location

@@ -23,6 +23,7 @@ from reference_impl.errors import (
     DataFileTooLarge,
     InvalidCheckpoint,
     MalformedCommit,
+    PlaceRefused,
 )
 from reference_impl.limits import out_of_memory
 from reference_impl.log.checkpoints.bounds import (
@@ -32,10 +33,9 @@ from reference_impl.log.checkpoints.bounds import (
     refuse_duplicate_columns,
 )
 from reference_impl.log.checkpoints.columns import conform
-from reference_impl.log.checkpoints.sidecars import sidecar_path
 from reference_impl.log.file_columns import from_lines
 from reference_impl.log.lines import Lines, group_actions
-from reference_impl.log.names import LOG_DIR, LogFile
+from reference_impl.log.names import LOG_DIR, SIDECAR_DIR, LogFile
 from reference_impl.model.actions import (
     Action,
     CheckpointMetadata,
@@ -48,8 +48,38 @@ from reference_impl.model.file_actions import FILE_ACTIONS
 from reference_impl.model.protocol import validate_protocol
 from reference_impl.model.wire import LogPlace
 from reference_impl.parquet.opening import open_parquet
+from reference_impl.places import Locator, decode_path
 from reference_impl.storage import Storage, is_failure
 from reference_impl.storage.threads import MAX_THREADS
+
+
+def sidecar_path(locate: Locator, path: str) -> str:
+    """Return the path below the table root of the sidecar that an action names.
+
+    Args:
+        locate: the table's, see :meth:`reference_impl.storage.Storage.locator`.
+        path: as in the action: a name, a path from the table root, or an absolute one.
+
+    Raises:
+        InvalidAction: the path cannot be decoded.
+        InvalidCheckpoint: it leads to another folder than the one for sidecars.
+
+    """
+    # Obeys SCA-004.
+    decoded = decode_path(path, action="sidecar")
+    try:
+        where = locate(decoded if "/" in decoded else f"{SIDECAR_DIR}/{decoded}")
+    except PlaceRefused:
+        where = None
+    if where is None or where.rpartition("/")[0] != SIDECAR_DIR:
+        raise InvalidCheckpoint(
+            f"a sidecar is not in the table's own {SIDECAR_DIR}",
+            path=decoded[:500],
+            action="sidecar",
+            requirement="SIDE-004",
+        )
+    return where
+
 
 _REQUIRED_FIELDS: Final = {
     "protocol": "minReaderVersion",

@@ -23,7 +23,6 @@ from reference_impl.model.wire import json_text
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.stats import nested_struct, parse_statistics, place_value
 from reference_impl.snapshot.table_schema import partition_column
-from reference_impl.write.checkpoints.murmur import hash_text
 from reference_impl.write.clock import now
 from reference_impl.write.files.orphans import cleanup_on_failure, publish_references
 from reference_impl.write.statistics import indexed_leaves
@@ -241,3 +240,33 @@ def _stacked(blocks: Mapping[str, list[pa.StructArray]]) -> pa.Table:
             for name, (own, *_) in blocks.items()
         }
     )
+
+
+_BITS: Final = 0xFFFFFFFF
+
+
+def hash_text(text: str, seed: int) -> int:
+    """Return the hash of a text's UTF-8 as a signed 32-bit integer.
+
+    The hash of one text is the seed for the next where a key has several.
+    """
+    data = text.encode()
+    state = seed & _BITS
+    end = len(data) - len(data) % 4
+    for at in range(0, end, 4):
+        state = _mix(state, int.from_bytes(data[at : at + 4], "little"))
+    for byte in data[end:]:
+        state = _mix(state, byte | 0xFFFFFF00 if byte & 0x80 else byte)
+    state ^= len(data)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        state = ((state ^ (state >> shift)) * factor) & _BITS
+    state ^= state >> 16
+    return state - (1 << 32) if state & 0x80000000 else state
+
+
+def _mix(state: int, word: int) -> int:
+    word = (word * 0xCC9E2D51) & _BITS
+    word = ((word << 15) | (word >> 17)) & _BITS
+    state ^= (word * 0x1B873593) & _BITS
+    state = ((state << 13) | (state >> 19)) & _BITS
+    return (state * 5 + 0xE6546B64) & _BITS

@@ -16,9 +16,8 @@ import pyarrow as pa
 
 from reference_impl.deletion_vectors import VectorStore
 from reference_impl.limits import budget
-from reference_impl.scan.reader import FileReader, kept_within
+from reference_impl.scan.reader import FileReader, FileTask, file_tasks, kept_within
 from reference_impl.scan.row_tracking import RowTracking
-from reference_impl.scan.tasks import FileTask, file_tasks
 from reference_impl.storage import Storage
 from reference_impl.write.features.target import Target
 from reference_impl.write.predicates import Predicate

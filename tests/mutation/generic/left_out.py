@@ -25,6 +25,7 @@ _DURATIONS = "how a property spells a duration; no text names one"
 _NUMBERS = "numbers in properties that no text names"
 _CHOSEN = "when a checkpoint is written, and of which kind; no text names the properties"
 _CAUTION = "which more files a vacuum keeps, where it is not sure; no clause asks for more"
+_PARTS = "which part a file is in; by the ruling on CKPT-N-003 a warning"
 _REQUESTS = "properties that ask for versions of the protocol, which no text names"
 _FAMILIES = "what Spark makes of a cast; the standard of SQL leaves it open"
 
@@ -101,15 +102,15 @@ LEFT_OUT = {
     "model/ranges.py:_shown": "part of a message",
     "model/wire.py:_kind": "part of a message",
     "parquet/bounds.py:Bounded.__init__": _MEMORY,
-    "parquet/bounds.py:Bounded._check_page_sizes": _MEMORY,
     "parquet/bounds.py:Bounded._bound_batches": _MEMORY,
     "parquet/bounds.py:Bounded._bound_group": _MEMORY,
+    "parquet/bounds.py:Bounded._check_page_sizes": _MEMORY,
     "parquet/bounds.py:Bounded._kept_as_indices": _MEMORY,
-    "parquet/bounds.py:Bounded._may_be_long": _MEMORY,
-    "parquet/bounds.py:Bounded._piece": _MEMORY,
     "parquet/bounds.py:Bounded._limit_list_rows": _MEMORY,
     "parquet/bounds.py:Bounded._longest_string": _MEMORY,
+    "parquet/bounds.py:Bounded._may_be_long": _MEMORY,
     "parquet/bounds.py:Bounded._pages": _MEMORY,
+    "parquet/bounds.py:Bounded._piece": _MEMORY,
     "parquet/bounds.py:Bounded._too_large": _MEMORY,
     "parquet/bounds.py:Bounded.most": _MEMORY,
     "parquet/bounds.py:_COUNTED": _MEMORY,
@@ -144,8 +145,12 @@ LEFT_OUT = {
     "places/spelling.py:resembling": _CAUTION,
     "scan/conform.py:_list_of_pairs": _PAIRS,
     "scan/data_file.py:_COSTS": _MEMORY,
+    "scan/data_file.py:_NULL": _MEMORY,
+    "scan/data_file.py:_bytes_added": _MEMORY,
+    "scan/data_file.py:_bytes_added_to": _MEMORY,
+    "scan/data_file.py:_null_bytes": _MEMORY,
+    "scan/data_file.py:_widened": _MEMORY,
     "scan/reader.py:threads_for": _MEMORY,
-    "scan/room.py": _MEMORY,
     "shown.py": "what messages show of a location",
     "snapshot/history.py:to_millis": "times as text; a request gives milliseconds",
     "snapshot/segment.py:_FEW": _MEMORY,
@@ -171,8 +176,10 @@ LEFT_OUT = {
     "write/alter/columns.py:_begin": "operationParameters are free",
     "write/alter/columns.py:_inside": "nested fields; a request names a column of the table",
     "write/alter/create.py:read_schema": _ARROW,
+    "write/checkpoints/files.py:_BITS": _PARTS,
     "write/checkpoints/files.py:_ROW_GROUP_ROWS": _FREE,
-    "write/checkpoints/murmur.py": "which part a file is in; by the ruling on CKPT-N-003 a warning",
+    "write/checkpoints/files.py:_mix": _PARTS,
+    "write/checkpoints/files.py:hash_text": _PARTS,
     "write/checkpoints/write.py:_MOST_FILES": _FREE,
     "write/checkpoints/write.py:style_of": _CHOSEN,
     "write/commit/checksum.py:_DELETED_BINS": "the bins of a histogram are the writer's to choose",
@@ -197,6 +204,7 @@ LEFT_OUT = {
     "write/files/data_files.py:_FOLDERS_BYTES": _FREE,
     "write/files/data_files.py:_FOLDER_BYTES": _FREE,
     "write/files/orphans.py": _DISK,
+    "write/files/other_tables.py:add_changes": "no clause says how long change files stay",
     "write/files/parquet.py:_PAGES_V2": _PAGES,
     "write/files/parquet.py:_ROW_GROUP_ROWS": _FREE,
     "write/files/parquet.py:_SAMPLE": _FREE,
@@ -225,7 +233,6 @@ LEFT_OUT = {
     "write/rows/conform.py:_textual": _CASTS,
     "write/rows/merge.py:_keys_equal": "a short form; a request has the condition",
     "write/rows/operations.py:predicate_for_history": "operationParameters are free",
-    "write/files/other_tables.py:add_changes": "no clause says how long change files stay",
 }
 """Modules that no request of the adapter contract puts to work on what the protocol speaks of;
 after a colon, functions, classes and constants of others."""

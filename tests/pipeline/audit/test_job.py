@@ -19,7 +19,7 @@ from conformance.pipeline.audit import job, run_audit_job
 from conformance.pipeline.audit.buckets import Options
 from conformance.pipeline.audit.job import sizes_of
 from conformance.pipeline.audit.places import tables_of
-from conformance.pipeline.audit.sizes import Size, buckets_for
+from conformance.pipeline.audit.split import Size, buckets_for
 from conformance.pipeline.audit.store import AuditStore, TableAudit
 from conformance.pipeline.spread import in_this_process
 

@@ -15,7 +15,7 @@ import pytest
 from generators.materialise.data.spark_hash import murmur3_text
 from reference_impl import Table, read_table
 from reference_impl.errors import ConstraintViolation, UnsupportedFeatures
-from reference_impl.write.checkpoints.murmur import hash_text
+from reference_impl.write.checkpoints.files import hash_text
 from reference_impl.write.checkpoints.write import Style
 
 SCHEMA = pa.schema(
