@@ -22,7 +22,7 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
     version: int | None = None,
     timestamp: int | datetime | str | None = None,
     columns: Sequence[str] | None = None,
-    filter: Mapping[str, Any] | str | None = None,  # noqa: A002  the word of the contract
+    filter: Mapping[str, Any] | str | None = None,
     row_ids: bool = False,
     ratified: RatifiedCommits | None = None,
     limits: Limits = DEFAULT_LIMITS,

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from reference_impl.log.ratified import RatifiedCommits
     from reference_impl.snapshot.history import CommitRecord, History
     from reference_impl.snapshot.snapshot import Snapshot
-    from reference_impl.types.model import Struct
     from reference_impl.write.alter.columns import Path
+    from reference_impl.write.alter.create import Schema
     from reference_impl.write.checkpoints.write import Style
     from reference_impl.write.predicates import Filter
     from reference_impl.write.rows.clauses import Clauses, When
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 @limited
 class Table:
     """A Delta table.
+
+    A method that writes commits one version at most. It raises ``UnsupportedError`` where the table
+    needs what this implementation does not write, and ``ConflictError`` where another writer
+    changed what it relies on; other errors stand with the method.
 
     Attributes:
         storage: the storage bound to the table root.
@@ -100,9 +104,7 @@ class Table:
         """Return the commits that the log still holds, newest first; at most ``limit`` of them.
 
         Raises:
-            NotFoundError: there is no table.
-            InvalidTableError: the log breaks the protocol.
-            UnsupportedError: the table needs what this implementation does not read.
+            DeltaError: as :meth:`snapshot`.
 
         """
         return self._history().commits(limit)
@@ -110,7 +112,15 @@ class Table:
     def changes(self, start: int, end: int | None = None) -> pa.Table:
         """Return the row-level changes of the versions ``start`` to ``end``, both included.
 
-        See :func:`reference_impl.scan.cdf.read_changes`.
+        Rows have the schema of the last version, with ``_change_type``, ``_commit_version`` and
+        ``_commit_timestamp``, by ascending version; columns that were added in the range are null
+        in the changes before that.
+
+        Raises:
+            VersionNotFound: the range is empty, or the log does not hold all its commits.
+            IncompatibleSchemas: a column was dropped, or changed otherwise than by widening.
+            DeltaError: another subclass that says what is wrong with the table.
+
         """
         from reference_impl.scan.cdf import read_changes
 
@@ -138,7 +148,7 @@ class Table:
 
     def create(  # noqa: PLR0913  each keyword is one fact about the table
         self,
-        schema: Struct | pa.Schema | Mapping[str, Any] | str,
+        schema: Schema,
         *,
         partition_columns: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
@@ -158,25 +168,18 @@ class Table:
 
         Raises:
             CommitConflict: there is a table already.
-            UnsupportedError: the table would need what this implementation does not write.
             InvalidTableError: the definition contradicts itself.
             ConstraintError: the rows do not fit.
 
         """
-        from reference_impl.write.alter.create import TableDefinition, create_table, read_schema
+        from reference_impl.write.alter.create import create_table, definition_of
 
-        definition = TableDefinition(
-            read_schema(schema),
-            tuple(partition_columns),
-            dict(properties or {}),
-            tuple(features),
-            clustering_columns=[[c] if isinstance(c, str) else list(c) for c in clustering_columns],
-        )
-        return create_table(self.storage, definition, rows)
+        wanted = definition_of(schema, partition_columns, properties, features, clustering_columns)
+        return create_table(self.storage, wanted, rows)
 
     def replace(
         self,
-        schema: Struct | pa.Schema | Mapping[str, Any] | str,
+        schema: Schema,
         *,
         partition_columns: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
@@ -184,18 +187,23 @@ class Table:
     ) -> int:
         """Replace the table's columns, partitions and rows, and return the version.
 
-        See :func:`reference_impl.write.alter.replace.replace_table`.
+        Properties are added to the present ones; without ``rows`` the table is empty.
+
+        Raises:
+            InvalidMetadata: Iceberg compatibility is active and other columns would partition it.
+            AppendOnlyViolation: the table is append-only and has rows.
+            DeltaError: as :meth:`create`.
+
         """
-        from reference_impl.write.alter.create import TableDefinition, read_schema
+        from reference_impl.write.alter.create import definition_of
         from reference_impl.write.alter.replace import replace_table
 
-        names = tuple(partition_columns)
-        wanted = TableDefinition(read_schema(schema), names, dict(properties or {}))
+        wanted = definition_of(schema, partition_columns, properties)
         return replace_table(self.snapshot(), wanted, rows)
 
     def convert(
         self,
-        schema: Struct | pa.Schema | Mapping[str, Any] | str | None = None,
+        schema: Schema | None = None,
         *,
         partition_columns: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
@@ -203,35 +211,35 @@ class Table:
     ) -> int:
         """Make a table of the Parquet files that are there, and return its version: 0.
 
-        Args:
-            schema: of the table, the partition columns among it; by default that of the first
-                file, with the columns that folders name as strings.
-            partition_columns: names of columns, in order; those of the folders by default
-                where no schema is given.
-            properties: table properties.
-            features: table features to support beyond those that the rest needs.
+        By default the schema is that of the first file, with the columns that folders name as
+        strings, and these partition the table. A schema that is given has the partition columns
+        among it; the other arguments are those of :meth:`create`.
 
         Raises:
             CommitConflict: there is a table already.
             DeltaError: another subclass that says which file or folder does not fit.
 
         """
-        from reference_impl.write.alter.create import TableDefinition, read_schema
+        from reference_impl.write.alter.create import definition_of
         from reference_impl.write.interop.convert import convert, inferred_schema
 
-        names = tuple(partition_columns)
         if schema is None:
-            columns, inferred = inferred_schema(self.storage)
-            names = names or inferred
-        else:
-            columns = read_schema(schema)
-        wanted = TableDefinition(columns, names, dict(properties or {}), tuple(features))
+            schema, inferred = inferred_schema(self.storage)
+            partition_columns = partition_columns or inferred
+        wanted = definition_of(schema, partition_columns, properties, features)
         return convert(self.storage, wanted)
 
     def generate_manifest(self) -> list[str]:
-        """Write manifests of the latest version, and return their paths.
+        """Write a manifest per partition of the latest version, and return their paths.
 
-        See :func:`reference_impl.write.interop.manifest.write_manifests`.
+        Each has the location of a live file per line, and lies in the partition's folder below
+        ``_symlink_format_manifest``; those of partitions that are gone are deleted.
+
+        Raises:
+            InvalidPartitionValue: a file lacks a partition value, or it does not parse.
+            PlaceRefused: a path is not to be followed, or cannot stand on a line.
+            UnsupportedFeatures: files have deletion vectors, or know columns by other names.
+
         """
         from reference_impl.write.interop.manifest import write_manifests
 
@@ -240,26 +248,20 @@ class Table:
     def append(self, rows: pa.Table, *, txn: tuple[str, int] | None = None) -> int:
         """Add rows, and return the version that has them.
 
-        Columns are found by name; those that are missing are null.
-
-        Args:
-            rows: what is added.
-            txn: an application and its progress, which are recorded in the same commit
-                ("Transaction Identifiers"). Where as much is recorded already, nothing is
-                committed, and the version is the latest.
+        Columns are found by name; those that are missing are null. ``txn`` is an application and
+        its progress, recorded in the same commit ("Transaction Identifiers"); where as much is
+        recorded already nothing is committed, and the version is the latest.
 
         Raises:
             SchemaMismatch: columns or values do not fit the schema.
             ConstraintViolation: a row breaks a rule of the table.
-            UnsupportedError: the table needs what this implementation does not write.
-            ConflictError: another writer changed what this operation relies on.
 
         """
         from reference_impl.write.rows import operations
 
         return operations.append(self.snapshot(), rows, txn)
 
-    def delete(self, filter: Filter = None) -> int:  # noqa: A002  the word of the contract
+    def delete(self, filter: Filter = None) -> int:
         """Delete the rows for which a filter is true, all by default, and return the version.
 
         Raises:
@@ -271,11 +273,7 @@ class Table:
 
         return operations.delete(self.snapshot(), filter)
 
-    def overwrite(
-        self,
-        rows: pa.Table,
-        filter: Filter = None,  # noqa: A002  the word of the contract
-    ) -> int:
+    def overwrite(self, rows: pa.Table, filter: Filter = None) -> int:
         """Replace the rows for which a filter is true, all by default, and return the version.
 
         Raises:
@@ -287,11 +285,7 @@ class Table:
 
         return operations.overwrite(self.snapshot(), rows, filter)
 
-    def update(
-        self,
-        values: Mapping[str, Any],
-        filter: Filter = None,  # noqa: A002  the word of the contract
-    ) -> int:
+    def update(self, values: Mapping[str, Any], filter: Filter = None) -> int:
         """Set columns of the rows for which a filter is true, and return the version.
 
         Args:
@@ -314,17 +308,21 @@ class Table:
         on: str | Sequence[str],
         clauses: Clauses | Sequence[When] | None = None,
     ) -> int:
-        """Merge rows, and return the version; see :mod:`reference_impl.write.rows.merge`.
+        """Merge rows, and return the version.
+
+        Of the clauses for a row the first whose condition is true decides; where there is none the
+        row stays as it is. Nothing is committed without a change.
 
         Args:
             source: the rows to merge.
             on: which rows match: a condition in Spark SQL over ``target`` and ``source``, or
-                names of columns that are equal.
+                names of columns that are equal. Null matches nothing, as in SQL's ``=``.
             clauses: what becomes of rows that match and rows that do not; rows that match are
                 updated and others inserted by default.
 
         Raises:
             ConstraintViolation: several source rows change one row, or a rule is broken.
+            SchemaMismatch: the source does not fit the schema, or a key is not in both.
             DeltaError: as :meth:`update`.
 
         """
@@ -337,8 +335,6 @@ class Table:
 
         Raises:
             InvalidMetadata: a property has a value that it cannot have.
-            UnsupportedError: the table would need what this implementation does not write.
-            ConflictError: another writer changed the table in the meantime.
 
         """
         from reference_impl.write.alter import settings
@@ -350,7 +346,6 @@ class Table:
 
         Raises:
             InvalidMetadata: a property cannot be unset.
-            ConflictError: another writer changed the table in the meantime.
 
         """
         from reference_impl.write.alter import settings
@@ -363,7 +358,6 @@ class Table:
         Raises:
             ConstraintViolation: a trace of it is left, or another feature needs it.
             UnsupportedFeatures: the table does not support it.
-            ConflictError: another writer changed the table in the meantime.
 
         """
         from reference_impl.write.alter.dropping import drop_feature
@@ -417,9 +411,7 @@ class Table:
 
         return settings.set_domain(self.snapshot(), domain, configuration)
 
-    def add_columns(
-        self, fields: Struct | pa.Schema | Mapping[str, Any] | str, parent: Path = ()
-    ) -> int:
+    def add_columns(self, fields: Schema, parent: Path = ()) -> int:
         """Add nullable columns, or fields to the struct column that a path leads to.
 
         Raises:
@@ -428,64 +420,105 @@ class Table:
 
         """
         from reference_impl.write.alter import columns
-        from reference_impl.write.alter.create import read_schema
 
-        return columns.add_columns(self.snapshot(), read_schema(fields).fields, parent)
+        return columns.add_columns(self.snapshot(), fields, parent)
 
     def rename_column(self, path: Path, name: str) -> int:
-        """Rename a column or a field of a mapped table; see ``write/alter/columns.py``."""
+        """Rename a column or a nested field, and return the version.
+
+        Raises:
+            InvalidColumnMapping: column mapping is off, so that data files have the name.
+            ConstraintViolation: a rule of the table names the column.
+
+        """
         from reference_impl.write.alter import columns
 
         return columns.rename_column(self.snapshot(), path, name)
 
     def drop_column(self, path: Path) -> int:
-        """Drop a column or a field of a mapped table; see ``write/alter/columns.py``."""
+        """Drop a column or a nested field, and return the version.
+
+        Raises:
+            InvalidColumnMapping: column mapping is off.
+            ConstraintViolation: something names it, or it is the only one.
+
+        """
         from reference_impl.write.alter import columns
 
         return columns.drop_column(self.snapshot(), path)
 
     def reorder_columns(self, names: Sequence[str]) -> int:
-        """Put the columns into another order; every one is named once."""
+        """Put the columns into another order, and return the version.
+
+        Raises:
+            SchemaMismatch: the names are not those of the columns, each once.
+
+        """
         from reference_impl.write.alter import columns
 
         return columns.reorder_columns(self.snapshot(), names)
 
     def change_type(self, path: Path, wanted: str) -> int:
-        """Widen the type of a column or a field, as far as "Type Widening" lets it."""
+        """Widen the type of a column or a nested field, and return the version.
+
+        Raises:
+            SchemaMismatch: "Type Widening" has no such change.
+            UnsupportedFeatures: type widening is not enabled.
+            ConstraintViolation: a rule of the table names the column.
+
+        """
         from reference_impl.write.alter import columns
 
         return columns.change_type(self.snapshot(), path, wanted)
 
     def set_nullable(self, name: str, *, nullable: bool) -> int:
-        """Make a column nullable, or not nullable."""
+        """Make a column nullable, or not nullable, and return the version.
+
+        Raises:
+            ConstraintViolation: a row has null in it.
+
+        """
         from reference_impl.write.alter import columns
 
         return columns.set_nullable(self.snapshot(), name, nullable=nullable)
 
     def set_comment(self, name: str, comment: str) -> int:
-        """Set the comment of a column; its other metadata stay."""
+        """Set the comment of a column, and return the version."""
         from reference_impl.write.alter import columns
 
         return columns.set_comment(self.snapshot(), name, comment)
 
     def set_default(self, name: str, expression: str | None) -> int:
-        """Set the default of a column for rows to come, in Spark SQL, or unset it."""
+        """Set the default of a column for rows to come, in Spark SQL, or unset it.
+
+        Raises:
+            ConstraintViolation: the column is a variant.
+
+        """
         from reference_impl.write.alter import columns
 
         return columns.set_default(self.snapshot(), name, expression)
 
     def cluster_by(self, paths: Sequence[Path]) -> int:
-        """Cluster the table by columns, or by none; see ``write/files/clustering.py``."""
+        """Cluster the table by columns from now on, or by none, and return the version.
+
+        Files that lack statistics of the columns are read and get them.
+
+        Raises:
+            InvalidMetadata: the table is partitioned.
+            UnknownColumn: there is no such column.
+            ConstraintViolation: a column has no bounds to cluster by.
+
+        """
         from reference_impl.write.alter import columns
 
         return columns.cluster_by(self.snapshot(), paths)
 
     def optimize(self, *, purge_only: bool = False) -> int:
-        """Rewrite small files into large ones and drop rows that vectors deleted.
+        """Rewrite small files into large ones, drop rows that vectors deleted, return the version.
 
-        Args:
-            purge_only: rewrite files with a deletion vector and no others.
-
+        With ``purge_only`` files with a deletion vector are rewritten, and no others. Where there
+        is nothing to do the version stays.
         """
         from reference_impl.write.upkeep import maintenance
 
@@ -505,19 +538,40 @@ class Table:
     def vacuum(
         self, *, retention: int | None = None, dry_run: bool = False, unsafe: bool = False
     ) -> list[str]:
-        """Delete files that no version needs; see ``write/upkeep/vacuum.py``."""
+        """Delete files that no version within the retention needs, and return their paths.
+
+        Args:
+            retention: milliseconds for which a removed file is kept; the table's own by default.
+            dry_run: only return the paths that would be deleted.
+            unsafe: let the retention be shorter than the table's own, so that versions within
+                the table's retention may become unreadable.
+
+        Raises:
+            ConstraintViolation: the retention is too short.
+            InvalidTableError: the paths of the log cannot be resolved.
+
+        """
         from reference_impl.write.upkeep.vacuum import vacuum
 
         return vacuum(self.snapshot(), retention=retention, dry_run=dry_run, unsafe=unsafe)
 
     def clean_log(self) -> list[str]:
-        """Delete expired log files, and return their paths ("Metadata Cleanup")."""
+        """Delete expired log files, and return their paths ("Metadata Cleanup").
+
+        Every version from the newest one at the cutoff on loads as before. Without a checkpoint
+        at or before it that is read whole, nothing is deleted.
+        """
         from reference_impl.write.upkeep.cleanup import clean_log
 
         return clean_log(self.snapshot())
 
     def compact_log(self, start: int, end: int) -> None:
-        """Write the compaction of commits ``start`` to ``end``, both included."""
+        """Write the compaction of commits ``start`` to ``end``, both included.
+
+        Raises:
+            VersionNotFound: a commit of the range is gone, or there are fewer than two.
+
+        """
         from reference_impl.write.upkeep.compaction import compact_log
 
         compact_log(self.snapshot(), start, end)
@@ -529,9 +583,8 @@ class Table:
             style: which kind; what the table's properties ask for by default.
 
         Raises:
-            UnsupportedError: the table needs what this implementation does not write, or does
-                not support that kind.
-            DeltaError: the table cannot be read.
+            UnsupportedFeatures: the table does not support that kind.
+            ConstraintViolation: no checkpoint has so many files, or the kinds exclude each other.
 
         """
         from reference_impl.model.protocol import check_writable

@@ -85,25 +85,9 @@ def read_changes(
     *,
     ratified: RatifiedCommits | None,
 ) -> pa.Table:
-    """Read the changes of the versions ``start`` to ``end``, both included.
+    """Carry out :meth:`~reference_impl.table.Table.changes`.
 
-    Rows have the schema of the last version: columns that were added in the range are null in
-    the changes before that. Where the schema changed in the range, any column may be null.
-
-    Args:
-        storage: the table's storage.
-        start: first version.
-        end: last version; the latest when ``None``.
-        ratified: the commits that the table's catalog ratified.
-
-    Returns:
-        The table's columns and those of :data:`CHANGE_COLUMNS`, by ascending version.
-
-    Raises:
-        VersionNotFound: the range is empty, or the log does not hold all its commits.
-        IncompatibleSchemas: a column was dropped, or changed otherwise than by widening.
-        DeltaError: another subclass that says what is wrong with the table.
-
+    Where the schema changed in the range, any column may be null.
     """
     # Obeys CDC-004 DVD-008.
     listing = list_log(storage, from_start=True, ratified=ratified)

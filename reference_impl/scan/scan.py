@@ -26,25 +26,10 @@ def scan(
     snapshot: Snapshot,
     *,
     columns: Sequence[str] | None = None,
-    filter: Mapping[str, Any] | str | None = None,  # noqa: A002  the word of the contract
+    filter: Mapping[str, Any] | str | None = None,
     row_ids: bool = False,
 ) -> pa.Table:
-    """Read the rows of a version.
-
-    Rows come in the order of the live files, and inside a file in physical order.
-
-    Args:
-        snapshot: the version.
-        columns: top-level columns to give, in this order; all when ``None``.
-        filter: a tree (``docs/formats.md``) or a Spark SQL predicate; rows for which it is
-            true are given.
-        row_ids: add ``_row_id`` and ``_row_commit_version``, both 64-bit integers.
-
-    Raises:
-        LimitExceeded: the rows take more than the snapshot's limits allow.
-        DeltaError: a subclass that says what is wrong with the table, or with the request.
-
-    """
+    """Read the rows of a version, as :func:`~reference_impl.read.read_table` says."""
     with within_limits(snapshot.limits, "scan"):
         return _scan(snapshot, columns, filter, row_ids=row_ids)
 

@@ -2,7 +2,8 @@
 
 Serves "Schema Serialization Format", "Column Mapping" (writer requirements), "Type Widening" and
 "Default Columns". No data file is rewritten: names and places are the schema's alone, and what a
-file lacks reads as null.
+file lacks reads as null. Each function carries out the method of its name of
+:class:`~reference_impl.table.Table`, which says what it raises.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from reference_impl.types.keys import DEFAULT_KEY, GENERATION_KEY, START_KEY, TY
 from reference_impl.types.model import VARIANT, VOID, Array, DataType, Field, Map, Struct
 from reference_impl.types.schema import format_schema, parse_type, to_json
 from reference_impl.types.widening import is_widening
+from reference_impl.write.alter.create import Schema, read_schema
 from reference_impl.write.alter.definition import define
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, Numbering, highest_id
@@ -41,15 +43,9 @@ Path: TypeAlias = str | Sequence[str]
 _GUARDED: Final = (DEFAULT_KEY, START_KEY, GENERATION_KEY)
 
 
-def add_columns(snapshot: Snapshot, columns: Sequence[Field], parent: Path = ()) -> int:
-    """Add columns after those that are there, or fields to a struct column.
-
-    Raises:
-        ConstraintViolation: a column is not nullable, though existing rows have nothing but
-            null in it, or has a default from the start.
-        InvalidSchema: a column of that name exists.
-
-    """
+def add_columns(snapshot: Snapshot, given: Schema, parent: Path = ()) -> int:
+    """Add columns after those that are there, or fields to a struct column."""
+    columns = read_schema(given).fields
     # Obeys DFT-008.
     for column in columns:
         if not column.nullable or any(key in column.metadata for key in _GUARDED):
@@ -63,7 +59,7 @@ def add_columns(snapshot: Snapshot, columns: Sequence[Field], parent: Path = ())
     configuration = dict(snapshot.metadata.configuration)
     if mode != "none":
         numbering = Numbering(highest_id(configuration, snapshot.schema))
-        columns = [numbering.annotate(column) for column in columns]
+        columns = tuple(numbering.annotate(column) for column in columns)
         configuration[MAX_ID_PROPERTY] = str(numbering.highest)
 
     def extend(fields: tuple[Field, ...]) -> tuple[Field, ...]:
@@ -74,13 +70,7 @@ def add_columns(snapshot: Snapshot, columns: Sequence[Field], parent: Path = ())
 
 
 def rename_column(snapshot: Snapshot, path: Path, name: str) -> int:
-    """Rename a column or a nested field; column mapping must be on.
-
-    Raises:
-        InvalidColumnMapping: column mapping is off, so that data files have the name.
-        ConstraintViolation: a rule of the table names the column.
-
-    """
+    """Rename a column or a nested field; column mapping must be on."""
     transaction = _begin(snapshot, "RENAME COLUMN", path)
     _require_mapping(transaction, "renamed")
     parts = _parts(path)
@@ -91,13 +81,7 @@ def rename_column(snapshot: Snapshot, path: Path, name: str) -> int:
 
 
 def drop_column(snapshot: Snapshot, path: Path) -> int:
-    """Drop a column or a nested field; column mapping must be on.
-
-    Raises:
-        InvalidColumnMapping: column mapping is off.
-        ConstraintViolation: it is a partition column, the only one, or a rule names it.
-
-    """
+    """Drop a column or a nested field; column mapping must be on."""
     transaction = _begin(snapshot, "DROP COLUMNS", path)
     _require_mapping(transaction, "dropped")
     parts = _parts(path)
@@ -111,12 +95,7 @@ def drop_column(snapshot: Snapshot, path: Path) -> int:
 
 
 def reorder_columns(snapshot: Snapshot, names: Sequence[str]) -> int:
-    """Put the columns into another order.
-
-    Raises:
-        SchemaMismatch: the names are not those of the columns.
-
-    """
+    """Put the columns into another order."""
     transaction = _begin(snapshot, "CHANGE COLUMN", names)
     fields = {f.name: f for f in snapshot.schema.fields}
     if sorted(names) != sorted(fields):
@@ -125,14 +104,7 @@ def reorder_columns(snapshot: Snapshot, names: Sequence[str]) -> int:
 
 
 def change_type(snapshot: Snapshot, path: Path, wanted: str | DataType) -> int:
-    """Widen the type of a column or a field; type widening must be enabled.
-
-    Raises:
-        SchemaMismatch: values of the type that it has cannot all be read as the other one.
-        UnsupportedFeatures: type widening is not enabled.
-        ConstraintViolation: a rule of the table names the column.
-
-    """
+    """Widen the type of a column or a field; type widening must be enabled."""
     # Obeys TW-002 TW-003 TW-009 TW-006 TW-007 TW-008.
     transaction = _begin(snapshot, "CHANGE COLUMN", path)
     parts = _parts(path)
@@ -161,12 +133,7 @@ def change_type(snapshot: Snapshot, path: Path, wanted: str | DataType) -> int:
 
 
 def set_nullable(snapshot: Snapshot, name: str, *, nullable: bool) -> int:
-    """Make a column nullable, or not nullable.
-
-    Raises:
-        ConstraintViolation: there is a null already.
-
-    """
+    """Make a column nullable, or not nullable."""
     transaction = _begin(snapshot, "CHANGE COLUMN", name)
     schema = _changed(snapshot.schema, (name,), lambda c: replace(c, nullable=nullable))
     if not nullable:
@@ -190,12 +157,7 @@ def set_comment(snapshot: Snapshot, name: str, comment: str) -> int:
 
 
 def set_default(snapshot: Snapshot, name: str, expression: str | None) -> int:
-    """Set the default of a column for rows to come, or unset it.
-
-    Raises:
-        ConstraintViolation: the column is a variant.
-
-    """
+    """Set the default of a column for rows to come, or unset it."""
     transaction = _begin(snapshot, "CHANGE COLUMN", name)
 
     def change(column: Field) -> Field:
@@ -211,16 +173,7 @@ def set_default(snapshot: Snapshot, name: str, expression: str | None) -> int:
 
 
 def cluster_by(snapshot: Snapshot, paths: Sequence[Path]) -> int:
-    """Cluster the table by columns from now on, by none where no column is given.
-
-    Files that lack statistics of the columns are read and get them.
-
-    Raises:
-        InvalidMetadata: the table is partitioned.
-        UnknownColumn: there is no such column.
-        ConstraintViolation: a column has no bounds to cluster by.
-
-    """
+    """Cluster the table by columns from now on, by none where no column is given."""
     transaction = _begin(snapshot, "CLUSTER BY", [".".join(_parts(path)) for path in paths])
     define(transaction, snapshot.protocol, snapshot.metadata, {}, ["clustering"])
     columns = named_leaves(transaction.target, [_parts(path) for path in paths])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 import pyarrow as pa
@@ -25,6 +25,9 @@ from reference_impl.write.files.clustering import clustering_domain, named_leave
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.incoming import prepare
 
+Schema: TypeAlias = Struct | pa.Schema | Mapping[str, Any] | str
+"""A table schema as callers give it: our own, Arrow's, or the table's JSON."""
+
 
 @dataclass(frozen=True, slots=True)
 class TableDefinition:
@@ -36,8 +39,6 @@ class TableDefinition:
         properties: table properties; ``delta.feature.<name>`` and the two minimal versions ask
             for features and are not stored.
         features: further features to support.
-        name: of the table, for people.
-        description: of the table, for people.
         clustering_columns: columns that cluster the table; paths of logical names.
 
     """
@@ -46,8 +47,6 @@ class TableDefinition:
     partition_columns: Sequence[str] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
     features: Iterable[str] = ()
-    name: str | None = None
-    description: str | None = None
     clustering_columns: Sequence[Sequence[str]] = ()
 
     def metadata(self) -> Metadata:
@@ -59,14 +58,12 @@ class TableDefinition:
             schema_string=format_schema(self.schema),
             partition_columns=tuple(self.partition_columns),
             configuration={},
-            name=self.name,
-            description=self.description,
             created_time=now(),
         )
 
 
-def read_schema(given: Struct | pa.Schema | Mapping[str, Any] | str) -> Struct:
-    """Read a schema in any of its forms: our own, Arrow's, or the table's JSON.
+def read_schema(given: Schema) -> Struct:
+    """Read a schema in any of its forms.
 
     Raises:
         InvalidSchema: it breaks a rule of the serialization format.
@@ -86,6 +83,23 @@ def read_schema(given: Struct | pa.Schema | Mapping[str, Any] | str) -> Struct:
             except orjson.JSONEncodeError as error:
                 raise InvalidSchema(f"the schema cannot be written as JSON: {error}") from error
             return parse_schema(text)
+
+
+def definition_of(
+    schema: Schema,
+    partition_columns: Iterable[str],
+    properties: Mapping[str, str] | None,
+    features: Iterable[str] = (),
+    clustering_columns: Iterable[str | Sequence[str]] = (),
+) -> TableDefinition:
+    """Return the definition of a table as :class:`~reference_impl.table.Table` is given it."""
+    return TableDefinition(
+        read_schema(schema),
+        tuple(partition_columns),
+        dict(properties or {}),
+        tuple(features),
+        [[each] if isinstance(each, str) else list(each) for each in clustering_columns],
+    )
 
 
 def create_table(storage: Storage, wanted: TableDefinition, rows: pa.Table | None = None) -> int:

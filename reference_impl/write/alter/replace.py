@@ -30,19 +30,7 @@ _BLOCKS: Final = (("icebergCompatV1", "ICE1-011"), ("icebergCompatV2", "ICE2-019
 
 
 def replace_table(snapshot: Snapshot, wanted: TableDefinition, rows: pa.Table | None = None) -> int:
-    """Replace columns, partitions and rows of a table, and return the version.
-
-    Args:
-        snapshot: the latest version.
-        wanted: the new definition; properties and features are added to the present ones.
-        rows: its rows from now on, none by default.
-
-    Raises:
-        InvalidMetadata: Iceberg compatibility is active and other columns would partition it.
-        AppendOnlyViolation: the table is append-only and has rows.
-        DeltaError: another subclass that says what is wrong with the definition or the rows.
-
-    """
+    """Carry out :meth:`~reference_impl.table.Table.replace`."""
     check_definition(wanted)
     names = tuple(wanted.partition_columns)
     transaction = Transaction(

@@ -1,6 +1,7 @@
 """Operations on what a table is set to: properties, transactions, metadata domains.
 
-Serves "Change Metadata", "Transaction Identifiers" and "Domain Metadata".
+Serves "Change Metadata", "Transaction Identifiers" and "Domain Metadata". Each function carries
+out the method of its name of :class:`~reference_impl.table.Table`, which says what it raises.
 """
 
 from __future__ import annotations
@@ -45,14 +46,7 @@ def unset_properties(snapshot: Snapshot, names: Iterable[str]) -> int:
 
 
 def add_constraint(snapshot: Snapshot, name: str, expression: str) -> int:
-    """Add a CHECK constraint that every row obeys already, and return the version.
-
-    Raises:
-        ConstraintViolation: a row breaks it, or there is one of that name.
-        UnsupportedExpression: it cannot be evaluated.
-        UnknownColumn: it names a column that the table does not have.
-
-    """
+    """Add a CHECK constraint that every row obeys already, and return the version."""
     # Obeys CHK-007 CHK-009 CHK-010 CHK-002 CHK-004 CHK-005.
     key = CONSTRAINT_PREFIX + name.lower()
     if key in snapshot.metadata.configuration:
@@ -65,12 +59,7 @@ def add_constraint(snapshot: Snapshot, name: str, expression: str) -> int:
 
 
 def drop_constraint(snapshot: Snapshot, name: str) -> int:
-    """Drop a CHECK constraint, and return the version.
-
-    Raises:
-        ConstraintViolation: there is no such constraint.
-
-    """
+    """Drop a CHECK constraint, and return the version."""
     key = CONSTRAINT_PREFIX + name.lower()
     held = [k for k in snapshot.metadata.configuration if k.lower() == key]
     if not held:
@@ -88,13 +77,7 @@ def set_transaction(snapshot: Snapshot, app_id: str, version: int) -> int:
 
 
 def set_domain(snapshot: Snapshot, domain: str, configuration: str | None) -> int:
-    """Set the configuration of a user's metadata domain, or remove it, and return the version.
-
-    Raises:
-        ConstraintViolation: the domain is the system's.
-        UnsupportedFeatures: the table does not support metadata domains.
-
-    """
+    """Set the configuration of a user's metadata domain, or remove it, and return the version."""
     # Obeys DOM-007 DOM-016.
     require_text(domain, "the name of a domain", "domainMetadata")
     if domain.startswith(_SYSTEM_PREFIX):

@@ -33,20 +33,10 @@ _log: Final = logging.getLogger(__name__)
 
 
 def write_manifests(snapshot: Snapshot) -> list[str]:
-    """Write a manifest per partition, delete those of partitions that are gone; return the paths.
-
-    Each has the location of a live file per line, and lies in the partition's folder below
-    ``_symlink_format_manifest``.
+    """Carry out :meth:`~reference_impl.table.Table.generate_manifest`.
 
     Where a step fails the former manifests are restored; a lost storage or a killed process can
     leave some of either, each of them complete.
-
-    Raises:
-        InvalidPartitionValue: a file lacks a partition value, or it does not parse.
-        PlaceRefused: a path is not to be followed, has the end of a line in it, or names a file
-            that has the name of a manifest.
-        UnsupportedFeatures: files have deletion vectors, or know columns by other names.
-
     """
     target = Target.of(snapshot.protocol, snapshot.metadata)
     adds = snapshot.adds()

@@ -48,25 +48,7 @@ def merge(
     on: str | Sequence[str],
     clauses: Clauses | Sequence[When] | None,
 ) -> int:
-    """Merge source rows into the table, and return the version.
-
-    Of the clauses for a row the first whose condition is true decides; where there is none the
-    row stays as it is. Nothing is committed without a change.
-
-    Args:
-        snapshot: the latest version.
-        source: the rows to merge.
-        on: which rows match: a condition in Spark SQL over ``target`` and ``source``, or names
-            of columns that are equal. Null matches nothing, as in SQL's ``=``.
-        clauses: the actions on rows; those of ``Clauses()`` by default.
-
-    Raises:
-        SchemaMismatch: the source does not fit the schema, or a key is not in both.
-        ConstraintViolation: several source rows change one row of the table, or a row breaks a
-            rule of the table.
-        UnsupportedExpression: an expression uses something that is not evaluated.
-
-    """
+    """Carry out :meth:`~reference_impl.table.Table.merge`."""
     predicate = on if isinstance(on, str) else list(on)
     transaction = Transaction(snapshot.storage, snapshot, "MERGE", {"predicate": predicate})
     run = _Merge.of(transaction, source, on, Clauses() if clauses is None else clauses)

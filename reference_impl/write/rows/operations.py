@@ -1,6 +1,8 @@
-"""Operations on rows: append, overwrite, delete.
+"""Operations on rows: append, overwrite, delete, update.
 
-Serves "Add File and Remove File" and the writer requirements of every feature about rows.
+Serves "Add File and Remove File" and the writer requirements of every feature about rows. Each
+function carries out the method of its name of :class:`~reference_impl.table.Table`, which says
+what it raises.
 """
 
 from __future__ import annotations
@@ -59,12 +61,7 @@ def delete(snapshot: Snapshot, given: Filter = None) -> int:
 
 
 def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
-    """Replace the rows for which a filter is true, all by default, and return the version.
-
-    Raises:
-        ConstraintViolation: a row that comes in does not match the filter.
-
-    """
+    """Replace the rows for which a filter is true, all by default, and return the version."""
     parameters = {"mode": "Overwrite"} | (
         {} if given is None else {"predicate": predicate_for_history(given)}
     )
@@ -93,16 +90,6 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) 
     """Set columns of the rows for which a filter is true, and return the version.
 
     Where no row is updated nothing is committed.
-
-    Args:
-        snapshot: the latest version.
-        values: column to the value that it gets: a constant as Arrow takes it for the column's
-            type, or :class:`~reference_impl.expressions.sql.Sql` over the row as it was.
-        given: which rows; all by default.
-
-    Raises:
-        SchemaMismatch: there is no such column, or a value does not fit its type.
-
     """
     transaction = Transaction(
         snapshot.storage, snapshot, "UPDATE", {"predicate": predicate_for_history(given)}

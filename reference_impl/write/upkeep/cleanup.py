@@ -24,15 +24,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 def clean_log(snapshot: Snapshot) -> list[str]:
-    """Delete expired log files, and return their paths, sorted.
-
-    Every version from the newest one at the cutoff on loads as before. Without a checkpoint at
-    or before it that is read whole, sidecars too, nothing is deleted.
-
-    Raises:
-        UnsupportedError: the table needs what this implementation does not write.
-
-    """
+    """Carry out :meth:`~reference_impl.table.Table.clean_log`; paths are sorted."""
     # Obeys CKPT-011 CLEAN-012 CAT-019.
     check_writable(snapshot.protocol)
     storage = snapshot.storage

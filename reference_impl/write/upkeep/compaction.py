@@ -18,14 +18,9 @@ from reference_impl.snapshot.snapshot import Snapshot, read_commit
 
 
 def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
-    """Write the compaction of the commits ``start`` to ``end``, both included.
+    """Carry out :meth:`~reference_impl.table.Table.compact_log`.
 
     An existing one stays, and none is written for commits that cancel out.
-
-    Raises:
-        VersionNotFound: a commit of the range is gone, or there are fewer than two.
-        UnsupportedError: the table needs what this implementation does not write.
-
     """
     # Obeys COMP-001 COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-013.
     check_writable(snapshot.protocol)

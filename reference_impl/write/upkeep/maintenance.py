@@ -43,17 +43,9 @@ _LARGE: Final = 128 << 20
 
 
 def optimize(snapshot: Snapshot, *, purge_only: bool = False) -> int:
-    """Rewrite small files into large ones, and drop rows that vectors deleted.
-
-    Args:
-        snapshot: the latest version.
-        purge_only: rewrite files with a deletion vector and no others.
+    """Carry out :meth:`~reference_impl.table.Table.optimize`.
 
     A file outside of the table root, as a shallow clone has, is left alone.
-
-    Returns:
-        The version; the same as before where there is nothing to do.
-
     """
     # Obeys DVD-005 CLUS-011 CLUS-012 ADD-009 REM-005.
     transaction = Transaction(

@@ -36,21 +36,7 @@ def vacuum(
     dry_run: bool = False,
     unsafe: bool = False,
 ) -> list[str]:
-    """Delete what is unneeded, and return its paths, relative to the table root and sorted.
-
-    Args:
-        snapshot: the latest version.
-        retention: milliseconds for which a removed file is kept; the table's own by default.
-        dry_run: only return the paths that would be deleted.
-        unsafe: let the retention be shorter than the table's own, so that versions within
-            the table's retention may become unreadable.
-
-    Raises:
-        UnsupportedError: the table needs what this implementation does not write.
-        ConstraintViolation: the retention is too short.
-        InvalidTableError: the paths of the log cannot be resolved.
-
-    """
+    """Carry out :meth:`~reference_impl.table.Table.vacuum`; paths are sorted."""
     # Obeys DVD-001 DVD-002 DVD-003 DVD-004 VPC-002 CAT-020.
     check_writable(snapshot.protocol)
     promised = duration(snapshot.metadata.configuration, DELETED_FILE_RETENTION)
