@@ -148,7 +148,7 @@ class Verdict:
         seen: name of the accepted answer that was seen, for ``OPEN``.
         fault: how the adapter failed to answer, for ``ERROR``; ``None`` for a fault of the kit.
         unclaimed: what the implementation does not claim, for ``UNSUPPORTED``.
-        astray: the rows are none of the table: more than what should be done was not done.
+        astray: a reader gave rows that the table never had, whatever it was advised to do.
 
     """
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
+
+import pyarrow as pa
 
 import conformance.adapter
 import reference_impl
@@ -68,48 +70,56 @@ _STATUSES: Final[Mapping[Status, str]] = {
 }
 
 
-def _store() -> str:
-    lines = ["| Table | Columns |", "|--|--|"]
-    for name, schema in TABLES.items():
-        columns = ", ".join(f"`{field.name}` {field.type}" for field in schema)
-        lines.append(f"| `{name}` | {columns.replace('list<item: string>', 'array of string')} |")
-    return "\n".join(lines)
+def _table(headings: str, rows: Iterable[Sequence[object]], numbers: int = 0) -> str:
+    """Return a table in Markdown.
 
+    Args:
+        headings: of its columns, separated by bars.
+        rows: their cells.
+        numbers: how many columns, the last ones, are aligned to the right.
 
-def _options() -> str:
-    lines = ["| Option | Meaning |", "|--|--|"]
-    for name, details in OPTIONS.items():
-        value = details.get("metavar") or "|".join(details.get("choices", ()))
-        spelled = f"{name}={value}" if value else name
-        lines.append(f"| `{_cell(spelled)}` | {_cell(details['help'])} |")
-    return "\n".join(lines)
+    """
+    count = headings.count("|") + 1
+    rule = "--|" * (count - numbers) + "--:|" * numbers
+    lines = [f"| {headings} |", f"|{rule}"]
+    return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
 
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def _store() -> str:
+    def column(field: pa.Field) -> str:
+        return f"`{field.name}` {field.type}".replace("list<item: string>", "array of string")
+
+    rows = ((f"`{name}`", ", ".join(map(column, schema))) for name, schema in TABLES.items())
+    return _table("Table | Columns", rows)
+
+
+def _options() -> str:
+    rows = []
+    for name, details in OPTIONS.items():
+        value = details.get("metavar") or "|".join(details.get("choices", ()))
+        spelled = f"{name}={value}" if value else name
+        rows.append((f"`{_cell(spelled)}`", _cell(details["help"])))
+    return _table("Option | Meaning", rows)
+
+
 def _exit_statuses() -> str:
-    lines = ["| Status | Meaning |", "|--|--|"]
-    lines += [f"| {status.value} | {_STATUSES[status]} |" for status in Status]
-    return "\n".join(lines)
+    return _table("Status | Meaning", ((each.value, _STATUSES[each]) for each in Status))
 
 
 def _outcomes() -> str:
-    lines = ["| Outcome | Meaning | Judged |", "|--|--|--|"]
-    lines += [
-        f"| `{outcome}` | {_cell(meaning.words)} | {'yes' if meaning.judged else 'no'} |"
+    rows = (
+        (f"`{outcome}`", _cell(meaning.words), "yes" if meaning.judged else "no")
         for outcome, meaning in MEANINGS.items()
-    ]
-    return "\n".join(lines)
-
-
-def _capabilities() -> str:
-    return ", ".join(f"`{word}`" for word in sorted(CAPABILITIES))
+    )
+    return _table("Outcome | Meaning | Judged", rows)
 
 
 def _operations() -> str:
-    lines = ["| Operation | Arguments |", "|--|--|"]
+    rows = []
     for entry in OPERATIONS.values():
         cells = [
             f"`{name}`{'' if each.required or name in entry.either else '?'}"
@@ -118,40 +128,32 @@ def _operations() -> str:
             if each.seen != "history"
         ]
         says = f": {entry.says}" if entry.says else ""
-        lines.append(f"| `{entry.name}` | {', '.join(cells) or 'none'}{says} |")
-    return "\n".join(lines)
+        rows.append((f"`{entry.name}`", f"{', '.join(cells) or 'none'}{says}"))
+    return _table("Operation | Arguments", rows)
 
 
 def _questions() -> str:
-    lines = ["| `type` | Parameters | `expected` |", "|--|--|--|"]
+    rows = []
     for name, question in QUESTIONS.items():
         cells = ", ".join(f"`{parameter}`" for parameter in question.parameters)
-        lines.append(f"| `{name}` | {cells or question.brings} | {question.expects} |")
-    return "\n".join(lines)
-
-
-def _hazards() -> str:
-    return "\n".join(f"{number}. {hazard.value}" for number, hazard in enumerate(HAZARDS, 1))
+        rows.append((f"`{name}`", cells or question.brings, question.expects))
+    return _table("`type` | Parameters | `expected`", rows)
 
 
 def _coverage() -> str:
     registry = load_registry()
     citations = list(cited_in_project(PROJECT, default_corpus_path()))
     proofs = load_proofs()
-    lines = [
-        "| Revision | MUST cited by a case | by the audit alone | MUST without | MUST proved |",
-        "|--|--:|--:|--:|--:|",
-    ]
+    rows = []
     for revision in SELECTIONS:
         coverage = measure(registry, citations, revision, proofs.all)
         tally = coverage.tally("MUST")
+        cited = f"{tally.covered} of {tally.total}"
         missing = tally.total - tally.covered
         proved = len(coverage.proved_rows(None))
-        lines.append(
-            f"| {revision} | {tally.covered} of {tally.total} | {tally.audit_only} | {missing} "
-            f"| {proved} |"
-        )
-    return "\n".join(lines)
+        rows.append((revision, cited, tally.audit_only, missing, proved))
+    headings = "Revision | MUST cited by a case | by the audit alone | MUST without | MUST proved"
+    return _table(headings, rows, 4)
 
 
 def _corpus() -> str:
@@ -167,20 +169,19 @@ def _corpus() -> str:
 
 
 def _limits() -> str:
-    lines = ["| Limit | Default | Unit | Of what |", "|--|--|--|--|"]
-    lines += [f"| `{name}` | {default} | {unit} | {of} |" for name, default, unit, of in describe()]
-    return "\n".join(lines)
+    rows = ((f"`{name}`", *facts) for name, *facts in describe())
+    return _table("Limit | Default | Unit | Of what", rows)
 
 
 BLOCKS: Final[Mapping[str, Callable[[], str]]] = {
     "api-adapter": partial(reference_of, conformance.adapter),
     "api-tables": partial(reference_of, reference_impl),
     "store": _store,
-    "capabilities": _capabilities,
+    "capabilities": lambda: ", ".join(f"`{word}`" for word in sorted(CAPABILITIES)),
     "corpus": _corpus,
     "coverage": _coverage,
     "exit-statuses": _exit_statuses,
-    "hazards": _hazards,
+    "hazards": lambda: "\n".join(f"{at}. {each.value}" for at, each in enumerate(HAZARDS, 1)),
     "limits": _limits,
     "operations": _operations,
     "options": _options,

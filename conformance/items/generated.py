@@ -106,7 +106,7 @@ class ReadHistory:
 
     def judge_history(self, judge: Judge, history: History) -> Verdict:
         """Judge another history in the same way, as a smaller one."""
-        with judge.store.fresh(None) as root:
+        with judge.store.fresh() as root:
             laid = lay_out(root, history, self.layout)
             case = Case(
                 self.id,

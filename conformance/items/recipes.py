@@ -76,14 +76,14 @@ def _steps(history: History) -> Iterator[dict[str, Any]]:
 def generated_recipes(plan: Plan) -> Iterator[Item]:
     """Return an item for every history to be written."""
     for number, drawn in enumerate(plan.histories("write")):
-        yield written_item(number, drawn, there=plan.profile == "gate")
+        yield written_item(number, drawn, loaded=plan.profile == "gate")
 
 
-def written_item(number: int, drawn: Drawn, *, there: bool = True) -> Item:
+def written_item(number: int, drawn: Drawn, *, loaded: bool = True) -> Item:
     """Return the item of a history to be written; its title has the number.
 
-    Without ``there`` the history is drawn when it is judged, and what its steps judge is not known
-    until then.
+    Without ``loaded`` the history is drawn when it is judged, and what its steps judge is not
+    known until then.
     """
     identity = f"generated/{drawn.name}/written"
     made = WrittenHistory(identity, drawn)
@@ -98,5 +98,5 @@ def written_item(number: int, drawn: Drawn, *, there: bool = True) -> Item:
         made.judge,
         Judged("write", _REQUIREMENTS),
         made,
-        tuple(judged_step(step["operation"]) for step in _steps(drawn.load())) if there else (),
+        tuple(judged_step(step["operation"]) for step in _steps(drawn.load())) if loaded else (),
     )

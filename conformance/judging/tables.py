@@ -118,9 +118,9 @@ class TableStore:
         self._copies[case.id] = _Copy(case.table, fingerprint(case.table))
 
     def written(self, case: Case | None) -> Path:
-        """Return a folder to write to, as :meth:`fresh` does; it stays until the next is given.
+        """Return a copy of a case's table to write to, or the path of a new one.
 
-        A bundle keeps what a wrong writer left there.
+        It stays until the next is given: a bundle keeps what a wrong writer left there.
         """
         former, self._written = self._written, self._new_table(case)
         if former is not None:
@@ -128,9 +128,9 @@ class TableStore:
         return self._written
 
     @contextmanager
-    def fresh(self, case: Case | None) -> Iterator[Path]:
-        """Lend a folder to write to: a copy of a case's table, or a name that is not taken."""
-        path = self._new_table(case)
+    def fresh(self) -> Iterator[Path]:
+        """Lend the path of a table that is not there yet."""
+        path = self._new_table(None)
         try:
             yield path
         finally:

@@ -83,5 +83,5 @@ def commit_name(version: int) -> str:
 
 
 def checksum_name(version: int) -> str:
-    """Name the checksum of a version."""
+    """Return the name of the checksum file of a version."""
     return f"{version:020d}.crc"

@@ -194,7 +194,7 @@ def one_action_per_file(subject: CheckpointView) -> Findings:
 
 @check("checkpoint content", "SCA-006")
 def times_of_sidecars(subject: CheckpointView) -> Findings:
-    """Report times of sidecars that look like another unit: hardly one is of 1970 or 5138."""
+    """Report a modificationTime in seconds or microseconds: as ms it is of 1970, or of 5138."""
     for line in subject.checkpoint.top.of("sidecar"):
         time = line.body.get("modificationTime")
         if type(time) is int and (time in _SECONDS or time >= _MICROSECONDS):

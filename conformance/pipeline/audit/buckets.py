@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import add
 from typing import Any, Final
 
 from conformance.audit.checks.row_tracking import id_ranges, overlaps
@@ -253,19 +251,12 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
         found: list[Iterable[Finding]] = [
             check.run(LogView(storage, log)) for check in checks_of("log") if check.whole
         ]
-        for version in sorted({version for each in left for version in each.balances}):
-            balances = [each.balances[version] for each in left if version in each.balances]
-            found.append(unbalanced(log.commits[version].path, reduce(add, balances)))
-        for version in sorted({version for each in left for version in each.row_changes}):
-            row_changes = reduce(
-                add, (each.row_changes[version] for each in left if version in each.row_changes)
-            )
+        for version, balance in _summed(each.balances for each in left):
+            found.append(unbalanced(log.commits[version].path, balance))
+        for version, row_changes in _summed(each.row_changes for each in left):
             found.append(differing_changes(log.commits[version].path, row_changes))
-        for version in sorted({version for each in left for version in each.moved}):
-            moved = [each.moved[version] for each in left if version in each.moved]
-            found.append(changed_rows(reduce(add, moved)))
-        for version in sorted({version for each in left for version in each.measures}):
-            measure = reduce(add, (each.measures[version] for each in left))
+        found += [changed_rows(moved) for _, moved in _summed(each.moved for each in left)]
+        for version, measure in _summed(each.measures for each in left):
             state = State()
             state.version = version
             layout = Layouts().get(None, None)
@@ -282,3 +273,12 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
             found += [check.run(view) for check in checks_of("files") if check.whole]
         for each in found:
             yield from options.findings(each)
+
+
+def _summed(parts: Iterable[Mapping[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """Return each version with the sum of what the parts have for it."""
+    found: dict[int, Any] = {}
+    for part in parts:
+        for version, number in part.items():
+            found[version] = found[version] + number if version in found else number
+    yield from sorted(found.items())

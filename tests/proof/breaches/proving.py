@@ -176,7 +176,7 @@ def mutation_tasks() -> Iterator[Task]:
 
 
 def _planted(mutation: Any, name: str) -> str | None:
-    with _store().fresh(None) as root:
+    with _store().fresh() as root:
         mutation.build(root)
         return f"mutations/{mutation.id}/audit" if found_at(root, name) else None
 
