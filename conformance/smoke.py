@@ -49,11 +49,7 @@ class Step:
 
 
 def smoke(adapter: Adapter, corpus: Corpus) -> Iterator[Step]:
-    """Try an adapter on the plainest table of a corpus that it claims to read.
-
-    Args:
-        adapter: who is tried; not closed.
-        corpus: where the plainest table is.
+    """Try an adapter on the plainest table of a corpus that it claims to read; it stays open.
 
     Yields:
         A step at a time, so that a hang is seen where it is. Nothing follows a step that makes the

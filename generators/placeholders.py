@@ -34,13 +34,7 @@ def _values(root: Path) -> Mapping[str, str]:
 
 
 def expand(value: _T, root: Path) -> _T:
-    """Return a JSON value with the placeholders in all its strings expanded.
-
-    Args:
-        value: any JSON value.
-        root: the table root.
-
-    """
+    """Return a JSON value with the placeholders in all its strings expanded, for a table root."""
     return cast("_T", _expanded(value, _values(root)))
 
 

@@ -224,15 +224,7 @@ def budget() -> Budget:
 def exceeded(
     name: str, found: str, *, error: type[LimitExceeded] = LimitExceeded, path: str | None = None
 ) -> LimitExceeded:
-    """Return the error for an exceeded limit.
-
-    Args:
-        name: the field of :class:`Limits`.
-        found: what was found, as a clause.
-        error: the class of the error.
-        path: the file that it was found in.
-
-    """
+    """Return the error for an exceeded limit, a field of :class:`Limits`; ``found`` is a clause."""
     limit = getattr(budget().limits, name)
     unit = next(one.metadata["unit"] for one in fields(Limits) if one.name == name)
     return error(
@@ -252,10 +244,6 @@ def out_of_memory(error: MemoryError, path: str | None = None) -> LimitExceeded:
 @contextmanager
 def within_limits(limits: Limits, operation: str) -> Iterator[Budget]:
     """Run an operation under limits; the limits of an outer operation take precedence.
-
-    Args:
-        limits: what it may take.
-        operation: its name, for errors.
 
     Raises:
         LimitExceeded: the system has no memory left, or something is nested too deep.

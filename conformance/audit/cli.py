@@ -118,9 +118,6 @@ def _write_checks(out: TextIO) -> None:
 def run_audit_cli(argv: Sequence[str]) -> int:
     """Audit the table that the arguments name and print what is found.
 
-    Args:
-        argv: arguments after ``delta-tck audit``.
-
     Returns:
         :data:`CLEAN`, :data:`NONCONFORMING`, :data:`UNUSABLE`, :data:`BROKEN` or
         :data:`LIMITED`.

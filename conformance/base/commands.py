@@ -26,14 +26,7 @@ def function_of(name: str) -> Callable[..., Any]:
 
 
 def run_command(program: str, commands: Commands, arguments: Sequence[str]) -> int:
-    """Run the command that the arguments begin with; returns its exit status.
-
-    Args:
-        program: how the commands are called.
-        commands: all that there are.
-        arguments: the command and its own arguments.
-
-    """
+    """Run the command that the arguments begin with; returns its exit status."""
     given = arguments[0] if arguments else ""
     try:
         if given not in commands:

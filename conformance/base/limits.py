@@ -201,12 +201,7 @@ class InProcessLimit:
 
     @contextmanager
     def about(self, what: str) -> Iterator[None]:
-        """Say what requests are about, and limit what the kit does besides.
-
-        Args:
-            what: the case.
-
-        """
+        """Say which case requests are about, and limit what the kit does besides."""
         _NOW.what, _NOW.own = what, 0 if self._seconds is None else _OWN_SECONDS
         _NOW.write(_NOW.own)
         try:

@@ -84,12 +84,7 @@ JUDGED: Final = frozenset(outcome for outcome, meaning in MEANINGS.items() if me
 
 
 def failing(strict: str | None = None) -> frozenset[Outcome]:
-    """Return the outcomes that turn a run red unless a baseline knows them.
-
-    Args:
-        strict: the level of ``--tck-strict``.
-
-    """
+    """Return what turns a run red at a level of ``--tck-strict``, unless a baseline knows it."""
     return frozenset(
         outcome
         for outcome, meaning in MEANINGS.items()

@@ -92,11 +92,7 @@ def _decoded(content: bytes) -> str:
 
 
 def lines_of(path: Path, largest: int) -> Iterator[bytes]:
-    """Return the lines of a regular file, with their ends.
-
-    Args:
-        path: the file.
-        largest: bytes that the whole file may have.
+    """Return the lines, with their ends, of a regular file of bounded size.
 
     Raises:
         DocumentError: it is missing, no regular file, too large, or has too long a line.

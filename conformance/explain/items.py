@@ -72,14 +72,7 @@ class ItemExplained:
 
 
 def explain_item(item: Item, registry: Registry, spec: Spec | None) -> ItemExplained:
-    """Gather what is known of a case.
-
-    Args:
-        item: the case.
-        registry: the requirements.
-        spec: what it asks, of a golden case.
-
-    """
+    """Gather what is known of a case; ``spec`` is what it asks, of a golden one."""
     judges = {each: name for each in SELECTIONS if (name := item.requirement(each)) is not None}
     latest = next(reversed(judges), "upstream")
     steps = tuple(str(step.in_revision(latest)) for step in item.steps)

@@ -72,9 +72,6 @@ class Corpus:
     def refuse_altered(self, cases: Collection[str]) -> None:
         """Refuse cases that are not as they were built: other tables have other answers.
 
-        Args:
-            cases: ids of the cases that are judged.
-
         Raises:
             CorpusError: one has not the digest that the manifest has of it.
 

@@ -118,13 +118,9 @@ class Crew:
         self._processes: list[_Process] = []
 
     def reports(self, count: int) -> Generator[list[pytest.TestReport]]:
-        """Return the reports of each item, in the order of the items.
+        """Judge in some processes, and return the reports of each item, in the order of the items.
 
         An item whose process ends is reported as failed, and another process goes on.
-
-        Args:
-            count: how many processes judge.
-
         """
         found: dict[int, _Reports] = {}
         try:

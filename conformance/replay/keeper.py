@@ -66,14 +66,7 @@ class Keeper:
     _kept: int = 0
 
     def keep(self, item: Item, judge: Judge, verdict: Verdict) -> str:
-        """Keep a failure and say where, or why it was not kept.
-
-        Args:
-            item: one about a history.
-            judge: took the verdict.
-            verdict: fails.
-
-        """
+        """Keep a failure of an item about a history and say where, or why it was not kept."""
         about = item.history
         assert about is not None
         if self._kept >= _MOST:

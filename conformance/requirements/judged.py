@@ -148,14 +148,9 @@ def shown_rows(named: tuple[str, ...], table: Path, version: int | None) -> tupl
 
 
 def judged_step(operation: str, said: str | None = None) -> Judged:
-    """Return what a step of a recipe is held to: what is said, else what its operation judges.
+    """Return what a step is held to: what its recipe says, else what its operation judges.
 
     Operations that judge nothing of their own, and clauses not in force, come to the rows.
-
-    Args:
-        operation: the step's name.
-        said: the row that the recipe says it judges.
-
     """
     return Judged("write", (), said or OPERATIONS[operation].judges)
 

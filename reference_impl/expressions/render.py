@@ -116,12 +116,7 @@ def quoted(name: str) -> str:
 
 
 def render(root: Node, text: str, find: Find) -> str:
-    """Spell a tree for DuckDB.
-
-    Args:
-        root: the tree.
-        text: what it was parsed from, for messages.
-        find: gives the place of a name.
+    """Spell a tree for DuckDB; messages quote ``text``, which it was parsed from.
 
     Raises:
         UnsupportedExpression: a node is not on the list.

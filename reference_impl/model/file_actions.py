@@ -131,11 +131,6 @@ class _WrongColumn(Exception):  # noqa: N818  a signal between two functions of 
 def from_objects(action: str, objects: Sequence[Any], place: LogPlace) -> pa.Table:
     """Turn the JSON objects of one kind of file action into a table of its columns.
 
-    Args:
-        action: a key of :data:`FILE_ACTIONS`.
-        objects: decoded JSON values.
-        place: where they were read.
-
     Raises:
         InvalidAction: an object lacks a required field, or a field has a wrong type or range.
 

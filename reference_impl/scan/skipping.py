@@ -81,12 +81,7 @@ class _Bounds:
 
 
 def may_match(files: pa.Table, condition: Node, table: TableSchema) -> pa.BooleanArray:
-    """Return which files may hold a row for which a filter is true.
-
-    Args:
-        files: add actions in wire columns.
-        condition: a filter bound to the table schema.
-        table: the schema of the version.
+    """Return which files, as add actions in wire columns, may hold a row that a filter keeps.
 
     Raises:
         InvalidPartitionValue: a partition value that the filter looks at does not parse.

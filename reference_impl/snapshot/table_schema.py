@@ -147,11 +147,7 @@ def partition_column(files: pa.Table, column: Field, mode: Mode) -> pa.Array:
 
 
 def typed_files(adds: pa.Table, table: TableSchema) -> pa.Table:
-    """Type the partition values and statistics of add actions.
-
-    Args:
-        adds: add actions in wire columns.
-        table: the columns of the version.
+    """Type the partition values and statistics of add actions in wire columns.
 
     Returns:
         The same rows and columns, except that ``partitionValues`` is a struct of the partition

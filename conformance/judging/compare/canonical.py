@@ -154,11 +154,7 @@ def canonical_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def render(value: Any, data_type: pa.DataType) -> str:
-    """Write a canonical value for people, in the terms of its type.
-
-    Args:
-        value: a value out of :func:`canonical_values`.
-        data_type: the Arrow type of its column.
+    """Write a value of :func:`canonical_values` for people, in the terms of its type.
 
     Returns:
         One line of bounded length.

@@ -156,10 +156,6 @@ def _names(metadata: bytes) -> list[str]:
 def variant_value(metadata: bytes, value: bytes) -> Any:
     """Decode one variant to a hashable value that is equal for equal variants.
 
-    Args:
-        metadata: the dictionary bytes.
-        value: the value bytes.
-
     Returns:
         Nested tuples ``(class, payload)``; exact numbers of any width are one class, floats and
         doubles one, times are in nanoseconds.

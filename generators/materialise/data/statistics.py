@@ -109,13 +109,7 @@ def _column_of(column: Field, parents: Iterable[Any]) -> tuple[Any, Any, Any]:
 
 
 def file_statistics(columns: Sequence[Field], rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the statistics of one data file, keyed by physical names.
-
-    Args:
-        columns: the columns that the file holds.
-        rows: all physical rows of the file.
-
-    """
+    """Return the statistics of all physical rows of a data file, keyed by physical names."""
     lows: dict[str, Any] = {}
     highs: dict[str, Any] = {}
     nulls: dict[str, Any] = {}

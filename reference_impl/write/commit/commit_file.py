@@ -49,11 +49,7 @@ def require_text(value: object, what: str, action: str) -> str:
 
 
 def encode_commit(lines: Iterable[Mapping[str, Any]], version: int) -> bytes:
-    """Return the content of a commit file.
-
-    Args:
-        lines: one action each, in wire spelling.
-        version: the version that it makes.
+    """Return the content of a commit file: one action a line, given in wire spelling.
 
     Raises:
         InvalidTableError: an action has a field of a wrong type or range, or is there twice.

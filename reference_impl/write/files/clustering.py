@@ -147,12 +147,6 @@ def ensure_clustering_statistics(
 ) -> list[dict[str, Any]]:
     """Return bodies of adds that all have statistics of columns, read from the file if necessary.
 
-    Args:
-        snapshot: a version of the table.
-        target: what files are read under.
-        adds: the bodies.
-        columns: of which statistics are due.
-
     Raises:
         DeltaError: a file cannot be read.
 

@@ -64,11 +64,6 @@ class LiveFile:
 def live_files(storage: Storage, target: Target, adds: pa.Table) -> Iterator[LiveFile]:
     """Read files one after the other, given as add actions in wire columns.
 
-    Args:
-        storage: the table's storage.
-        target: what they are read under.
-        adds: their add actions.
-
     Raises:
         NotFoundError: a data file or deletion vector is gone.
         InvalidTableError: a file is damaged or does not hold the table's columns.
