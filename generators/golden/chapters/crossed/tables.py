@@ -88,6 +88,7 @@ class Kind:
         features: features that it is created with.
         clustering: columns that it is clustered by.
         numbered: the identity column, whose values writers give.
+        rule: an expression that every row obeys, as a constraint.
         since: oldest revision of the protocol that knows it.
 
     """
@@ -103,6 +104,7 @@ class Kind:
     features: tuple[str, ...] = ()
     clustering: tuple[str, ...] = ()
     numbered: str = ""
+    rule: str = ""
     since: str = "2025"
 
     @property
@@ -113,9 +115,12 @@ class Kind:
     def recipe(self) -> Recipe:
         """Start a recipe with the table, empty."""
         clustering = self.clustering
-        return Recipe(
+        recipe = Recipe(
             self.schema, self.partitions, self.properties, self.features, None, clustering
         )
+        if self.rule:
+            recipe.keep("add_constraint", name="low", expression=self.rule)
+        return recipe
 
     def rows(self, recipe: Recipe, *numbers: int) -> list[dict[str, Any]]:
         """Return rows as a writer is given them, by the schema of now."""
@@ -252,8 +257,8 @@ KINDS: Final[tuple[Kind, ...]] = (
         "a table with a constraint",
         "moves emptied",
         "CHK-006 CHK-002",
-        properties={"delta.constraints.low": "id > -1000"},
         features=("checkConstraints",),
+        rule="id > -1000",
     ),
     Kind(
         "column-invariants",
