@@ -174,8 +174,14 @@ def _lacking(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> list[str
     held = supported(snapshot.protocol)
     wanted = {name for step in steps for name in step.get("features") or ()}
     wanted |= {step["feature"] for step in steps if step["operation"] == "enable_feature"}
+    if any(step.get("clustering_columns") or _clusters(step) for step in steps):
+        wanted.add("clustering")
     found = {name: find(name) for name in sorted(wanted - _dropped(steps))}
     return [name for name, each in found.items() if each is None or each.name not in held]
+
+
+def _clusters(step: Mapping[str, Any]) -> bool:
+    return step["operation"] == "cluster_by" and bool(step["columns"])
 
 
 def _rows_of_features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -219,9 +225,6 @@ def _clustered(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterat
     names = {each.name: each.metadata.get(_PHYSICAL, each.name) for each in snapshot.schema.fields}
     if wanted and not all({name, names.get(name)} & found for name in wanted):
         yield "CLUS-006", f"{_CLUSTERING} names the columns {sorted(found)}, not {wanted}"
-    # Without the feature nobody takes the domain for that of a clustered table.
-    if wanted and "clustering" not in supported(snapshot.protocol):
-        yield None, "feature clustering is not supported"
 
 
 def _columns(snapshot: Snapshot, oracle: Oracle, *, gone: bool) -> Iterator[_Fault]:
@@ -233,9 +236,10 @@ def _columns(snapshot: Snapshot, oracle: Oracle, *, gone: bool) -> Iterator[_Fau
     for name, metadata in _metadata(oracle.schema.to_json()):
         for key, value in metadata.items():
             lost = name in held and held[name].get(key) != value
-            if key.startswith(_RULES):
+            if key.startswith(_RULES) or key == _DEFAULT:
+                # It may be spelt otherwise.
                 lost = lost and key not in held[name] and not gone
-            elif key.startswith(_PROTOCOL) or key == _DEFAULT:
+            elif key.startswith(_PROTOCOL):
                 continue
             if lost:
                 yield "SCH-037", f"column {name} lost its {key!r}"

@@ -50,7 +50,7 @@ def _moves(kind: Kind, recipe: Recipe) -> None:
     """Rearrange and restore, with changes between, and once more."""
     kind.append(kind.append(recipe, *range(6)), 20, 21)
     recipe.delete(_ids(1, 20)).keep("optimize").delete(_ids(2))
-    kind.append(recipe.update({"name": "x"}, _ids(3)), 22).keep("optimize").keep("optimize")
+    kind.append(recipe.update({"name": "x"}, _ids(3)), 22, 26).keep("optimize").keep("optimize")
     kind.append(recipe.restore(3), 23).delete(_ids(0, 21)).keep("optimize").restore(6)
     kind.append(recipe.restore(2), 24).keep("vacuum", version=False)
 

@@ -42,7 +42,7 @@ _VALUES: Final[Mapping[str, Callable[[int], Any]]] = {
     "double": lambda n: n / 2,
     "boolean": lambda n: n % 2 == 0,
     "date": lambda n: date(2024, 1, 1 + n % 28),
-    "timestamp_ntz": lambda n: datetime(2024, 2, 29, 12, n % 60),  # noqa: DTZ001  it has no zone
+    "timestamp_ntz": lambda n: datetime(2024, 2, 29, 12, n % 2),  # noqa: DTZ001  it has no zone
     "variant": lambda _: dict(_VARIANT),
 }
 
@@ -69,7 +69,7 @@ def _within_row(each: Field, number: int) -> Any:
         return number * 2
     if each.name == "part":
         return ("a b", "b", None)[number % 3]
-    return _value(each.type, number) if number % 7 != 6 or not each.nullable else None
+    return _value(each.type, number) if number % 5 != 4 or not each.nullable else None
 
 
 @dataclass(frozen=True, slots=True)
