@@ -78,11 +78,6 @@ def _unrecorded(step: Step) -> Findings:
     held = {column.identity: column for column in step.old.columns}
     for column in step.new.columns:
         was = held.get(column.identity)
-        lost = set() if was is None else {*was.type_changes} - {*column.type_changes}
-        # Who drops the feature takes the records away, once it is disabled and no file needs them.
-        if lost and was is not None and was.type == column.type and step.new.is_true(_ENABLED):
-            message = f"the type changes of {column.name} are not on record any more"
-            yield finding("TW-009", step.place, message)
         now = dict(_primitives(column.type, ""))
         for path, before in _primitives(was.type, "") if was is not None else ():
             after = now.get(path)

@@ -174,11 +174,6 @@ def _without_vectors(found: dict[str, str]) -> None:
     found.pop("delta.enableDeletionVectors", None)
 
 
-def _structs_of_nulls(column: pa.ChunkedArray) -> pa.Array:
-    flat = column.combine_chunks()
-    return pa.StructArray.from_arrays(flat.flatten(), fields=list(flat.type))
-
-
 _COURSES: Final[tuple[tuple[str, str, str, Edit, str], ...]] = (
     (
         "optimizes-without-row-ids",
@@ -258,13 +253,6 @@ _COURSES: Final[tuple[tuple[str, str, str, Edit, str], ...]] = (
         "generated-columns/write-moves-course",
     ),
     (
-        "optimizes-structs-that-are-null",
-        "ADD-009",
-        "optimize",
-        _column("s", _structs_of_nulls),
-        "schema-serialization-format/write-columns-course",
-    ),
-    (
         "optimizes-times-into-a-zone",
         "PART-011",
         "optimize",
@@ -308,7 +296,7 @@ _COURSES: Final[tuple[tuple[str, str, str, Edit, str], ...]] = (
     ),
     (
         "creates-clusters-without-their-feature",
-        "CLUS-006",
+        "META-001",
         "create",
         unlisted("clustering", where=COMMIT),
         "clustered-table/write-replace-without-column",
@@ -426,6 +414,38 @@ _COURSES: Final[tuple[tuple[str, str, str, Edit, str], ...]] = (
         "checkpoint",
         without("domainMetadata", where=CHECKPOINT),
         "domain-metadata/write-multi-part",
+    ),
+    *(
+        (
+            f"{slug}-in-{operation.replace('_', '-')}",
+            breaks,
+            operation,
+            fields(lambda field, key=key: field["metadata"].pop(key, None) and None, COMMIT),
+            case,
+        )
+        for slug, breaks, operation, key, case in (
+            (
+                "forgets-a-default",
+                "SCH-037",
+                "change_type",
+                "CURRENT_DEFAULT",
+                "default-columns/write-kept-by-widen",
+            ),
+            (
+                "forgets-an-invariant",
+                "SCH-037",
+                "set_nullable",
+                "delta.invariants",
+                "column-invariants/write-columns-course",
+            ),
+        )
+    ),
+    (
+        "lets-no-nulls-in-beside-a-constraint",
+        "SCH-025",
+        "add_constraint",
+        fields(lambda field: field.update(nullable=False), COMMIT),
+        "check-constraints/write-add",
     ),
     (
         "converts-with-one-list-of-features",
