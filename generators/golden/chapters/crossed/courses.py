@@ -98,6 +98,8 @@ def _settings(kind: Kind, recipe: Recipe) -> None:
     recipe.keep("add_constraint", name="high", expression="id < 1000000").delete(_ids(2))
     recipe.keep("enable_feature", feature="domainMetadata").set_domain("mine", "{}")
     kind.append(recipe.checkpoint(), 20).set_domain("mine", None).set_transaction("app", 2)
+    if kind.clustering:
+        recipe.keep("cluster_by", columns=["id"])
     recipe.keep("drop_constraint", name="high").update({"name": "x"}, _ids(3, 20))
     kind.append(recipe.set_domain("mine", "again").checkpoint(), 21).keep("optimize")
 
