@@ -217,6 +217,9 @@ def _clustered(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterat
             wanted = None  # it may be clustered otherwise now
         elif step["operation"] == "cluster_by":
             wanted = step["columns"]
+        elif step["operation"] == "rename_column" and "parent" not in step:
+            names = {step["column"]: step["name"]}
+            wanted = wanted and [names.get(name, name) for name in wanted]
         elif step["operation"] == "drop_feature" and step["feature"] == "clustering":
             wanted = None
     held = snapshot.domain_metadata.get(_CLUSTERING)

@@ -21,7 +21,9 @@ from generators.golden.chapters.writing.state import CLUSTERING, by_another
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log.files import read_commit, write_commit
+from generators.oracle.operations import SetComment
 
+APPEND_ONLY: Final = Chapter("append-only-tables")
 CHECKS: Final = Chapter("check-constraints", since="2025")
 ROWS: Final = Chapter("row-tracking", since="2025")
 DELETED: Final = Chapter("deletion-vectors", since="2025")
@@ -31,6 +33,18 @@ DOMAINS: Final = Chapter("domain-metadata", since="2025")
 
 _GROUPS: Final = FileLayout(row_group_rows=3)
 _TRACKED: Final = ("rowTracking", "domainMetadata")
+
+
+@APPEND_ONLY.case("write-settings", "APP-002 APP-003")
+def _still_locked(case: CaseWriter) -> None:
+    """A table stays append-only whatever else is set."""
+    recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1, 2))
+    recipe.keep("add_constraint", name="positive", expression="id > 0").append(pairs(3))
+    recipe.set_properties({"team": "a"}).keep("drop_constraint", name="positive")
+    recipe.do(SetComment("name", "of a customer")).append(pairs(4)).delete(
+        compare("id", "=", 1, "long")
+    )
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
 
 
 @CHECKS.case("write-add-broken-group", "CHK-009 CHK-010")

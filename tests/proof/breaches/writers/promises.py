@@ -427,9 +427,9 @@ _COURSES: Final[tuple[tuple[str, str, str, Edit, str], ...]] = (
             (
                 "forgets-a-default",
                 "SCH-037",
-                "change_type",
+                "set_nullable",
                 "CURRENT_DEFAULT",
-                "default-columns/write-kept-by-widen",
+                "default-columns/write-kept-by-nullable",
             ),
             (
                 "forgets-an-invariant",
@@ -439,6 +439,13 @@ _COURSES: Final[tuple[tuple[str, str, str, Edit, str], ...]] = (
                 "column-invariants/write-columns-course",
             ),
         )
+    ),
+    (
+        "lets-rows-go-with-a-constraint",
+        "META-011",
+        "drop_constraint",
+        properties(lambda found: found.pop("delta.appendOnly", None) and None, COMMIT),
+        "append-only-tables/write-settings",
     ),
     (
         "lets-no-nulls-in-beside-a-constraint",
