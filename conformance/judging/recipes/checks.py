@@ -301,9 +301,9 @@ def _changed_nullability(step: Mapping[str, Any], former: Layout, now: Layout) -
     """Look for columns that may be null now and might not, or the other way about, unasked."""
     if replaces_table(step) or step["operation"] == "set_nullable":
         return
-    held = {column.name: column.nullable for column in former.columns}
+    held = {column.path: column.nullable for column in former.columns}
     for column in now.columns:
-        if held.get(column.name, column.nullable) != column.nullable:
+        if held.get(column.path, column.nullable) != column.nullable:
             message = f"nullable of column {column.name} is {column.nullable}, and was not before"
             yield "SCH-025", message
 

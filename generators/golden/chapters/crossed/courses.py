@@ -33,7 +33,7 @@ def _upsert(kind: Kind, recipe: Recipe, *numbers: int) -> Recipe:
 
 
 def _changes(kind: Kind, recipe: Recipe) -> None:
-    """Change rows again and again: some of a file, the rest of it, none, and those of before."""
+    """Change rows again and again: some of a file, the rest of it, none, and all."""
     kind.append(kind.append(recipe, *range(8)), 20, 21, 22)
     recipe.delete(_ids(1, 20)).delete(_ids(2, 21)).update({"name": "x"}, _ids(3, 22))
     recipe.update({"name": "y"}, _ids(3, 4)).delete(compare("id", "=", 22, "long"))
@@ -66,7 +66,7 @@ def _states(kind: Kind, recipe: Recipe) -> None:
 
 
 def _columns(kind: Kind, recipe: Recipe) -> None:
-    """Change columns, with rows of before and after, and changes of both."""
+    """Change columns between appends, and change rows that were there and that came."""
     kind.append(recipe, *range(5)).add_column(field("later", "string"))
     kind.append(recipe, 20, 21).do(SetComment("later", "of a customer"))
     recipe.checkpoint().delete(_ids(1, 20)).update({"later": "x"}, _ids(2))

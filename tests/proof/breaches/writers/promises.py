@@ -442,7 +442,7 @@ _COURSES: Final[tuple[tuple[str, str, str, Edit, str], ...]] = (
     ),
     (
         "lets-rows-go-with-a-constraint",
-        "META-011",
+        "SNAP-008",
         "drop_constraint",
         properties(lambda found: found.pop("delta.appendOnly", None) and None, COMMIT),
         "append-only-tables/write-settings",
