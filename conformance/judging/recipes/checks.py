@@ -141,6 +141,7 @@ class Watch:
             message = f"the table was {self.former.metadata.id} and is {now.metadata.id}"
             yield "META-004", message
         yield from lowered_marks(_layout(self.former), _layout(now))
+        yield from _changed_nullability(step, _layout(self.former), _layout(now))
         if "txn" in step:
             versions = range(self.former.version + 1, now.version + 1)
             yield from _txn_without_rows(read_commits(self.table, versions), step["txn"])
@@ -294,6 +295,17 @@ def _times(adds: pa.Table, table: Path) -> dict[str, int]:
 
 def _layout(snapshot: Snapshot) -> Layout:
     return layout_of(snapshot.protocol.to_wire(), snapshot.metadata.to_wire())
+
+
+def _changed_nullability(step: Mapping[str, Any], former: Layout, now: Layout) -> Iterator[Fault]:
+    """Look for columns that may be null now and might not, or the other way about, unasked."""
+    if replaces_table(step) or step["operation"] == "set_nullable":
+        return
+    held = {column.path: column.nullable for column in former.columns}
+    for column in now.columns:
+        if held.get(column.path, column.nullable) != column.nullable:
+            message = f"nullable of column {column.name} is {column.nullable}, and was not before"
+            yield "SCH-025", message
 
 
 def _early_row_ids(path: str, file: pq.ParquetFile, now: Snapshot) -> Iterator[Fault]:

@@ -27,7 +27,6 @@ from conformance.judging.compare import compare_rows
 from conformance.judging.messages import describe_refusal
 from conformance.judging.recipes.identity import without_identities
 from conformance.judging.recipes.replay import Replay, Run, reading_recipe
-from conformance.judging.recipes.state import check_state
 from conformance.judging.recipes.table import (
     AUDITED,
     UNREADABLE,
@@ -219,9 +218,7 @@ def _run_steps(replayed: Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                     if named is None or (named in _PLAIN and str(number) in replayed.said):
                         named = replayed.judged(number)
                     return replace(verdict, requirement=named)
-    return reread_versions(replayed) or check_state(
-        replayed.table, replayed.before, steps, replayed.history
-    )
+    return reread_versions(replayed)
 
 
 def _refused(replayed: Replay, spec: Spec, error: ExpectedError) -> Verdict:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from conformance.audit.checks.features import clustering_of
@@ -19,7 +18,7 @@ from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.judging.recipes.checks import replaces_table
 from generators.oracle.model import Oracle
 from generators.oracle.operations import Operation, replay
-from reference_impl import Snapshot, Table
+from reference_impl import Snapshot
 from reference_impl.model.features import supported
 from schemas.features import find
 
@@ -40,7 +39,7 @@ _Fault: TypeAlias = tuple[str | None, str]
 
 
 def check_state(
-    table: Path,
+    snapshot: Snapshot,
     before: Sequence[Mapping[str, Any]],
     steps: Sequence[Mapping[str, Any]],
     history: Sequence[Operation],
@@ -48,13 +47,12 @@ def check_state(
     """Compare the last version with what the steps asked for.
 
     Args:
-        table: the table root.
+        snapshot: the last version.
         before: the steps that made the table that was given.
         steps: the steps that were carried out.
         history: the same for the oracle; empty on a table that was given.
 
     """
-    snapshot = Table(table).snapshot()
     faults = [*_properties(snapshot, steps, history), *_features(snapshot, steps)]
     faults += [*_constraints(snapshot, steps), *_clustered(snapshot, steps)]
     faults += [("TF-016", f"{trace} is left") for trace in _traces(snapshot, _gone(steps))]
@@ -176,8 +174,14 @@ def _lacking(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> list[str
     held = supported(snapshot.protocol)
     wanted = {name for step in steps for name in step.get("features") or ()}
     wanted |= {step["feature"] for step in steps if step["operation"] == "enable_feature"}
+    if any(step.get("clustering_columns") or _clusters(step) for step in steps):
+        wanted.add("clustering")
     found = {name: find(name) for name in sorted(wanted - _dropped(steps))}
     return [name for name, each in found.items() if each is None or each.name not in held]
+
+
+def _clusters(step: Mapping[str, Any]) -> bool:
+    return step["operation"] == "cluster_by" and bool(step["columns"])
 
 
 def _rows_of_features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -213,6 +217,9 @@ def _clustered(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterat
             wanted = None  # it may be clustered otherwise now
         elif step["operation"] == "cluster_by":
             wanted = step["columns"]
+        elif step["operation"] == "rename_column" and "parent" not in step:
+            names = {step["column"]: step["name"]}
+            wanted = wanted and [names.get(name, name) for name in wanted]
         elif step["operation"] == "drop_feature" and step["feature"] == "clustering":
             wanted = None
     held = snapshot.domain_metadata.get(_CLUSTERING)
@@ -232,9 +239,10 @@ def _columns(snapshot: Snapshot, oracle: Oracle, *, gone: bool) -> Iterator[_Fau
     for name, metadata in _metadata(oracle.schema.to_json()):
         for key, value in metadata.items():
             lost = name in held and held[name].get(key) != value
-            if key.startswith(_RULES):
+            if key.startswith(_RULES) or key == _DEFAULT:
+                # It may be spelt otherwise.
                 lost = lost and key not in held[name] and not gone
-            elif key.startswith(_PROTOCOL) or key == _DEFAULT:
+            elif key.startswith(_PROTOCOL):
                 continue
             if lost:
                 yield "SCH-037", f"column {name} lost its {key!r}"

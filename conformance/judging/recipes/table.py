@@ -34,7 +34,6 @@ from conformance.judging.recipes.traces import MATERIALISED, wrong_data_change
 from conformance.requirements.levels import ROWS_WRITTEN
 from conformance.requirements.registry import load_registry
 from generators.file_digests import digests
-from generators.oracle.operations import OPERATIONS
 from reference_impl import DeltaError, Snapshot, Table, read_table
 from reference_impl.errors import NotFoundError
 from reference_impl.scan.scan import scan
@@ -154,11 +153,10 @@ def _traced(
 
 
 def check_requested(replayed: Replay, number: int) -> Verdict | None:
-    """Look for what a step asked for beside rows as soon as it is done."""
-    if not OPERATIONS[replayed.steps[number]["operation"]].shows:
-        return None
+    """Look for what the steps asked for beside rows, as soon as the last of them is done."""
+    assert replayed.watch.now is not None
     steps = replayed.steps[: number + 1]
-    return check_state(replayed.table, replayed.before, steps, replayed.history)
+    return check_state(replayed.watch.now, replayed.before, steps, replayed.history)
 
 
 def reread_versions(replayed: Replay) -> Verdict | None:

@@ -15,6 +15,7 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.filters import Filter
 from generators.golden.cases.judged_steps import JUDGED_STEPS
 from generators.materialise.builder import START
+from generators.materialise.data.data_files import FileLayout
 from generators.materialise.histories import can_write, write_history
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Field, Struct, type_of
@@ -96,6 +97,7 @@ class Recipe:
         protocol: the exact protocol of the case's own table, for tables that are given.
         start: time of its version 0 in ms since the epoch, where it matters.
         summed: the table that is given has a checksum of each version.
+        layout: of the data files of the table that is given.
         now: the schema after the steps so far.
 
     """
@@ -109,6 +111,7 @@ class Recipe:
     protocol: Protocol | None = None
     start: int = START
     summed: bool = False
+    layout: FileLayout | None = None
     now: Struct = field(init=False)
     _steps: list[dict[str, Any]] = field(default_factory=list)
     _history: list[Operation] = field(default_factory=list)
@@ -379,7 +382,12 @@ class Recipe:
         if (self._marks and not self._start) or not all(map(can_write, laid_out)):
             laid_out = [self._at_once(laid_out)]
         builder = write_history(
-            case.delta, laid_out, seed=case.info.id, protocol=self.protocol, start=self.start
+            case.delta,
+            laid_out,
+            seed=case.info.id,
+            protocol=self.protocol,
+            start=self.start,
+            layout=self.layout,
         )
         for version in range(builder.version + 1) if self.summed else ():
             builder.checksum(version)

@@ -8,12 +8,13 @@ from pkgutil import iter_modules
 from typing import Final, Literal
 
 from generators.golden.cases.catalog import Chapter, Definition
-from generators.golden.chapters import files, log, reading, tables, writing
+from generators.golden.chapters import crossed, files, log, reading, tables, writing
 
 __all__ = ["all_chapters", "all_definitions"]
 
-_PACKAGES: Final = (files, log, reading, tables, writing)
-"""Where the modules are; every chapter that one of them has under a public name is built."""
+_PACKAGES: Final = (crossed, files, log, reading, tables, writing)
+"""Where the modules are; every chapter that one of them has under a public name is built, or a
+tuple of them."""
 
 
 def all_chapters() -> Iterator[Chapter]:
@@ -21,8 +22,9 @@ def all_chapters() -> Iterator[Chapter]:
     for package in _PACKAGES:
         for found in iter_modules(package.__path__, f"{package.__name__}."):
             for name, value in vars(import_module(found.name)).items():
-                if isinstance(value, Chapter) and not name.startswith("_"):
-                    yield value
+                held = value if isinstance(value, tuple) else (value,)
+                if not name.startswith("_"):
+                    yield from (each for each in held if isinstance(each, Chapter))
 
 
 def all_definitions(builder: Literal["kit", "deltalake"] = "kit") -> list[Definition]:

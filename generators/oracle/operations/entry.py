@@ -57,7 +57,6 @@ class Entry:
         oracle: what it is to the oracle of a recipe; ``None`` for what its step says.
         history: histories may have it.
         defines: its own schema says which columns there are.
-        shows: its work shows beside the rows, as soon as it is done.
         needs: the table feature that it needs of a writer, whatever its arguments.
         judges: the requirement that a step is held to where the recipe does not say.
         either: of these arguments one at least is there.
@@ -72,7 +71,6 @@ class Entry:
     oracle: Operation | None = None
     history: bool = False
     defines: bool = False
-    shows: bool = False
     needs: str | None = None
     judges: str | None = None
     either: tuple[str, ...] = ()

@@ -37,7 +37,6 @@ _SELECTED: Final = {"filter": args.FILTER, "predicate": args.PREDICATE}
         "stored": args.STORED,
     },
     defines=True,
-    shows=True,
     judges="META-001",
     capabilities={"sql": said_by_recipe},
 )

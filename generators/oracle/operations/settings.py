@@ -38,7 +38,6 @@ class Compact(Operation):
             note="number of an earlier step; an adapter is asked for the `version` that it left"
         )
     },
-    shows=True,
 )
 @dataclass(frozen=True, slots=True)
 class Restore(Operation):
@@ -100,7 +99,7 @@ unseen(
 unseen("cleanup", _FILES, commits=False, judges="CKPT-011")
 
 
-@operation("set_properties", {"properties": args.MAP("properties")}, shows=True, judges="META-011")
+@operation("set_properties", {"properties": args.MAP("properties")}, judges="META-011")
 @dataclass(frozen=True, slots=True)
 class SetProperties(Operation):
     """Set table properties on top of those in force."""
@@ -112,7 +111,7 @@ class SetProperties(Operation):
         oracle.properties |= self.properties
 
 
-@operation("unset_properties", {"names": args.NAMES("names")}, shows=True, judges="META-011")
+@operation("unset_properties", {"names": args.NAMES("names")}, judges="META-011")
 @dataclass(frozen=True, slots=True)
 class UnsetProperties(Operation):
     """Unset table properties, whether they are set or not."""
@@ -138,7 +137,6 @@ unseen("drop_constraint", {"name": args.NAME})
 @operation(
     "set_txn",
     {"app_id": args.TEXT("application"), "txn_version": args.LONG("version")},
-    shows=True,
     judges="TXN-004",
 )
 @dataclass(frozen=True, slots=True)
@@ -177,13 +175,12 @@ class SetDomain(Operation):
             oracle.domains[self.domain] = self.configuration
 
 
-unseen("enable_feature", {"feature": args.NAME}, shows=True, judges="PROTO-004")
+unseen("enable_feature", {"feature": args.NAME}, judges="PROTO-004")
 unseen("drop_feature", {"feature": args.NAME})
 unseen(
     "cluster_by",
     {"columns": args.NAMES(note="none to cluster no more")},
     needs="clustering",
-    shows=True,
     judges="CLUS-006",
 )
 unseen("generate_manifest", commits=False)

@@ -386,11 +386,11 @@ def _restore_parsed(case: CaseWriter) -> None:
     recipe.restore(2).delete(compare("id", "=", 3, "long")).publish(case)
 
 
-_CLUSTERING: Final = '{"clusteringColumns":[["id"]]}'
+CLUSTERING: Final = '{"clusteringColumns":[["id"]]}'
 _ANOTHER: Final = "fromAnotherWorld"
 
 
-def _by_another(case: CaseWriter, *versions: int) -> Callable[[TableBuilder], bool]:
+def by_another(case: CaseWriter, *versions: int) -> Callable[[TableBuilder], bool]:
     """Name an unknown implementation as the clustering provider of the files of versions."""
 
     def clustered(_: TableBuilder) -> bool:
@@ -428,18 +428,18 @@ def _append_clustered(case: CaseWriter) -> None:
 def _cluster_run(case: CaseWriter) -> None:
     """A run clusters what nobody has, tells who did, and leaves others alone."""
     recipe = Recipe(PAIR, (), {}, ("clustering", "domainMetadata"))
-    recipe.set_domain("delta.clustering", _CLUSTERING).append(pairs(7, 3, 5))
+    recipe.set_domain("delta.clustering", CLUSTERING).append(pairs(7, 3, 5))
     recipe.append(pairs(9, 1)).append(pairs(8, 2)).given()
-    recipe.keep("optimize", cluster=_by_another(case, 2)).append(pairs(4)).publish(case)
+    recipe.keep("optimize", cluster=by_another(case, 2)).append(pairs(4)).publish(case)
 
 
 @CLUSTERED.case("write-cluster-run-vectors", "CLUS-012", features=("deletionVectors",))
 def _cluster_run_vectors(case: CaseWriter) -> None:
     """A run leaves a file of another alone though rows of it are deleted."""
     recipe = Recipe(PAIR, (), _VECTORS, ("clustering", "domainMetadata", "deletionVectors"))
-    recipe.set_domain("delta.clustering", _CLUSTERING).append(pairs(7, 3, 5)).append(pairs(9, 1))
+    recipe.set_domain("delta.clustering", CLUSTERING).append(pairs(7, 3, 5)).append(pairs(9, 1))
     recipe.delete_by_vectors(compare("id", "=", 3, "long")).append(pairs(8, 2)).given()
-    recipe.keep("optimize", cluster=_by_another(case, 2, 4)).append(pairs(4)).publish(case)
+    recipe.keep("optimize", cluster=by_another(case, 2, 4)).append(pairs(4)).publish(case)
 
 
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}

@@ -525,7 +525,7 @@ ROWS = (
     ),
     writer(
         "loses-domains",
-        "DOM-014",
+        "DOM-001",
         "actions",
         leaving(without("domainMetadata")),
         "domain-metadata/write-domains*",

@@ -1,0 +1,390 @@
+"""Kinds of tables that courses of operations are taken over: one for each feature that they meet.
+
+Serves "Write recipes" of ``docs/formats.md``. Each has a column ``id`` of type long and a column
+``name`` of type string; a row follows from its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Final
+
+from generators.golden.cases.recipes import PAIR, Recipe
+from generators.oracle.delta_schema import (
+    Array,
+    DataType,
+    Field,
+    Map,
+    Primitive,
+    Struct,
+    array,
+    map_of,
+    struct,
+)
+from generators.oracle.delta_schema import field as column
+
+VECTORS: Final = {"delta.enableDeletionVectors": "true"}
+TRACKING: Final = {"delta.enableRowTracking": "true"}
+FEED: Final = {"delta.enableChangeDataFeed": "true"}
+CLOCK: Final = {"delta.enableInCommitTimestamps": "true"}
+BY_NAME: Final = {"delta.columnMapping.mode": "name"}
+BY_ID: Final = {"delta.columnMapping.mode": "id"}
+
+_VARIANT: Final = {"metadata": b"\x01\x00\x00", "value": b"\x0c\x2a"}
+_VALUES: Final[Mapping[str, Callable[[int], Any]]] = {
+    "long": lambda n: n,
+    "string": lambda n: f"n{n}",
+    "byte": lambda n: n % 100,
+    "short": lambda n: n % 100,
+    "integer": lambda n: n % 100,
+    "double": lambda n: n / 2,
+    "boolean": lambda n: n % 2 == 0,
+    "date": lambda n: date(2024, 1, 1 + n % 28),
+    "timestamp_ntz": lambda n: datetime(2024, 2, 29, 12, n % 2),  # noqa: DTZ001  it has no zone
+    "variant": lambda _: dict(_VARIANT),
+}
+
+
+def _value(kind: DataType, number: int) -> Any:
+    match kind:
+        case Struct():
+            return {each.name: _value(each.type, number + 1) for each in kind}
+        case Array(element):
+            return [_value(element, number), None, _value(element, number + 1)]
+        case Map(key, value):
+            return {_value(key, number): _value(value, number)}
+        case Primitive(name):
+            return _VALUES[name](number)
+    raise TypeError(f"no value of {kind}")
+
+
+def _within_row(each: Field, number: int) -> Any:
+    """Return a value of a column: some are null, beside those that every row has."""
+    rule = each.metadata.get("delta.generationExpression")
+    if each.name == "id":
+        return number
+    if rule is not None:
+        return number * 2
+    if each.name == "part":
+        return ("a b", "b", None)[number % 3]
+    return _value(each.type, number) if number % 5 != 4 or not each.nullable else None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of table.
+
+    Attributes:
+        chapter: of the cases.
+        slug: what the names of its cases end with, where the chapter has several kinds.
+        title: the kind in words.
+        courses: names of the courses that it is taken through, those that it says most in.
+        requirements: ids that its cases touch.
+        schema: its columns.
+        partitions: columns that it is partitioned by.
+        properties: properties that it is created with.
+        features: features that it is created with.
+        clustering: columns that it is clustered by.
+        numbered: the identity column, whose values writers give.
+        rule: an expression that every row obeys, as a constraint.
+        since: oldest revision of the protocol that knows it.
+
+    """
+
+    chapter: str
+    slug: str
+    title: str
+    courses: str
+    requirements: str
+    schema: Struct = PAIR
+    partitions: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
+    clustering: tuple[str, ...] = ()
+    numbered: str = ""
+    rule: str = ""
+    since: str = "2025"
+
+    @property
+    def mapped(self) -> bool:
+        """Whether columns have names of their own in files."""
+        return "columnMapping" in self.features
+
+    def recipe(self) -> Recipe:
+        """Start a recipe with the table, empty."""
+        clustering = self.clustering
+        recipe = Recipe(
+            self.schema, self.partitions, self.properties, self.features, None, clustering
+        )
+        if self.rule:
+            recipe.keep("add_constraint", name="low", expression=self.rule)
+        return recipe
+
+    def rows(self, recipe: Recipe, *numbers: int) -> list[dict[str, Any]]:
+        """Return rows as a writer is given them, by the schema of now."""
+        return [
+            {e.name: _within_row(e, n) for e in recipe.now if e.name != self.numbered}
+            for n in numbers
+        ]
+
+    def append(self, recipe: Recipe, *numbers: int) -> Recipe:
+        """Append rows."""
+        rows = self.rows(recipe, *numbers)
+        if self.numbered:
+            return recipe.append_numbered(self.numbered, *rows)
+        return recipe.append(rows)
+
+    def overwrite(self, recipe: Recipe, *numbers: int, where: Any = None) -> Recipe:
+        """Replace the rows of a filter."""
+        rows = self.rows(recipe, *numbers)
+        if self.numbered:
+            return recipe.overwrite_numbered(self.numbered, rows, where)
+        return recipe.overwrite(rows, where)
+
+
+def _nested() -> Struct:
+    inner = struct(a="integer", b=array("string"))
+    return PAIR.with_fields(
+        column("s", struct(x="long", y=inner)),
+        column("l", array(struct(e="long"))),
+        column("m", map_of("string", struct(v="double"))),
+    )
+
+
+_PARTS: Final = PAIR.with_fields(column("part", "string"))
+_IDENTITY: Final = {
+    "delta.identity.start": 5,
+    "delta.identity.step": 3,
+    "delta.identity.allowExplicitInsert": False,
+}
+_INVARIANT: Final = '{"expression":{"expression":"id > -1000"}}'
+_RULED: Final = struct(
+    column("id", "long", metadata={"delta.invariants": _INVARIANT}),
+    column("name", "string", nullable=False),
+)
+_GENERATED: Final = PAIR.with_fields(
+    column("twice", "long", metadata={"delta.generationExpression": "id * 2"})
+)
+
+KINDS: Final[tuple[Kind, ...]] = (
+    Kind(
+        "add-file-and-remove-file",
+        "",
+        "a table with partitions",
+        "changes moves emptied compactions",
+        "ADD-004 REM-002",
+        _PARTS,
+        ("part",),
+        since="2021",
+    ),
+    Kind(
+        "deletion-vectors",
+        "",
+        "a table with vectors",
+        "moves emptied",
+        "DVD-017 DVDESC-020",
+        _PARTS,
+        ("part",),
+        VECTORS,
+        ("deletionVectors",),
+    ),
+    Kind(
+        "column-mapping",
+        "-by-name",
+        "a table mapped by name",
+        "columns states",
+        "CM-013 CM-017",
+        _PARTS,
+        ("part",),
+        BY_NAME,
+        ("columnMapping",),
+    ),
+    Kind(
+        "column-mapping",
+        "-by-id",
+        "a table mapped by id",
+        "changes columns",
+        "CM-013 CM-015",
+        _nested(),
+        (),
+        BY_ID,
+        ("columnMapping",),
+    ),
+    Kind(
+        "row-tracking",
+        "",
+        "a table with row tracking",
+        "changes moves",
+        "RT-029 RT-036",
+        properties=TRACKING,
+        features=("rowTracking", "domainMetadata"),
+    ),
+    Kind(
+        "change-data-files",
+        "",
+        "a table with a change feed",
+        "changes emptied",
+        "CDC-012 CDC-001",
+        _PARTS,
+        ("part",),
+        FEED,
+        ("changeDataFeed",),
+    ),
+    Kind(
+        "identity-columns",
+        "",
+        "a table with an identity column",
+        "changes moves columns settings emptied",
+        "IDN-014 IDN-016",
+        PAIR.with_fields(column("number", "long", metadata=_IDENTITY)),
+        features=("identityColumns",),
+        numbered="number",
+    ),
+    Kind(
+        "generated-columns",
+        "",
+        "a table with a generated column",
+        "changes moves",
+        "GEN-004 GEN-005",
+        _GENERATED,
+        features=("generatedColumns",),
+    ),
+    Kind(
+        "check-constraints",
+        "",
+        "a table with a constraint",
+        "moves emptied",
+        "CHK-006 CHK-002",
+        features=("checkConstraints",),
+        rule="id > -1000",
+    ),
+    Kind(
+        "column-invariants",
+        "",
+        "a table with an invariant",
+        "moves columns",
+        "INV-005 SCH-025",
+        _RULED,
+        features=("invariants",),
+        since="2021",
+    ),
+    Kind(
+        "in-commit-timestamps",
+        "",
+        "a table with in-commit times",
+        "moves",
+        "ICT-002 ICT-008",
+        properties=CLOCK,
+        features=("inCommitTimestamp",),
+    ),
+    Kind(
+        "clustered-table",
+        "",
+        "a clustered table",
+        "changes moves columns settings",
+        "CLUS-006 CLUS-009",
+        clustering=("name",),
+    ),
+    Kind(
+        "v2-checkpoint-feature",
+        "",
+        "a table with V2 checkpoints",
+        "states",
+        "CKPT-005 CKC-004",
+        properties={"delta.checkpointPolicy": "v2", **VECTORS},
+        features=("v2Checkpoint", "deletionVectors"),
+    ),
+    Kind(
+        "type-widening",
+        "",
+        "a table with a type to widen",
+        "moves columns settings",
+        "TW-009 TW-012",
+        PAIR.with_fields(column("v", "byte")),
+        properties={"delta.enableTypeWidening": "true"},
+        features=("typeWidening",),
+        since="upstream",
+    ),
+    Kind(
+        "iceberg-compatibility-v1",
+        "",
+        "a table with Iceberg compatibility V1",
+        "moves",
+        "ICE1-007",
+        _PARTS,
+        ("part",),
+        {**BY_NAME, "delta.enableIcebergCompatV1": "true"},
+        ("columnMapping", "icebergCompatV1"),
+    ),
+    Kind(
+        "iceberg-compatibility-v2",
+        "",
+        "a table with Iceberg compatibility V2",
+        "changes columns settings",
+        "ICE2-015 ICE2-016",
+        _PARTS.with_fields(column("l", array("long")), column("m", map_of("string", "long"))),
+        ("part",),
+        {**BY_NAME, "delta.enableIcebergCompatV2": "true"},
+        ("columnMapping", "icebergCompatV2"),
+    ),
+    Kind(
+        "variant-type",
+        "",
+        "a table with variants",
+        "changes columns",
+        "VAR-003",
+        PAIR.with_fields(column("v", "variant")),
+        features=("variantType",),
+        since="upstream",
+    ),
+    Kind(
+        "timestamp-ntz",
+        "",
+        "a table with zoneless partitions",
+        "moves",
+        "NTZ-001 PART-011",
+        PAIR.with_fields(column("t", "timestamp_ntz")),
+        ("t",),
+        features=("timestampNtz",),
+    ),
+    Kind(
+        "default-columns",
+        "",
+        "a table with a default",
+        "changes columns settings",
+        "DFT-006 SCH-037",
+        PAIR.with_fields(column("d", "string", metadata={"CURRENT_DEFAULT": "'none'"})),
+        features=("allowColumnDefaults",),
+    ),
+    Kind(
+        "schema-serialization-format",
+        "",
+        "a table with nested columns",
+        "states columns settings",
+        "SCH-037 STAT-012",
+        _nested(),
+        since="2021",
+    ),
+    Kind(
+        "table-features",
+        "",
+        "a table with many features",
+        "changes moves states columns settings emptied compactions",
+        "TF-012 TF-016",
+        _PARTS,
+        ("part",),
+        {**VECTORS, **TRACKING, **FEED, **CLOCK, **BY_NAME, "delta.checkpointPolicy": "v2"},
+        (
+            "deletionVectors",
+            "rowTracking",
+            "domainMetadata",
+            "changeDataFeed",
+            "inCommitTimestamp",
+            "columnMapping",
+            "v2Checkpoint",
+        ),
+    ),
+)
+"""Kinds of tables, one for a feature or several that meet."""
