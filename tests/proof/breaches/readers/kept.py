@@ -86,9 +86,17 @@ def _in_order(actions: Lines, _kept: Any) -> Lines:
     return found
 
 
-def _no_domains_after_files(actions: Lines, _kept: Any) -> Lines:
-    first = next((n for n, a in enumerate(actions) if {"add", "remove"} & a.keys()), len(actions))
-    return [a for n, a in enumerate(actions) if n < first or "domainMetadata" not in a]
+def _none_after_files(kind: str) -> Callable[[Lines, dict[Any, Any]], Lines]:
+    """Pass over actions of a kind that follow a file, but for what makes the table."""
+
+    def replay(actions: Lines, kept: dict[Any, Any]) -> Lines:
+        known = kind == "domainMetadata" or kept.get(kind, False)
+        kept[kind] = known or any(kind in a for a in actions)
+        first = next((n for n, a in enumerate(actions) if {"add", "remove"} & a.keys()), None)
+        late = known and first is not None
+        return [a for n, a in enumerate(actions) if not late or n < first or kind not in a]
+
+    return replay
 
 
 def _checkpointed_stay(root: Path, fresh: frozenset[str]) -> None:
@@ -170,11 +178,13 @@ def _known_of_the_system(request: Any, payload: Any) -> Any:
 
 ROWS = (
     reader("removes-in-the-order-of-lines", "FA-015", "actions", viewing(replaying(_in_order))),
-    reader(
-        "takes-no-domains-after-files",
-        "FA-015",
-        "actions",
-        viewing(replaying(_no_domains_after_files)),
+    *(
+        reader(slug, "FA-015", "actions", viewing(replaying(_none_after_files(kind))))
+        for slug, kind in (
+            ("takes-no-domains-after-files", "domainMetadata"),
+            ("takes-no-metadata-after-files", "metaData"),
+            ("takes-no-protocol-after-files", "protocol"),
+        )
     ),
     reader("keeps-what-a-checkpoint-says", "FA-003", "actions", viewing(_checkpointed_stay)),
     reader(
