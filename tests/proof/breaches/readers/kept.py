@@ -99,6 +99,27 @@ def _none_after_files(kind: str) -> Callable[[Lines, dict[Any, Any]], Lines]:
     return replay
 
 
+def _new_alone(kind: str) -> Callable[[Lines, dict[Any, Any]], Lines]:
+    """Pass over actions of a kind that are as an earlier one was."""
+
+    def replay(actions: Lines, kept: dict[Any, Any]) -> Lines:
+        seen = [kind in a and json.dumps(a) in kept for a in actions]
+        kept.update(dict.fromkeys(json.dumps(a) for a in actions))
+        return [a for a, known in zip(actions, seen, strict=True) if not known]
+
+    return replay
+
+
+def _quiet_removes_stay(root: Path, fresh: frozenset[str]) -> None:
+    """Keep files of a checkpoint that later commits remove without a change of data."""
+    whole = max((int(path.name[:20]) for path in log_of(root).glob("*.checkpoint.*")), default=None)
+    late = {n for n in fresh if n.endswith(".json") and Path(n).stem.isdigit()}
+    late = {n for n in late if whole is not None and int(Path(n).stem) > whole}
+    each("remove", lambda body: body if body.get("dataChange") else None, COMMIT)(
+        root, frozenset(late)
+    )
+
+
 def _checkpointed_stay(root: Path, fresh: frozenset[str]) -> None:
     """Keep of a file what the checkpoint says, whatever is added later."""
     held = {
@@ -186,6 +207,16 @@ ROWS = (
             ("takes-no-protocol-after-files", "protocol"),
         )
     ),
+    *(
+        reader(f"takes-no-{kind}-twice", row, "actions", viewing(replaying(_new_alone(kind))))
+        for kind, row in (
+            ("add", "REC-018"),
+            ("domainMetadata", "REC-014"),
+            ("metaData", "REC-013"),
+            ("txn", "TXN-005"),
+        )
+    ),
+    reader("keeps-rearranged-files", "CKC-027", "actions", viewing(_quiet_removes_stay)),
     reader("keeps-what-a-checkpoint-says", "FA-003", "actions", viewing(_checkpointed_stay)),
     reader(
         "keeps-vectors-that-null-takes-off", "ADD-012", "actions", viewing(replaying(_null_keeps))
