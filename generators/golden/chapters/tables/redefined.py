@@ -1,4 +1,4 @@
-"""Cases of tables that a later commit defines anew, and of state that comes back as it was.
+"""Cases of tables that a later commit redefines, and of state that comes back as it was.
 
 Serves "Add File and Remove File", "Action Reconciliation" and "Checkpoints". Readers should not
 assume an order of the actions in a commit: one that takes what a table is when it meets the first
