@@ -55,7 +55,7 @@ def check_state(
     """
     faults = [*_properties(snapshot, steps, history), *_features(snapshot, steps)]
     faults += [*_constraints(snapshot, steps), *_clustered(snapshot, steps)]
-    faults += [("TF-016", f"{trace} is left") for trace in _traces(snapshot, _gone(steps))]
+    faults += _traces(snapshot, _gone(steps))
     if history:
         oracle = replay(history)
         faults += _settings(snapshot, before, steps, oracle)
@@ -150,23 +150,30 @@ _OFF: Final = frozenset({"false", "none", "classic"})
 """Values of a property that ask for nothing."""
 
 
-def _traces(snapshot: Snapshot, dropped: AbstractSet[str]) -> Iterator[str]:
+def _traces(snapshot: Snapshot, dropped: AbstractSet[str]) -> Iterator[_Fault]:
     """Yield what is left of features that are gone from the protocol, which keeps them there."""
     for name in sorted(dropped - supported(snapshot.protocol)):
-        key = _OF_PROPERTIES.get(name, "")
-        if snapshot.metadata.configuration.get(key, "none").lower() not in _OFF:
-            yield f"property {key} of {name}"
-        begins = _OF_COLUMNS.get(name)
-        if begins is not None and f'"{begins}' in snapshot.metadata.schema_string:
-            yield f"metadata of columns by {name}"
-        for field in _OF_FILES.get(name, ()):
-            held = snapshot.adds().column(field)
-            if held.null_count < len(held):
-                yield f"{field} of live files, by {name},"
-        start = _OF_DOMAINS.get(name)
-        for domain, action in snapshot.domain_metadata.items():
-            if start is not None and domain.startswith(start) and not action.removed:
-                yield f"domain {domain} of {name}"
+        # Widening alone has a clause about what a drop takes away.
+        row = "TW-011" if name == "typeWidening" else "TF-016"
+        for trace in _traces_of(name, snapshot):
+            yield row, f"{trace} is left"
+
+
+def _traces_of(name: str, snapshot: Snapshot) -> Iterator[str]:
+    key = _OF_PROPERTIES.get(name, "")
+    if snapshot.metadata.configuration.get(key, "none").lower() not in _OFF:
+        yield f"property {key} of {name}"
+    begins = _OF_COLUMNS.get(name)
+    if begins is not None and f'"{begins}' in snapshot.metadata.schema_string:
+        yield f"metadata of columns by {name}"
+    for field in _OF_FILES.get(name, ()):
+        held = snapshot.adds().column(field)
+        if held.null_count < len(held):
+            yield f"{field} of live files, by {name},"
+    start = _OF_DOMAINS.get(name)
+    for domain, action in snapshot.domain_metadata.items():
+        if start is not None and domain.startswith(start) and not action.removed:
+            yield f"domain {domain} of {name}"
 
 
 def _lacking(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -86,9 +86,38 @@ def _in_order(actions: Lines, _kept: Any) -> Lines:
     return found
 
 
-def _no_domains_after_files(actions: Lines, _kept: Any) -> Lines:
-    first = next((n for n, a in enumerate(actions) if {"add", "remove"} & a.keys()), len(actions))
-    return [a for n, a in enumerate(actions) if n < first or "domainMetadata" not in a]
+def _none_after_files(kind: str) -> Callable[[Lines, dict[Any, Any]], Lines]:
+    """Pass over actions of a kind that follow a file, but for what makes the table."""
+
+    def replay(actions: Lines, kept: dict[Any, Any]) -> Lines:
+        known = kind == "domainMetadata" or kept.get(kind, False)
+        kept[kind] = known or any(kind in a for a in actions)
+        first = next((n for n, a in enumerate(actions) if {"add", "remove"} & a.keys()), None)
+        late = known and first is not None
+        return [a for n, a in enumerate(actions) if not late or n < first or kind not in a]
+
+    return replay
+
+
+def _new_alone(kind: str) -> Callable[[Lines, dict[Any, Any]], Lines]:
+    """Pass over actions of a kind that are as an earlier one was."""
+
+    def replay(actions: Lines, kept: dict[Any, Any]) -> Lines:
+        seen = [kind in a and json.dumps(a) in kept for a in actions]
+        kept.update(dict.fromkeys(json.dumps(a) for a in actions))
+        return [a for a, known in zip(actions, seen, strict=True) if not known]
+
+    return replay
+
+
+def _quiet_removes_stay(root: Path, fresh: frozenset[str]) -> None:
+    """Keep files of a checkpoint that later commits remove without a change of data."""
+    whole = max((int(path.name[:20]) for path in log_of(root).glob("*.checkpoint.*")), default=None)
+    late = {n for n in fresh if n.endswith(".json") and Path(n).stem.isdigit()}
+    late = {n for n in late if whole is not None and int(Path(n).stem) > whole}
+    each("remove", lambda body: body if body.get("dataChange") else None, COMMIT)(
+        root, frozenset(late)
+    )
 
 
 def _checkpointed_stay(root: Path, fresh: frozenset[str]) -> None:
@@ -170,12 +199,24 @@ def _known_of_the_system(request: Any, payload: Any) -> Any:
 
 ROWS = (
     reader("removes-in-the-order-of-lines", "FA-015", "actions", viewing(replaying(_in_order))),
-    reader(
-        "takes-no-domains-after-files",
-        "FA-015",
-        "actions",
-        viewing(replaying(_no_domains_after_files)),
+    *(
+        reader(slug, "FA-015", "actions", viewing(replaying(_none_after_files(kind))))
+        for slug, kind in (
+            ("takes-no-domains-after-files", "domainMetadata"),
+            ("takes-no-metadata-after-files", "metaData"),
+            ("takes-no-protocol-after-files", "protocol"),
+        )
     ),
+    *(
+        reader(f"takes-no-{kind}-twice", row, "actions", viewing(replaying(_new_alone(kind))))
+        for kind, row in (
+            ("add", "REC-018"),
+            ("domainMetadata", "REC-014"),
+            ("metaData", "REC-013"),
+            ("txn", "TXN-005"),
+        )
+    ),
+    reader("keeps-rearranged-files", "CKC-027", "actions", viewing(_quiet_removes_stay)),
     reader("keeps-what-a-checkpoint-says", "FA-003", "actions", viewing(_checkpointed_stay)),
     reader(
         "keeps-vectors-that-null-takes-off", "ADD-012", "actions", viewing(replaying(_null_keeps))

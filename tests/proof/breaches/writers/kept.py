@@ -471,6 +471,16 @@ ROWS = (
         "add-file-and-remove-file/write-*",
     ),
     writer(
+        "leaves-widening-on",
+        "TW-011",
+        "actions",
+        during(
+            "drop_feature",
+            properties(lambda kept: kept.update({"delta.enableTypeWidening": "true"}), COMMIT),
+        ),
+        "type-widening/write-drop-feature/*",
+    ),
+    writer(
         "tracks-no-new-rows",
         "RT-002",
         "actions",
