@@ -103,6 +103,14 @@ def test_a_read_of_a_column_of_void_is_judged_upstream_alone(items: tuple[Item, 
     assert found == {"2021": None, "2025": None, "upstream": "VOID-002"}
 
 
+def test_names_that_differ_by_case_are_refused_by_the_later_text_alone(
+    items: tuple[Item, ...],
+) -> None:
+    asked = [each for each in items if "write-add-taken-name/" in each.id]
+    assert {revision for each in asked for revision in each.revisions} == {"upstream"}
+    assert "SCH-028" in {each.requirement("upstream") for each in asked}
+
+
 def test_travel_by_in_commit_timestamps_is_a_recommendation(items: tuple[Item, ...]) -> None:
     registry = load_registry()
     travelled = [item for item in items if item.judged.timed or item.judged.question == "history"]
