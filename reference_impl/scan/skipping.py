@@ -137,7 +137,7 @@ def _shifted(shift: Callable[[Any, Any], Any], bounds: pa.Array) -> pa.Array:
 
 
 def _as_single(wider: Callable[[Any, Any], Any], bounds: pa.Array) -> pa.Array:
-    """Let bounds be those of a float as well: of before it was widened, they have its digits."""
+    """Let bounds be those of a float as well: from before it was widened, they have its digits."""
     single = bounds.cast(pa.float32(), safe=False).cast(pa.float64())
     return pc.if_else(pc.is_finite(single), wider(bounds, single), bounds)
 

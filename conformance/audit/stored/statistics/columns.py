@@ -150,7 +150,7 @@ def _bounds(
     if pa.types.is_floating(values.type):
         values = values.filter(pc.invert(pc.is_nan(values)))
     tight = opened.tight
-    # Files of before the type was widened keep bounds in the digits of theirs.
+    # A file from before the type was widened keeps bounds in the digits of its own.
     declared = "float" if pa.types.is_float32(values.type) else column.declared
     for side, stated, actual in zip(_KINDS[:2], bounds, _span(values), strict=True):
         if stated is None or actual is None or _FAR.match(str(stated)):

@@ -177,10 +177,10 @@ def _no_start(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_TRUNCATED_TRANSACTION_LOG")
     case.refuse("read", "read-latest", refusal, title="The live files cannot be told")
     state = table.states[5]
-    told = {"protocol": state.protocol, "metadata": state.metadata}
+    stated = {"protocol": state.protocol, "metadata": state.metadata}
     accepted = [
         Accepted("refused", "the log begins in the middle", refusal=refusal),
-        Accepted("told", "the checksum holds the metadata of its version", expected=told),
+        Accepted("stated", "the checksum holds the metadata of its version", expected=stated),
     ]
-    title = "The metadata is told by the checksum, or refused with the rest"
+    title = "The metadata is that of the checksum, or refused with the rest"
     case.contest("snapshot", "snapshot-latest", accepted, title=title)

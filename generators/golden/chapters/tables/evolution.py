@@ -114,7 +114,7 @@ def _widened(case: CaseWriter, change: _Widening) -> None:
         probe = compare("v", op, change.pivot, change.after)
         filtered(case, table, f"filter-{slug}", probe, "A filter spans files of both types")
     same = compare("v", "=", table.rows()[0]["v"], change.after)
-    filtered(case, table, "filter-equal", same, "A value of before is found by its new type")
+    filtered(case, table, "filter-equal", same, "An old value is found by its new type")
     filtered(case, table, "filter-null", is_null("v"), "Nulls stay null")
 
 
