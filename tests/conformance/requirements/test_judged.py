@@ -82,7 +82,6 @@ def test_what_judges_nothing_in_a_revision_is_not_selected_there(items: tuple[It
     [
         ("row_ids", "RT-017"),
         ("files", "META-002"),
-        ("files", "REC-007"),
         ("snapshot", "CKC-027"),
         ("snapshot", "CM-023"),
         ("snapshot", "SCA-004"),
