@@ -161,9 +161,12 @@ def _scalar(key: str, shape: type) -> _Comparison:
 _STATE: Final = (
     "SNAP-00[1-3]", "LOG-*", "CKPT*", "CKC-*", "SIDE-*", "SCA-*", "CKM-*", "COMP-*", "LAST*",
     "PROTO-*", "TF-*", "FEAT-*", "RVER-*", "CAT-*", "CRC-*", "CINFO-*", "META-*", "SCH-*",
-    "FA-015", "VPC-*", "REC-001", "CM-005", "CM-023",
+    "FA-015", "VPC-*", "REC-001", "CM-005",
 )  # fmt: skip
 """What any question about a version shows: how its state is found in the log."""
+
+_OF_FILES: Final = ("CKC-027", "SCA-*", "SIDE-*", "SNAP-003")
+"""Rows about file actions, of which the others show nothing: sidecars hold nothing else."""
 
 _NO_ROWS: Final = (
     "CDC-00[346]", "CDC-01[4-7]", "CDFF-*", "DVD-008", "RT-02[3-7]", "TXN-*", "DOM-01[23]",
@@ -196,6 +199,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         expects='`{"protocol": {...}, "metadata": {...}}`',
         default=("REC-013",),
         shown=((*_STATE, "REC-00[23]", "REC-01[239]", "TW-013"),),
+        unshown=_OF_FILES,
     ),
     "files": Question(
         Files,
@@ -205,6 +209,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         called="the live files",
         default=("REC-020", "REC-018"),
         shown=((*_STATE, *_FILES),),
+        unshown=("META-002",),
     ),
     "history": Question(
         History,
@@ -254,6 +259,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         expects='`{"txnVersion": n or null}`',
         default=("TXN-005",),
         shown=(("TXN-*", "REC-004"), _STATE),
+        unshown=_OF_FILES,
     ),
     "domain_metadata": Question(
         DomainMetadata,
@@ -262,6 +268,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         expects='`{"configuration": "..." or null}`',
         default=("DOM-012",),
         shown=(("DOM-01[23]", "REC-005", "REC-01[4-7]"), _STATE),
+        unshown=_OF_FILES,
     ),
     "checksum": Question(
         parameters={"version": "version"},

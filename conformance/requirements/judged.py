@@ -193,6 +193,19 @@ _MARKS: Final = {
     "typeWidening": re.compile(rb"delta\.typeChanges"),
 }
 """What commits of a table say where a feature has an effect on its rows."""
+_SINCE: Final = {
+    "CKC-027": (re.compile(rb'"dataChange": ?false'), 1),
+    "DFT-004": (re.compile(rb"CURRENT_DEFAULT"), 1),
+    "FA-003": (re.compile(rb'"add": ?\{'), 2),
+    "META-002": (re.compile(rb'"metaData": ?\{'), 2),
+    "PART-002": (re.compile(rb'""'), 1),
+    "REC-012": (re.compile(rb'"protocol": ?\{'), 2),
+    "REC-013": (re.compile(rb'"metaData": ?\{'), 2),
+    "RT-017": (re.compile(rb"delta\.rowTracking\.materialized"), 1),
+    "TF-002": (re.compile(rb'"writerFeatures"'), 1),
+    "VPC-003": (re.compile(rb'"vacuumProtocolCheck"'), 1),
+}
+"""Rows about what comes again or later: what commits say, and how often before one shows it."""
 _UNTIL: Final = {"CM-024": re.compile(rb'"delta\.columnMapping\.mode": ?"(name|id)"')}
 """Rows about tables that a feature has no effect on yet: what commits say from where on it has."""
 _REMOVE: Final = re.compile(rb'"remove": ?\{')
@@ -222,15 +235,17 @@ def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool
     if row == "CKPT-004":
         # A read of the latest version is no time travel, and one behind all checkpoints no lure.
         return version is not None and version < max(_versions(table, "checkpoint"), default=-1)
-    summary = next((kind for kind, rows in _OF_SUMMARIES.items() if row.startswith(rows)), None)
-    if summary is not None:
-        # A version before the first says nothing of how they are read.
-        return version is None or version >= min(_versions(table, summary), default=0)
     if row in _UNTIL:
         since = _first(table, _UNTIL[row])
         return since is None or (version is not None and version < since)
-    mark = _REMOVE if row.startswith(_OF_REMOVES) else _MARKS.get(feature)
-    return mark is None or version is None or (_first(table, mark) or 0) <= version
+    summary = next((kind for kind, rows in _OF_SUMMARIES.items() if row.startswith(rows)), None)
+    mark, times = _SINCE.get(row, (_MARKS.get(feature), 1))
+    if row.startswith(_OF_REMOVES):
+        mark = _REMOVE
+    elif row not in _SINCE and summary is not None:
+        # A version before the first says nothing of how they are read.
+        return version is None or version >= min(_versions(table, summary), default=0)
+    return mark is None or version is None or (_first(table, mark, times) or 0) <= version
 
 
 @cache
@@ -241,17 +256,18 @@ def _versions(table: Path, summary: str) -> frozenset[int]:
 
 
 @cache
-def _first(table: Path, mark: re.Pattern[bytes]) -> int | None:
-    """Return the first version whose commit has a mark; ``None`` where none is seen to."""
+def _first(table: Path, mark: re.Pattern[bytes], times: int = 1) -> int | None:
+    """Return the version by which commits have had a mark so often; ``None`` where none is seen."""
     log = table / "_delta_log"
+    missing = times
     for version in range(len(list(log.glob("*.json")))):
         commit = log / f"{version:020}.json"
         if not commit.is_file():
             return None
         try:
-            found = mark.search(read_bytes(commit))
+            missing -= len(mark.findall(read_bytes(commit)))
         except DocumentError:
             return None
-        if found:
+        if missing <= 0:
             return version
     return None

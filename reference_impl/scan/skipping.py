@@ -118,6 +118,8 @@ def _of_statistics(
     may_value = _or_true(pc.not_equal(nulls, records))
     if of in (TIMESTAMP, TIMESTAMP_NTZ):
         low, high = _shifted(pc.subtract, low), _shifted(pc.add, high)
+    if of == DOUBLE:
+        low, high = _as_single(pc.min_element_wise, low), _as_single(pc.max_element_wise, high)
     discrete = of in (BOOLEAN, BYTE, SHORT, INTEGER, LONG, DATE) or isinstance(of, Decimal)
     return _Bounds(low, high, may_null, may_value, discrete, of == STRING, of in (FLOAT, DOUBLE))
 
@@ -127,6 +129,12 @@ def _shifted(shift: Callable[[Any, Any], Any], bounds: pa.Array) -> pa.Array:
     # Beyond the ends of 64 bits the sum wraps: such a bound is unknown.
     sound = compare("<", bounds, moved) if shift is pc.add else compare(">", bounds, moved)
     return pc.if_else(sound, moved, pa.scalar(None, bounds.type))
+
+
+def _as_single(wider: Callable[[Any, Any], Any], bounds: pa.Array) -> pa.Array:
+    """Let bounds be those of a float as well: from before it was widened, they have its digits."""
+    single = bounds.cast(pa.float32(), safe=False).cast(pa.float64())
+    return pc.if_else(pc.is_finite(single), wider(bounds, single), bounds)
 
 
 def _or_true(known: pa.Array) -> pa.Array:

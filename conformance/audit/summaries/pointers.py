@@ -88,9 +88,9 @@ def hint_describes_its_checkpoint(view: LogView) -> Findings:
     named = [c for c in view.log.checkpoints if c.version == document["version"] and c.complete]
     if not named:
         message = f"there is no complete checkpoint of version {document['version']}"
-        # An old hint may name one that a cleanup took, with the commits up to it.
+        # An old hint may name one that a cleanup took, with the commits up to it or those before.
         first = min(view.log.commits, default=0)
-        gone: Severity | None = "warning" if document["version"] < first else None
+        gone: Severity | None = "warning" if 0 < first >= document["version"] else None
         advice = "readers fall back to listing the log"
         yield finding("LASTS-002", _PLACE, message, advice, severity=gone)
         return

@@ -391,6 +391,14 @@ RIGHT: dict[str, Plant] = {
         **WIDENING,
         **_changes(("integer", "long"), path="element"),
     ),
+    "bounds of a widened float": lambda x: _held(
+        x,
+        "double",
+        _pair(pa.float32(), 4 / 3, None),
+        stats={"minValues": {"v": 1.3333334}, "maxValues": {"v": 1.3333334}},
+        **WIDENING,
+        **_changes(("float", "double")),
+    ),
     "a widened date": lambda x: _held(
         x, "timestamp_ntz", _pair(pa.date32()), **WIDENING, **_changes(("date", "timestamp_ntz"))
     ),

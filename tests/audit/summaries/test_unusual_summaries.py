@@ -84,12 +84,12 @@ def _expired(lake: Any, *, classic: bool) -> None:
     _summary(lake, *table, added, gone)
 
 
-def _old_hint(lake: Any) -> None:
-    """Leave a hint that names a checkpoint which a cleanup took."""
+def _old_hint(lake: Any, gone: int) -> None:
+    """Leave a hint that names a checkpoint which a cleanup took, with the commits below one."""
     lake.basic()
     lake.checkpoint(lake.rows())
     lake.write("_last_checkpoint", json.dumps({"version": 1, "size": 5}))
-    for version in (0, 1):
+    for version in range(gone):
         (lake.log / f"{version:020d}.json").unlink()
 
 
@@ -108,7 +108,8 @@ UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a checkpoint in JSON without typed copies": _typed_in_json,
     "an expired tombstone that one of two checkpoints has": lambda x: _expired(x, classic=True),
     "an expired tombstone that an older checkpoint lacks": lambda x: _expired(x, classic=False),
-    "a hint that names a checkpoint which is gone": _old_hint,
+    "a hint that names a checkpoint which is gone": lambda x: _old_hint(x, 2),
+    "a hint whose checkpoint a cleanup took before its commit": lambda x: _old_hint(x, 1),
     "a compaction of nothing": _nothing_compacted,
 }
 

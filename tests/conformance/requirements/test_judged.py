@@ -77,7 +77,17 @@ def test_what_judges_nothing_in_a_revision_is_not_selected_there(items: tuple[It
     assert chosen
 
 
-@pytest.mark.parametrize(("question", "unseen"), [("row_ids", "RT-017")])
+@pytest.mark.parametrize(
+    ("question", "unseen"),
+    [
+        ("row_ids", "RT-017"),
+        ("files", "META-002"),
+        ("snapshot", "CKC-027"),
+        ("snapshot", "CM-023"),
+        ("snapshot", "SCA-004"),
+        *((question, "SIDE-005") for question in ("snapshot", "txn", "domain_metadata")),
+    ],
+)
 def test_no_question_judges_what_its_answer_does_not_show(
     items: tuple[Item, ...], question: str, unseen: str
 ) -> None:
@@ -90,6 +100,14 @@ def test_a_read_of_a_column_of_void_is_judged_upstream_alone(items: tuple[Item, 
     (item,) = (each for each in items if each.id == "void-type/top-level-column/project-others")
     found = {each: item.requirement(each) for each in REVISIONS}
     assert found == {"2021": None, "2025": None, "upstream": "VOID-002"}
+
+
+def test_names_that_differ_by_case_are_refused_by_the_later_text_alone(
+    items: tuple[Item, ...],
+) -> None:
+    asked = [each for each in items if "write-add-taken-name/" in each.id]
+    assert {revision for each in asked for revision in each.revisions} == {"upstream"}
+    assert "SCH-028" in {each.requirement("upstream") for each in asked}
 
 
 def test_travel_by_in_commit_timestamps_is_a_recommendation(items: tuple[Item, ...]) -> None:
@@ -209,6 +227,26 @@ def test_a_version_is_not_can_be_judged_a_feature_that_it_does_not_show(
     assert found["type-widening/byte-to-integer/read-v2"] == "TW-012"
     assert found["column-mapping/upgraded-table/read-v0"] == "CM-024"
     assert found["column-mapping/upgraded-table/read-v3"] == "CM-029"
+
+
+def test_a_version_judges_nothing_of_what_is_said_later_or_again(items: tuple[Item, ...]) -> None:
+    found = {item.id: item.requirement("2025") for item in items}
+    judged = {
+        "append-only-tables/active-legacy/read-v1": "SNAP-007",
+        "append-only-tables/active-feature/read-v1": "TF-002",
+        "action-reconciliation/protocol-lowered-after-checkpoint/snapshot-v2": None,
+        "action-reconciliation/changed-after-classic/snapshot-v5": "REC-013",
+        "action-reconciliation/changed-after-classic/snapshot-v6": "REC-012",
+        "add-file-and-remove-file/re-add-replaces/read-v0": "SNAP-007",
+        "change-metadata/partitioning-replaced/read-v0": "SNAP-007",
+        "checkpoint-schema/data-change-of-removes/read-v2": "SNAP-007",
+        "checkpoint-schema/data-change-of-removes/read-v3": "CKC-027",
+        "default-columns/defaults-do-not-affect-reads/read-v0": "SNAP-007",
+        "partition-value-serialization/empty-string-of-every-type-commits/read-v0": "SNAP-007",
+        "row-tracking/spark-enabled-late/read-v2": "SNAP-007",
+        "vacuum-protocol-check/several-versions/read-v0": "SNAP-007",
+    }
+    assert {name: found[name] for name in judged} == judged
 
 
 def test_a_version_judges_no_checkpoint_that_it_is_not_read_from(items: tuple[Item, ...]) -> None:

@@ -218,6 +218,21 @@ def test_a_row_survives_what_statistics_leave_out(
     assert read_table(table.root, filter=sql).num_rows == 1
 
 
+@pytest.mark.parametrize(("value", "text"), [(4 / 3, "1.3333334"), (1 / 7, "0.14285715")])
+def test_a_bound_of_a_float_in_its_own_digits_holds_once_it_is_a_double(
+    table: Any, value: float, text: str
+) -> None:
+    widened = {"delta.typeChanges": [{"fromType": "float", "toType": "double"}]}
+    field = {"name": "v", "type": "double", "nullable": True, "metadata": widened}
+    table.create([field], features=["typeWidening"])
+    stored = pa.table({"v": pa.array([value], pa.float32())})
+    stats = f'{{"numRecords":1,"minValues":{{"v":{text}}},"maxValues":{{"v":{text}}}}}'
+    table.commit(table.add(stored, stats=stats))
+    exact = stored["v"].cast(pa.float64())[0].as_py()
+    assert exact < float(text)
+    assert read_table(table.root, filter=f"v <= {exact!r}").num_rows == 1
+
+
 def test_a_long_text_is_compared_with_cut_bounds_in_little_memory(table: Any) -> None:
     long = "a" * 20_000
     cut = json.dumps(

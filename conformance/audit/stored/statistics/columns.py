@@ -150,11 +150,13 @@ def _bounds(
     if pa.types.is_floating(values.type):
         values = values.filter(pc.invert(pc.is_nan(values)))
     tight = opened.tight
+    # A file from before the type was widened keeps bounds in the digits of its own.
+    declared = "float" if pa.types.is_float32(values.type) else column.declared
     for side, stated, actual in zip(_KINDS[:2], bounds, _span(values), strict=True):
         if stated is None or actual is None or _FAR.match(str(stated)):
             continue
         try:
-            limit, value = _comparable(stated, actual, column.declared)
+            limit, value = _comparable(stated, actual, declared)
         except (ValueError, TypeError, ArithmeticError):
             message = f"{side} of {column.name} is {stated!r}, no value of type {column.declared}"
             yield finding("STAT-012", opened.path, message)

@@ -8,7 +8,7 @@ from typing import Any
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import describe, earlier_spec, publish, read_spec, refuse_load
+from generators.golden.cases.publish import describe, earlier_spec, publish, read_spec
 from generators.golden.cases.summarise import classic
 from generators.golden.cases.table import GoldenTable, add, domain, writer_protocol
 from generators.golden.chapters.log.checkpoints import grown
@@ -175,4 +175,12 @@ def _no_start(case: CaseWriter) -> None:
     describe(case, table, log_info={"lastCrcVersion": 5})
     drop_commits(table.root, 3)
     refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_TRUNCATED_TRANSACTION_LOG")
-    refuse_load(case, refusal, "The live files cannot be told")
+    case.refuse("read", "read-latest", refusal, title="The live files cannot be told")
+    state = table.states[5]
+    stated = {"protocol": state.protocol, "metadata": state.metadata}
+    accepted = [
+        Accepted("refused", "the log begins in the middle", refusal=refusal),
+        Accepted("stated", "the checksum holds the metadata of its version", expected=stated),
+    ]
+    title = "The metadata is that of the checksum, or refused with the rest"
+    case.contest("snapshot", "snapshot-latest", accepted, title=title)

@@ -110,9 +110,11 @@ def _widened(case: CaseWriter, change: _Widening) -> None:
     table.commit(table.metadata(), operation="CHANGE COLUMN")
     table.append([{"id": 10 + n, "v": value} for n, value in enumerate(change.new)])
     publish(case, table)
-    for slug, op in (("above", ">"), ("below", "<"), ("equal", "=")):
+    for slug, op in (("above", ">"), ("below", "<")):
         probe = compare("v", op, change.pivot, change.after)
         filtered(case, table, f"filter-{slug}", probe, "A filter spans files of both types")
+    same = compare("v", "=", table.rows()[0]["v"], change.after)
+    filtered(case, table, "filter-equal", same, "An old value is found by its new type")
     filtered(case, table, "filter-null", is_null("v"), "Nulls stay null")
 
 

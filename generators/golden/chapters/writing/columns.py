@@ -58,11 +58,11 @@ def _comment(case: CaseWriter) -> None:
     recipe.append(pairs(2)).publish(case)
 
 
-@SCHEMA.case("write-add-taken-name", "SCH-001")
+@SCHEMA.case("write-add-taken-name", "SCH-028", since="upstream")
 def _add_taken(case: CaseWriter) -> None:
     """A column whose name is taken is not added."""
     recipe = Recipe(PAIR).append(pairs(1)).add_existing_column_refused(field("NAME", "string"))
-    recipe.publish(case, refusal=Refusal("invalid_table", "commit", "SCH-001"))
+    recipe.publish(case, refusal=Refusal("invalid_table", "commit", "SCH-028"))
 
 
 @SCHEMA.case("write-nullable", "SCH-025")

@@ -62,28 +62,26 @@ class _Feature:
 
 
 _FEATURES = (
-    _Feature(
-        APPEND_ONLY, "appendOnly", 2, "APP-001 TF-002", properties={"delta.appendOnly": "true"}
-    ),
+    _Feature(APPEND_ONLY, "appendOnly", 2, "APP-001", properties={"delta.appendOnly": "true"}),
     _Feature(
         INVARIANTS,
         "invariants",
         2,
-        "INV-001 INV-002 INV-003 TF-002",
+        "INV-001 INV-002 INV-003",
         schema=_with_metadata(delta__invariants=_INVARIANT),
     ),
     _Feature(
         CHECKS,
         "checkConstraints",
         3,
-        "CHK-001 CHK-002 CHK-003 CHK-004 CHK-005 TF-002",
+        "CHK-001 CHK-002 CHK-003 CHK-004 CHK-005",
         properties={"delta.constraints.positive": "c > 0", "delta.constraints.odd name": "c < 9"},
     ),
     _Feature(
         GENERATED,
         "generatedColumns",
         4,
-        "GEN-001 GEN-002 TF-002",
+        "GEN-001 GEN-002",
         schema=struct(
             field("c", "long"),
             field("name", "string", metadata={"delta.generationExpression": "cast(c as string)"}),
@@ -94,7 +92,7 @@ _FEATURES = (
         IDENTITY,
         "identityColumns",
         6,
-        "IDN-001 IDN-002 IDN-004 IDN-005 TF-002",
+        "IDN-001 IDN-002 IDN-004 IDN-005",
         schema=struct(field("c", "long", metadata=_IDENTITY), field("name", "string")),
     ),
 )
@@ -111,11 +109,14 @@ def _active(case: CaseWriter, feature: _Feature, protocol: Mapping[str, Any]) ->
 for _feature in _FEATURES:
     _legacy = legacy_protocol(1, _feature.writer)
     _listed = writer_protocol([_feature.name])
-    for _suffix, _protocol, _since in (("legacy", _legacy, "2021"), ("feature", _listed, "2025")):
+    for _suffix, _protocol, _since, _read_by in (
+        ("legacy", _legacy, "2021", ""),
+        ("feature", _listed, "2025", " TF-002"),
+    ):
         _feature.chapter.define(
             f"active-{_suffix}",
             f"A table with active {_feature.name} reads normally ({_suffix})",
-            _feature.requirements,
+            _feature.requirements + _read_by,
             partial(_active, feature=_feature, protocol=_protocol),
             since=_since,
         )

@@ -128,7 +128,7 @@ _CARRIED = {
     "INV-006": "column-invariants/write-null*",
     "PROTO-006": "protocol-evolution/write-unknown-version*",
     "SCH-025": "schema-serialization-format/write-null-refused*",
-    "SCH-001": "schema-serialization-format/write-add-taken-name*",
+    "SCH-028": "schema-serialization-format/write-add-taken-name*",
     "TF-003": "table-features/write-unknown-feature*",
     "VPC-002": "vacuum-protocol-check/write-unknown-feature*",
     "WVER-007": "version-requirements/write-constraint-6*",
