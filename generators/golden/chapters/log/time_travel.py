@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from generators.golden.cases.table import (
     MINUTE,
     GoldenTable,
     add,
+    feature_protocol,
     legacy_protocol,
     writer_protocol,
 )
@@ -36,7 +37,7 @@ def _text(milliseconds: int) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S.") + f"{moment.microsecond // 1000:03d}"
 
 
-def _travel(case: CaseWriter, table: GoldenTable, slug: str, instant: int, version: int) -> None:
+def travel(case: CaseWriter, table: GoldenTable, slug: str, instant: int, version: int) -> None:
     """Write that the newest version not after an instant is ``version``."""
     case.read(
         f"at-{slug}",
@@ -55,7 +56,7 @@ def _between(case: CaseWriter, table: GoldenTable, version: int, instant: int) -
     """
     slug = f"v{version}-later"
     if version != table.version:
-        _travel(case, table, slug, instant, version)
+        travel(case, table, slug, instant, version)
         return
     refusal = Refusal("not_found", "load", "SNAP-002", code="DELTA_TIMESTAMP_GREATER_THAN_COMMIT")
     case.contest_read(
@@ -106,7 +107,7 @@ def _file_times(case: CaseWriter) -> None:
     publish_timed(case, table)
     for version in table.versions:
         at = EPOCH + MINUTE * version
-        _travel(case, table, f"v{version}", at, version)
+        travel(case, table, f"v{version}", at, version)
         _between(case, table, version, at + MINUTE - 1)
     times = {version: EPOCH + MINUTE * version for version in table.versions}
     _history(case, table, times)
@@ -136,23 +137,25 @@ def _other_clocks(case: CaseWriter) -> None:
     publish_timed(case, table)
     for version in table.versions:
         case.judged[f"at-v{version}"] = "ICT-015"
-        _travel(case, table, f"v{version}", EPOCH + MINUTE * version, version)
+        travel(case, table, f"v{version}", EPOCH + MINUTE * version, version)
     _history(case, table, {version: EPOCH + MINUTE * version for version in table.versions})
 
 
-def _stamped(
+def stamped(
     case: CaseWriter,
     stamps: Mapping[int, int | None],
     *,
     properties: Mapping[str, str],
     enabled_at: int = 0,
+    readers: Sequence[str] = (),
 ) -> GoldenTable:
     """Return a table whose commits have these in-commit timestamps, from ``enabled_at`` on."""
     feature = enabled_at == 0
+    protocol = feature_protocol(readers, ["inCommitTimestamp"]) if readers else _PROTOCOL
     table = GoldenTable.of(
         case,
         _PAIR,
-        protocol=_PROTOCOL if feature else legacy_protocol(1, 2),
+        protocol=protocol if feature else legacy_protocol(1, 2),
         properties=properties if feature else {},
     )
     for version, stamp in stamps.items():
@@ -162,7 +165,7 @@ def _stamped(
             table.create(*actions, info=info)
             continue
         if version == enabled_at:
-            table.protocol = dict(_PROTOCOL)
+            table.protocol = dict(protocol)
             table.properties = dict(properties)
             actions = [table.protocol_action(), table.metadata(), *actions]
         table.commit(*actions, info=info)
@@ -176,14 +179,14 @@ _ENABLED = {"delta.enableInCommitTimestamps": "true"}
 def _contradict(case: CaseWriter) -> None:
     """In-commit timestamps count, file times do not."""
     stamps: dict[int, int | None] = {v: EPOCH + 10 * MINUTE * v for v in range(4)}
-    table = _stamped(case, stamps, properties=_ENABLED)
+    table = stamped(case, stamps, properties=_ENABLED)
     for version in table.versions:
         # File times run backwards.
         case.file_time(f"{LOG_DIRECTORY}/{commit_name(version)}", EPOCH + MINUTE * (100 - version))
     publish(case, table)
     for version in table.versions:
         at = EPOCH + 10 * MINUTE * version
-        _travel(case, table, f"v{version}", at, version)
+        travel(case, table, f"v{version}", at, version)
         _between(case, table, version, at + 10 * MINUTE - 1)
     _history(case, table, {v: EPOCH + 10 * MINUTE * v for v in table.versions})
 
@@ -198,7 +201,7 @@ def _mid_life(case: CaseWriter) -> None:
         "delta.inCommitTimestampEnablementTimestamp": str(enabled),
     }
     stamps = {0: None, 1: None, 2: enabled, 3: enabled + MINUTE, 4: enabled + 2 * MINUTE}
-    table = _stamped(case, stamps, properties=properties, enabled_at=2)
+    table = stamped(case, stamps, properties=properties, enabled_at=2)
     for version in table.versions:
         # The file times of stamped commits are far in the past.
         time = EPOCH + MINUTE * version if version < 2 else EPOCH - 50 * MINUTE + version
@@ -207,19 +210,19 @@ def _mid_life(case: CaseWriter) -> None:
     times = {0: EPOCH, 1: EPOCH + MINUTE}
     times |= {version: stamp for version, stamp in stamps.items() if stamp is not None}
     for version, time in times.items():
-        _travel(case, table, f"v{version}", time, version)
-    _travel(case, table, "just-before", enabled - 1, 1)
+        travel(case, table, f"v{version}", time, version)
+    travel(case, table, "just-before", enabled - 1, 1)
     _history(case, table, times)
 
 
 @TIMESTAMPS.case("small-values", "ICT-007 ICT-013")
 def _small(case: CaseWriter) -> None:
     """A timestamp of a few milliseconds is a timestamp."""
-    table = _stamped(case, {0: 1, 1: 2, 2: 2**31 + 5}, properties=_ENABLED)
+    table = stamped(case, {0: 1, 1: 2, 2: 2**31 + 5}, properties=_ENABLED)
     publish(case, table)
-    _travel(case, table, "v0", 1, 0)
-    _travel(case, table, "v1", 2**31 + 4, 1)
-    _travel(case, table, "v2", 2**31 + 5, 2)
+    travel(case, table, "v0", 1, 0)
+    travel(case, table, "v1", 2**31 + 4, 1)
+    travel(case, table, "v2", 2**31 + 5, 2)
     _history(case, table, {0: 1, 1: 2, 2: 2**31 + 5})
 
 
@@ -227,10 +230,10 @@ def _small(case: CaseWriter) -> None:
 def _off(case: CaseWriter) -> None:
     """Stamps without the property do not count."""
     stamps: dict[int, int | None] = {0: 5, 1: 6, 2: 7}
-    table = _stamped(case, stamps, properties={"delta.enableInCommitTimestamps": "false"})
+    table = stamped(case, stamps, properties={"delta.enableInCommitTimestamps": "false"})
     publish_timed(case, table)
     for version in table.versions:
-        _travel(case, table, f"v{version}", EPOCH + MINUTE * version, version)
+        travel(case, table, f"v{version}", EPOCH + MINUTE * version, version)
     _history(case, table, {v: EPOCH + MINUTE * v for v in table.versions})
 
 
@@ -238,22 +241,22 @@ def _off(case: CaseWriter) -> None:
 def _after_checkpoint(case: CaseWriter) -> None:
     """Stamps are found behind a checkpoint."""
     stamps: dict[int, int | None] = {v: EPOCH + 10 * MINUTE * v for v in range(6)}
-    table = _stamped(case, stamps, properties=_ENABLED)
+    table = stamped(case, stamps, properties=_ENABLED)
     write_classic(table.root, 3, table.states[3])
     publish_cut(case, table, 3)
     for version in (3, 4, 5):
-        _travel(case, table, f"v{version}", EPOCH + 10 * MINUTE * version, version)
+        travel(case, table, f"v{version}", EPOCH + 10 * MINUTE * version, version)
 
 
 @TIMESTAMPS.case("inside-a-compaction", "ICT-013 COMP-001 COMP-012 REC-023")
 def _compacted(case: CaseWriter) -> None:
     """A compaction has no stamps: times belong to the commits."""
-    table = _stamped(case, {v: EPOCH + 10 * MINUTE * v for v in range(6)}, properties=_ENABLED)
+    table = stamped(case, {v: EPOCH + 10 * MINUTE * v for v in range(6)}, properties=_ENABLED)
     compaction(table, 4, start=1)
     publish(case, table, versions=[2, 4, 5])
     for version in (1, 2, 3, 4):
         case.judged[f"at-v{version}"] = "ICT-013"
-        _travel(case, table, f"v{version}", EPOCH + 10 * MINUTE * version, version)
+        travel(case, table, f"v{version}", EPOCH + 10 * MINUTE * version, version)
     case.judged["history-all"] = "ICT-013"
     _history(case, table, {v: EPOCH + 10 * MINUTE * v for v in table.versions})
 
@@ -262,13 +265,13 @@ def _compacted(case: CaseWriter) -> None:
 def _before_the_hint(case: CaseWriter) -> None:
     """A time before the hinted checkpoint is answered without it."""
     # Every clock says the same: file times, stamps and the times of commitInfo.
-    table = _stamped(case, {v: EPOCH + MINUTE * v for v in range(6)}, properties=_ENABLED)
+    table = stamped(case, {v: EPOCH + MINUTE * v for v in range(6)}, properties=_ENABLED)
     write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
     publish_timed(case, table, versions=[1, 4, 5], log_info={"lastCheckpointVersion": 4})
     for version in (1, 3, 4):
         slug = f"v{version}-later"
         case.judged[f"at-{slug}"] = "ICT-013"
-        _travel(case, table, slug, EPOCH + MINUTE * version + MINUTE // 2, version)
+        travel(case, table, slug, EPOCH + MINUTE * version + MINUTE // 2, version)
 
 
 @TIMESTAMPS.case("plural-name", "ICT-002 ICT-003 TF-002")

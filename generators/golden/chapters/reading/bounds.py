@@ -26,6 +26,7 @@ from generators.materialise.log.checkpoints import CheckpointStyle, write_classi
 from generators.oracle.delta_schema import struct
 
 BOUNDS: Final = Chapter("per-file-statistics")
+PARTITIONS: Final = Chapter("partition-value-serialization")
 
 
 def _single(value: float) -> float:
@@ -177,13 +178,13 @@ _ORDERED: Final[Mapping[tuple[str, float], tuple[int, ...]]] = {
 """Which of the rows -0.0, 0.0 and 1.0 an operator keeps beside a signed zero, if -0 is below +0."""
 
 
-@BOUNDS.case("negative-zero", "STAT-012 STAT-006")
-def _zeros(case: CaseWriter) -> None:
-    """Whether both zeros are one value to bounds is open."""
+def _zeros(case: CaseWriter, partitions: Sequence[str]) -> None:
     schema = struct(id="long", f="float", d="double")
-    table = GoldenTable.created(case, schema)
+    table = GoldenTable.created(case, schema, partition_columns=partitions)
     for number, value in enumerate((-0.0, 0.0, 1.0)):
-        table.append([{"id": number, "f": value, "d": value}])
+        values = {"f": value, "d": value}
+        held = {} if partitions else values
+        table.append([{"id": number, **held}], partition=values if partitions else None)
     publish(case, table, versions=[])
     rows = table.rows()
     words = {"=": "equal", ">=": "from", "<=": "to", "<>": "unequal"}
@@ -202,6 +203,18 @@ def _zeros(case: CaseWriter) -> None:
                 slug=f"{name}-{words[operator]}-{'plus' if sign > 0 else 'minus'}",
                 parameters={"filter": dict(probe.tree), "predicate": probe.sql},
             )
+
+
+for _name, _chapter, _columns in (
+    ("negative-zero", BOUNDS, ()),
+    ("negative-zero-of-partitions", PARTITIONS, ("f", "d")),
+):
+    _chapter.define(
+        _name,
+        f"Whether both zeros are one value to {'partitions' if _columns else 'bounds'} is open",
+        "PART-004" if _columns else "STAT-012 STAT-006",
+        partial(_zeros, partitions=_columns),
+    )
 
 
 @BOUNDS.case("one-value-per-file", "STAT-012 STAT-006")

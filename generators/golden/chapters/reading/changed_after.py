@@ -13,7 +13,7 @@ from typing import Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import files_spec, publish
-from generators.golden.cases.summarise import SUMMARIES, Summarise, classic, compaction
+from generators.golden.cases.summarise import LAYOUTS, SUMMARIES, Summarise, classic, compaction
 from generators.golden.cases.table import (
     GoldenTable,
     add,
@@ -58,6 +58,7 @@ _SHAPES: Final[dict[str, tuple[str, Summarise]]] = {
         for name, write in SUMMARIES.items()
     },
     "checksum": (_SUMMED, _checksum),
+    "all": (_CHECKPOINTED, LAYOUTS["all"].write),
     "compaction-of-the-changes": (_COMPACTED, lambda table, _: compaction(table, 6, _SUMMARY)),
 }
 

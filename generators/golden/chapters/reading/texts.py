@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import struct as packing
 import unicodedata
+from dataclasses import replace
 from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.filters import compare
+from generators.golden.cases.filters import Filter, compare
 from generators.golden.cases.publish import filtered, publish
 from generators.golden.cases.table import GoldenTable, add, feature_protocol, remove, txn
 from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.materialise.data.paths import encode_path
-from generators.materialise.log.checkpoints import write_classic
-from generators.oracle.delta_schema import field, struct
+from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.oracle.delta_schema import field, struct, type_of
+from generators.oracle.filters import column, node
+from generators.oracle.literals import literal
 
 PATHS: Final = Chapter("add-file-and-remove-file")
 VALUES: Final = Chapter("per-file-statistics")
@@ -81,6 +84,49 @@ def _removed(case: CaseWriter) -> None:
     gone = zip(kept, pairs.values(), strict=True)
     table.commit(*(remove(file, path=encode_path(name)) for file, name in gone), operation="DELETE")
     publish(case, table)
+
+
+@PATHS.case("colons-in-names", "ADD-002 ADD-003 REM-002")
+def _colons(case: CaseWriter) -> None:
+    """A colon in a name is no scheme, encoded or after a folder."""
+    table = GoldenTable.of(case, _PAIR)
+    names = ("12:30.parquet", "file:x.parquet", "at/12:30.parquet")
+    files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(names)]
+    bare = table.register(replace(files[2], body={**files[2].body, "path": names[2]}))
+    gone = table.file([{"id": 9, "name": "gone"}], path="gone:1.parquet")
+    table.create(*map(add, files[:2]), add(bare), add(gone))
+    table.commit(remove(gone), operation="DELETE")
+    case.judged = dict.fromkeys(("read-latest", "read-v0"), "ADD-002")
+    publish(case, table)
+
+
+def _is(names: tuple[str, ...], value: int) -> Filter:
+    """Compare a column whose name may have dots in it."""
+    sql = ".".join(f"`{name}`" for name in names)
+    return Filter(node("=", column(*names), literal(type_of("long"), value)), f"{sql} = {value}")
+
+
+@VALUES.case("dotted-names", "STAT-012 STAT-006")
+def _dotted(case: CaseWriter) -> None:
+    """A dot in a name leads into no struct."""
+    inner = struct(field("b", "long"), field("c.d", "long"), field("c", struct(d="long")))
+    long = "long"
+    schema = struct(field("id", long), field("a.b", long), field("a", inner), field("a.c.d", long))
+    table = GoldenTable.created(case, schema)
+    for n in range(2):
+        deep = {"b": 200 + n, "c.d": 300 + n, "c": {"d": 400 + n}}
+        table.append([{"id": n, "a.b": 100 + n, "a": deep, "a.c.d": 500 + n}])
+    style = CheckpointStyle(stats_json=False, stats_parsed=True)
+    write_classic(table.root, 1, table.states[1], style)
+    publish(case, table, log_info={"lastCheckpointVersion": 1})
+    for slug, names, value in (
+        ("dotted", ("a.b",), 101),
+        ("nested", ("a", "b"), 201),
+        ("dotted-within", ("a", "c.d"), 300),
+        ("nested-twice", ("a", "c", "d"), 400),
+        ("dotted-twice", ("a.c.d",), 501),
+    ):
+        filtered(case, table, slug, _is(names, value), "Bounds are those of the column asked for")
 
 
 @VALUES.case("look-alike-texts", "STAT-012 STAT-006")

@@ -37,21 +37,21 @@ _NAMED_BY = (
     "delta.rowTracking.materializedRowIdColumnName",
     "delta.rowTracking.materializedRowCommitVersionColumnName",
 )
-_PROPERTIES = {
+TRACKED_PROPERTIES = {
     "delta.enableRowTracking": "true",
     _NAMED_BY[0]: _ROW_ID,
     _NAMED_BY[1]: _COMMIT_VERSION,
 }
 _WRITERS = ("domainMetadata", "rowTracking")
 _PROTOCOL = writer_protocol(_WRITERS)
-_TRACKED = struct(id="long", name="string", _row_id="long", _row_commit_version="long")
+TRACKED_ROWS = struct(id="long", name="string", _row_id="long", _row_commit_version="long")
 
 
 class Tracked:
     """A table with row tracking and what each of its files says of its rows' ids."""
 
     def __init__(self, case: CaseWriter, **options: Any) -> None:
-        options = {"protocol": _PROTOCOL, "properties": _PROPERTIES, **options}
+        options = {"protocol": _PROTOCOL, "properties": TRACKED_PROPERTIES, **options}
         self.table = GoldenTable.of(case, _PAIR, **options)
         self.next_id = 0
         self.hidden = (_ROW_ID, _COMMIT_VERSION)
@@ -134,7 +134,7 @@ class Tracked:
             case.row_spec(
                 "row_ids",
                 f"row-ids-v{version}",
-                _TRACKED,
+                TRACKED_ROWS,
                 self.rows(version),
                 title=f"Rows of version {version} have their ids and versions",
                 parameters={"version": version},
@@ -145,7 +145,7 @@ class Tracked:
         case.row_spec(
             "row_ids",
             "row-ids-filtered",
-            _TRACKED,
+            TRACKED_ROWS,
             [row for row in self.rows(self.table.version) if kept.keeps(row)],
             title="Rows keep their ids where a filter leaves others out",
             parameters={"filter": kept.tree, "predicate": kept.sql},
@@ -288,7 +288,7 @@ def _null_versions(case: CaseWriter) -> None:
 def _vectors(case: CaseWriter) -> None:
     """A deleted row keeps its place in the numbering."""
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
-    properties = {**_PROPERTIES, "delta.enableDeletionVectors": "true"}
+    properties = {**TRACKED_PROPERTIES, "delta.enableDeletionVectors": "true"}
     tracked, file = Tracked.created(case, _numbered(0, 5), protocol=protocol, properties=properties)
     vector = store(tracked.table, [0, 2])[0]
     kept = {key: file.body[key] for key in ("baseRowId", "defaultRowCommitVersion")}
@@ -302,7 +302,7 @@ def _any_name(case: CaseWriter) -> None:
     """Hidden columns have the names that the properties give them."""
     hidden = ("ids_of_rows", "versions_of_rows")
     names = dict(zip(_NAMED_BY, hidden, strict=True))
-    tracked = Tracked(case, properties={**_PROPERTIES, **names})
+    tracked = Tracked(case, properties={**TRACKED_PROPERTIES, **names})
     tracked.hidden = hidden
     table = tracked.table
     first = tracked.file(_numbered(0, 3))
@@ -316,7 +316,7 @@ def _mapped(case: CaseWriter, mode: str) -> None:
     protocol = feature_protocol(["columnMapping"], ["domainMetadata", "rowTracking"])
     schema, highest = assign_column_mapping(_PAIR, case.info.id)
     mapping = {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": str(highest)}
-    tracked = Tracked(case, protocol=protocol, properties={**_PROPERTIES, **mapping})
+    tracked = Tracked(case, protocol=protocol, properties={**TRACKED_PROPERTIES, **mapping})
     table = tracked.table
     table.schema = schema
     first = tracked.file(_numbered(0, 3))
@@ -400,7 +400,7 @@ def _partitions(case: CaseWriter) -> None:
     publish_cut(case, table, 1)
     tracked.ask(case, [1, 2])
     title = "Rows of the latest version have their ids and versions"
-    case.row_spec("row_ids", asked[-1], _TRACKED, tracked.rows(2), title=title, parameters={})
+    case.row_spec("row_ids", asked[-1], TRACKED_ROWS, tracked.rows(2), title=title, parameters={})
 
 
 @TRACKING.case(
@@ -409,7 +409,7 @@ def _partitions(case: CaseWriter) -> None:
 def _moved_under_vectors(case: CaseWriter) -> None:
     """A row keeps its materialised id when others of its file are deleted."""
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
-    properties = {**_PROPERTIES, "delta.enableDeletionVectors": "true"}
+    properties = {**TRACKED_PROPERTIES, "delta.enableDeletionVectors": "true"}
     tracked = Tracked(case, protocol=protocol, properties=properties)
     table = tracked.table
     first = tracked.file(_numbered(0, 9))
@@ -449,7 +449,7 @@ def _supported(case: CaseWriter) -> None:
             Accepted("null", "tracking is not enabled", rows=bare),
         ],
         title="Ids are given where there are some, or not at all",
-        schema=_TRACKED,
+        schema=TRACKED_ROWS,
         parameters={"version": 2},
     )
 
@@ -496,6 +496,6 @@ def _untracked(case: CaseWriter) -> None:
         "row-ids-v0",
         accepted,
         title="There are no ids to give",
-        schema=_TRACKED,
+        schema=TRACKED_ROWS,
         parameters={"version": 0},
     )
