@@ -91,7 +91,15 @@ def _all(table: GoldenTable, version: int) -> None:
     classic(table, version - 1)
     compaction(table, version + 1, version)
     for each in table.versions[:-1]:
-        document = version_checksum_document(table.states[each], all_files=True)
+        infos = [
+            action["commitInfo"]
+            for action in table.actions[each]
+            if not isinstance(action, str) and "commitInfo" in action
+        ]
+        stamp = infos[0].get("inCommitTimestamp") if infos else None
+        document = version_checksum_document(
+            table.states[each], all_files=True, in_commit_timestamp=stamp
+        )
         write_version_checksum(table.root, each, document)
 
 

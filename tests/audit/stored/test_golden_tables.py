@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 
 from conformance.audit import audit
+from generators.golden.cases.summarise import LAYOUTS
 from generators.spec_files import spec_files
 
 CORPUS = Path(__file__).resolve().parents[3] / "golden-tables"
@@ -21,116 +22,21 @@ _STRUCTS: Final = "readers find the statistics where they are"
 _OTHERS: Final = "a column of another physical name is not the table's, whatever its id"
 _RECIPE: Final = "the recipe judges what a writer leaves; of this table the rows alone are asked"
 _CROSSED: Final = "what a reader must not go by says something else on purpose"
+_CROSSINGS: Final = {
+    "action-reconciliation/crossed": {"REM-014"},
+    "add-cdc-file/crossed-id": {"CM-013", "CM-015"},
+    "add-cdc-file/crossed-name": {"CDC-001", "CDC-012", "CM-015"},
+    "column-mapping/crossed-id": {"CM-013", "CM-015"},
+    "column-mapping/crossed-name": {"CM-015"},
+    "default-columns/crossed-id": {"CM-013"},
+    "default-columns/crossed-name": {"CM-013"},
+}
 BROKEN: Final[dict[str, tuple[set[str], str]]] = {
-    "action-reconciliation/crossed-all": ({"REM-014"}, _CROSSED),
-    "action-reconciliation/crossed-classic": ({"REM-014"}, _CROSSED),
-    "action-reconciliation/crossed-commits": ({"REM-014"}, _CROSSED),
-    "action-reconciliation/crossed-compaction": ({"REM-014"}, _CROSSED),
-    "action-reconciliation/crossed-parts": ({"REM-014"}, _CROSSED),
-    "action-reconciliation/crossed-v2-json": ({"REM-014"}, _CROSSED),
-    "action-reconciliation/crossed-v2-parquet": ({"REM-014"}, _CROSSED),
-    "add-cdc-file/crossed-id-all": ({"ADD-009", "CM-013", "CM-015", "FA-017", "REM-005"}, _CROSSED),
-    "add-cdc-file/crossed-id-classic": (
-        {"ADD-009", "CM-013", "CM-015", "FA-017", "REM-005"},
-        _CROSSED,
-    ),
-    "add-cdc-file/crossed-id-commits": (
-        {"ADD-009", "CM-013", "CM-015", "FA-017", "REM-005"},
-        _CROSSED,
-    ),
-    "add-cdc-file/crossed-id-compaction": (
-        {"ADD-009", "CM-013", "CM-015", "FA-017", "REM-005"},
-        _CROSSED,
-    ),
-    "add-cdc-file/crossed-id-parts": (
-        {"ADD-009", "CM-013", "CM-015", "FA-017", "REM-005"},
-        _CROSSED,
-    ),
-    "add-cdc-file/crossed-id-v2-json": (
-        {"ADD-009", "CM-013", "CM-015", "FA-017", "REM-005"},
-        _CROSSED,
-    ),
-    "add-cdc-file/crossed-id-v2-parquet": (
-        {"ADD-009", "CM-013", "CM-015", "FA-017", "REM-005"},
-        _CROSSED,
-    ),
-    "add-cdc-file/crossed-name-all": (
-        {"ADD-009", "CDC-001", "CDC-012", "CM-015", "FA-017", "REM-005"},
-        _CROSSED,
-    ),
-    "add-cdc-file/crossed-name-classic": (
-        {"ADD-009", "CDC-001", "CDC-012", "CM-015", "FA-017", "REM-005"},
-        _CROSSED,
-    ),
-    "add-cdc-file/crossed-name-commits": (
-        {"ADD-009", "CDC-001", "CDC-012", "CM-015", "FA-017", "REM-005"},
-        _CROSSED,
-    ),
-    "add-cdc-file/crossed-name-compaction": (
-        {"ADD-009", "CDC-001", "CDC-012", "CM-015", "FA-017", "REM-005"},
-        _CROSSED,
-    ),
-    "add-cdc-file/crossed-name-parts": (
-        {"ADD-009", "CDC-001", "CDC-012", "CM-015", "FA-017", "REM-005"},
-        _CROSSED,
-    ),
-    "add-cdc-file/crossed-name-v2-json": (
-        {"ADD-009", "CDC-001", "CDC-012", "CM-015", "FA-017", "REM-005"},
-        _CROSSED,
-    ),
-    "add-cdc-file/crossed-name-v2-parquet": (
-        {"ADD-009", "CDC-001", "CDC-012", "CM-015", "FA-017", "REM-005"},
-        _CROSSED,
-    ),
-    "column-mapping/crossed-id-all": ({"CM-013", "CM-015"}, _CROSSED),
-    "column-mapping/crossed-id-classic": ({"CM-013", "CM-015"}, _CROSSED),
-    "column-mapping/crossed-id-commits": ({"CM-013", "CM-015"}, _CROSSED),
-    "column-mapping/crossed-id-compaction": ({"CM-013", "CM-015"}, _CROSSED),
-    "column-mapping/crossed-id-parts": ({"CM-013", "CM-015"}, _CROSSED),
-    "column-mapping/crossed-id-v2-json": ({"CM-013", "CM-015"}, _CROSSED),
-    "column-mapping/crossed-id-v2-parquet": ({"CM-013", "CM-015"}, _CROSSED),
-    "column-mapping/crossed-name-all": ({"CM-015"}, _CROSSED),
-    "column-mapping/crossed-name-classic": ({"CM-015"}, _CROSSED),
-    "column-mapping/crossed-name-commits": ({"CM-015"}, _CROSSED),
-    "column-mapping/crossed-name-compaction": ({"CM-015"}, _CROSSED),
-    "column-mapping/crossed-name-parts": ({"CM-015"}, _CROSSED),
-    "column-mapping/crossed-name-v2-json": ({"CM-015"}, _CROSSED),
-    "column-mapping/crossed-name-v2-parquet": ({"CM-015"}, _CROSSED),
-    "default-columns/crossed-id-all": ({"CM-013", "DFT-008"}, _CROSSED),
-    "default-columns/crossed-id-classic": ({"CM-013", "DFT-008"}, _CROSSED),
-    "default-columns/crossed-id-commits": ({"CM-013", "DFT-008"}, _CROSSED),
-    "default-columns/crossed-id-compaction": ({"CM-013", "DFT-008"}, _CROSSED),
-    "default-columns/crossed-id-parts": ({"CM-013"}, _CROSSED),
-    "default-columns/crossed-id-v2-json": ({"CM-013"}, _CROSSED),
-    "default-columns/crossed-id-v2-parquet": ({"CM-013"}, _CROSSED),
-    "default-columns/crossed-name-all": ({"CM-013", "DFT-008"}, _CROSSED),
-    "default-columns/crossed-name-classic": ({"CM-013", "DFT-008"}, _CROSSED),
-    "default-columns/crossed-name-commits": ({"CM-013", "DFT-008"}, _CROSSED),
-    "default-columns/crossed-name-compaction": ({"CM-013", "DFT-008"}, _CROSSED),
-    "default-columns/crossed-name-parts": ({"CM-013"}, _CROSSED),
-    "default-columns/crossed-name-v2-json": ({"CM-013"}, _CROSSED),
-    "default-columns/crossed-name-v2-parquet": ({"CM-013"}, _CROSSED),
-    "default-columns/crossed-plain-all": ({"DFT-008"}, _CROSSED),
-    "default-columns/crossed-plain-classic": ({"DFT-008"}, _CROSSED),
-    "default-columns/crossed-plain-commits": ({"DFT-008"}, _CROSSED),
-    "default-columns/crossed-plain-compaction": ({"DFT-008"}, _CROSSED),
-    "in-commit-timestamps/crossed-all": ({"CRC-011", "CRC-037"}, _CROSSED),
-    "in-commit-timestamps/crossed-parts": ({"CKC-018"}, _CROSSED),
-    "in-commit-timestamps/crossed-v2-parquet": ({"CKC-018"}, _CROSSED),
-    "row-tracking/crossed-id-all": ({"RT-050"}, _CROSSED),
-    "row-tracking/crossed-id-classic": ({"RT-050"}, _CROSSED),
-    "row-tracking/crossed-id-commits": ({"RT-050"}, _CROSSED),
-    "row-tracking/crossed-id-compaction": ({"RT-050"}, _CROSSED),
-    "row-tracking/crossed-id-parts": ({"RT-050"}, _CROSSED),
-    "row-tracking/crossed-id-v2-json": ({"RT-050"}, _CROSSED),
-    "row-tracking/crossed-id-v2-parquet": ({"RT-050"}, _CROSSED),
-    "row-tracking/crossed-plain-all": ({"RT-050"}, _CROSSED),
-    "row-tracking/crossed-plain-classic": ({"RT-050"}, _CROSSED),
-    "row-tracking/crossed-plain-commits": ({"RT-050"}, _CROSSED),
-    "row-tracking/crossed-plain-compaction": ({"RT-050"}, _CROSSED),
-    "row-tracking/crossed-plain-parts": ({"RT-050"}, _CROSSED),
-    "row-tracking/crossed-plain-v2-json": ({"RT-050"}, _CROSSED),
-    "row-tracking/crossed-plain-v2-parquet": ({"RT-050"}, _CROSSED),
+    **{
+        f"{name}-{layout}": (rows, _CROSSED)
+        for name, rows in _CROSSINGS.items()
+        for layout in LAYOUTS
+    },
     "add-cdc-file/actions-ignored-by-reads": (
         {"CDC-001", "CDC-012"},
         "its change files tell of other rows, which a read of the table must not show",

@@ -97,7 +97,9 @@ def _tracked(case: CaseWriter, mode: str, layout: Layout) -> None:
         return [*range(tracked.next_id, tracked.next_id + 6)]
 
     table.create(add(file("begun")), tracked.mark())
-    known = [90, 12, 91, 10, 92, 11]
+    # Ids that no row has by its place.
+    known = [tracked.next_id + n for n in (3, 0, 4, 1, 5, 2)]
+    tracked.next_id += 6
     files = [file("ids", ids=known, versions=[1] * 6),
              file("versions", ids=fresh(), versions=[0] * 6)]  # fmt: skip
     table.commit(*map(add, files), tracked.mark())
@@ -162,7 +164,7 @@ def _changed(case: CaseWriter, mode: str, layout: Layout) -> None:
     mapped.rename()
     two = mapped.file(10, (2, 3, 4), "y", "x")
     table.commit(add(two))
-    vector = inline(table, [1])
+    vector = inline(table, [2])
     three = mapped.file(20, (5, 6, 7), None, "y")
     table.commit(add(three, deletionVector=vector))
     old, new = mapped.file(10, (2,), "y", "x", ["delete"]), mapped.file(30, (8,), "y", "x")
@@ -172,7 +174,7 @@ def _changed(case: CaseWriter, mode: str, layout: Layout) -> None:
         for f in (old, images)
     ]
     table.commit(remove(two), add(new), *cdc, operation="MERGE")
-    moved = mapped.file(20, (5, 7), None, "y")
+    moved = mapped.file(20, (5, 6), None, "y")
     moves = (remove(three, deletionVector=vector, dataChange=False), add(moved, dataChange=False))
     table.commit(*moves, operation="OPTIMIZE")
     table.commit(remove(one), operation="DELETE")
@@ -185,7 +187,7 @@ def _changed(case: CaseWriter, mode: str, layout: Layout) -> None:
     gone = [{CYCLE.get(name, name): value for name, value in row.items()} for row in one.rows]
     changes = [
         *each_row("insert", 3, two.rows),
-        *each_row("insert", 4, [r for n, r in enumerate(three.rows) if n != 1]),
+        *each_row("insert", 4, three.rows[:2]),
         *each_row("delete", 5, old.rows),
         ("update_preimage", 5, images.rows[0]),
         ("update_postimage", 5, images.rows[1]),
@@ -345,10 +347,17 @@ def _filled(case: CaseWriter, mode: str, layout: Layout) -> None:
     become(base)
     one = registered(file(0, ""), "")
     table.create(add(one))
-    table.commit(add(registered(file(10, "1"), "1")))
-    default = field("d", "string", metadata={"CURRENT_DEFAULT": "'preset'"})
-    become(table.schema.with_fields(default))
-    table.commit(table.metadata(), operation="ADD COLUMNS")
+    two = registered(file(10, "1"), "1")
+    become(table.schema.with_fields(field("d", "string")))
+    table.commit(table.metadata(), add(two), operation="ADD COLUMNS")
+    preset = {"CURRENT_DEFAULT": "'preset'"}
+    table.schema = Struct(
+        tuple(
+            replace(f, metadata={**f.metadata, **preset}) if f.name == "d" else f
+            for f in table.schema
+        )
+    )
+    table.commit(table.metadata(), operation="CHANGE COLUMN")
     (first,) = store(table, [1])
     table.commit(*with_vector(one, first), operation="DELETE")
     table.commit(add(registered(file(20, "2", d="own"), "2")))
@@ -449,6 +458,7 @@ def _timed(case: CaseWriter, layout: Layout) -> None:
         "delta.enableInCommitTimestamps": "true",
         "delta.inCommitTimestampEnablementVersion": "2",
         "delta.inCommitTimestampEnablementTimestamp": str(enabled),
+        **layout.properties,
     }
     stamps: dict[int, int | None] = {0: None, 1: None}
     stamps |= {v: enabled + 10 * MINUTE * (v - 2) for v in range(2, 7)}
