@@ -151,17 +151,16 @@ def _leaf(stored: pa.DataType, wanted: DataType, place: str) -> Converter | None
         return None
     if wanted in (TIMESTAMP, TIMESTAMP_NTZ) and pa.types.is_timestamp(stored):
         return partial(_instants, target=target)
-    if pa.types.is_unsigned_integer(stored) and wanted in (BYTE, SHORT, INTEGER, LONG):
-        return lambda a: a.cast(target)
     held = plain_type(stored)
-    if held is None:
-        raise _unreadable(stored, wanted, place)
     # Large and view layouts are the same type to Delta.
-    if (
-        held == wanted
-        or (held, wanted) in _NARROWED
-        or (held, wanted) in _REINTERPRETED
-        or is_widening(held, wanted)
+    if (pa.types.is_unsigned_integer(stored) and wanted in (BYTE, SHORT, INTEGER, LONG)) or (
+        held is not None
+        and (
+            held == wanted
+            or (held, wanted) in _NARROWED
+            or (held, wanted) in _REINTERPRETED
+            or is_widening(held, wanted)
+        )
     ):
         return partial(cast, target=target)
     raise _unreadable(stored, wanted, place)

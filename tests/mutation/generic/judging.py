@@ -167,8 +167,12 @@ class Executed:
         return _alternately(*(self._in_turns(numbers) for numbers in found))
 
     def _in_turns(self, numbers: Iterable[int]) -> list[int]:
+        tables: defaultdict[str, list[int]] = defaultdict(list)
         turns: defaultdict[str, list[int]] = defaultdict(list)
         for number in sorted(numbers, key=lambda n: (self.seconds[n], n)):
+            tables[items()[number].id.rpartition("/")[0]].append(number)
+        # One question of each table first: what a table shows, most of its questions show.
+        for number in (n for turn in zip_longest(*tables.values()) for n in turn if n is not None):
             turns[items()[number].chapter].append(number)
         ranked = [(turn, name, n) for name, found in turns.items() for turn, n in enumerate(found)]
         short = [number for _, _, number in sorted(ranked)]
