@@ -492,20 +492,6 @@ def _vacuum_unknown_later(case: CaseWriter) -> None:
     case.redescribe(protocol=later.body())
 
 
-@VECTORS.case("write-delete-uncounted", "STAT-002 STAT-012")
-def _delete_uncounted(case: CaseWriter) -> None:
-    """A vector for a file without a count of its rows makes its bounds wide."""
-    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3, 4)).given()
-    recipe.delete_by_vectors(compare("id", "=", 1, "long")).append(pairs(5)).publish(case)
-    actions = read_commit(case.delta, 1)
-    for action in actions:
-        if add := action.get("add"):
-            stats = json.loads(add["stats"])
-            del stats["numRecords"]
-            add["stats"] = json.dumps(stats)
-    write_commit(case.delta, 1, actions)
-
-
 @COMPACTION.case("write-compaction", "COMP-002 COMP-004")
 def _compaction(case: CaseWriter) -> None:
     """A log compaction changes no version."""
