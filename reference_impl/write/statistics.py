@@ -220,4 +220,6 @@ def _with_num_records(storage: Storage, body: Mapping[str, Any]) -> dict[str, An
     with at_file(path), storage.open_input(path) as source:
         rows = pq.read_metadata(source).num_rows
     statistics = {**(parse_exact(body.get("stats")) or {}), "numRecords": rows}
+    if body.get("deletionVector") is not None:
+        statistics["tightBounds"] = False
     return {**body, "stats": statistics_json(statistics)}
