@@ -8,7 +8,7 @@ object per row, and memory grows with the vector's bytes, not with the rows that
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -82,16 +82,13 @@ class Bitmap:
         flags[self._values(at)] = True
         return np.packbits(flags, bitorder="little")
 
-    def _values(self, at: int) -> npt.NDArray[np.uint64]:
+    def _values(self, at: int) -> npt.NDArray[Any]:
         offset, count = int(self.offsets[at]), int(self.counts[at])
-        match int(self.kinds[at]):
-            case 0:
-                values = self.data[offset : offset + 2 * count].view("<u2")
-                return np.asarray(values, np.uint64)
-            case _:
-                runs = self.data[offset : offset + 4 * count].view("<u2").reshape(-1, 2)
-                lengths = runs[:, 1].astype(np.int64) + 1
-                ends = np.cumsum(lengths)
-                shifts = np.repeat(runs[:, 0].astype(np.int64) - (ends - lengths), lengths)
-                positions: npt.NDArray[np.int64] = np.arange(int(ends[-1])) + shifts
-                return positions.astype(np.uint64)
+        if self.kinds[at] == ARRAY:
+            return self.data[offset : offset + 2 * count].view("<u2")
+        runs = self.data[offset : offset + 4 * count].view("<u2").reshape(-1, 2)
+        lengths = runs[:, 1].astype(np.int64) + 1
+        ends = np.cumsum(lengths)
+        shifts = np.repeat(runs[:, 0].astype(np.int64) - (ends - lengths), lengths)
+        positions: npt.NDArray[Any] = np.arange(int(ends[-1])) + shifts
+        return positions

@@ -27,6 +27,8 @@ _NO_COLUMNS: Final = frozenset(
     {"AND", "BETWEEN", "CASE", "ELSE", "IN", "IS", "LIKE", "NOT", "OR", "THEN", "WHEN"}
 )
 _QUERIES: Final = frozenset({"SELECT", "WITH", "VALUES", "EXISTS"})
+_PREFIXES: Final = frozenset({"INTERVAL", "R", "N", "U"})
+_NEGATIONS: Final = frozenset({"!"})
 _FOREIGN: Final = frozenset(
     {"AS", "AT", "COLLATE", "DIV", "FILTER", "ILIKE", "OVER", "REGEXP", "RLIKE"}
 )
@@ -233,7 +235,7 @@ class _Parser:
 
     def _operand(self, least: int) -> Node:
         token = self._token
-        if token.upper == "NOT" or (token.kind == "sign" and token.text == "!"):
+        if token.upper == "NOT" or (token.kind == "sign" and token.text in _NEGATIONS):
             if least > _NOT:
                 raise self._unexpected("a value")
             self._next()
@@ -328,7 +330,7 @@ class _Parser:
             return self._made("null", None, start=token.start)
         if word == "CASE":
             return self._case()
-        if word in _QUERIES or (after.kind == "string" and word in {"INTERVAL", "R", "N", "U"}):
+        if word in _QUERIES or (after.kind == "string" and word in _PREFIXES):
             raise self._not_evaluated(token.start)
         if after.kind == "string" and word == "X" and after.start == token.end:
             return self._binary()

@@ -87,11 +87,14 @@ def _read_json(action: str, text: bytes, count: int, block: int, *, bare: bool) 
                 explicit_schema=schema, newlines_in_values=False, unexpected_field_behavior="error"
             ),
         )
-        # Objects that share a line or span lines would change the number of rows.
-        regular = table.num_rows == count and table.schema == schema
-        columns = _columns(action, table[action]) if regular else None
-        return None if columns is None else _reparse_rows(action, *columns, text)
     except (pa.ArrowException, DeltaError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    # Objects that share a line or span lines would change the number of rows.
+    regular = table.num_rows == count and table.schema == schema
+    columns = _columns(action, table[action]) if regular else None
+    try:
+        return None if columns is None else _reparse_rows(action, *columns, text)
+    except DeltaError:
         return None
 
 

@@ -130,13 +130,10 @@ def group_lines(
         LimitExceeded: the time of the operation is up.
 
     """
-    if len(data) <= _SMALL:
-        return _group_each(enumerate(data.removesuffix(b"\n").split(b"\n"), 1), other, files=files)
-    content = np.frombuffer(data, np.uint8)
-    feeds = content == ord("\n")
-    if np.count_nonzero(feeds) * _SHORT > len(data):
+    if len(data) <= _SMALL or data.count(b"\n") * _SHORT > len(data):
         return _group_each(_without_gaps(data), other, files=files)
-    ends = feeds.nonzero()[0]
+    content = np.frombuffer(data, np.uint8)
+    ends = (content == ord("\n")).nonzero()[0]
     if data and not data.endswith(b"\n"):
         ends = np.append(ends, len(data))
     starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends

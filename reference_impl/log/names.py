@@ -51,7 +51,6 @@ class LogFile:
         kind: which of the protocol's files it is.
         version: the version in the name; the first of the range for a compaction.
         end: last version of the range for a compaction, else the same as ``version``.
-        part: number of a checkpoint part, from 1; 0 for other kinds.
         parts: number of parts of a multi-part checkpoint; 0 for other kinds.
         uuid: the UUID of a UUID-named checkpoint, else ``""``.
         content: the bytes of a commit that a catalog keeps and no file holds; ``None`` for a
@@ -63,7 +62,6 @@ class LogFile:
     kind: FileKind
     version: int
     end: int
-    part: int = 0
     parts: int = 0
     uuid: str = ""
     content: bytes | None = None
@@ -91,7 +89,7 @@ def parse(name: str) -> LogFile | None:
             fits = fits and parts > 1 and 1 <= part <= parts
         if not fits:
             return None
-        return LogFile(name, kind, version, end, part, parts, groups.get("uuid") or "")
+        return LogFile(name, kind, version, end, parts, groups.get("uuid") or "")
     return None
 
 

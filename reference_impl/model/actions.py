@@ -131,7 +131,6 @@ class CheckpointMetadata(_WireAction):
     """Identity of a V2 checkpoint ("Checkpoint Metadata")."""
 
     version: int = wire("version", int64, "CKM-002")
-    tags: Mapping[str, str] | None = wire("tags", string_map)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +147,6 @@ class Sidecar(_WireAction):
     path: str = wire("path", string, "SCA-002")
     size_in_bytes: int = wire("sizeInBytes", int64, "SCA-005")
     modification_time: int = wire("modificationTime", int64, "SCA-006")
-    tags: Mapping[str, str] | None = wire("tags", string_map)
 
 
 Action: TypeAlias = (

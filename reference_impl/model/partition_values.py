@@ -51,18 +51,10 @@ _BOOLEANS = {"true": True, "false": False}
 _EXACT = Context(prec=200)
 
 
-def _integer(bits: int) -> Callable[[str], int]:
-    limit = 1 << (bits - 1)
-
-    def parse(text: str) -> int:
-        if _WHOLE.fullmatch(text) is None:
-            raise ValueError(f"{text[:80]!r} is not a whole number")
-        value = int(text)
-        if not -limit <= value < limit:
-            raise ValueError(f"{text[:80]} does not fit {bits} bits")
-        return value
-
-    return parse
+def _integer(text: str) -> int:
+    if _WHOLE.fullmatch(text) is None:
+        raise ValueError(f"{text[:80]!r} is not a whole number")
+    return int(text)
 
 
 def _float(text: str) -> float:
@@ -102,13 +94,13 @@ def _binary(text: str) -> bytes:
 _PARSERS: Mapping[DataType, Callable[[str], Any]] = {
     BINARY: _binary,
     BOOLEAN: _boolean,
-    BYTE: _integer(8),
+    BYTE: _integer,
     DATE: parse_date,
     DOUBLE: _float,
     FLOAT: _single,
-    INTEGER: _integer(32),
-    LONG: _integer(64),
-    SHORT: _integer(16),
+    INTEGER: _integer,
+    LONG: _integer,
+    SHORT: _integer,
     STRING: str,
     TIMESTAMP: lambda text: parse_timestamp(text, zone=True),
     TIMESTAMP_NTZ: lambda text: parse_timestamp(text, zone=False),
@@ -166,7 +158,10 @@ def parse_values(texts: pa.Array | pa.ChunkedArray, of: DataType, *, column: str
     values = [
         None if t is None else _parsed(parse, t, of, column) for t in encoded.dictionary.to_pylist()
     ]
-    return _typed(values, of).take(encoded.indices)
+    try:
+        return pa.array(values, arrow_type(of)).take(encoded.indices)
+    except (pa.ArrowInvalid, OverflowError) as error:
+        raise _invalid(column, of, error) from None
 
 
 def parse_value(text: str | None, of: DataType, *, column: str) -> Any:
@@ -244,17 +239,11 @@ def _parsed(parse: Callable[[str], Any], text: str, of: DataType, column: str) -
             refuse_length(text)
         return parse(text)
     except ValueError as error:
-        raise InvalidPartitionValue(
-            f"partition column {column!r} of type {of}: {error}",
-            hint="the value is read from partitionValues, never from the directory name",
-        ) from None
+        raise _invalid(column, of, error) from None
 
 
-def _typed(values: list[Any], of: DataType) -> pa.Array:
-    match of:
-        case Primitive("date"):
-            return pa.array(values, pa.int32()).view(pa.date32())
-        case Primitive("timestamp" | "timestamp_ntz"):
-            return pa.array(values, pa.int64()).view(arrow_type(of))
-        case _:
-            return pa.array(values, arrow_type(of))
+def _invalid(column: str, of: DataType, error: Exception) -> InvalidPartitionValue:
+    return InvalidPartitionValue(
+        f"partition column {column!r} of type {of}: {error}",
+        hint="the value is read from partitionValues, never from the directory name",
+    )

@@ -36,6 +36,7 @@ from reference_impl.types.model import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     VARIANT,
+    VOID,
     Array,
     DataType,
     Decimal,
@@ -128,9 +129,8 @@ def _convert(  # noqa: PLR0911  one return per kind of type
     if pa.types.is_dictionary(stored):
         inner = _convert(stored.value_type, wanted, mode, place)
         return _after(lambda a: a.dictionary_decode(), inner)
-    if pa.types.is_null(stored):
-        target = arrow_type(wanted)
-        return None if stored == target else lambda a: pa.nulls(len(a), target)
+    if pa.types.is_null(stored) or wanted == VOID:
+        return lambda a: missing(Field("", wanted), len(a))
     match wanted:
         case Struct(fields):
             return _struct(stored, fields, mode, place)
@@ -140,8 +140,6 @@ def _convert(  # noqa: PLR0911  one return per kind of type
             return _map(stored, wanted, mode, place)
         case Primitive("variant"):
             return _variant(stored, place)
-        case Primitive("void"):
-            return lambda a: pa.nulls(len(a))
         case _:
             return _leaf(stored, wanted, place)
 
@@ -153,17 +151,16 @@ def _leaf(stored: pa.DataType, wanted: DataType, place: str) -> Converter | None
         return None
     if wanted in (TIMESTAMP, TIMESTAMP_NTZ) and pa.types.is_timestamp(stored):
         return partial(_instants, target=target)
-    if pa.types.is_unsigned_integer(stored) and wanted in (BYTE, SHORT, INTEGER, LONG):
-        return lambda a: a.cast(target)
     held = plain_type(stored)
-    if held is None:
-        raise _unreadable(stored, wanted, place)
     # Large and view layouts are the same type to Delta.
-    if (
-        held == wanted
-        or (held, wanted) in _NARROWED
-        or (held, wanted) in _REINTERPRETED
-        or is_widening(held, wanted)
+    if (pa.types.is_unsigned_integer(stored) and wanted in (BYTE, SHORT, INTEGER, LONG)) or (
+        held is not None
+        and (
+            held == wanted
+            or (held, wanted) in _NARROWED
+            or (held, wanted) in _REINTERPRETED
+            or is_widening(held, wanted)
+        )
     ):
         return partial(cast, target=target)
     raise _unreadable(stored, wanted, place)

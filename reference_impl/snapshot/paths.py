@@ -123,8 +123,7 @@ class PathSet:
 
 def fingerprints(texts: pa.Array) -> Fingerprints:
     """Return a number for each string of an array of ``pa.string()`` without nulls."""
-    length = len(texts)
-    if length == 0:
+    if len(texts) == 0:
         return np.empty(0, np.uint64)
     characters = texts.buffers()[2]
     offsets = bounds(texts)

@@ -196,7 +196,7 @@ def _newest_rows(
     _check_commits(committed, texts, codes, orders, kinds)
     # The last assignment to an index wins: that of the newest commit.
     ascending = np.argsort(orders, kind="stable")
-    newest = np.full(codes.max() + 1, -1)
+    newest = np.empty(codes.max() + 1, np.int64)
     newest[codes[ascending]] = ascending
     best = rows[newest]
     return pa.array(np.sort(np.concatenate([np.flatnonzero(~repeated), best])))

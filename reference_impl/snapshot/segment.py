@@ -312,8 +312,7 @@ def _list(storage: Storage, start: int) -> Listing:
     complete: dict[int, list[Checkpoint]] = defaultdict(list)
     for (version, kind, parts, _), files in sorted(groups.items(), key=_preference):
         if kind != "multipart_checkpoint" or len(files) == parts:
-            ordered = tuple(sorted(files, key=lambda file: file.part))
-            complete[version].append(Checkpoint(version, ordered))
+            complete[version].append(Checkpoint(version, tuple(files)))
     return Listing(
         start,
         commits,
@@ -330,7 +329,7 @@ def _with_ratified(storage: Storage, listing: Listing, ratified: RatifiedCommits
         return listing
     latest = ratified.latest
     handed = ratified.by_version()
-    entries = {v: e for v, e in listing.entries.items() if v <= latest and v not in handed}
+    entries = dict(listing.entries)
     for version, file in handed.items():
         # A staged commit that is missing is reported when it is read.
         with suppress(FileNotFoundError):

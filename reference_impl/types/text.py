@@ -32,6 +32,4 @@ def bounds(texts: pa.Array) -> npt.NDArray[np.int32]:
 def characters(texts: pa.Array) -> npt.NDArray[np.uint8]:
     """Return the bytes of all strings of an array, those of null ones included."""
     offsets, data = bounds(texts), texts.buffers()[2]
-    if data is None:
-        return np.empty(0, np.uint8)
-    return np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
+    return np.frombuffer(data or b"", np.uint8)[offsets[0] : offsets[-1]]

@@ -201,8 +201,6 @@ def _lines(small: Small, files: Files) -> Iterator[str]:
             yield json_text({name: body}) + "\n"
     for name, table in files.items():
         for body in to_objects(table):
-            if "deletionVector" in body:
-                body["deletionVector"] = Descriptor.from_wire(body["deletionVector"]).to_wire()
             yield json_text({name: body}) + "\n"
 
 

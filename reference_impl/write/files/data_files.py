@@ -99,7 +99,7 @@ class FileWriter:
 
     storage: Storage
     target: Target
-    data_change: bool = True
+    data_change: bool
     extra: Sequence[pa.Field] = ()
     folder: str = ""
     clustered: Sequence[Leaf] = ()

@@ -20,11 +20,11 @@ from reference_impl.errors import ConstraintViolation, SchemaMismatch
 from reference_impl.model.partition_values import format_value, parse_value
 from reference_impl.parquet.pages import read_footer, reading
 from reference_impl.places import encode_path
-from reference_impl.scan.conform import Converter, converter, find_columns
+from reference_impl.scan.conform import converter, find_columns
 from reference_impl.scan.data_file import at_file, read_batches
 from reference_impl.snapshot.stats import Leaf
 from reference_impl.storage import Entry, Storage
-from reference_impl.types.arrow import from_arrow
+from reference_impl.types.arrow import arrow_type, from_arrow
 from reference_impl.types.model import DOUBLE, FLOAT, STRING, Field, Struct, every_field
 from reference_impl.write.alter.create import TableDefinition, check_definition, refuse_existing
 from reference_impl.write.alter.definition import define
@@ -241,28 +241,24 @@ def _statistics(transaction: Transaction, footer: pq.FileMetaData, path: str) ->
         "nullCount": {},
     }
     for leaf in indexed_leaves(table, target.configuration):
-        name, stored = leaf.path[0], held.get(leaf.path[0])
+        name = leaf.path[0]
         if len(leaf.path) > 1:
             continue  # what is in a struct would need its nulls as well
-        if stored is None:
+        if name not in held:
             statistics["nullCount"][name] = footer.num_rows
             continue
         at = places.get(leaf.path)
         if at is None or (nulls := _null_count(footer, at)) is None:
             continue
         statistics["nullCount"][name] = nulls
-        bounds = _bounds(footer, at, *stored, leaf)
+        bounds = _bounds(footer, at, leaf)
         for key, bound in zip(("minValues", "maxValues"), bounds, strict=True):
             if bound is not None:
                 statistics[key][name] = bound
     return statistics
 
 
-_Stored = tuple[pa.DataType, "Converter | None"]
-"""The type that a file has for a column, and what makes it the table's."""
-
-
-def _columns(transaction: Transaction, footer: pq.FileMetaData, path: str) -> dict[str, _Stored]:
+def _columns(transaction: Transaction, footer: pq.FileMetaData, path: str) -> set[str]:
     """Find the table's columns in a file; the nulls of columns that have none are looked for."""
     table = transaction.target.table
     held = list(footer.schema.to_arrow_schema())
@@ -275,18 +271,19 @@ def _columns(transaction: Transaction, footer: pq.FileMetaData, path: str) -> di
     inside = [f for f in table.columns.fields if f.name not in table.partition_names]
     with at_file(path):
         places = find_columns(held, [(column, table.mode) for column in inside])
-        found: dict[str, _Stored] = {
-            column.name: (held[at].type, converter(held[at], column, table.mode))
-            for column, at in zip(inside, places, strict=True)
-            if at is not None
+        found = {
+            column.name: at for column, at in zip(inside, places, strict=True) if at is not None
         }
+        for column in inside:
+            if column.name in found:
+                converter(held[found[column.name]], column, table.mode)
     for column in inside:
         if column.name not in found and not column.nullable and footer.num_rows:
             raise _null(column.name, path)
     if any(not column.nullable for _, column in every_field(Struct(tuple(inside)))):
         for _ in read_batches(transaction.storage, path, inside, table.mode):
             pass  # reading refuses nulls where there must be none
-    return found
+    return set(found)
 
 
 def _places(footer: pq.FileMetaData) -> dict[tuple[str, ...], int]:
@@ -311,13 +308,7 @@ def _null_count(footer: pq.FileMetaData, at: int) -> int | None:
     return sum(int(chunk.null_count) for chunk in chunks)
 
 
-def _bounds(
-    footer: pq.FileMetaData,
-    at: int,
-    stored: pa.DataType,
-    change: Converter | None,
-    leaf: Leaf,
-) -> tuple[Any, Any]:
+def _bounds(footer: pq.FileMetaData, at: int, leaf: Leaf) -> tuple[Any, Any]:
     """Return the bounds of a column; without a maximum for floats, as footers ignore NaN."""
     values: list[Any] = []
     for chunk in _chunks(footer, at):
@@ -330,8 +321,7 @@ def _bounds(
         except (ValueError, OverflowError, pa.ArrowException):
             return None, None
     try:
-        array = pa.array(values, stored)
-        array = array if change is None else change(array)
+        array = pa.array(values, arrow_type(leaf.type))
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
         return None, None
     low, high = bounds_of(pa.chunked_array([array]), leaf)

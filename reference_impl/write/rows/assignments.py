@@ -61,10 +61,13 @@ def parse_assignments(
     return found
 
 
-def refuse_identities(rules: Rules, names: Iterable[str]) -> None:
-    """Refuse to set identity columns of rows that are there."""
+def refuse_identities(
+    rules: Rules, names: Iterable[str], given: pa.Table | None = None, held: pa.Table | None = None
+) -> None:
+    """Refuse to set identity columns of rows that are there; to what they are they may be."""
     for name in names:
-        if name in rules.identities:
+        same = given is not None and held is not None and given.column(name) == held.column(name)
+        if name in rules.identities and not same:
             raise ConstraintViolation(
                 f"column {name} is an identity column, which is not updated",
                 requirement="IDN-011",

@@ -31,7 +31,7 @@ from reference_impl.write.files.vectors import write_vectors
 
 _CHANGE_TYPE: Final = "_change_type"
 _CHANGE_FOLDER: Final = "_change_data/"
-_CDC_FIELDS: Final = ("path", "partitionValues", "size")
+_CDC_FIELDS: Final = ("path", "partitionValues", "size", "dataChange")
 
 
 @dataclass(slots=True)
@@ -129,14 +129,13 @@ class Changes:
             feed = FileWriter(
                 transaction.storage,
                 target,
+                data_change=False,
                 extra=[pa.field(_CHANGE_TYPE, pa.string())],
                 folder=_CHANGE_FOLDER,
                 created=transaction.created,
             )
-            transaction.add_changes(
-                {name: add[name] for name in _CDC_FIELDS} | {"dataChange": False}
-                for add in feed.write(rows)
-            )
+            written = feed.write(rows)
+            transaction.add_changes({name: add[name] for name in _CDC_FIELDS} for add in written)
 
     @property
     def _extra(self) -> list[pa.Field]:

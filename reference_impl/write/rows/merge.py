@@ -176,8 +176,7 @@ class _Merge:
             assert source_rows is not None
             given = self.given.take(source_rows)
             own = {*given.column_names}
-            ours = [n for n in rules.identities if n in own and given.column(n) != held.column(n)]
-            refuse_identities(rules, ours)
+            refuse_identities(rules, own, given, held)
             names = [n for n in schema.names if n in own or n not in rules.generated]
             rows = pa.table([(given if n in own else held).column(n) for n in names], names=names)
         return prepare(self.transaction, rows, stored=True)

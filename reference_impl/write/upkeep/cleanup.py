@@ -28,9 +28,8 @@ def clean_log(snapshot: Snapshot) -> list[str]:
     # Obeys CKPT-011 CLEAN-012 CAT-019.
     check_writable(snapshot.protocol)
     storage = snapshot.storage
-    today = now() // DAY * DAY
-    cutoff = today - duration(snapshot.metadata.configuration, LOG_RETENTION)
-    cutoff -= cutoff % DAY
+    today = _midnight(now())
+    cutoff = _midnight(today - duration(snapshot.metadata.configuration, LOG_RETENTION))
     listing = list_log(storage, from_start=True)
     try:
         commit = History(storage, listing, snapshot).version_at(cutoff)
@@ -44,6 +43,10 @@ def clean_log(snapshot: Snapshot) -> list[str]:
         return []
     gone = _delete_unreferenced(snapshot, lambda entry: _expired(entry, kept), LOG_DIR)
     return gone + _delete_unreferenced(snapshot, lambda e: e.mtime < today - DAY, SIDECAR_DIR)
+
+
+def _midnight(moment: int) -> int:
+    return moment // DAY * DAY
 
 
 def _is_loadable(storage: Storage, listing: Listing, version: int) -> bool:

@@ -43,6 +43,9 @@ REQUEST_SECONDS = 20.0
 """A request takes a fraction of a second; a mutant that takes this long goes round in circles."""
 
 _Cache = type(lru_cache(len))
+_CLOSE = 6
+"""Lines before and after a mutant that say what it decides."""
+
 _MEMORY = 12 * 1024**3
 """Bytes of address space, of which libraries of numbers reserve many that they never use."""
 
@@ -133,22 +136,29 @@ class Executed:
     def candidates(self, mutant: Mutant) -> list[int]:
         """Give the numbers of the items that may notice a mutant, the likeliest first.
 
-        Those that execute it. Where it is executed on import alone, all items, and first those
-        that execute a line which says the name that it defines. The shortest items of each chapter
-        alternate with those that together execute everything, as lines that many items execute
-        are noticed by few.
+        Those that execute it; with them come early those that execute what stands close to it.
+        Where it is executed on import alone, all items, and first those that execute a line which
+        says the name that it defines. The shortest items of each chapter alternate with those that
+        together execute everything, as lines that many items execute are noticed by few.
         """
         near: set[int] = set()
         for line in mutant.executed:
             near |= self.lines.get((mutant.module, line), set())
         at_import = {(mutant.module, line) for line in mutant.executed} & self.on_import
         if near or (mutant.executed and not at_import):
-            return self._in_turns(near)
+            return _alternately(self._in_turns(near), self._around(mutant, near))
         for (module, _), numbers in self.lines.items():
             if module == mutant.module:
                 near |= numbers
         rest = [self._in_turns(numbers) for numbers in (near, self.seconds.keys() - near)]
         return list(dict.fromkeys([*self._users(mutant), *rest[0], *rest[1]]))
+
+    def _around(self, mutant: Mutant, near: set[int]) -> list[int]:
+        """Give the items that execute lines close to a mutant which few others execute, too."""
+        close = range(mutant.line - _CLOSE, mutant.line + _CLOSE + 1)
+        found = {frozenset(self.lines.get((mutant.module, line), set()) & near) for line in close}
+        fewest = sorted((each for each in found if each), key=lambda each: (len(each), min(each)))
+        return _alternately(*(self._in_turns(each) for each in fewest))
 
     def _users(self, mutant: Mutant) -> list[int]:
         """Give the items that execute a line which says what a mutant defines, rare lines first."""
@@ -157,8 +167,12 @@ class Executed:
         return _alternately(*(self._in_turns(numbers) for numbers in found))
 
     def _in_turns(self, numbers: Iterable[int]) -> list[int]:
+        tables: defaultdict[str, list[int]] = defaultdict(list)
         turns: defaultdict[str, list[int]] = defaultdict(list)
         for number in sorted(numbers, key=lambda n: (self.seconds[n], n)):
+            tables[items()[number].id.rpartition("/")[0]].append(number)
+        # One question of each table first: what a table shows, most of its questions show.
+        for number in (n for turn in zip_longest(*tables.values()) for n in turn if n is not None):
             turns[items()[number].chapter].append(number)
         ranked = [(turn, name, n) for name, found in turns.items() for turn, n in enumerate(found)]
         short = [number for _, _, number in sorted(ranked)]

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+_STEPS = "steps of a cleanup, which by the ruling on CLEAN-002 is one way among others"
 _STORES = "object stores; the gate has local disk alone"
 _CASTS = "casts of rows; those of a request have the types of the table"
 _SQL = "filters as SQL text; every question has a tree as well, which the adapter gives"
 _DISK = "needs a disk that fails, as tests/crashes has it"
 _MEMORY = "a bound on time or memory"
 _FREE = "the sizes that a writer aims at are its own"
+_FREE_COLUMNS = "which columns have statistics is the writer's to choose"
 _LINKS = "links, which no corpus holds"
 _PAIRS = "maps without their annotation, of which no clause speaks"
 _CALLERS = "a listing for callers in Python, which no request asks for"
@@ -28,6 +30,10 @@ _CAUTION = "which more files a vacuum keeps, where it is not sure; no clause ask
 _PARTS = "which part a file is in; by the ruling on CKPT-N-003 a warning"
 _REQUESTS = "properties that ask for versions of the protocol, which no text names"
 _FAMILIES = "what Spark makes of a cast; the standard of SQL leaves it open"
+_TOLD_APART = "words that tell one refusal from another"
+_HASH = "a hash; with any other the same paths are found, sooner or later"
+_COUNTED = "counts that are taken from the last checksum, else counted anew"
+_MERGES = "which merges are refused for what the source holds; no clause speaks of them"
 
 LEFT_OUT = {
     "__init__.py": "public names, loaded when they are asked for",
@@ -48,12 +54,17 @@ LEFT_OUT = {
     "expressions/limits.py": _MEMORY,
     "expressions/parser.py:_FOREIGN": "words that a message names",
     "expressions/parser.py:_FOREIGN_SIGNS": "signs that a message names",
+    "expressions/parser.py:_NEGATIONS": _SPARK,
+    "expressions/parser.py:_PREFIXES": _TOLD_APART,
     "expressions/parser.py:_Parser._arguments": _FUNCTIONS,
     "expressions/parser.py:_Parser._call": _FUNCTIONS,
     "expressions/parser.py:_Parser._escape": _FUNCTIONS,
     "expressions/parser.py:_Parser._not_evaluated": "part of a message",
+    "expressions/parser.py:_Parser._number": _SPARK,
     "expressions/parser.py:_Parser._postfixed": _SPARK,
     "expressions/parser.py:_Parser._unexpected": "part of a message",
+    "expressions/parser.py:_QUERIES": _TOLD_APART,
+    "expressions/parser.py:_SAME": _SPARK,
     "expressions/parser.py:_SUFFIXES": _SPARK,
     "expressions/parser.py:_with_suffix": _SPARK,
     "expressions/render.py:_FAMILIES": _FAMILIES,
@@ -83,7 +94,10 @@ LEFT_OUT = {
     "log/checkpoints/bounds.py:_too_large": "part of a message",
     "log/checkpoints/bounds.py:refuse_bomb": _MEMORY,
     "log/checkpoints/reader.py:CheckpointReader._lacks_statistics": _MEMORY,
+    "log/checkpoints/columns.py:_last_values": "keys that a map repeats; no text names them",
+    "log/checkpoints/reader.py:CheckpointReader._rows_to_read": _MEMORY,
     "log/checkpoints/reader.py:_FEW_ROWS": _MEMORY,
+    "log/checkpoints/reader.py:_REQUIRED_FIELDS": "how many rows are looked at for small actions",
     "log/checkpoints/reader.py:_SMALL_SIDECARS": _MEMORY,
     "log/file_columns.py:_BLOCK": _MEMORY,
     "log/file_columns.py:_FEW": _MEMORY,
@@ -112,6 +126,7 @@ LEFT_OUT = {
     "parquet/bounds.py:Bounded._pages": _MEMORY,
     "parquet/bounds.py:Bounded._piece": _MEMORY,
     "parquet/bounds.py:Bounded._too_large": _MEMORY,
+    "parquet/bounds.py:Bounded.batches": _MEMORY,
     "parquet/bounds.py:Bounded.most": _MEMORY,
     "parquet/bounds.py:_COUNTED": _MEMORY,
     "parquet/bounds.py:_DECODED": _MEMORY,
@@ -131,7 +146,9 @@ LEFT_OUT = {
     "places/place.py:LocalRoot._has_link": _LINKS,
     "places/place.py:LocalRoot.of_url": "a table named by a URL; a request names a folder",
     "places/place.py:ObjectRoot": _STORES,
+    "places/place.py:_check_host": "hosts in URLs of local files, which no text has",
     "places/place.py:_climbing": "part of a message",
+    "places/place.py:_LOCAL_HOSTS": "names of this host beside the empty one, which no text has",
     "places/place.py:_exact": _STORES,
     "places/policy.py:Policy.other": _STORES,
     "places/policy.py:_ANONYMOUS": _STORES,
@@ -153,12 +170,16 @@ LEFT_OUT = {
     "scan/reader.py:threads_for": _MEMORY,
     "shown.py": "what messages show of a location",
     "snapshot/history.py:to_millis": "times as text; a request gives milliseconds",
+    "snapshot/paths.py:fingerprints": _HASH,
+    "snapshot/segment.py:commit_groups": _MEMORY,
     "snapshot/segment.py:_FEW": _MEMORY,
     "snapshot/segment.py:_GROUPS_PER_THREAD": _MEMORY,
     "snapshot/segment.py:_GROUP_BYTES": _MEMORY,
     "snapshot/segment.py:_PROBES": _MEMORY,
     "snapshot/snapshot.py:Snapshot._fits_cache": _MEMORY,
     "snapshot/snapshot.py:Snapshot.files": _CALLERS,
+    "snapshot/snapshot.py:Snapshot._files": "what is kept of a reconciliation, and what is let go",
+    "snapshot/snapshot.py:load": "needs a cleanup at the same time, as tests/races has it",
     "snapshot/snapshot.py:_CACHED_BYTES": _MEMORY,
     "snapshot/snapshot.py:_LISTINGS": _MEMORY,
     "snapshot/stats.py:_BATCH": _MEMORY,
@@ -185,6 +206,7 @@ LEFT_OUT = {
     "write/commit/checksum.py:_DELETED_BINS": "the bins of a histogram are the writer's to choose",
     "write/commit/checksum.py:_FLOAT_LIMIT": "files of more bytes than any corpus has",
     "write/commit/checksum.py:_SIZE_BINS": "the bins of a histogram are the writer's to choose",
+    "write/commit/checksum.py:read_totals": _COUNTED,
     "write/commit/conflicts.py": "needs another writer at the same time, as tests/races has it",
     "write/commit/post_commit.py:ENGINE": "how a writer names itself",
     "write/commit/post_commit.py:_write_checkpoint": _CHOSEN,
@@ -200,6 +222,7 @@ LEFT_OUT = {
     "write/features/protocols.py:WRITER_VERSION_KEY": _REQUESTS,
     "write/files/clustering.py:PROVIDER": "how a writer names itself",
     "write/files/clustering.py:sorted_by": "in which order a file has its rows, is free",
+    "write/files/data_files.py:_pieces": _FREE,
     "write/files/data_files.py:_FILE_BYTES": _FREE,
     "write/files/data_files.py:_FOLDERS_BYTES": _FREE,
     "write/files/data_files.py:_FOLDER_BYTES": _FREE,
@@ -209,6 +232,7 @@ LEFT_OUT = {
     "write/files/parquet.py:_ROW_GROUP_ROWS": _FREE,
     "write/files/parquet.py:_SAMPLE": _FREE,
     "write/files/parquet.py:_dictionaries": _FREE,
+    "write/files/referenced_files.py:_SIGNS": _CAUTION,
     "write/files/referenced_files.py:ReferencedFiles._is": _MEMORY,
     "write/files/referenced_files.py:ReferencedFiles._mark_uncertain": _CAUTION,
     "write/files/referenced_files.py:ReferencedFiles._near": _MEMORY,
@@ -223,6 +247,7 @@ LEFT_OUT = {
     "write/properties.py:_PART": _DURATIONS,
     "write/properties.py:_UNITS": _DURATIONS,
     "write/properties.py:_parsed": _NUMBERS,
+    "write/properties.py:duration": _DURATIONS,
     "write/properties.py:integer_property": _NUMBERS,
     "write/properties.py:validate_number": _NUMBERS,
     "write/rows/assignments.py:refuse_identities": "no clause speaks of updates of such columns",
@@ -231,8 +256,15 @@ LEFT_OUT = {
     "write/rows/conform.py:_leaf": _CASTS,
     "write/rows/conform.py:_plain": _CASTS,
     "write/rows/conform.py:_textual": _CASTS,
+    "write/rows/conform.py:_list": _CASTS,
+    "write/rows/merge.py:_Merge._refuse_ambiguous": _MERGES,
     "write/rows/merge.py:_keys_equal": "a short form; a request has the condition",
     "write/rows/operations.py:predicate_for_history": "operationParameters are free",
+    "write/statistics.py:_NAMES_PROPERTY": _FREE_COLUMNS,
+    "write/upkeep/cleanup.py:_expired": _STEPS,
+    "write/upkeep/cleanup.py:_midnight": _STEPS,
+    "write/upkeep/vacuum.py:_CHANGES": "what more a vacuum deletes is its own to choose",
+    "write/files/other_tables.py:add_changes": "no clause says how long change files stay",
 }
 """Modules that no request of the adapter contract puts to work on what the protocol speaks of;
 after a colon, functions, classes and constants of others."""
@@ -245,6 +277,9 @@ SPOKEN = {
     "expressions/sql.py": frozenset({"self.text"}),
     "log/checkpoints/columns.py": frozenset({"place"}),
     "log/commits.py": frozenset({"place"}),
+    "expressions/render.py": frozenset(
+        {'"decimal"', '"float"', '"other"', '"text"', '"time"', "family"}
+    ),
     "log/file_columns.py": frozenset({"_NOWHERE", "place"}),
     "model/file_actions.py": frozenset({"place"}),
     "model/protocol.py": frozenset({"place"}),
@@ -256,4 +291,5 @@ SPOKEN = {
     "write/rows/conform.py": frozenset({"place"}),
 }
 """Arguments by which a refusal names a file, a column, or a part of an expression; no clause says
-what it names."""
+what it names. In ``expressions/render.py`` those, in quotes, by which casts know what Spark makes
+of a value."""

@@ -20,15 +20,16 @@ from mutmut.mutation.mutators import mutation_operators
 from generic.left_out import LEFT_OUT, SPOKEN
 from generic.mutant import PACKAGE, Mutant
 
-_UNTOUCHED = frozenset({"len", "isinstance", "cast", "TypeVar", "NewType", "getLogger"})
-"""Calls that stay: the first two mutmut leaves alone as well, the others only name types."""
+_TYPES = frozenset({"cast", "TypeVar", "NewType", "getLogger"})
+_UNTOUCHED = _TYPES | {"len", "isinstance"}
+"""Calls that stay: the last two mutmut leaves alone as well, the others only name types."""
 
 _NAMING = frozenset(
-    {"Transaction", "_begin", "at_file", "check", "exceeded", "hold", "require", "require_text"}
-    | {"reserve"}
+    {"Transaction", "_begin", "_refuse_long", "at_file", "check", "exceeded", "hold", "require"}
+    | {"require_text", "reserve", "sleep"}
 )
-"""Calls that name an operation in commitInfo, a file, bound or value in a message, or count
-memory."""
+"""Calls that name an operation in commitInfo, a file, bound or value in a message, count memory,
+or wait."""
 
 _TOLD = frozenset({"debug", "info", "warning", "error", "exception", "warn"})
 """Methods of a logger."""
@@ -95,6 +96,8 @@ def _is_spoken(value: cst.CSTNode, spoken: frozenset[str]) -> bool:
             return _dotted(inner) in spoken
         case cst.Name() | cst.Attribute():
             return _dotted(value) in spoken
+        case cst.SimpleString(text):
+            return text in spoken
     return False
 
 
@@ -106,6 +109,20 @@ def _dotted(value: cst.BaseExpression) -> str | None:
         case cst.Attribute(cst.Name(name), cst.Name(attribute)):
             return f"{name}.{attribute}"
     return None
+
+
+def _bounds(node: cst.If) -> bool:
+    """Whether all that hangs on a condition is that a bound on memory or time is exceeded."""
+    match node:
+        case cst.If(body=cst.IndentedBlock(body=[*_, cst.SimpleStatementLine(body=[last])])):
+            return (
+                node.orelse is None
+                and isinstance(last, cst.Raise)
+                and isinstance(last.exc, cst.Call)
+                and isinstance(last.exc.func, cst.Name)
+                and last.exc.func.value in {"exceeded", "LimitExceeded"}
+            )
+    return False
 
 
 @cache
@@ -197,10 +214,18 @@ class _Finder(cst.CSTVisitor):
                 return value in _SHOWN or ".".join((*self._names, value)) in self._unseen
             case cst.If(test=cst.Name("TYPE_CHECKING")):
                 return True
+            case cst.If() if _bounds(node):
+                return True
             case cst.Expr(value=cst.BaseString()):
+                return True
+            case cst.SimpleString(value) if value in self._spoken:
                 return True
             case cst.SimpleString(value):
                 return (_REQUIREMENT.fullmatch(value) or _PROSE.fullmatch(value)) is not None
+            case cst.Assign(value=cst.Call(func=cst.Name(value))) if value in _TYPES:
+                return True
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple())], value=cst.Tuple(each)):
+                return all(isinstance(one.value, cst.Integer) for one in each)
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value)), *_]):
                 return value in _NAMES or (not self._names and value in self._unseen)
             case cst.AnnAssign(annotation=cst.Annotation(annotation=cst.Name("TypeAlias"))):

@@ -160,6 +160,17 @@ def _merged_identity(case: CaseWriter) -> None:
     )
 
 
+@IDENTITY.case("write-merge-updates", "IDN-012 FA-021")
+def _merged_updates(case: CaseWriter) -> None:
+    """Rows that a merge changes keep their identity values."""
+    recipe = Recipe(_numbered(3, 4), features=_LISTED).append_numbered("k", *_ids(1, 2, 3))
+    on = node("=", column("target", "id"), column("source", "id"))
+    value = {"id": node("+", column("target", "id"), literal("long", 10))}
+    clauses = [MergeClause("not_matched_by_source", "update", None, value)]
+    clauses.append(MergeClause("not_matched", "insert"))
+    recipe.merge_numbered("k", _ids(4), on, *clauses).publish(case)
+
+
 @IDENTITY.case("write-merge", "IDN-012 IDN-013 IDN-014 IDN-016")
 def _merged_numbers(case: CaseWriter) -> None:
     """Rows that a merge or an overwrite brings get values past the mark."""
