@@ -264,7 +264,6 @@ LEFT_OUT = {
     "write/upkeep/cleanup.py:_expired": _STEPS,
     "write/upkeep/cleanup.py:_midnight": _STEPS,
     "write/upkeep/vacuum.py:_CHANGES": "what more a vacuum deletes is its own to choose",
-    "write/files/other_tables.py:add_changes": "no clause says how long change files stay",
 }
 """Modules that no request of the adapter contract puts to work on what the protocol speaks of;
 after a colon, functions, classes and constants of others."""

@@ -69,10 +69,14 @@ def _files(change: Callable[[pa.Table], pa.Table], wanted: Callable[[_Body], obj
     """Change the data files that some action of the log wants."""
 
     def edit(root: Path, fresh: frozenset[str]) -> None:
-        found = set()
-        each("add", lambda b: [found.add(unquote(b["path"])), b][1] if wanted(b) else b)(
-            root, fresh
-        )
+        found = set[str]()
+
+        def look(body: _Body) -> _Body:
+            if wanted(body):
+                found.add(unquote(body["path"]))
+            return body
+
+        each("add", look)(root, fresh)
         parquet(change)(root, fresh & found)
 
     return edit
@@ -231,9 +235,13 @@ def _dead_stay_dead(where: str) -> Edit:
 
     def edit(root: Path, fresh: frozenset[str]) -> None:
         held = set[str]()
-        each("remove", lambda b: [held.add(b["path"]), b][1] if not _vector(b) else b, where)(
-            root, fresh
-        )
+
+        def look(body: _Body) -> _Body:
+            if not _vector(body):
+                held.add(body["path"])
+            return body
+
+        each("remove", look, where)(root, fresh)
         _later(each("add", lambda b: None if b["path"] in held else b, COMMIT))(root, fresh)
 
     return edit
