@@ -30,7 +30,7 @@ from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import Field, Struct, from_json
 from generators.oracle.filters import in_partition
 from generators.oracle.model import Oracle, Row
-from generators.oracle.operations import OPERATIONS, Create, Operation, replay
+from generators.oracle.operations import OPERATIONS, Create, Operation, carry_out
 from generators.steps import input_rows
 from reference_impl import DeltaError, Table
 
@@ -84,6 +84,7 @@ class Replay:
         watch: looks at the table before a step and after it.
         done: the table's version after each step, as the implementation counts.
         history: the steps so far, for the oracle.
+        oracle: what it makes of them; not set where the table is given without its steps.
         seen: the version after each step, with the rows that it has to have.
         rows: what the table held when it was last read.
         advice: the first SHOULD that is not followed; the recipe goes on.
@@ -104,6 +105,7 @@ class Replay:
     watch: Watch = field(init=False)
     done: list[int] = field(default_factory=list)
     history: list[Operation] = field(default_factory=list)
+    oracle: Oracle = field(init=False)
     seen: list[Seen] = field(default_factory=list)
     rows: pa.Table | None = None
     advice: Verdict | None = None
@@ -153,6 +155,9 @@ class Replay:
                 operation = replace(operation, rows=tuple(self.oracle.rows()))
                 self.history, self.seen, self.done = [], [], []
             self.history.append(operation)
+            if isinstance(operation, Create):
+                self.oracle = Oracle(operation.schema, operation.partition_columns)
+            carry_out(self.oracle, operation)
             version = self.oracle.versions[-1]
             return arrow_table(version.schema, [row.values for row in version.rows])
 
@@ -170,11 +175,6 @@ class Replay:
         """Return the requirement that a step judges."""
         step = judged_step(self.steps[number]["operation"], self.said.get(str(number)))
         return step.in_revision(self.revision)
-
-    @property
-    def oracle(self) -> Oracle:
-        """The oracle of the steps so far."""
-        return replay(self.history)
 
     def _version_of(self, step: int) -> int:
         return sum(each.commits for each in self.history[: step + 1]) - 1

@@ -17,7 +17,6 @@ from conformance.audit.checks.metadata import LISTED
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.judging.recipes.checks import replaces_table
 from generators.oracle.model import Oracle
-from generators.oracle.operations import Operation, replay
 from reference_impl import Snapshot
 from reference_impl.model.features import supported
 from schemas.features import find
@@ -42,7 +41,7 @@ def check_state(
     snapshot: Snapshot,
     before: Sequence[Mapping[str, Any]],
     steps: Sequence[Mapping[str, Any]],
-    history: Sequence[Operation],
+    oracle: Oracle | None,
 ) -> Verdict | None:
     """Compare the last version with what the steps asked for.
 
@@ -50,14 +49,13 @@ def check_state(
         snapshot: the last version.
         before: the steps that made the table that was given.
         steps: the steps that were carried out.
-        history: the same for the oracle; empty on a table that was given.
+        oracle: what they leave; ``None`` for a table that was given.
 
     """
-    faults = [*_properties(snapshot, steps, history), *_features(snapshot, steps)]
+    faults = [*_properties(snapshot, steps, oracle), *_features(snapshot, steps)]
     faults += [*_constraints(snapshot, steps), *_clustered(snapshot, steps)]
     faults += _traces(snapshot, _gone(steps))
-    if history:
-        oracle = replay(history)
+    if oracle is not None:
         faults += _settings(snapshot, before, steps, oracle)
         faults += _columns(snapshot, oracle, gone=bool(_dropped(steps)))
     if not faults:
@@ -79,11 +77,10 @@ _MOVING: Final = ("rename_column", "drop_column")
 
 
 def _properties(
-    snapshot: Snapshot, steps: Sequence[Mapping[str, Any]], history: Sequence[Operation]
+    snapshot: Snapshot, steps: Sequence[Mapping[str, Any]], oracle: Oracle | None
 ) -> Iterator[_Fault]:
     held = snapshot.metadata.configuration
-    if history:
-        oracle = replay(history)
+    if oracle is not None:
         asked: Mapping[str, str] = oracle.properties
         if tuple(snapshot.metadata.partition_columns) != oracle.partition_columns:
             columns = list(snapshot.metadata.partition_columns)

@@ -156,7 +156,8 @@ def check_requested(replayed: Replay, number: int) -> Verdict | None:
     """Look for what the steps asked for beside rows, as soon as the last of them is done."""
     assert replayed.watch.now is not None
     steps = replayed.steps[: number + 1]
-    return check_state(replayed.watch.now, replayed.before, steps, replayed.history)
+    oracle = replayed.oracle if replayed.history else None
+    return check_state(replayed.watch.now, replayed.before, steps, oracle)
 
 
 def reread_versions(replayed: Replay) -> Verdict | None:

@@ -101,10 +101,15 @@ def replay(history: History) -> Oracle:
         raise ValueError("a history begins with Create")  # noqa: TRY004  the order is wrong, not the type
     oracle = Oracle(first.schema, first.partition_columns)
     for each in history:
-        each.apply(oracle)
-        if each.commits:
-            oracle.commit()
+        carry_out(oracle, each)
     return oracle
+
+
+def carry_out(oracle: Oracle, operation: Operation) -> None:
+    """Let an oracle do one operation more; a :class:`Create` is done to a fresh one."""
+    operation.apply(oracle)
+    if operation.commits:
+        oracle.commit()
 
 
 def filtered(rows: Sequence[Row], where: Tree) -> list[Row]:

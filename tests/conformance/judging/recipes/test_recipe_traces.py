@@ -198,10 +198,10 @@ def test_a_feature_that_a_restore_brings_back_need_not_be_gone(tmp_path: Path) -
     table.create(pa.schema([("id", pa.int64())]), features=["appendOnly"])
     dropped = {"operation": "drop_feature", "feature": "appendOnly"}
     restored = {"operation": "restore", "version": 0}
-    wrong = check_state(Table(tmp_path).snapshot(), (), (restored, dropped), ())
+    wrong = check_state(Table(tmp_path).snapshot(), (), (restored, dropped), None)
     assert wrong is not None
     assert "feature appendOnly is still supported" in wrong.message
-    assert check_state(Table(tmp_path).snapshot(), (), (dropped, restored), ()) is None
+    assert check_state(Table(tmp_path).snapshot(), (), (dropped, restored), None) is None
 
 
 def test_a_mode_that_is_asked_for_needs_its_feature(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_mode_that_is_asked_for_needs_its_feature(tmp_path: Path) -> None:
             line["metaData"]["configuration"] = properties
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     found = check_state(
-        Table(tmp_path).snapshot(), (), ({"operation": "create", "properties": properties},), ()
+        Table(tmp_path).snapshot(), (), ({"operation": "create", "properties": properties},), None
     )
     assert found is not None
     assert found.requirement == "CM-011"
