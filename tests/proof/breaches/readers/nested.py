@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from breaches.edits import statistics
+from breaches.edits import parquet, statistics
 from breaches.model import reader
 from breaches.seams import rows, viewing
 
@@ -62,6 +62,22 @@ def _without_structs(table: pa.Table) -> pa.Table:
     return table
 
 
+def _as_unshredded(table: pa.Table) -> pa.Table:
+    """Leave of variants what is in no column of its own."""
+    for at, column in enumerate(table.schema):
+        if not pa.types.is_struct(column.type) or column.type.get_field_index("typed_value") < 0:
+            continue
+        held = table.column(at).combine_chunks()
+        names = [field.name for field in column.type if field.name != "typed_value"]
+        kept = pa.StructArray.from_arrays(
+            [held.field(name) for name in names],
+            fields=[column.type.field(name) for name in names],
+            mask=held.is_null(),
+        )
+        table = table.set_column(at, column.with_type(kept.type), kept)
+    return table
+
+
 ROWS = (
     reader(
         "takes-bounds-of-namesakes",
@@ -69,6 +85,13 @@ ROWS = (
         "actions",
         viewing(statistics(_namesakes)),
         "per-file-statistics/nested-namesakes/*",
+    ),
+    reader(
+        "reads-unshredded-variants-alone",
+        "SHRED-006",
+        "files",
+        viewing(parquet(_as_unshredded)),
+        "variant-shredding/*",
     ),
     reader(
         "widens-through-floats",
