@@ -243,7 +243,7 @@ RULES: dict[str, Mutant] = {
     ),
     "leaves-the-steps-of-identity": wrong("IDN-013", ("write.rows.incoming:_values", _far_ids)),
     # Names, types, statistics.
-    "adds-names-that-are-taken": wrong("SCH-001", ("types.schema:_refuse_duplicates", gives(None))),
+    "adds-names-that-are-taken": wrong("SCH-028", ("types.schema:_refuse_duplicates", gives(None))),
     "turns-variants-around": wrong("VAR-003", ("write.rows.conform:_variant", _turned)),
     "lists-no-variants": wrong("VAR-001", ("write.features.protocols:_OF_TYPES", is_({}))),
     "cuts-decimals": wrong("STAT-012", ("write.statistics:bounds_of", afterwards(_cuts_decimals))),

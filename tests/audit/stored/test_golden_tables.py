@@ -85,8 +85,6 @@ BROKEN: Final[dict[str, tuple[set[str], str]]] = {
     "iceberg-compatibility-v2/active": ({"ICE2-006"}, "readers look at no ids of parts"),
     "iceberg-compatibility-v2/write-changes": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-changes-course": ({"ICE2-006", "ICE2-015"}, _RECIPE),
-    "iceberg-compatibility-v2/write-columns-course": ({"ICE2-006", "ICE2-015"}, _RECIPE),
-    "iceberg-compatibility-v2/write-settings-course": ({"ICE2-006", "ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-enable-later": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-merge": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-nested": ({"ICE2-006"}, _RECIPE),

@@ -149,7 +149,7 @@ def _removed_odd(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case("absolute-removed-encoded", "REM-002 ADD-003")
+@ACTIONS.case("absolute-removed-encoded", "REM-002 ADD-002 ADD-003")
 def _removed_encoded(case: CaseWriter) -> None:
     """Absolute spellings that agree after decoding may be one path or two."""
     table = _table(case)

@@ -134,7 +134,7 @@ def _changed(case: CaseWriter, summarise: Summarise, *, parts: bool) -> None:
 for _name, (_requirements, _summarise) in _SHAPES.items():
     AFTER.define(
         f"changed-after-{_name}",
-        "What commits change after a summary is as they left it",
+        "The newest state counts, in a summary or after it",
         _requirements,
         partial(_changed, summarise=_summarise, parts=_name == "multi-part"),
     )

@@ -149,7 +149,10 @@ def _added(case: CaseWriter, mode: str) -> None:
         title = "Structs of older files stay, and the field is null"
         projected(case, table, f"project-{name}", [name], title)
     filtered(case, table, "filter-null", is_null("s.b"), "The field is null in older rows")
-    filtered(case, table, "filter-value", compare("s.a", "=", 6, "integer"), "Its sibling is not")
+    filtered(
+        case, table, "filter-value", compare("s.a", "=", 6, "integer"),
+        "A field beside it is found", requirement="SNAP-007",
+    )  # fmt: skip
 
 
 def _grown(of: Struct) -> Struct:
