@@ -298,14 +298,13 @@ def _layout(snapshot: Snapshot) -> Layout:
 
 
 def _changed_nullability(step: Mapping[str, Any], former: Layout, now: Layout) -> Iterator[Fault]:
-    """Look for columns that may be null now and might not, or the other way about, unasked."""
+    """Look for columns that may not be null now and might, unasked; to loosen one is no breach."""
     if replaces_table(step) or step["operation"] == "set_nullable":
         return
     held = {column.path: column.nullable for column in former.columns}
     for column in now.columns:
-        if held.get(column.path, column.nullable) != column.nullable:
-            message = f"nullable of column {column.name} is {column.nullable}, and was not before"
-            yield "SCH-025", message
+        if held.get(column.path) and not column.nullable:
+            yield "SCH-025", f"column {column.name} is not nullable, and was before"
 
 
 def _early_row_ids(path: str, file: pq.ParquetFile, now: Snapshot) -> Iterator[Fault]:

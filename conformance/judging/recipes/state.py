@@ -274,14 +274,24 @@ def _settings(
     steps: Sequence[Mapping[str, Any]],
     oracle: Oracle,
 ) -> Iterator[_Fault]:
+    # Whether a restore brings back the versions of applications, and domains, no clause says.
+    since = max((at for at, step in enumerate(steps) if step["operation"] == "restore"), default=-1)
+    late = steps[since + 1 :]
+    set_since = {
+        of["app_id"] for step in late for of in (step, step.get("txn") or {}) if "app_id" in of
+    }
     for application, version in oracle.transactions.items():
         txn = snapshot.txns.get(application)
+        if since >= 0 and application not in set_since:
+            continue
         if txn is None or txn.version != version:
             yield None, f"application {application} is at {txn and txn.version}, not {version}"
     given, touched = (
         {step["domain"] for step in some if step["operation"] == "set_domain_metadata"}
         for some in (before, steps)
     )
+    if since >= 0:
+        given, touched = set(), {step["domain"] for step in late if "domain" in step}
     for name in sorted(given | touched):
         domain, wanted = snapshot.domain_metadata.get(name), oracle.domains.get(name)
         seen = None if domain is None or domain.removed else domain.configuration

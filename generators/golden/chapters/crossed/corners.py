@@ -47,6 +47,10 @@ def _still_locked(case: CaseWriter) -> None:
     recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
 
 
+_MERGED = [{"id": n, "name": f"m{n}"} for n in (5, 30)]
+"""Rows that differ from those with the same id."""
+
+
 @CHECKS.case("write-add-broken-group", "CHK-009 CHK-010")
 def _broken_group(case: CaseWriter) -> None:
     """A constraint that a late row of a file breaks is not added."""
@@ -61,7 +65,7 @@ def _tracked_groups(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), TRACKING, _TRACKED, layout=_GROUPS).append(pairs(*range(10)))
     recipe.append(pairs(20, 21)).given().update({"name": "x"}, is_in("id", [1, 7, 9], "long"))
     recipe.delete(compare("id", "=", 4, "long")).keep("optimize")
-    recipe.merge(pairs(5, 30), SAME_ID, *UPSERT).publish(case)
+    recipe.merge(_MERGED, SAME_ID, *UPSERT).publish(case)
 
 
 @DELETED.case("write-groups", "DVD-017 DVDESC-020")
@@ -70,7 +74,7 @@ def _deleted_groups(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), VECTORS, ("deletionVectors",), layout=_GROUPS)
     recipe.append(pairs(*range(10))).given().delete(is_in("id", [1, 7], "long"))
     recipe.delete(is_in("id", [4, 9], "long")).update({"name": "x"}, compare("id", "=", 8, "long"))
-    recipe.merge(pairs(5, 30), SAME_ID, *UPSERT).keep("optimize").append(pairs(40)).publish(case)
+    recipe.merge(_MERGED, SAME_ID, *UPSERT).keep("optimize").append(pairs(40)).publish(case)
 
 
 @DELETED.case("write-convert", "DVD-017 TF-008")

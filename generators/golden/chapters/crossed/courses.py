@@ -25,7 +25,8 @@ def _ids(*numbers: int) -> Filter:
 
 
 def _upsert(kind: Kind, recipe: Recipe, *numbers: int) -> Recipe:
-    rows = kind.rows(recipe, *numbers)
+    # A row that is as it was need not be written again.
+    rows = [{**row, "name": f"m{row['id']}"} for row in kind.rows(recipe, *numbers)]
     if kind.numbered:
         # Rows that match would keep their number.
         return recipe.merge_numbered(kind.numbered, rows, SAME_ID, *UPSERT)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.filters import Filter, compare
+from generators.golden.cases.filters import Filter, compare, is_in
 from generators.golden.cases.publish import filtered, publish
 from generators.golden.cases.table import GoldenTable, add, feature_protocol, remove, txn
 from generators.golden.chapters.log.reconciliation import txn_spec
@@ -96,8 +96,11 @@ def _colons(case: CaseWriter) -> None:
     gone = table.file([{"id": 9, "name": "gone"}], path="gone:1.parquet")
     table.create(*map(add, files[:2]), add(bare), add(gone))
     table.commit(remove(gone), operation="DELETE")
-    case.judged = dict.fromkeys(("read-latest", "read-v0"), "ADD-002")
+    case.judged = dict.fromkeys(("read-latest", "read-v0", "read-v1"), "SNAP-007")
     publish(case, table)
+    for slug, judged, ids in (("encoded", "ADD-003", [0, 1]), ("bare", "ADD-002", [2])):
+        title = "What stands before a colon of a name is no scheme"
+        filtered(case, table, slug, is_in("id", ids, "long"), title, requirement=judged)
 
 
 def _is(names: tuple[str, ...], value: int) -> Filter:

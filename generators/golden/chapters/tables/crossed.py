@@ -9,7 +9,7 @@ and columns that its rule decides, so that who breaks another one passes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -70,11 +70,19 @@ class Crossing:
         """The versions that are asked for, ``None`` for the newest, and what each is called."""
         return ((None, "latest"), (self.earlier, f"v{self.earlier}"))
 
-    def read(
-        self, slug: str, judged: str, columns: Sequence[str], kept: Filter, title: str
+    def read(  # noqa: PLR0913, PLR0917  one argument per field of the format
+        self,
+        slug: str,
+        judged: str,
+        columns: Sequence[str] | None,
+        kept: Filter,
+        title: str,
+        only: Collection[int | None] | None = None,
     ) -> None:
-        """Ask for columns of the rows that a filter keeps."""
+        """Ask for columns, or all, of the rows that a filter keeps; of some versions alone."""
         for version, place in self.asked:
+            if only is not None and version not in only:
+                continue
             number = self.table.version if version is None else version
             self.case.read(
                 f"{slug}-{place}",
@@ -253,9 +261,9 @@ def _mapped(case: CaseWriter, mode: str, layout: Layout) -> None:
     asked = Crossing.of(case, table, layout)
     names, values = ("CM-025", "CM-026") if mode == "id" else ("CM-029", "CM-030")
     asked.read("columns", names, _DATA, KEPT, "Columns are found as the mode says")
-    kept = compare("p", "=", "x", "string")
+    kept = all_of(KEPT, compare("p", "=", "x", "string"))
     title = "Partition values are found by physical name"
-    asked.read("partition", values, ["id", "p", "q"], kept, title)
+    asked.read("partition", values, ["id", "k", "p", "q"], kept, title)
     # Files have these columns under their physical names in either mode.
     for name, op, least in (("u", "<", 12), ("v", ">=", 1011)):
         kept = all_of(KEPT, compare(name, op, least, "long"))

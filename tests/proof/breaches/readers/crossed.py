@@ -25,7 +25,6 @@ from breaches.edits import (
     fields,
     lines,
     parquet,
-    setting,
     statistics,
     without,
 )
@@ -273,10 +272,6 @@ def _in_summary(kind: str, change: Callable[[_Body], _Body]) -> Callable[[str], 
     return lambda summary: viewing(each(kind, change, summary))
 
 
-def _moves(kind: str) -> Edit:
-    return setting(kind, "dataChange", value=True, where=COMMIT)
-
-
 _SUMMED: Final = tuple(name for name in _SUMMARY if name != "commits")
 
 _CLASSES: Final[tuple[tuple[str, str, str, Callable[[str], How], tuple[str, ...]], ...]] = (
@@ -303,7 +298,6 @@ _CLASSES: Final[tuple[tuple[str, str, str, Callable[[str], How], tuple[str, ...]
             ("adds-deleted-rows-to-changes", "DVDESC-020",
              (each("add", _without_vector, COMMIT),)),
             ("overlooks-change-files", "CDC-003", (without("cdc", where=COMMIT),)),
-            ("takes-moves-for-changes", "CDC-004", (_moves("add"), _moves("remove"))),
         )
     ),
     ("keeps-metadata", "REC-013", "column-mapping/crossed-name-",
