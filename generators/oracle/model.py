@@ -207,6 +207,7 @@ class Oracle:
         self.transactions: dict[str, int] = {}
         self.domains: dict[str, str] = {}
         self.versions: list[Version] = []
+        self.restored: list[Version] = []
         self._rows: dict[int, TrackedRow] = {}
         self._changes: list[Change] = []
         self._next_identity = 0
@@ -259,8 +260,13 @@ class Oracle:
         return self._rows[identity].values
 
     def restore(self, number: int) -> None:
-        """Make rows, schema and properties those of a version again."""
+        """Make rows, schema and properties those of a version again.
+
+        Transactions and domains stay; no clause says whether they do, and ``restored`` has those
+        of the version.
+        """
         earlier = self.versions[number]
+        self.restored.append(earlier)
         then = {each.identity: each for each in earlier.rows}
         same = {i for i, row in self._rows.items() if i in then and then[i].changed == row.changed}
         self.delete([identity for identity in self._rows if identity not in same])
@@ -310,6 +316,7 @@ class Oracle:
         other = Oracle(self.schema, self.partition_columns)
         other.properties, other.domains = dict(self.properties), dict(self.domains)
         other.transactions, other.versions = dict(self.transactions), list(self.versions)
+        other.restored = list(self.restored)
         other._rows, other._changes = dict(self._rows), list(self._changes)
         other._next_identity = self._next_identity
         return other

@@ -20,14 +20,17 @@ import pyarrow.parquet as pq
 from breaches.edits import (
     CHECKPOINTS,
     CHECKSUM,
+    COMMIT,
     COMPACTION,
     DATA,
     HINT,
     deleting,
     matching,
+    setting,
 )
 from breaches.edits import each as editing
 from breaches.model import Ask, How
+from breaches.readers.features import for_changes
 from breaches.seams import afterwards, refusing, rows, viewing
 
 from conformance.adapter import Answer, Refused, Request, Write
@@ -284,6 +287,15 @@ def _writer(slug: str, source: str, *changes: Change, cases: tuple[str, ...] = _
     return Freedom(slug, source, "writer", committing(*changes), cases)
 
 
+def _with_progress_of_then(actions: Actions, root: Path) -> Actions:
+    """Bring the versions of applications back with what a restore restores."""
+    info = next(each["commitInfo"] for each in actions if "commitInfo" in each)
+    if info["operation"] != "RESTORE":
+        return actions
+    then = Table(root).snapshot(int(info["operationParameters"]["version"]))
+    return [*actions, *({"txn": txn.to_wire()} for txn in then.txns.values())]
+
+
 def _reader(slug: str, source: str, how: How, cases: tuple[str, ...] = _READS) -> Freedom:
     return Freedom(slug, source, "reader", how, cases)
 
@@ -306,6 +318,12 @@ FREEDOMS = (
     ),
     _writer("progress-of-its-own", "applications record their progress", _with_progress),
     _writer(
+        "restores-progress",
+        "a version may decrease, which represents a rollback of an earlier transaction",
+        _with_progress_of_then,
+        cases=("*/write-states-course*/write",),
+    ),
+    _writer(
         "tags-of-its-own",
         "tags: a map with metadata about this file",
         bodies("add", lambda body, _: {**body, "tags": {"vendor": "", "at": "1"}}),
@@ -323,6 +341,16 @@ FREEDOMS = (
         "an empty string for any type translates to null",
         bodies("add remove cdc", _empty_values),
         cases=(*_WRITES, "add-file-and-remove-file/write-append-partitions/write"),
+    ),
+    _reader(
+        "gives-rows-that-move-as-changes",
+        "readers may skip files whose dataChange is false",
+        for_changes(
+            viewing(
+                *(setting(k, "dataChange", value=True, where=COMMIT) for k in ("add", "remove"))
+            )
+        ),
+        ("add-cdc-file/crossed-*", "add-cdc-file/rearrangement/*"),
     ),
     _reader(
         "takes-schemas-that-are-objects",

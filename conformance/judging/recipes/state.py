@@ -278,23 +278,25 @@ def _settings(
     since = max((at for at, step in enumerate(steps) if step["operation"] == "restore"), default=-1)
     late = steps[since + 1 :]
     set_since = {
-        of["app_id"] for step in late for of in (step, step.get("txn") or {}) if "app_id" in of
+        of[key]
+        for step in late
+        for of, key in ((step, "app_id"), (step.get("txn") or {}, "app_id"), (step, "domain"))
+        if key in of
     }
     for application, version in oracle.transactions.items():
         txn = snapshot.txns.get(application)
-        if since >= 0 and application not in set_since:
-            continue
-        if txn is None or txn.version != version:
-            yield None, f"application {application} is at {txn and txn.version}, not {version}"
+        held = None if txn is None else txn.version
+        back = () if application in set_since else oracle.restored
+        if held not in {version, *(each.transactions.get(application) for each in back)}:
+            yield None, f"application {application} is at {held}, not {version}"
     given, touched = (
         {step["domain"] for step in some if step["operation"] == "set_domain_metadata"}
         for some in (before, steps)
     )
-    if since >= 0:
-        given, touched = set(), {step["domain"] for step in late if "domain" in step}
     for name in sorted(given | touched):
         domain, wanted = snapshot.domain_metadata.get(name), oracle.domains.get(name)
         seen = None if domain is None or domain.removed else domain.configuration
-        if seen != wanted:
+        back = () if name in set_since else oracle.restored
+        if seen not in {wanted, *(each.domains.get(name) for each in back)}:
             broken = None if name in touched else "DOM-014"
             yield broken, f"domain {name} is {seen!r}, not {wanted!r}"
