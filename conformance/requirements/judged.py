@@ -103,8 +103,20 @@ class Judged:
             for name in able:
                 if _matches(name, patterns) and not _matches(name, question.unshown):
                     return name
-        default = () if self.refusing else question.default
-        return next(filter(judges, default), None)
+        if self.refusing or any(self._recommends_later(registry[n], revision) for n in self.named):
+            return None
+        return next(filter(judges, question.default), None)
+
+    def _recommends_later(self, row: Requirement, revision: str) -> bool:
+        """Whether a later text recommends what is shown; a text without the row demands no more."""
+        question = self._question
+        return (
+            row.level == "SHOULD"
+            and not row.holds_in(revision)
+            and can_be_judged(row, self.asked, "upstream")
+            and any(_matches(row.id, patterns) for patterns in question.shown)
+            and not _matches(row.id, question.unshown)
+        )
 
 
 def judged_of(  # noqa: PLR0913  what a spec says of it

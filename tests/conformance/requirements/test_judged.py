@@ -102,6 +102,14 @@ def test_a_read_of_a_column_of_void_is_judged_upstream_alone(items: tuple[Item, 
     assert found == {"2021": None, "2025": None, "upstream": "VOID-002"}
 
 
+def test_no_text_demands_what_a_later_one_recommends(items: tuple[Item, ...]) -> None:
+    registry = load_registry()
+    for item in items:
+        judged = [item.requirement(each) for each in REVISIONS]
+        levels = [registry[each].level for each in judged if each is not None]
+        assert levels == sorted(levels, reverse=True), item.id
+
+
 def test_names_that_differ_by_case_are_refused_by_the_later_text_alone(
     items: tuple[Item, ...],
 ) -> None:
