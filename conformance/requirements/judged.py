@@ -103,7 +103,11 @@ class Judged:
             for name in able:
                 if _matches(name, patterns) and not _matches(name, question.unshown):
                     return name
-        if self.refusing or any(self._recommends_later(registry[n], revision) for n in self.named):
+        if self.refusing or any(
+            self._recommends_later(registry[name], revision)
+            for name in self.named
+            if name in registry
+        ):
             return None
         return next(filter(judges, question.default), None)
 
