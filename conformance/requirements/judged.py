@@ -101,7 +101,7 @@ class Judged:
         able = sorted(filter(judges, self.named), key=lambda name: registry[name].level != "MUST")
         for patterns in question.shown:
             for name in able:
-                if _matches(name, patterns) and not _matches(name, question.unshown):
+                if self._shows(name, patterns):
                     return name
         if self.refusing or any(
             self._recommends_later(registry[name], revision)
@@ -111,15 +111,16 @@ class Judged:
             return None
         return next(filter(judges, question.default), None)
 
+    def _shows(self, name: str, patterns: Iterable[str]) -> bool:
+        return _matches(name, patterns) and not _matches(name, self._question.unshown)
+
     def _recommends_later(self, row: Requirement, revision: str) -> bool:
         """Whether a later text recommends what is shown; a text without the row demands no more."""
-        question = self._question
         return (
             row.level == "SHOULD"
             and not row.holds_in(revision)
             and can_be_judged(row, self.asked, "upstream")
-            and any(_matches(row.id, patterns) for patterns in question.shown)
-            and not _matches(row.id, question.unshown)
+            and any(self._shows(row.id, patterns) for patterns in self._question.shown)
         )
 
 

@@ -28,7 +28,6 @@ _NO_COLUMNS: Final = frozenset(
 )
 _QUERIES: Final = frozenset({"SELECT", "WITH", "VALUES", "EXISTS"})
 _PREFIXES: Final = frozenset({"INTERVAL", "R", "N", "U"})
-_NEGATIONS: Final = frozenset({"!"})
 _FOREIGN: Final = frozenset(
     {"AS", "AT", "COLLATE", "DIV", "FILTER", "ILIKE", "OVER", "REGEXP", "RLIKE"}
 )
@@ -235,7 +234,7 @@ class _Parser:
 
     def _operand(self, least: int) -> Node:
         token = self._token
-        if token.upper == "NOT" or (token.kind == "sign" and token.text in _NEGATIONS):
+        if token.upper == "NOT" or (token.kind == "sign" and token.text == "!"):
             if least > _NOT:
                 raise self._unexpected("a value")
             self._next()

@@ -25,6 +25,9 @@ from reference_impl.types.arrow import arrow_type
 from reference_impl.types.model import STRING, Array, DataType, Field, Map, Struct, walk
 from reference_impl.types.text import refuse_bad_text
 
+_NULL: Final = 8
+"""Bytes of a null, about."""
+
 Kept: TypeAlias = Callable[[int, int], "pa.BooleanArray | None"]
 """Returns the mask of the kept rows of a range; ``None`` for all."""
 
@@ -223,14 +226,9 @@ def _smallest(file: pq.ParquetFile) -> list[str]:
     return [column.path for column in ranked[:1]]
 
 
-# Few bytes of a file become many where fields are missing or numbers widened.
-
-_NULL: Final = 8
-"""Bytes of a null, about."""
-
-
 def _null_bytes(fields: Iterable[Field], sources: Iterable[int | None]) -> int:
     """Return about how many bytes the nulls take of fields without a source, and all in them."""
+    # Few bytes of a file become many where fields are missing or numbers widened.
     pairs = zip(fields, sources, strict=True)
     return _NULL * sum(1 for field, at in pairs if at is None for _ in walk(field.type))
 

@@ -277,12 +277,8 @@ def _settings(
     # Whether a restore brings back the versions of applications, and domains, no clause says.
     since = max((at for at, step in enumerate(steps) if step["operation"] == "restore"), default=-1)
     late = steps[since + 1 :]
-    set_since = {
-        of[key]
-        for step in late
-        for of, key in ((step, "app_id"), (step.get("txn") or {}, "app_id"), (step, "domain"))
-        if key in of
-    }
+    set_since = {(step.get("txn") or step).get("app_id") for step in late}
+    set_since |= {step.get("domain") for step in late}
     for application, version in oracle.transactions.items():
         txn = snapshot.txns.get(application)
         held = None if txn is None else txn.version

@@ -76,6 +76,15 @@ def compaction(table: GoldenTable, version: int, start: int | None = None) -> No
     )
 
 
+def checksum(table: GoldenTable, version: int, **options: Any) -> None:
+    """Write the checksum of a version, with the in-commit timestamp that its commit has."""
+    for action in table.actions[version]:
+        if not isinstance(action, str) and "commitInfo" in action:
+            options["in_commit_timestamp"] = action["commitInfo"].get("inCommitTimestamp")
+    document = version_checksum_document(table.states[version], **options)
+    write_version_checksum(table.root, version, document)
+
+
 SUMMARIES: Final[Mapping[str, Summarise]] = {
     "classic": classic,
     "multi-part": multi_part,
@@ -91,16 +100,7 @@ def _all(table: GoldenTable, version: int) -> None:
     classic(table, version - 1)
     compaction(table, version + 1, version)
     for each in table.versions[:-1]:
-        infos = [
-            action["commitInfo"]
-            for action in table.actions[each]
-            if not isinstance(action, str) and "commitInfo" in action
-        ]
-        stamp = infos[0].get("inCommitTimestamp") if infos else None
-        document = version_checksum_document(
-            table.states[each], all_files=True, in_commit_timestamp=stamp
-        )
-        write_version_checksum(table.root, each, document)
+        checksum(table, each, all_files=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ from reference_impl.write.rows.incoming import check_rules
 from reference_impl.write.rows.rules import rules_of
 from schemas.features import FEATURES
 
+ENABLED: Final = "delta.enableRowTracking"
 _KEPT: Final = frozenset({MODE_PROPERTY, MAX_ID_PROPERTY, ROW_ID_PROPERTY, COMMIT_VERSION_PROPERTY})
 """Properties that describe data files."""
 
@@ -200,9 +201,6 @@ def _require(name: str, value: str, values: tuple[str, ...]) -> None:
             stage="commit",
             requirement="META-011",
         )
-
-
-ENABLED: Final = "delta.enableRowTracking"
 
 
 def name_materialized_columns(configuration: Mapping[str, str]) -> dict[str, str]:

@@ -27,6 +27,7 @@ from reference_impl.write.clock import now
 from reference_impl.write.files.orphans import cleanup_on_failure, publish_references
 from reference_impl.write.statistics import indexed_leaves
 
+_BITS: Final = 0xFFFFFFFF
 _NAMES: Final = pa.list_(pa.field("element", pa.string()))
 _ROW_GROUP_ROWS: Final = 1 << 17
 _AS_JSON: Final = "delta.checkpoint.writeStatsAsJson"
@@ -238,9 +239,6 @@ def _stacked(blocks: Mapping[str, list[pa.StructArray]]) -> pa.Table:
             for name, (own, *_) in blocks.items()
         }
     )
-
-
-_BITS: Final = 0xFFFFFFFF
 
 
 def hash_text(text: str, seed: int) -> int:

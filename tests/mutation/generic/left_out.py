@@ -54,7 +54,6 @@ LEFT_OUT = {
     "expressions/limits.py": _MEMORY,
     "expressions/parser.py:_FOREIGN": "words that a message names",
     "expressions/parser.py:_FOREIGN_SIGNS": "signs that a message names",
-    "expressions/parser.py:_NEGATIONS": _SPARK,
     "expressions/parser.py:_PREFIXES": _TOLD_APART,
     "expressions/parser.py:_Parser._arguments": _FUNCTIONS,
     "expressions/parser.py:_Parser._call": _FUNCTIONS,

@@ -15,7 +15,8 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
-from generators.golden.chapters.crossed.tables import TRACKING, VECTORS
+from generators.golden.chapters.crossed.tables import TRACKING
+from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS
 from generators.golden.chapters.writing.operations import old_files
 from generators.golden.chapters.writing.state import CLUSTERING, by_another
 from generators.materialise.builder import TableBuilder
@@ -71,7 +72,7 @@ def _tracked_groups(case: CaseWriter) -> None:
 @DELETED.case("write-groups", "DVD-017 DVDESC-020")
 def _deleted_groups(case: CaseWriter) -> None:
     """Vectors count the rows of a file over all its groups."""
-    recipe = Recipe(PAIR, (), VECTORS, ("deletionVectors",), layout=_GROUPS)
+    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",), layout=_GROUPS)
     recipe.append(pairs(*range(10))).given().delete(is_in("id", [1, 7], "long"))
     recipe.delete(is_in("id", [4, 9], "long")).update({"name": "x"}, compare("id", "=", 8, "long"))
     recipe.merge(_MERGED, SAME_ID, *UPSERT).keep("optimize").append(pairs(40)).publish(case)
@@ -80,14 +81,14 @@ def _deleted_groups(case: CaseWriter) -> None:
 @DELETED.case("write-convert", "DVD-017 TF-008")
 def _converted(case: CaseWriter) -> None:
     """A table converted with vectors lists them for readers and writers."""
-    recipe = Recipe(PAIR).append(pairs(*range(6))).given().convert(VECTORS)
+    recipe = Recipe(PAIR).append(pairs(*range(6))).given().convert(WITH_VECTORS)
     recipe.delete(is_in("id", [1, 3], "long")).append(pairs(9)).publish(case)
 
 
 @DESIGN.case("write-vacuum-folders", "DVD-003 DVD-004 DVD-001")
 def _folders(case: CaseWriter) -> None:
     """A vacuum keeps vectors of live files in folders of their own."""
-    recipe = Recipe(PAIR, (), VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
     recipe.append(pairs(20, 21)).delete_by_vectors(is_in("id", [1, 20], "long")).given()
 
     def kept(builder: TableBuilder) -> list[str]:

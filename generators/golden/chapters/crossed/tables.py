@@ -12,6 +12,8 @@ from datetime import date, datetime
 from typing import Any, Final
 
 from generators.golden.cases.recipes import PAIR, Recipe
+from generators.golden.chapters.files.changes import FEED
+from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS
 from generators.oracle.delta_schema import (
     Array,
     DataType,
@@ -25,9 +27,7 @@ from generators.oracle.delta_schema import (
 )
 from generators.oracle.delta_schema import field as column
 
-VECTORS: Final = {"delta.enableDeletionVectors": "true"}
 TRACKING: Final = {"delta.enableRowTracking": "true"}
-FEED: Final = {"delta.enableChangeDataFeed": "true"}
 CLOCK: Final = {"delta.enableInCommitTimestamps": "true"}
 BY_NAME: Final = {"delta.columnMapping.mode": "name"}
 BY_ID: Final = {"delta.columnMapping.mode": "id"}
@@ -187,7 +187,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         "DVD-017 DVDESC-020",
         _PARTS,
         ("part",),
-        VECTORS,
+        WITH_VECTORS,
         ("deletionVectors",),
     ),
     Kind(
@@ -293,7 +293,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         "a table with V2 checkpoints",
         "states",
         "CKPT-005 CKC-004",
-        properties={"delta.checkpointPolicy": "v2", **VECTORS},
+        properties={"delta.checkpointPolicy": "v2", **WITH_VECTORS},
         features=("v2Checkpoint", "deletionVectors"),
     ),
     Kind(
@@ -375,7 +375,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         "TF-012 TF-016",
         _PARTS,
         ("part",),
-        {**VECTORS, **TRACKING, **FEED, **CLOCK, **BY_NAME, "delta.checkpointPolicy": "v2"},
+        {**WITH_VECTORS, **TRACKING, **FEED, **CLOCK, **BY_NAME, "delta.checkpointPolicy": "v2"},
         (
             "deletionVectors",
             "rowTracking",

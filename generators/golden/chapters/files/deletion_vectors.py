@@ -26,7 +26,7 @@ VECTORS = Chapter("deletion-vectors", since="2025")
 
 VECTOR_PROTOCOL = feature_protocol(["deletionVectors"])
 _PAIR = struct(id="long", name="string")
-_PROPERTY = {"delta.enableDeletionVectors": "true"}
+WITH_VECTORS = {"delta.enableDeletionVectors": "true"}
 _AS_STRUCT = {
     "delta.checkpoint.writeStatsAsJson": "false",
     "delta.checkpoint.writeStatsAsStruct": "true",
@@ -40,7 +40,7 @@ def numbered(count: int, start: int = 0) -> list[dict[str, Any]]:
 
 def vector_table(case: CaseWriter, schema: Struct = _PAIR, **options: Any) -> GoldenTable:
     """Return an empty table that supports and enables deletion vectors."""
-    options = {"protocol": VECTOR_PROTOCOL, "properties": _PROPERTY, **options}
+    options = {"protocol": VECTOR_PROTOCOL, "properties": WITH_VECTORS, **options}
     return GoldenTable.of(case, schema, **options)
 
 
@@ -363,7 +363,7 @@ def _wide(case: CaseWriter) -> None:
 def _wide_nulls(case: CaseWriter, style: CheckpointStyle | None = None) -> None:
     schema = struct(id="long", v="integer")
     forms = {} if style is None or style.stats_json else _AS_STRUCT
-    table = vector_table(case, schema, properties={**_PROPERTY, **forms})
+    table = vector_table(case, schema, properties={**WITH_VECTORS, **forms})
     file = table.create_with([{"id": n, "v": None if n % 2 else n} for n in range(8)])
     # Two of the four rows that are left are null, and the count is that of the whole file.
     wide = table.register(
@@ -424,7 +424,7 @@ def _mapped(case: CaseWriter) -> None:
     plain = struct(id="long", p="string", name="string")
     schema, highest = assign_column_mapping(plain, case.info.id)
     properties = {
-        **_PROPERTY,
+        **WITH_VECTORS,
         "delta.columnMapping.mode": "name",
         "delta.columnMapping.maxColumnId": str(highest),
     }

@@ -13,7 +13,14 @@ from typing import Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import files_spec, publish
-from generators.golden.cases.summarise import LAYOUTS, SUMMARIES, Summarise, classic, compaction
+from generators.golden.cases.summarise import (
+    LAYOUTS,
+    SUMMARIES,
+    Summarise,
+    checksum,
+    classic,
+    compaction,
+)
 from generators.golden.cases.table import (
     GoldenTable,
     add,
@@ -24,13 +31,13 @@ from generators.golden.cases.table import (
     writer_protocol,
 )
 from generators.golden.chapters.files.deletion_vectors import (
+    WITH_VECTORS,
     numbered,
     store,
     vector_table,
     with_vector,
 )
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
-from generators.materialise.log.hints import version_checksum_document, write_version_checksum
 from generators.oracle.delta_schema import field, struct
 
 AFTER: Final = Chapter("action-reconciliation", since="2025")
@@ -40,7 +47,6 @@ _SUMMARY: Final = 2
 """The version that the summary is of."""
 
 _PAIR = struct(id="long", name="string")
-_VECTORS = {"delta.enableDeletionVectors": "true"}
 _WRITERS = ("appendOnly", "changeDataFeed", "domainMetadata")
 
 _CHECKPOINTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 TXN-005 CKPT-005"
@@ -48,16 +54,12 @@ _COMPACTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 TXN-005 COMP-011 CO
 _SUMMED: Final = "REC-018 REC-013 REC-012 REC-004 REC-014 TXN-005 CRC-002"
 
 
-def _checksum(table: GoldenTable, version: int) -> None:
-    write_version_checksum(table.root, version, version_checksum_document(table.states[version]))
-
-
 _SHAPES: Final[dict[str, tuple[str, Summarise]]] = {
     **{
         name: (_COMPACTED if name == "compaction" else _CHECKPOINTED, write)
         for name, write in SUMMARIES.items()
     },
-    "checksum": (_SUMMED, _checksum),
+    "checksum": (_SUMMED, checksum),
     "all": (_CHECKPOINTED, LAYOUTS["all"].write),
     "compaction-of-the-changes": (_COMPACTED, lambda table, _: compaction(table, 6, _SUMMARY)),
 }
@@ -72,7 +74,7 @@ def _changed(case: CaseWriter, summarise: Summarise, *, parts: bool) -> None:
         _PAIR,
         name="before",
         protocol=feature_protocol(readers, _WRITERS),
-        properties={**_VECTORS, "app.kept": "1", "app.changed": "1", "app.unset": "1"},
+        properties={**WITH_VECTORS, "app.kept": "1", "app.changed": "1", "app.unset": "1"},
     )
     files = [table.file([{"id": 10 * n + m, "name": f"n{m}"} for m in (0, 1, 2)]) for n in range(4)]
     table.create(
@@ -109,7 +111,7 @@ def _changed(case: CaseWriter, summarise: Summarise, *, parts: bool) -> None:
     )
     table.name = None
     table.schema = table.schema.with_fields(field("extra", "double"))
-    table.properties = {**_VECTORS, "app.kept": "1", "app.changed": "2"}
+    table.properties = {**WITH_VECTORS, "app.kept": "1", "app.changed": "2"}
     table.commit(table.metadata(), operation="ADD COLUMNS")
     table.protocol = feature_protocol(readers, (*_WRITERS, "checkConstraints"))
     table.commit(

@@ -9,7 +9,7 @@ and columns that its rule decides, so that who breaks another one passes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -28,7 +28,12 @@ from generators.golden.cases.table import (
     feature_protocol,
     remove,
 )
-from generators.golden.chapters.files.deletion_vectors import inline, store, with_vector
+from generators.golden.chapters.files.deletion_vectors import (
+    WITH_VECTORS,
+    inline,
+    store,
+    with_vector,
+)
 from generators.golden.chapters.tables.column_mapping import renamed
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.data.statistics import dump_statistics, file_statistics
@@ -70,19 +75,21 @@ class Crossing:
         """The versions that are asked for, ``None`` for the newest, and what each is called."""
         return ((None, "latest"), (self.earlier, f"v{self.earlier}"))
 
-    def read(  # noqa: PLR0913, PLR0917  one argument per field of the format
+    def read(  # noqa: PLR0913  one argument per field of the format
         self,
         slug: str,
         judged: str,
         columns: Sequence[str] | None,
         kept: Filter,
         title: str,
-        only: Collection[int | None] | None = None,
+        *,
+        earlier: str | None = None,
     ) -> None:
-        """Ask for columns, or all, of the rows that a filter keeps; of some versions alone."""
+        """Ask for columns, or all, of the rows that a filter keeps.
+
+        ``earlier`` is the row that the earlier version shows, where it is another.
+        """
         for version, place in self.asked:
-            if only is not None and version not in only:
-                continue
             number = self.table.version if version is None else version
             self.case.read(
                 f"{slug}-{place}",
@@ -92,7 +99,7 @@ class Crossing:
                 columns=columns,
                 filter=kept,
                 version=version,
-                requirement=judged,
+                requirement=judged if version is None else earlier or judged,
             )
 
     def count(self, judged: str, title: str) -> None:
@@ -134,7 +141,8 @@ def _inside(schema: Struct, change: Callable[[Struct], Struct]) -> Struct:
     return change(Struct(tuple(replace(f, type=map_structs(f.type, inner)) for f in schema)))
 
 
-def _with(column: Field, key: str, value: Any) -> Field:
+def annotated(column: Field, key: str, value: Any) -> Field:
+    """Return a column with an entry of metadata more, or another one."""
     return replace(column, metadata={**column.metadata, key: value})
 
 
@@ -142,7 +150,7 @@ def _misnamed(of: Struct) -> Struct:
     """Name columns physically as others are displayed."""
     return Struct(
         tuple(
-            _with(f, PHYSICAL_NAME_KEY, _NAMES.get(f.name, f.metadata[PHYSICAL_NAME_KEY]))
+            annotated(f, PHYSICAL_NAME_KEY, _NAMES.get(f.name, f.metadata[PHYSICAL_NAME_KEY]))
             for f in of
         )
     )
@@ -152,10 +160,10 @@ def _as_filed(of: Struct, mode: str) -> Struct:
     """Return columns as files have them: what the mode does not go by is that of another one."""
     if mode == "id":
         named = {f.physical_name: CYCLE.get(f.physical_name, f.physical_name) for f in of}
-        return Struct(tuple(_with(f, PHYSICAL_NAME_KEY, named[f.physical_name]) for f in of))
+        return Struct(tuple(annotated(f, PHYSICAL_NAME_KEY, named[f.physical_name]) for f in of))
     ids = {f.physical_name: f.metadata[ID_KEY] for f in of}
     return Struct(
-        tuple(_with(f, ID_KEY, ids[CYCLE.get(f.physical_name, f.physical_name)]) for f in of)
+        tuple(annotated(f, ID_KEY, ids[CYCLE.get(f.physical_name, f.physical_name)]) for f in of)
     )
 
 
@@ -240,8 +248,7 @@ class Mapped:
 
 
 def _mapped(case: CaseWriter, mode: str, layout: Layout) -> None:
-    vectors = {"delta.enableDeletionVectors": "true"}
-    mapped = Mapped(case, mode, layout, (["deletionVectors"], []), vectors)
+    mapped = Mapped(case, mode, layout, (["deletionVectors"], []), WITH_VECTORS)
     table = mapped.table
     one = mapped.file(0, (-1, 0, 1, -2), "x", "y")
     table.create(add(one))

@@ -29,9 +29,21 @@ from generators.golden.cases.table import (
     remove,
 )
 from generators.golden.chapters.files.changes import FEED, ask_changes, each_row
-from generators.golden.chapters.files.deletion_vectors import inline, store, with_vector
+from generators.golden.chapters.files.deletion_vectors import (
+    WITH_VECTORS,
+    inline,
+    store,
+    with_vector,
+)
 from generators.golden.chapters.log.time_travel import stamped, travel
-from generators.golden.chapters.tables.crossed import AT, CYCLE, KEPT, Crossing, Mapped
+from generators.golden.chapters.tables.crossed import (
+    AT,
+    CYCLE,
+    KEPT,
+    Crossing,
+    Mapped,
+    annotated,
+)
 from generators.golden.chapters.tables.row_tracking import TRACKED_PROPERTIES, TRACKED_ROWS, Tracked
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
@@ -50,8 +62,6 @@ TIMES: Final = Chapter("in-commit-timestamps", since="2025")
 WIDENING: Final = Chapter("type-widening", since="upstream")
 DEFAULTS: Final = Chapter("default-columns", since="2025")
 RECONCILED: Final = Chapter("action-reconciliation", since="2025")
-
-_VECTORS: Final = {"delta.enableDeletionVectors": "true"}
 
 
 def _crossed(
@@ -80,7 +90,7 @@ def _tracked(case: CaseWriter, mode: str, layout: Layout) -> None:
     tracked = Tracked(
         case,
         protocol=feature_protocol(readers, ["domainMetadata", "rowTracking"]),
-        properties={**TRACKED_PROPERTIES, **_VECTORS, **layout.properties},
+        properties={**TRACKED_PROPERTIES, **WITH_VECTORS, **layout.properties},
     )
     table = tracked.table
     if mode:
@@ -156,7 +166,7 @@ for _mode, _words in (("", "plain"), ("id", "mapped by id")):
 
 def _changed(case: CaseWriter, mode: str, layout: Layout) -> None:
     features = (["deletionVectors"], ["changeDataFeed"])
-    mapped = Mapped(case, mode, layout, features, {**FEED, **_VECTORS})
+    mapped = Mapped(case, mode, layout, features, {**FEED, **WITH_VECTORS})
     table = mapped.table
     one = mapped.file(0, (0, 1), "x", "y")
     table.create(add(one))
@@ -258,7 +268,7 @@ def _widened(case: CaseWriter, mode: str, layout: Layout) -> None:
         _NARROW,
         partition_columns=["p"],
         protocol=feature_protocol([*readers, *layout.readers]),
-        properties={"delta.enableTypeWidening": "true", **_VECTORS, **layout.properties},
+        properties={"delta.enableTypeWidening": "true", **WITH_VECTORS, **layout.properties},
     )
     if mode:
         table.schema, highest = assign_column_mapping(_NARROW, case.info.id)
@@ -321,7 +331,7 @@ def _filled(case: CaseWriter, mode: str, layout: Layout) -> None:
         base,
         partition_columns=["p"],
         protocol=feature_protocol([*readers, *layout.readers], ["allowColumnDefaults"]),
-        properties={**_VECTORS, **layout.properties},
+        properties={**WITH_VECTORS, **layout.properties},
     )
 
     def become(schema: Struct) -> None:
@@ -332,38 +342,30 @@ def _filled(case: CaseWriter, mode: str, layout: Layout) -> None:
             table.properties["delta.columnMapping.maxColumnId"] = str(highest)
         table.schema = schema
 
-    def file(first: int, p: str | None, **values: Any) -> DataFile:
+    def file(first: int, p: str, **values: Any) -> DataFile:
         rows = [{"id": n, "k": mark, **values} for n, mark in enumerate((0, -1, 1), first)]
         # Where files go by physical names or ids, a column of that display name is no such column.
         extra = [ExtraColumn("e", pa.array([7, 8, 9], pa.int64()))] if mode else []
         stored = {table.schema["p"].physical_name: p}
-        return table.file(rows, partitionValues=stored, layout=FileLayout(extra=tuple(extra)))
-
-    def registered(body: DataFile, p: str | None) -> DataFile:
-        rows = tuple({**row, "p": int(p) if p else None} for row in body.rows)
-        return table.register(DataFile(body.body, rows, body.schema))
+        file = table.file(rows, partitionValues=stored, layout=FileLayout(extra=tuple(extra)))
+        held = tuple({**row, "p": int(p) if p else None} for row in file.rows)
+        return table.register(replace(file, rows=held))
 
     become(base)
-    one = registered(file(0, ""), "")
+    one = file(0, "")
     table.create(add(one))
-    two = registered(file(10, "1"), "1")
+    two = file(10, "1")
     become(table.schema.with_fields(field("d", "string")))
     table.commit(table.metadata(), add(two), operation="ADD COLUMNS")
-    preset = {"CURRENT_DEFAULT": "'preset'"}
-    table.schema = Struct(
-        tuple(
-            replace(f, metadata={**f.metadata, **preset}) if f.name == "d" else f
-            for f in table.schema
-        )
-    )
+    *others, last = table.schema
+    table.schema = struct(*others, annotated(last, "CURRENT_DEFAULT", "'preset'"))
     table.commit(table.metadata(), operation="CHANGE COLUMN")
     (first,) = store(table, [1])
     table.commit(*with_vector(one, first), operation="DELETE")
-    table.commit(add(registered(file(20, "2", d="own"), "2")))
+    table.commit(add(file(20, "2", d="own")))
     become(table.schema.with_fields(field("e", "long")))
     table.commit(table.metadata(), operation="ADD COLUMNS")
-    last = registered(file(30, "", d=None, e=5) if not mode else file(30, "", d=None), "")
-    table.commit(add(last))
+    table.commit(add(file(30, "", d=None, **({} if mode else {"e": 5}))))
     asked = Crossing.of(case, table, layout)
     title = "A default is no value of rows that lack it"
     asked.read("default", "DFT-004", ["id", "k", "d"], KEPT, title)
@@ -401,7 +403,7 @@ def _replayed(case: CaseWriter, layout: Layout) -> None:
         case,
         struct(id="long", k="integer"),
         protocol=feature_protocol(["deletionVectors", *layout.readers]),
-        properties={**_VECTORS, **layout.properties},
+        properties={**WITH_VECTORS, **layout.properties},
     )
 
     def file(k: int) -> DataFile:
@@ -437,10 +439,9 @@ def _replayed(case: CaseWriter, layout: Layout) -> None:
         # What a vector deletes is another rule.
         rows = is_in("id", [10 * k + n for n in whole], "long")
         title = "The newest action of file and vector counts"
-        for version, _ in asked.asked:
-            # It has no vector in earlier versions.
-            row = "REC-018" if slug == "gone" and version is not None else judged
-            asked.read(slug, row, ["id", "k"], rows, title, only=(version,))
+        # Before it has a vector, the file is gone.
+        earlier = "REC-018" if slug == "gone" else None
+        asked.read(slug, judged, ["id", "k"], rows, title, earlier=earlier)
     asked.state()
 
 

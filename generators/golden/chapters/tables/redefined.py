@@ -25,7 +25,7 @@ from generators.golden.cases.table import (
     txn,
     writer_protocol,
 )
-from generators.golden.chapters.files.deletion_vectors import store, with_vector
+from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS, store, with_vector
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
 from generators.oracle.delta_schema import field, struct
 
@@ -44,7 +44,7 @@ def _redefined(case: CaseWriter) -> None:
     new = table.file([{"id": n, "name": "b", "extra": n / 2} for n in (2, 3, 4)])
     table.commit(add(new), remove(old), table.metadata(), operation="REPLACE TABLE")
     table.protocol = feature_protocol(["deletionVectors"])
-    table.properties = {"delta.enableDeletionVectors": "true"}
+    table.properties = dict(WITH_VECTORS)
     (vector,) = store(table, [1])
     table.commit(
         *with_vector(new, vector),
