@@ -65,7 +65,7 @@ def _rows_of(path: Path) -> pa.Table:
     with pa.OSFile(str(path)) as source, pq.ParquetFile(source) as file:
         facts = file.metadata
         if facts.num_rows <= _FEW_ROWS:
-            return file.read()
+            return file.read(use_threads=False)
         # One long value of a dictionary can stand in every row: rows are decoded a few at a time.
         groups = (facts.row_group(index).total_byte_size for index in range(facts.num_row_groups))
         step = max(1, _LARGEST_ROWS // max(path.stat().st_size, *groups))

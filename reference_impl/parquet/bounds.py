@@ -52,6 +52,9 @@ _DECODED: Final = 1 << 24
 _PAGES_GROWTH: Final = 8
 """How many times their size in the file pages may take that are held at once."""
 
+_MANY_ROWS: Final = 1 << 13
+"""Rows up to which threads cost more than they save."""
+
 _FAITHFUL: Final = (0, 1)
 """Codecs (none, Snappy) whose output is at most some twenty times their input."""
 
@@ -150,7 +153,7 @@ class Bounded:
         Args:
             most: rows of a batch at most.
             width: bytes that the caller adds to each row.
-            use_threads: decode columns in parallel.
+            use_threads: decode columns in parallel, where there are many rows.
 
         """
         width += sum(leaf.width for leaf in self._leaves)
@@ -166,6 +169,7 @@ class Bounded:
     def _decoded(self, at: int, most: int, *, use_threads: bool) -> Iterator[pa.RecordBatch]:
         """Decode the rows from one on."""
         start = end = 0
+        use_threads = use_threads and self._file.metadata.num_rows > _MANY_ROWS
         names = [leaf.path for leaf in self._indexed]
         with self._opened(names) as file:
             risks = deque(self._risks)

@@ -484,7 +484,7 @@ def parquet_parts(storage: Storage, path: str) -> Iterator[Lines]:
             names = [name for name in ACTIONS if name in file.schema_arrow.names]
             start = 0
             refuse_bomb(file.metadata, source.size())
-            for batch in bounded(source, file, names, use_threads=True):
+            for batch in bounded(source, file, names):
                 budget().check_time()
                 batch.validate(full=True)  # Parquet says of any bytes that they are text
                 small, rows = batch_lines(path, np.arange(start, start + len(batch)), batch)

@@ -21,7 +21,7 @@ BATCH_ROWS: Final = 65_536
 
 
 def bounded(
-    source: pa.NativeFile, file: pq.ParquetFile, columns: Sequence[str], *, use_threads: bool
+    source: pa.NativeFile, file: pq.ParquetFile, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """Decode columns of an opened file in batches.
 
@@ -33,7 +33,7 @@ def bounded(
     size = int(source.size())
     left = limit = _most(size)
     held = Bounded(source, file, limit, columns, name="checkpoint")
-    for batch in held.batches(BATCH_ROWS, use_threads=use_threads):
+    for batch in held.batches(BATCH_ROWS, use_threads=True):
         budget().check_time()
         left -= batch.nbytes
         if left < 0:

@@ -388,8 +388,7 @@ class CheckpointReader:
 
 def _batches(source: Any, file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     if {column.partition(".")[0] for column in columns} & set(file.schema_arrow.names):
-        threads = file.metadata.num_rows > BATCH_ROWS
-        yield from bounded(source, file, columns, use_threads=threads)
+        yield from bounded(source, file, columns)
 
 
 def _with_dicts(value: Any, data_type: pa.DataType) -> Any:
