@@ -164,12 +164,13 @@ def shown_rows(named: tuple[str, ...], table: Path, version: int | None) -> tupl
     )
 
 
-def judged_step(operation: str, said: str | None = None) -> Judged:
+def judged_step(operation: str, said: str | None = None, *, refused: bool = False) -> Judged:
     """Return what a step is held to: what its recipe says, else what its operation judges.
 
-    Operations that judge nothing of their own, and clauses not in force, come to the rows.
+    Operations that judge nothing of their own, and clauses not in force, come to the rows. So does
+    a step that is refused: it leaves nothing that could break what the operation judges.
     """
-    return Judged("write", (), said or OPERATIONS[operation].judges)
+    return Judged("write", (), said or (None if refused else OPERATIONS[operation].judges))
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

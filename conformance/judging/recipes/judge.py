@@ -210,7 +210,7 @@ def _run_steps(replayed: Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                     Hazard.WRONG_REFUSAL,
                     "the step is carried out",
                     describe_refusal(kind, stage, message),
-                    replayed.judged(number),
+                    replayed.judged(number, refused=True),
                 )
             case Ok():
                 if verdict := check_step(replayed, name, step) or check_requested(replayed, number):

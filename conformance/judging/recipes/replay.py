@@ -171,10 +171,10 @@ class Replay:
             unclaimed_by_writer(self.claims, protocol, features_asked(step)) + self.unclaimed_needs
         )
 
-    def judged(self, number: int) -> str | None:
-        """Return the requirement that a step judges."""
-        step = judged_step(self.steps[number]["operation"], self.said.get(str(number)))
-        return step.in_revision(self.revision)
+    def judged(self, number: int, *, refused: bool = False) -> str | None:
+        """Return the requirement that a step judges, or that to refuse it breaks."""
+        operation, said = self.steps[number]["operation"], self.said.get(str(number))
+        return judged_step(operation, said, refused=refused).in_revision(self.revision)
 
     def _version_of(self, step: int) -> int:
         return sum(each.commits for each in self.history[: step + 1]) - 1

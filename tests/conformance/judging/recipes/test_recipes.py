@@ -484,9 +484,9 @@ def test_each_step_loads_as_many_versions_as_the_one_before_it(
 
 
 @pytest.mark.parametrize(
-    ("said", "judges"), [({}, "META-011"), ({"1": "CM-012"}, "CM-012")], ids=["by-itself", "said"]
+    ("said", "judges"), [({}, "SNAP-008"), ({"1": "CM-012"}, "CM-012")], ids=["by-itself", "said"]
 )
-def test_a_step_that_is_refused_is_named_by_what_it_judges(
+def test_a_step_that_is_refused_breaks_no_row_of_what_it_would_write(
     tmp_path: Path, said: dict[str, str], judges: str
 ) -> None:
     step = {"operation": "set_properties", "properties": {"owner": "you"}}
