@@ -21,21 +21,10 @@ from conformance.base.home import PACKAGE
 from conformance.requirements.documents import Node, RegistryError, read_yaml
 
 __all__ = [
-    "DEFAULT_FOLDER",
-    "FEATURES",
-    "ID",
-    "LEVELS",
-    "NOTICERS",
-    "REVISIONS",
-    "ROLES",
-    "SELECTIONS",
-    "Accepted",
-    "Registry",
-    "RegistryError",
-    "Requirement",
-    "UnknownRequirementError",
+    "DEFAULT_FOLDER", "FEATURES", "ID", "LEVELS", "NOTICERS", "REVISIONS", "ROLES", "SELECTIONS",
+    "Accepted", "Registry", "RegistryError", "Requirement", "UnknownRequirementError",
     "load_registry",
-]
+]  # fmt: skip
 
 DEFAULT_FOLDER: Final = PACKAGE / "requirements"
 """Where the shipped rows are."""
