@@ -19,18 +19,9 @@ if TYPE_CHECKING:
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __all__ = [
-    "DeltaError",
-    "InlineCommit",
-    "LimitExceeded",
-    "Limits",
-    "RatifiedCommits",
-    "Snapshot",
-    "Sql",
-    "StagedCommit",
-    "Table",
-    "When",
-    "read_table",
-]
+    "DeltaError", "InlineCommit", "LimitExceeded", "Limits", "RatifiedCommits", "Snapshot", "Sql",
+    "StagedCommit", "Table", "When", "read_table",
+]  # fmt: skip
 
 _HOMES: Final = {
     "DeltaError": "errors",

@@ -28,17 +28,9 @@ if TYPE_CHECKING:
     from schemas.validation import errors, is_valid
 
 __all__ = [
-    "Rule",
-    "UnknownSchemaError",
-    "Violation",
-    "errors",
-    "is_valid",
-    "load",
-    "locate",
-    "names",
-    "requirements",
-    "validator",
-]
+    "Rule", "UnknownSchemaError", "Violation", "errors", "is_valid", "load", "locate", "names",
+    "requirements", "validator",
+]  # fmt: skip
 
 _CATALOG: Final = dict.fromkeys(("UnknownSchemaError", "load", "names", "requirements"), "catalog")
 _HOMES: Final = _CATALOG | dict.fromkeys(("errors", "is_valid"), "validation")

@@ -30,11 +30,7 @@ _CLAIMS: Final = Claims(
     writer_version=7,
     reader_features=frozenset(
         {
-            "columnMapping",
-            "deletionVectors",
-            "timestampNtz",
-            "typeWidening",
-            "v2Checkpoint",
+            "columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint",
             "vacuumProtocolCheck",
         }
     ),
@@ -48,7 +44,7 @@ _CLAIMS: Final = Claims(
             "changes.column_mapping",
         }
     ),
-)
+)  # fmt: skip
 _REFUSALS: Final = Refusals(
     errors=(RuntimeError,),
     rules=(

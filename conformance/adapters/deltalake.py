@@ -38,33 +38,19 @@ _CLAIMS: Final = Claims(
     ),
     writer_features=frozenset(
         {
-            "appendOnly",
-            "changeDataFeed",
-            "checkConstraints",
-            "generatedColumns",
-            "invariants",
+            "appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "invariants",
             "timestampNtz",
         }
     ),
     capabilities=frozenset(
         {
-            "scan.version",
-            "scan.timestamp",
-            "scan.columns",
-            "scan.filter",
-            "snapshot.version",
-            "snapshot.timestamp",
-            "files.version",
-            "files.timestamp",
-            "aggregate.version",
-            "txn.version",
-            "append.invariants",
-            "overwrite.filter",
-            "create.sql",
+            "scan.version", "scan.timestamp", "scan.columns", "scan.filter", "snapshot.version",
+            "snapshot.timestamp", "files.version", "files.timestamp", "aggregate.version",
+            "txn.version", "append.invariants", "overwrite.filter", "create.sql",
             "add_constraint.sql",
         }
     ),
-)
+)  # fmt: skip
 _REFUSALS: Final = Refusals(
     errors=(DeltaError, OSError, ValueError, NotImplementedError),
     untyped=True,

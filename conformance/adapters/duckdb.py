@@ -26,26 +26,18 @@ _CLAIMS: Final = Claims(
     writer_version=7,
     reader_features=frozenset(
         {
-            "columnMapping",
-            "deletionVectors",
-            "timestampNtz",
-            "typeWidening",
-            "v2Checkpoint",
+            "columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint",
             "vacuumProtocolCheck",
         }
     ),
     writer_features=frozenset({"appendOnly", "invariants"}),
     capabilities=frozenset(
         {
-            "scan.version",
-            "scan.columns",
-            "scan.filter",
-            "aggregate.version",
-            "domain_metadata.version",
-            "txn.version",
+            "scan.version", "scan.columns", "scan.filter", "aggregate.version",
+            "domain_metadata.version", "txn.version",
         }
     ),
-)
+)  # fmt: skip
 _REFUSALS: Final = Refusals(
     errors=(duckdb.Error,),
     rules=(

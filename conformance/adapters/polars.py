@@ -32,15 +32,11 @@ _CLAIMS: Final = Claims(
     writer_features=frozenset({"appendOnly", "invariants", "timestampNtz"}),
     capabilities=frozenset(
         {
-            "scan.version",
-            "scan.timestamp",
-            "scan.columns",
-            "scan.filter",
-            "aggregate.version",
+            "scan.version", "scan.timestamp", "scan.columns", "scan.filter", "aggregate.version",
             "append.invariants",
         }
     ),
-)
+)  # fmt: skip
 _REFUSALS: Final = Refusals(
     errors=(DeltaError, pl.exceptions.PolarsError, OSError, ValueError, NotImplementedError),
     rules=(

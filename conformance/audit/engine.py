@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
 
 from conformance.audit.checks import (
     commits,
@@ -114,6 +114,10 @@ _CHANGING: Final = frozenset({"cdc", "domainMetadata", "metaData", "protocol"})
 """Small actions that are judged beside the files that a part of the table has."""
 
 
+Sum: TypeAlias = Measure | Balance | RowChanges | Moved
+"""What is known of a version by parts of its files, which add up."""
+
+
 class Run:
     """One run over the log of one table, or over those of its file actions that a log was given.
 
@@ -121,10 +125,9 @@ class Run:
     all of them; what they need of the part is kept in the attributes.
 
     Attributes:
-        measures: numbers of the files of each version that has a checksum.
-        balances: rows that each commit brings and takes away.
-        row_changes: rows that each commit with change files moves.
-        moved: rows of each commit that rearranges files.
+        sums: what parts of the table add up to, of each version: numbers of the files where it has
+            a checksum, rows that its commit brings and takes away, or moves, and those of files
+            that it rearranges.
         latest: the latest version; ``None`` where the log does not give its state.
 
     """
@@ -150,10 +153,7 @@ class Run:
             now: current time in ms since the epoch.
 
         """
-        self.measures: dict[int, Measure] = {}
-        self.balances: dict[int, Balance] = {}
-        self.row_changes: dict[int, RowChanges] = {}
-        self.moved: dict[int, Moved] = {}
+        self.sums: list[tuple[int, Sum]] = []
         self.latest: VersionView | None = None
         self._storage = storage
         self._data = data
@@ -190,13 +190,7 @@ class Run:
                 yield from self._of(checks_of("commit", "definition", "add"), step)
                 if self._data:
                     yield from self._of(checks_of("change"), ChangeView(step, self._storage))
-                if self._data and not self._whole:
-                    row_changes = read_row_changes(step, self._storage)
-                    self.row_changes |= {} if row_changes is None else {version: row_changes}
-                    moved = read_moved(step, self._storage)
-                    self.moved |= {} if moved is None else {version: moved}
-                if not self._whole and (balance := balance_of(step)):
-                    self.balances[version] = balance
+                self.sums += [(version, found) for found in self._sums(step) if found is not None]
             note_row_ids(step)
             state.apply(version, commit.content)
             commit.content.rows.forget()
@@ -208,6 +202,14 @@ class Run:
                 content = _content(checkpoint, state.store)
                 yield from self._checkpoint(checkpoint, content, replayed=False)
         yield from self._latest(state, known=known)
+
+    def _sums(self, step: Step) -> Iterator[Sum | None]:
+        """Yield what parts of a commit add up to, for who has only a part."""
+        if not self._whole:
+            yield balance_of(step)
+            if self._data:
+                yield read_row_changes(step, self._storage)
+                yield read_moved(step, self._storage)
 
     def _is_mine(self, step: Step) -> bool:
         # What changes the table may be wrong because of files that are in this part alone.
@@ -285,7 +287,7 @@ class Run:
         if document is not None and state.known:
             summed = ChecksumView(document, view)
             if not self._whole:
-                self.measures[state.version] = summed.measure
+                self.sums.append((state.version, summed.measure))
             yield from self._of(checks_of("checksum"), summed)
 
     def _checkpoint(self, checkpoint: Checkpoint, state: State, *, replayed: bool) -> Findings:

@@ -21,21 +21,9 @@ from delta_tck_pytest import (
 )
 
 __all__ = [
-    "IMPLEMENTATIONS",
-    "LIMITS",
-    "OPTIONS",
-    "PACKAGES",
-    "STATUS",
-    "add_options",
-    "destination",
-    "gibibytes",
-    "long_names",
-    "options_help",
-    "runs_here",
-    "seconds",
-    "short_name",
-    "value_of",
-]
+    "IMPLEMENTATIONS", "LIMITS", "OPTIONS", "PACKAGES", "STATUS", "add_options", "destination",
+    "gibibytes", "long_names", "options_help", "runs_here", "seconds", "short_name", "value_of",
+]  # fmt: skip
 
 LIMITS: Final = ("--tck-time-limit", "--tck-start-limit", "--tck-memory-limit", "--tck-disk-limit")
 """Options that bound what an adapter may take."""

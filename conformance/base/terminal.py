@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
+from difflib import get_close_matches
 from typing import TextIO
 
 from conformance.base.faults import OutputError
@@ -33,6 +35,12 @@ def one_line(text: str) -> str:
 def shortened(text: str, most: int) -> str:
     """Return a text of so many characters at most; one that was longer ends with an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def meant(name: str, known: Iterable[str], most: int = 3, cutoff: float = 0.6) -> str:
+    """Return the end of a message about a name that nobody knows: what it may have been."""
+    near = get_close_matches(name, list(known), n=most, cutoff=cutoff)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def _escaped(character: str) -> str:

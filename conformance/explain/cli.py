@@ -9,14 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from conformance.base.home import PROJECT
 from conformance.base.status import Status
-from conformance.base.terminal import say, warn
+from conformance.base.terminal import meant, say, warn
 from conformance.base.untrusted import DocumentError
 from conformance.explain.items import ItemExplained, explain_item
 from conformance.explain.rows import RowExplained, explain_row
@@ -103,9 +102,7 @@ def _known() -> tuple[dict[str, Item], dict[str, Spec]]:
 
 def _unknown(name: str, registry: Registry, items: dict[str, Item]) -> str:
     ids = [*(row.id for row in registry), *items, *{each.rpartition("/")[0] for each in items}]
-    close = get_close_matches(name, ids, n=3)
-    hint = f"; did you mean {', '.join(close)}?" if close else ""
-    return f"no requirement and no case has the id {name!r}{hint}"
+    return f"no requirement and no case has the id {name!r}{meant(name, ids)}"
 
 
 def _lines(found: RowExplained | ItemExplained) -> Iterator[str]:

@@ -34,15 +34,9 @@ from generators.spec_files import spec_files
 from reference_impl.limits import describe
 
 GUIDES: Final = (
-    "README.md",
-    "docs/adapters.md",
-    "docs/api.md",
-    "docs/formats.md",
-    "docs/limits.md",
-    "docs/options.md",
-    "docs/pipeline.md",
-    "docs/results.md",
-)
+    "README.md", "docs/adapters.md", "docs/api.md", "docs/formats.md", "docs/limits.md",
+    "docs/options.md", "docs/pipeline.md", "docs/results.md",
+)  # fmt: skip
 """Guides that hold generated parts, below the project's folder."""
 
 _STATUSES: Final[Mapping[Status, str]] = {

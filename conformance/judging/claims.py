@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any, Final
 
 from conformance.adapter import READ_OPERATIONS, WRITE_OPERATIONS, Claims, Description
 from conformance.base.faults import AdapterStartError
-from conformance.base.terminal import one_line, shortened
+from conformance.base.terminal import meant, one_line, shortened
 from conformance.base.untrusted import parse_json, read_bytes
 from conformance.golden.cases import Case, Spec
 from conformance.judging.recipes.needs import capabilities_of, unclaimed_operations
@@ -146,10 +145,8 @@ def claims_faults(claims: Claims) -> Iterator[str]:
             if name == "reader_features" and word in _SPELLINGS:
                 yield f"{name}: {word!r} is a feature of writers alone"
                 continue
-            meant = _MEANT.get(word) if name == "operations" else None
-            near = [meant] if meant else get_close_matches(word, words, n=1, cutoff=0.5)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            yield f"{name}: {word!r} is no word of the contract{hint}"
+            near = _MEANT.get(word, word) if name == "operations" else word
+            yield f"{name}: {word!r} is no word of the contract{meant(near, words, 1, 0.5)}"
 
 
 def fewer_claims(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

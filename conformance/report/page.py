@@ -130,14 +130,9 @@ small { opacity: .75; } code { font-size: .9em; } details { margin: .6rem 0; }
 """How every page of a report looks."""
 
 _ORDER: Final = (
-    Outcome.PASS,
-    Outcome.FAIL,
-    Outcome.ERROR,
-    Outcome.BLOCKED,
-    Outcome.OPEN,
-    Outcome.ADVICE,
+    Outcome.PASS, Outcome.FAIL, Outcome.ERROR, Outcome.BLOCKED, Outcome.OPEN, Outcome.ADVICE,
     Outcome.UNSUPPORTED,
-)
+)  # fmt: skip
 
 
 def escaped(text: str) -> str:

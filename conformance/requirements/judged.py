@@ -22,15 +22,9 @@ from conformance.requirements.registry import Registry, Requirement, load_regist
 from generators.oracle.operations import OPERATIONS
 
 __all__ = [
-    "SUPPORTED",
-    "Asked",
-    "Judged",
-    "binds",
-    "can_be_judged",
-    "judged_of",
-    "judged_step",
+    "SUPPORTED", "Asked", "Judged", "binds", "can_be_judged", "judged_of", "judged_step",
     "shown_rows",
-]
+]  # fmt: skip
 
 _FAILING: Final = ("MUST", "SHOULD")
 """Levels that can be broken: MAY allows, and a definition binds by the clauses that use it."""

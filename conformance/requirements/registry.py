@@ -7,7 +7,6 @@ judging anybody by a mistake of ours.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,24 +17,14 @@ from typing import Final
 
 import schemas.features
 from conformance.base.home import PACKAGE
+from conformance.base.terminal import meant
 from conformance.requirements.documents import Node, RegistryError, read_yaml
 
 __all__ = [
-    "DEFAULT_FOLDER",
-    "FEATURES",
-    "ID",
-    "LEVELS",
-    "NOTICERS",
-    "REVISIONS",
-    "ROLES",
-    "SELECTIONS",
-    "Accepted",
-    "Registry",
-    "RegistryError",
-    "Requirement",
-    "UnknownRequirementError",
+    "DEFAULT_FOLDER", "FEATURES", "ID", "LEVELS", "NOTICERS", "REVISIONS", "ROLES", "SELECTIONS",
+    "Accepted", "Registry", "RegistryError", "Requirement", "UnknownRequirementError",
     "load_registry",
-]
+]  # fmt: skip
 
 DEFAULT_FOLDER: Final = PACKAGE / "requirements"
 """Where the shipped rows are."""
@@ -86,20 +75,19 @@ class UnknownRequirementError(KeyError):
 
     Attributes:
         requirement: the id as named.
-        nearest: ids that look like it, nearest first.
+        hint: what it may have been meant to be, at the end of the message.
 
     """
 
-    def __init__(self, requirement: str, nearest: Iterable[str]) -> None:
+    def __init__(self, requirement: str, known: Iterable[str]) -> None:
         """Say what was asked for and what it may have been meant to be."""
         self.requirement = requirement
-        self.nearest = tuple(nearest)
+        self.hint = meant(requirement, known)
         super().__init__(requirement)
 
     def __str__(self) -> str:
         """Return one sentence with a hint, where there is one."""
-        hint = f"; did you mean {', '.join(self.nearest)}?" if self.nearest else ""
-        return f"no requirement has the id {self.requirement!r}{hint}"
+        return f"no requirement has the id {self.requirement!r}{self.hint}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +195,7 @@ class Registry:
         try:
             return self._rows[requirement_id]
         except KeyError:
-            nearest = difflib.get_close_matches(requirement_id, self._rows, n=3)
-            raise UnknownRequirementError(requirement_id, nearest) from None
+            raise UnknownRequirementError(requirement_id, self._rows) from None
 
     def __contains__(self, requirement_id: object) -> bool:
         """Return whether a row, retired or not, has the id."""
@@ -338,6 +325,5 @@ def _selection(revision: str) -> frozenset[str]:
     try:
         return SELECTIONS[revision]
     except KeyError:
-        nearest = difflib.get_close_matches(revision, SELECTIONS, n=3) or sorted(SELECTIONS)
-        meant = f"did you mean {', '.join(nearest)}?"
-        raise ValueError(f"{revision!r} is not a revision; {meant}") from None
+        near = meant(revision, SELECTIONS) or f"; there are {', '.join(sorted(SELECTIONS))}"
+        raise ValueError(f"{revision!r} is not a revision{near}") from None

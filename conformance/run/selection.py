@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ import schemas
 from conformance.audit import CHECKS
 from conformance.base.faults import EmptySelectionError, SelectionError
 from conformance.base.home import PACKAGE
+from conformance.base.terminal import meant
 from conformance.items.items import Item
 from conformance.requirements.citations import cited_in_schemas, cited_in_steps
 from conformance.requirements.registry import Registry, load_registry
@@ -90,9 +90,7 @@ def names(pattern: str, identity: str) -> bool:
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> SelectionError:
-    close = get_close_matches(name, list(known), n=3)
-    hint = f"; did you mean {', '.join(close)}?" if close else ""
-    return SelectionError(f"no {what} is called {name!r}{hint}")
+    return SelectionError(f"no {what} is called {name!r}{meant(name, known)}")
 
 
 def _check(selection: Selection, items: Sequence[Item], registry: Registry) -> None:

@@ -15,7 +15,6 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -23,6 +22,7 @@ from conformance.adapter import Adapter, Description
 from conformance.base.faults import AdapterError, AdapterStartError, KitError, ResolveError
 from conformance.base.limits import InProcessLimit
 from conformance.base.options import IMPLEMENTATIONS, LIMITS, runs_here
+from conformance.base.terminal import meant
 from conformance.workers.process import LARGEST_DISK, LARGEST_MEMORY, ProcessAdapter
 
 BUILT_IN: Final[Mapping[str, str]] = {
@@ -220,12 +220,10 @@ def _command(name: str) -> list[str]:
     if name in BUILT_IN:
         name = f"python:{BUILT_IN[name]}"
     if not name.startswith("python:"):
-        close = get_close_matches(name, BUILT_IN, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
         known = ", ".join(BUILT_IN)
         raise ResolveError(
             f"--impl={name!r} is neither one of {known} nor python:module:factory "
-            f"nor cmd:<command line>{hint}"
+            f"nor cmd:<command line>{meant(name, BUILT_IN, 1)}"
         )
     # Not with -m, which puts the working directory before the standard library.
     return [sys.executable, "-P", str(_WORKER), name]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -32,7 +31,7 @@ from conformance.adapter import (
     Write,
     operation_of,
 )
-from conformance.base.terminal import printable
+from conformance.base.terminal import meant, printable
 from conformance.base.untrusted import MIB, DocumentError, count_values, parse_json
 from conformance.workers.rows_file import RowsError, read_rows, write_rows
 
@@ -225,6 +224,4 @@ def _check_fields(
     if missing:
         raise WireError(f"{what} lacks {', '.join(missing)}")
     for name in sorted(map(str, document.keys() - set(known))):
-        near = get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise WireError(f"{what} cannot have {name!r}{hint}")
+        raise WireError(f"{what} cannot have {name!r}{meant(name, known, 1)}")

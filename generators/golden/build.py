@@ -11,7 +11,7 @@ import importlib.metadata
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -96,17 +96,13 @@ def check_corpus(definitions: Sequence[Definition], corpus: Path = CORPUS) -> li
     Every case of the corpus is held against the digest in the manifest, so a table that cannot
     be rebuilt here (another engine wrote it) is still known to be the one that was committed.
     """
-    drifts = []
     manifest = read_manifest(corpus)["cases"]
     with tempfile.TemporaryDirectory() as scratch:
-        for definition in definitions:
-            present = corpus / definition.info.id
-            if not present.exists():
-                drifts.append(Drift(definition.info.id, ("not in the corpus: build it",)))
-                continue
-            found = differences(present, build_case(definition, Path(scratch), observed=present))
-            if found:
-                drifts.append(Drift(definition.info.id, tuple(found)))
+
+        def rebuilt(definition: Definition, present: Path) -> list[str]:
+            return differences(present, build_case(definition, Path(scratch), observed=present))
+
+        drifts = _drifts(definitions, corpus, rebuilt)
     present_ids = set(_case_ids(corpus))
     for case_id in sorted(present_ids | manifest.keys()):
         if case_id not in manifest:
@@ -126,13 +122,19 @@ def check_written(definitions: Sequence[Definition], corpus: Path = CORPUS) -> l
         corpus: the corpus folder.
 
     """
+    return _drifts(definitions, corpus, lambda _, present: replay_differences(present))
+
+
+def _drifts(
+    definitions: Sequence[Definition],
+    corpus: Path,
+    compare: Callable[[Definition, Path], list[str]],
+) -> list[Drift]:
     drifts = []
     for definition in definitions:
-        directory = corpus / definition.info.id
-        if not directory.exists():
-            drifts.append(Drift(definition.info.id, ("not in the corpus: build it",)))
-            continue
-        found = replay_differences(directory)
+        present = corpus / definition.info.id
+        there = present.exists()
+        found = compare(definition, present) if there else ["not in the corpus: build it"]
         if found:
             drifts.append(Drift(definition.info.id, tuple(found)))
     return drifts

@@ -37,20 +37,9 @@ from generators.oracle.operations import (
 )
 
 _WRITTEN = (
-    Create,
-    Append,
-    Overwrite,
-    Delete,
-    SetProperties,
-    SetTransaction,
-    SetDomain,
-    RenameColumn,
-    AddColumn,
-    DropColumn,
-    WidenColumn,
-    Compact,
-    Checkpoint,
-)
+    Create, Append, Overwrite, Delete, SetProperties, SetTransaction, SetDomain, RenameColumn,
+    AddColumn, DropColumn, WidenColumn, Compact, Checkpoint,
+)  # fmt: skip
 
 
 def can_write(operation: Operation) -> bool:

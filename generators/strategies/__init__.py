@@ -13,13 +13,6 @@ from generators.strategies.schemas import data_types, names, partition_choices, 
 from generators.strategies.values import partition_values, values
 
 __all__ = [
-    "data_types",
-    "filters",
-    "histories",
-    "names",
-    "partition_choices",
-    "partition_values",
-    "rows",
-    "schemas",
-    "values",
-]
+    "data_types", "filters", "histories", "names", "partition_choices", "partition_values", "rows",
+    "schemas", "values",
+]  # fmt: skip

@@ -172,13 +172,9 @@ class _Drawing:
 
 
 _ALWAYS: Final = (
-    _Drawing.append,
-    _Drawing.append,
-    _Drawing.delete,
-    _Drawing.overwrite,
-    _Drawing.update,
+    _Drawing.append, _Drawing.append, _Drawing.delete, _Drawing.overwrite, _Drawing.update,
     _Drawing.checkpoint,
-)
+)  # fmt: skip
 _ALSO: Final = (_Drawing.properties, _Drawing.transaction, _Drawing.add_column, _Drawing.compact)
 _BY_FEATURE: Final[Mapping[str, tuple[Callable[[_Drawing], Operation | None], ...]]] = {
     "columnMapping": (_Drawing.rename, _Drawing.drop),

@@ -27,18 +27,9 @@ PRIMITIVES: Final = tuple(sorted(PRIMITIVE_NAMES - {"void", "variant"}))
 
 _PLAIN_NAMES: Final = ("a", "b", "c", "id", "value", "x1", "snake_case", "camelCase", "UPPER")
 _AWKWARD_NAMES: Final = (
-    "with.dot",
-    "with-dash",
-    "with space",
-    "semi;colon",
-    "par(en)",
-    "new\nline",
-    "`tick`",
-    "\u00e4\u00f6\u00fc",
-    "\u540d\u524d",
-    "%20",
-    "a=b",
-)
+    "with.dot", "with-dash", "with space", "semi;colon", "par(en)", "new\nline", "`tick`",
+    "\u00e4\u00f6\u00fc", "\u540d\u524d", "%20", "a=b",
+)  # fmt: skip
 
 _KEY_TYPES: Final = ("string", "integer", "long", "date")
 

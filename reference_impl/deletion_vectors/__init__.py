@@ -12,14 +12,6 @@ from reference_impl.deletion_vectors.payload import MAGIC, NATIVE_MAGIC, decode,
 from reference_impl.deletion_vectors.store import VectorStore, frame
 
 __all__ = [
-    "MAGIC",
-    "NATIVE_MAGIC",
-    "Bitmap",
-    "Descriptor",
-    "VectorStore",
-    "decode",
-    "decode_z85",
-    "encode",
-    "encode_z85",
-    "frame",
-]
+    "MAGIC", "NATIVE_MAGIC", "Bitmap", "Descriptor", "VectorStore", "decode", "decode_z85",
+    "encode", "encode_z85", "frame",
+]  # fmt: skip

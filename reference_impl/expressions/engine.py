@@ -43,14 +43,9 @@ _SETTINGS: Final = {
     "threads": 1,
 }
 _UNUSED: Final = (
-    "common_subexpressions",
-    "expression_rewriter",
-    "filter_pullup",
-    "filter_pushdown",
-    "in_clause",
-    "regex_range",
-    "statistics_propagation",
-)
+    "common_subexpressions", "expression_rewriter", "filter_pullup", "filter_pushdown", "in_clause",
+    "regex_range", "statistics_propagation",
+)  # fmt: skip
 """Optimizers that take quadratic time on a long condition, or rewrite how text is matched."""
 
 _AFTERWARDS: Final = (

@@ -22,22 +22,7 @@ from reference_impl.places.spelling import (
 )
 
 __all__ = [
-    "OUTSIDE",
-    "SAME_STORE",
-    "Address",
-    "LocalRoot",
-    "Locator",
-    "ObjectRoot",
-    "Outside",
-    "Place",
-    "Policy",
-    "decode_path",
-    "decode_paths",
-    "decode_url",
-    "encode_path",
-    "file_name",
-    "file_names",
-    "is_absolute",
-    "opened_as",
-    "resembling",
-]
+    "OUTSIDE", "SAME_STORE", "Address", "LocalRoot", "Locator", "ObjectRoot", "Outside", "Place",
+    "Policy", "decode_path", "decode_paths", "decode_url", "encode_path", "file_name", "file_names",
+    "is_absolute", "opened_as", "resembling",
+]  # fmt: skip

@@ -38,15 +38,9 @@ _COSTS = {"BOOLEAN": 0, "INT32": 1, "FLOAT": 2, "INT64": 3, "DOUBLE": 4, "INT96"
 
 # What pyarrow raises for damaged files.
 _DAMAGE = (
-    pa.ArrowException,
-    OSError,
-    ValueError,
-    KeyError,
-    IndexError,
-    TypeError,
-    OverflowError,
+    pa.ArrowException, OSError, ValueError, KeyError, IndexError, TypeError, OverflowError,
     NotImplementedError,
-)
+)  # fmt: skip
 
 
 @contextmanager

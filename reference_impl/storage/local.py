@@ -23,16 +23,10 @@ if TYPE_CHECKING:
 
 _NO_NAME: Final = frozenset(
     {
-        errno.EILSEQ,
-        errno.EINVAL,
-        errno.EISDIR,
-        errno.ELOOP,
-        errno.ENAMETOOLONG,
-        errno.ENOTDIR,
-        errno.ENOTEMPTY,
-        errno.ENXIO,
+        errno.EILSEQ, errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR,
+        errno.ENOTEMPTY, errno.ENXIO,
     }
-)
+)  # fmt: skip
 """Errors that a name brings about, and what is in its place."""
 
 

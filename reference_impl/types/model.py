@@ -112,22 +112,10 @@ INTEGERS = (BYTE, SHORT, INTEGER, LONG)
 PRIMITIVES: Mapping[str, Primitive] = {
     t.name: t
     for t in (
-        BINARY,
-        BOOLEAN,
-        BYTE,
-        DATE,
-        DOUBLE,
-        FLOAT,
-        INTEGER,
-        LONG,
-        SHORT,
-        STRING,
-        TIMESTAMP,
-        TIMESTAMP_NTZ,
-        VARIANT,
-        VOID,
+        BINARY, BOOLEAN, BYTE, DATE, DOUBLE, FLOAT, INTEGER, LONG, SHORT, STRING, TIMESTAMP,
+        TIMESTAMP_NTZ, VARIANT, VOID,
     )
-}
+}  # fmt: skip
 """Every type without parameters, by its spelling in the schema string."""
 
 

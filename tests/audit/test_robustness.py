@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from damage import BOMBS
 
 from conformance.audit import AuditError, audit
 from conformance.audit.findings import SEVERITIES
-from generators.damage import BOMBS
 from generators.materialise.data.legacy_parquet import edit_footer
 from generators.materialise.data.thrift import Record
 

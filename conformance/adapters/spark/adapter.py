@@ -25,15 +25,10 @@ from generators.golden.spark.session import open_session
 
 _FEATURES: Final = frozenset(
     {
-        "columnMapping",
-        "deletionVectors",
-        "timestampNtz",
-        "typeWidening",
-        "v2Checkpoint",
-        "vacuumProtocolCheck",
-        "variantType",
+        "columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint",
+        "vacuumProtocolCheck", "variantType",
     }
-)
+)  # fmt: skip
 _CLAIMS: Final = Claims(
     reader_version=3,
     writer_version=7,
@@ -41,42 +36,19 @@ _CLAIMS: Final = Claims(
     # Rows with variants do not reach Spark: they travel as structs, which it keeps apart.
     writer_features=_FEATURES - {"variantType"}
     | {
-        "allowColumnDefaults",
-        "appendOnly",
-        "changeDataFeed",
-        "checkConstraints",
-        "clustering",
-        "domainMetadata",
-        "generatedColumns",
-        "icebergCompatV1",
-        "icebergCompatV2",
-        "identityColumns",
-        "inCommitTimestamp",
-        "invariants",
-        "rowTracking",
+        "allowColumnDefaults", "appendOnly", "changeDataFeed", "checkConstraints", "clustering",
+        "domainMetadata", "generatedColumns", "icebergCompatV1", "icebergCompatV2",
+        "identityColumns", "inCommitTimestamp", "invariants", "rowTracking",
     },
     capabilities=frozenset(
         {
-            "scan.version",
-            "aggregate.version",
-            "scan.timestamp",
-            "scan.columns",
-            "scan.filter",
-            "scan.row_ids",
-            "append.invariants",
-            "changes.column_mapping",
-            "snapshot.version",
-            "files.version",
-            "txn.version",
-            "domain_metadata.version",
-            "overwrite.filter",
-            "create.sql",
-            "add_constraint.sql",
-            "overwrite.partition",
-            "optimize.purge",
+            "scan.version", "aggregate.version", "scan.timestamp", "scan.columns", "scan.filter",
+            "scan.row_ids", "append.invariants", "changes.column_mapping", "snapshot.version",
+            "files.version", "txn.version", "domain_metadata.version", "overwrite.filter",
+            "create.sql", "add_constraint.sql", "overwrite.partition", "optimize.purge",
         }
     ),
-)
+)  # fmt: skip
 _REFUSALS: Final = Refusals(
     errors=(PySparkException, Py4JJavaError),
     rules=(

@@ -29,17 +29,9 @@ from reference_impl.parquet.opening import open_parquet
 from reference_impl.storage import Storage
 
 ACTIONS: Final = (
-    "add",
-    "remove",
-    "metaData",
-    "protocol",
-    "txn",
-    "domainMetadata",
-    "commitInfo",
-    "cdc",
-    "sidecar",
-    "checkpointMetadata",
-)
+    "add", "remove", "metaData", "protocol", "txn", "domainMetadata", "commitInfo", "cdc",
+    "sidecar", "checkpointMetadata",
+)  # fmt: skip
 """Every action that the protocol knows; others are ignored."""
 
 

@@ -11,11 +11,6 @@ from conformance.judging.compare.documents import (
 from conformance.judging.compare.rows import Difference, compare_rows, moved_rows
 
 __all__ = [
-    "Difference",
-    "compare_document",
-    "compare_files",
-    "compare_history",
-    "compare_rows",
-    "compare_snapshot",
-    "moved_rows",
-]
+    "Difference", "compare_document", "compare_files", "compare_history", "compare_rows",
+    "compare_snapshot", "moved_rows",
+]  # fmt: skip

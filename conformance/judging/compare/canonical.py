@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from conformance.base.terminal import shortened
+from conformance.base.variants import VariantError
 from conformance.judging.compare.families import is_list, is_variant, storage_of
-from conformance.judging.compare.variant import NAN, VariantError, variant_value
+from conformance.judging.compare.variant import NAN, variant_value
 
 _PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _MICROS: Final = 1_000_000

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from conformance.audit.checks.row_tracking import id_ranges, overlaps
 from conformance.audit.checks.transitions import Balance, unbalanced
-from conformance.audit.engine import Run, checks_of
+from conformance.audit.engine import Run, Sum, checks_of
 from conformance.audit.findings import Finding
 from conformance.audit.read.log import Listing, Log, read_log
 from conformance.audit.read.raw import Document, Lines, json_lines
@@ -86,10 +86,7 @@ class BucketResult:
     """What the audit of a bucket leaves to others.
 
     Attributes:
-        measures: by version, see :class:`~conformance.audit.engine.Run`.
-        balances: by version, as there.
-        row_changes: by version, as there.
-        moved: by version, as there.
+        sums: see :class:`~conformance.audit.engine.Run`.
         ranges: of row ids.
         vectors: that are stored in files, each with its data file.
         latest: the latest version; ``None`` where the log does not give it.
@@ -98,10 +95,7 @@ class BucketResult:
 
     """
 
-    measures: dict[int, Measure] = field(default_factory=dict)
-    balances: dict[int, Balance] = field(default_factory=dict)
-    row_changes: dict[int, RowChanges] = field(default_factory=dict)
-    moved: dict[int, Moved] = field(default_factory=dict)
+    sums: list[tuple[int, Sum]] = field(default_factory=list)
     ranges: list[IdRange] = field(default_factory=list)
     vectors: list[tuple[str, str]] = field(default_factory=list)
     latest: Latest | None = None
@@ -170,7 +164,7 @@ def audit_bucket(  # noqa: PLR0913  what a bucket is
 
 
 def _left(run: Run, *, data: bool) -> BucketResult:
-    left = BucketResult(run.measures, run.balances, run.row_changes, run.moved)
+    left = BucketResult(run.sums)
     view = run.latest
     if view is None:
         return left
@@ -251,18 +245,21 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
         found: list[Iterable[Finding]] = [
             check.run(LogView(storage, log)) for check in checks_of("log") if check.whole
         ]
-        for version, balance in _summed(each.balances for each in left):
-            found.append(unbalanced(log.commits[version].path, balance))
-        for version, row_changes in _summed(each.row_changes for each in left):
-            found.append(differing_changes(log.commits[version].path, row_changes))
-        found += [changed_rows(moved) for _, moved in _summed(each.moved for each in left)]
-        for version, measure in _summed(each.measures for each in left):
-            state = State()
-            state.version = version
-            layout = Layouts().get(None, None)
-            view = VersionView(storage, log, state, layout, now=now)
-            subject = ChecksumView(log.checksums[version], view, measure)
-            found += [check.run(subject) for check in checks_of("checksum") if check.whole]
+        for version, total in _summed(left):
+            match total:
+                case Balance():
+                    found.append(unbalanced(log.commits[version].path, total))
+                case RowChanges():
+                    found.append(differing_changes(log.commits[version].path, total))
+                case Moved():
+                    found.append(changed_rows(total))
+                case Measure():
+                    state = State()
+                    state.version = version
+                    layout = Layouts().get(None, None)
+                    view = VersionView(storage, log, state, layout, now=now)
+                    subject = ChecksumView(log.checksums[version], view, total)
+                    found += [check.run(subject) for check in checks_of("checksum") if check.whole]
         found.append(overlaps(each for part in left for each in part.ranges))
         found.append(shared_vectors(sorted(each for part in left for each in part.vectors)))
         latest = latest_of(left)
@@ -275,10 +272,12 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
             yield from options.findings(each)
 
 
-def _summed(parts: Iterable[Mapping[int, Any]]) -> Iterator[tuple[int, Any]]:
-    """Return each version with the sum of what the parts have for it."""
-    found: dict[int, Any] = {}
-    for part in parts:
-        for version, number in part.items():
-            found[version] = found[version] + number if version in found else number
-    yield from sorted(found.items())
+def _summed(parts: Iterable[BucketResult]) -> Iterator[tuple[int, Any]]:
+    """Yield each version with each kind of sum that the parts have for it."""
+    found: dict[tuple[int, str], Any] = {}
+    for version, each in (pair for part in parts for pair in part.sums):
+        key = version, type(each).__name__
+        found[key] = found[key] + each if key in found else each
+    yield from (
+        (version, total) for (version, _), total in sorted(found.items(), key=lambda item: item[0])
+    )

@@ -24,18 +24,10 @@ _HIGHEST: Final = "\U0010ffff"
 
 _BOUNDED: Final = frozenset(
     {
-        "string",
-        "long",
-        "integer",
-        "short",
-        "byte",
-        "float",
-        "double",
-        "date",
-        "timestamp",
+        "string", "long", "integer", "short", "byte", "float", "double", "date", "timestamp",
         "timestamp_ntz",
     }
-)
+)  # fmt: skip
 
 
 def _milliseconds(value: datetime) -> str:

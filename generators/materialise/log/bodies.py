@@ -11,15 +11,9 @@ from typing import Any, Final
 from generators.oracle.delta_schema import Struct
 
 FILE_FIELDS: Final = (
-    "path",
-    "partitionValues",
-    "size",
-    "modificationTime",
-    "baseRowId",
-    "defaultRowCommitVersion",
-    "clusteringProvider",
-    "tags",
-)
+    "path", "partitionValues", "size", "modificationTime", "baseRowId", "defaultRowCommitVersion",
+    "clusteringProvider", "tags",
+)  # fmt: skip
 """Members of an add action that a ``files`` spec compares, by wire name.
 
 Statistics, the flag of a change and the vector itself are left out: equal tables may spell them in

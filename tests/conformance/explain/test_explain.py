@@ -106,7 +106,7 @@ def test_what_nobody_knows_is_answered_with_what_is_near(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run_explain_cli(["CKPT-07"]) == Status.UNKNOWN_ID
-    assert "did you mean CKPT-0" in capsys.readouterr().err
+    assert "did you mean 'CKPT-0" in capsys.readouterr().err
 
 
 def test_a_text_that_cannot_be_read_is_an_error_of_usage(

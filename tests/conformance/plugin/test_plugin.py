@@ -92,11 +92,11 @@ def test_failures_outrank_errors(kit: Kit) -> None:
 @pytest.mark.parametrize(
     ("option", "status", "words"),
     [
-        ("--tck-case=table-features/won", Status.UNKNOWN_ID, "did you mean table-features/one"),
+        ("--tck-case=table-features/won", Status.UNKNOWN_ID, "did you mean 'table-features/one'"),
         ("--tck-case=zz*", Status.UNKNOWN_ID, "no case is called 'zz*'"),
         ("--tck-requirement=REC-9999", Status.UNKNOWN_ID, "no requirement is called 'REC-9999'"),
-        ("--tck-feature=deletionVector", Status.UNKNOWN_ID, "did you mean deletionVectors"),
-        ("--tck-chapter=table-feature", Status.UNKNOWN_ID, "did you mean table-features"),
+        ("--tck-feature=deletionVector", Status.UNKNOWN_ID, "did you mean 'deletionVectors'"),
+        ("--tck-chapter=table-feature", Status.UNKNOWN_ID, "did you mean 'table-features'"),
         ("--tck-chapter=checkpoints", Status.EMPTY_SELECTION, "no case is selected"),
         ("-kzzz", Status.EMPTY_SELECTION, "exit status 10"),
         ("--tck-revision=1999", Status.USAGE, "invalid choice"),

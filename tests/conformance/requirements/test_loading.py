@@ -156,7 +156,7 @@ def test_a_folder_without_a_registry_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_id_gets_a_hint(write_registry: WriteRegistry, make_row: MakeRow) -> None:
     registry = load_registry(write_registry(make_row()))
-    with pytest.raises(UnknownRequirementError, match="did you mean TOY-001"):
+    with pytest.raises(UnknownRequirementError, match="did you mean 'TOY-001'"):
         registry["TOY-010"]
     with pytest.raises(KeyError):
         registry["nothing like it"]

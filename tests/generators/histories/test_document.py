@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import profile
 
 import schemas
 from generators.histories.document import (
@@ -63,7 +64,6 @@ from generators.oracle.operations import (
     Update,
     WidenColumn,
 )
-from generators.profiles import profile
 from generators.steps import operation_of, recipe_step, step_of
 from generators.strategies import data_types, histories, rows, values
 from generators.strategies.histories import FEATURES

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import profile
 from pyroaring import BitMap64
 
 from generators.materialise.data.deletion_vectors import (
@@ -25,7 +26,6 @@ from generators.materialise.data.deletion_vectors import (
     z85_encode,
 )
 from generators.materialise.log.state import dv_unique_id
-from generators.profiles import profile
 
 SAMPLE_ROWS = [3, 4, 7, 11, 18, 29]
 SAMPLE_UUID = uuid.UUID("d2c639aa-8816-431a-aaf6-d3fe2512ff61")

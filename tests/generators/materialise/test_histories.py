@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import profile
 
 from conformance.audit import audit
 from generators.materialise.data.arrow_rows import arrow_table
@@ -43,7 +44,6 @@ from generators.oracle.operations import (
     Update,
     replay,
 )
-from generators.profiles import profile
 from generators.strategies import histories
 from generators.strategies.histories import FEATURES
 from reference_impl import Table, read_table

@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import profile
 
 from generators.materialise.data.data_files import FileLayout, write_data_file
 from generators.materialise.data.legacy_parquet import ListLayout
 from generators.materialise.data.thrift import Items, Record, decode_record, encode_record
 from generators.oracle.delta_schema import array, field, map_of, struct
-from generators.profiles import profile
 
 SCHEMA = struct(
     field("a", "long"),

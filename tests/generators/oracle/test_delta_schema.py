@@ -7,6 +7,7 @@ import json
 import pyarrow as pa
 import pytest
 from hypothesis import given
+from profiles import profile
 
 from generators.oracle.delta_schema import (
     Array,
@@ -26,7 +27,6 @@ from generators.oracle.delta_schema import (
     struct,
     type_of,
 )
-from generators.profiles import profile
 from generators.strategies import schemas
 
 SAMPLE = struct(

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import profile
 
 from generators.oracle.delta_schema import DataType, type_of
 from generators.oracle.filters import FilterError, column, columns_of, evaluate, node, predicate_of
 from generators.oracle.literals import decode, encode, literal
-from generators.profiles import profile
 from generators.strategies import data_types, filters, rows, schemas, values
 
 NAN = float("nan")

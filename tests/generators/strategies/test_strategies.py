@@ -9,6 +9,7 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
+from profiles import PROFILES, profile
 
 from generators.histories.drawing import draw_histories
 from generators.materialise.data.arrow_rows import arrow_table
@@ -32,7 +33,6 @@ from generators.oracle.operations import (
     RenameColumn,
     replay,
 )
-from generators.profiles import PROFILES, profile
 from generators.strategies import (
     data_types,
     filters,

@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.types as at
 
 from conformance.audit.findings import Finding, finding
-from conformance.audit.grammar.variants import Leaf, Step, Variant, VariantError, bounds_of, variant
+from conformance.audit.grammar.variants import bounds_of
 from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.places import SchemaPlace
+from conformance.base.variants import Leaf, Step, Variant, VariantError, variant
 from reference_impl.limits import budget
 
 _SIDES: Final = ("minValues", "maxValues")

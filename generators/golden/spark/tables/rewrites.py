@@ -196,14 +196,6 @@ def _z_ordered(_case: CaseWriter, table: SparkTable) -> None:
 
 
 TABLES = (
-    _merged,
-    _merge_evolves,
-    _overwritten,
-    _replaced,
-    _purged,
-    _prefixed,
-    _many_row_groups,
-    _converted,
-    _dropped_feature,
-    _z_ordered,
-)
+    _merged, _merge_evolves, _overwritten, _replaced, _purged, _prefixed, _many_row_groups,
+    _converted, _dropped_feature, _z_ordered,
+)  # fmt: skip

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from damage import damage_at
 
 from conformance.audit import AuditError, audit
-from generators.damage import damage_at
 from generators.mutations.bases import BASES
 from reference_impl import DeltaError, Limits, Table, read_table
 

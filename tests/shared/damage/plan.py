@@ -8,8 +8,8 @@ from pathlib import Path
 from random import Random
 from typing import Final, TypeAlias
 
-from generators.damage.json_damage import damage_json_lines
-from generators.damage.parquet_damage import damage_parquet
+from damage.json_damage import damage_json_lines
+from damage.parquet_damage import damage_parquet
 from generators.materialise.builder import TableBuilder
 from generators.mutations.bases import BASES, Base
 

@@ -6,7 +6,7 @@ hang or exhaust the memory: :func:`damages` gives any number of tables to try th
 
 from __future__ import annotations
 
-from generators.damage.bombs import BOMBS, Bomb
-from generators.damage.plan import Damage, damage_at, damages
+from damage.bombs import BOMBS, Bomb
+from damage.plan import Damage, damage_at, damages
 
 __all__ = ["BOMBS", "Bomb", "Damage", "damage_at", "damages"]

@@ -10,11 +10,11 @@ from random import Random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from damage import BOMBS, Bomb, damage_at, damages
+from damage.json_damage import damage_json_lines
+from damage.parquet_damage import damage_parquet
+from damage.plan import BYTE_DAMAGES, log_and_vector_files
 
-from generators.damage import BOMBS, Bomb, damage_at, damages
-from generators.damage.json_damage import damage_json_lines
-from generators.damage.parquet_damage import damage_parquet
-from generators.damage.plan import BYTE_DAMAGES, log_and_vector_files
 from generators.mutations.bases import BASES
 
 LINES = b'{"add":{"path":"a","stats":"{\\"numRecords\\":1}","size":1}}\n{"txn":{"appId":"x"}}\n'
