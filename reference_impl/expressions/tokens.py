@@ -87,10 +87,14 @@ def tokenize(text: str) -> list[Token]:
             )
         tokens.append(token)
         check("sql_tokens", len(tokens), MAX_TOKENS)
-        depth += (token.text == "(") - (token.text == ")") if kind == "sign" else 0
+        depth += _deeper(token)
         check("sql_nesting", depth, MAX_DEPTH)
     tokens.append(Token("end", "", len(text), len(text)))
     return tokens
+
+
+def _deeper(token: Token) -> int:
+    return {"(": 1, ")": -1}.get(token.text, 0) if token.kind == "sign" else 0
 
 
 def _token(kind: str | None, text: str, start: int, end: int) -> Token:

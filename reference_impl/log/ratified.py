@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from reference_impl.errors import InvalidRatifiedCommits
 from reference_impl.log.names import LOG_DIR, UUID, VERSION, LogFile, commit_name
-from reference_impl.model.ranges import INT64
+from reference_impl.model.ranges import INT64, Range
 
 _STAGED_DIR: Final = "_staged_commits"
 _STAGED: Final = re.compile(rf"(?:(?:{LOG_DIR}/)?{_STAGED_DIR}/)?({VERSION}\.{UUID}\.json)")
@@ -76,7 +76,7 @@ class RatifiedCommits:
                 staged commit, a version has two commits or lies beyond the latest.
 
         """
-        if not 0 <= self.latest <= INT64.most:
+        if self.latest not in Range(0, INT64.most):
             raise InvalidRatifiedCommits(f"the latest ratified version is {self.latest}")
         found: dict[int, LogFile] = {}
         for commit in self.commits:

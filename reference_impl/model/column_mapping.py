@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, cast
 
 from reference_impl.errors import InvalidColumnMapping
 from reference_impl.model.actions import Metadata, Protocol
-from reference_impl.model.ranges import INT32
+from reference_impl.model.ranges import INT31
 from reference_impl.types.model import Field, Struct, walk
 
 Mode: TypeAlias = Literal["none", "name", "id"]
@@ -74,7 +74,7 @@ def check_annotations(schema: Struct, mode: Mode) -> None:
     """
     if mode == "none":
         return
-    ids: dict[int, str] = {}
+    ids: dict[object, str] = {}
     for place, of in walk(schema):
         names: dict[str, str] = {}
         for one in of.fields if isinstance(of, Struct) else ():
@@ -82,7 +82,7 @@ def check_annotations(schema: Struct, mode: Mode) -> None:
             name, number = one.metadata.get(NAME_KEY), one.metadata.get(ID_KEY)
             if not isinstance(name, str) or name == "":
                 raise InvalidColumnMapping(f"column {label} has no {NAME_KEY}")
-            if type(number) is not int or not 0 <= number <= INT32.most:
+            if number not in INT31:
                 raise InvalidColumnMapping(
                     f"column {label} has no 32-bit integer {ID_KEY}", requirement="CM-002"
                 )

@@ -18,7 +18,7 @@ _DIGITS: Final = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The integers of a two's complement width.
+    """The integers from one to another.
 
     Attributes:
         least: the smallest integer.
@@ -68,5 +68,5 @@ def _shown(value: object) -> str:
     return hex(value)[:40] if type(value) is int and value.bit_length() > 128 else repr(value)[:40]
 
 
-INT32: Final = Range(-(2**31), 2**31 - 1)
+INT31: Final = Range(0, 2**31 - 1)
 INT64: Final = Range(-(2**63), 2**63 - 1)

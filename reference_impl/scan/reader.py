@@ -148,14 +148,13 @@ class FileReader:
         hidden = [*self.extra, *(self.tracking.hidden if self.tracking else ())]
         given = pa.schema([arrow_field(f) for f in read])
         schema = self.schema
-        width = sum(pa.repeat(task.partition[f.name], 1).nbytes for f in read if f.name in logged)
         for start, length, arrays in read_batches(
             self.storage,
             task.path,
             stored,
             self.table.mode,
             hidden,
-            width=width,
+            width=sum(pa.repeat(value, 1).nbytes for value in task.partition.values()),
             kept=partial(_selection, deleted, only),
         ):
             found = iter(arrays)

@@ -128,7 +128,7 @@ def _shifted(shift: Callable[[Any, Any], Any], bounds: pa.Array) -> pa.Array:
     moved = shift(bounds, pa.scalar(_CUT, pa.duration("us")))
     # Beyond the ends of 64 bits the sum wraps: such a bound is unknown.
     sound = compare("<", bounds, moved) if shift is pc.add else compare(">", bounds, moved)
-    return pc.if_else(sound, moved, pa.scalar(None, bounds.type))
+    return pc.if_else(sound, moved, None)
 
 
 def _as_single(wider: Callable[[Any, Any], Any], bounds: pa.Array) -> pa.Array:

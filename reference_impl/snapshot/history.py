@@ -20,7 +20,7 @@ from reference_impl.model.ranges import INT64
 from reference_impl.snapshot.segment import Listing
 from reference_impl.snapshot.snapshot import Snapshot, in_commit_timestamp, read_commit
 from reference_impl.storage import Storage
-from reference_impl.types.temporal import EPOCH_UTC, parse_timestamp
+from reference_impl.types.temporal import parse_timestamp
 
 ICT_PROVENANCE: Final = (
     "delta.inCommitTimestampEnablementVersion",
@@ -63,7 +63,7 @@ def to_millis(moment: int | str | datetime) -> int:
     try:
         if isinstance(moment, datetime):
             aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-            return (aware - EPOCH_UTC) // timedelta(milliseconds=1)
+            return (aware - datetime.fromtimestamp(0, UTC)) // timedelta(milliseconds=1)
         if isinstance(moment, str):
             return parse_timestamp(moment, zone=True) // 1000
     except (ValueError, OverflowError, TypeError) as error:

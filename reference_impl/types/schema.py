@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -32,7 +32,7 @@ from reference_impl.untrusted import load_json, too_deep
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,4})\s*,\s*(-?\d{1,4})\s*\)", re.ASCII)
 _CHARACTERS = re.compile(r"(?:var)?char\(\s*\d{1,10}\s*\)", re.ASCII)
 _MAX_DIGITS = 38
-_ALIASES: Mapping[str, DataType] = {
+_ALIASES: Final[Mapping[str, DataType]] = {
     "null": VOID,  # Spark's spelling of void before 3.0
     "decimal": Decimal(10, 0),  # Spark's reading of a decimal without parameters
 }

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
-
 _DAY_MICROS = 86_400_000_000
 _DATE = r"([+-]?\d{4,6})-(\d{1,2})-(\d{1,2})"
 _TIME = r"(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?"

@@ -43,9 +43,8 @@ class Predicate:
             SchemaMismatch: a part overflows on a row, or is no condition.
 
         """
-        chosen = np.ones(rows.num_rows, np.bool_)
-        if self.node is not None:
-            chosen &= _mask(evaluate(self.node, rows))
+        node = self.node
+        chosen = np.ones(len(rows), np.bool_) if node is None else _mask(evaluate(node, rows))
         for part in self.rest:
             # Rows that an earlier part excludes are not evaluated: they may overflow.
             left = rows.filter(pa.array(chosen))

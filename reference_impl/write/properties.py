@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from reference_impl.errors import InvalidMetadata
-from reference_impl.model.ranges import INT32, INT64
+from reference_impl.model.ranges import INT31, INT64, Range
 
 CHECKPOINT_INTERVAL: Final = "delta.checkpointInterval"
 INDEXED_COLUMNS: Final = "delta.dataSkippingNumIndexedCols"
@@ -65,15 +65,14 @@ def validate_number(name: str, text: str) -> None:
     """
     if name in _NUMBERS and _parsed(name, text) is None:
         raise InvalidMetadata(
-            f"{name} is {text[:80]!r}, not an integer from {_NUMBERS[name][1]} to {INT32.most}",
+            f"{name} is {text[:80]!r}, not an integer from {_NUMBERS[name][1]} to {INT31.most}",
             stage="commit",
             requirement="META-011",
         )
 
 
 def _parsed(name: str, text: str) -> int | None:
-    value = INT32.parse(text)
-    return value if value is not None and _NUMBERS[name][1] <= value else None
+    return Range(_NUMBERS[name][1], INT31.most).parse(text)
 
 
 def duration(configuration: Mapping[str, str], name: str) -> int:

@@ -57,14 +57,18 @@ def indexed_leaves(table: TableSchema, configuration: Mapping[str, str]) -> list
     found = [leaf for leaf in table.stored_leaves() if leaf.type != VOID]
     named = configuration.get(_NAMES_PROPERTY)
     if named is not None:
-        paths = {
-            tuple(part.strip().strip("`") for part in name.split("."))
-            for name in named.split(",")
-            if name.strip()
-        }
-        return [leaf for leaf in found if any(leaf.path[: len(p)] == p for p in paths)]
+        return _named(found, named)
     count = integer_property(configuration, INDEXED_COLUMNS)
     return found if count < 0 else found[:count]
+
+
+def _named(found: Sequence[Leaf], named: str) -> list[Leaf]:
+    paths = {
+        tuple(part.strip().strip("`") for part in name.split("."))
+        for name in named.split(",")
+        if name.strip()
+    }
+    return [leaf for leaf in found if any(leaf.path[: len(p)] == p for p in paths)]
 
 
 def statistics_of(rows: pa.Table, columns: Iterable[Leaf]) -> dict[str, Any]:

@@ -88,6 +88,15 @@ def test_what_a_message_says_of_types_and_actions_stays() -> None:
     assert all('action="sidecar"' in each for each in calls)
 
 
+def test_what_errors_alone_say_stays() -> None:
+    named = [was for was, _ in _changes("log/lines.py")]
+    assert "named = " in (PACKAGE / "log/lines.py").read_text()
+    assert not any(was.startswith(("named = ", "too_deep(")) for was in named)
+    within = {spot.within for spot in _spots(PACKAGE / "write/alter/dropping.py")[1]}
+    assert "drop_feature" in within
+    assert "_blocked" not in within  # it returns an error
+
+
 def test_a_place_that_a_refusal_names_stays() -> None:
     found = _changes("types/schema.py")
     assert ('"elementType"', '"ELEMENTTYPE"') in found
@@ -146,7 +155,7 @@ def test_what_executes_a_line_notices_its_mutant(copy: Path) -> None:
 
 
 def test_who_uses_a_constant_comes_first_for_its_mutant() -> None:
-    of = "deletion_vectors/z85.py"
+    of = "deletion_vectors/descriptor.py"
     text = (PACKAGE / of).read_text().splitlines()
     made, *_, used = (number for number, line in enumerate(text, 1) if "_WEIGHTS" in line)
     wrong = Mutant(of, made, "", "assignment", "", "", (made,))

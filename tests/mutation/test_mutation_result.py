@@ -8,7 +8,17 @@ import pytest
 import yaml
 from generic.left_out import LEFT_OUT, SPOKEN
 from generic.mutant import PACKAGE
-from generic.results import KINDS, LOOKED_INTO, RESULT, Reason, Result, figures, read_reasons, tally
+from generic.results import (
+    KINDS,
+    LOOKED_INTO,
+    RESULT,
+    Reason,
+    Result,
+    drop_reasons,
+    figures,
+    read_reasons,
+    tally,
+)
 
 KEPT = yaml.safe_load(RESULT.read_text())
 
@@ -49,6 +59,15 @@ def test_a_list_of_reasons_is_read_strictly(change: dict[str, object], tmp_path:
     path.write_text(yaml.safe_dump([{**entry, **change}]))
     with pytest.raises(ValueError, match=r"survivors\.yaml: 1"):
         read_reasons(path)
+
+
+def test_reasons_of_a_former_draw_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "survivors.yaml"
+    entries = yaml.safe_load(LOOKED_INTO.read_text())
+    path.write_text("# Why.\n" + yaml.safe_dump(entries))
+    drop_reasons(path, {entries[0]["id"], "other"})
+    assert path.read_text().startswith("# Why.\n")
+    assert list(read_reasons(path)) == [entries[0]["id"]]
 
 
 def test_every_name_that_is_left_out_is_defined() -> None:

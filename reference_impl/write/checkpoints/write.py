@@ -20,7 +20,7 @@ from reference_impl.log.last_checkpoint import json_checksum, read_hint
 from reference_impl.log.names import LAST_CHECKPOINT, LOG_DIR, checkpoint_name, part_name
 from reference_impl.model.features import supported
 from reference_impl.model.file_actions import REMOVE_SCHEMA
-from reference_impl.model.ranges import INT32
+from reference_impl.model.ranges import Range
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.storage import Storage
 from reference_impl.write.checkpoints.files import checkpoint_adds, part_keys, put_parquet, write_v2
@@ -122,7 +122,7 @@ def write_checkpoint(snapshot: Snapshot, style: Style | None = None) -> None:
 def _check_style(style: Style) -> None:
     # Obeys CKPT-V2-001 CKPT-N-002 CKPT-N-013.
     for name, count in (("parts", style.parts), ("sidecars", style.sidecars)):
-        if count not in INT32 or not 0 <= count <= _MOST_FILES:
+        if count not in Range(0, _MOST_FILES):
             raise ConstraintViolation(
                 f"a checkpoint has no {count!r:.40} {name}",
                 stage="commit",

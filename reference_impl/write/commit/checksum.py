@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -47,11 +48,7 @@ class Totals:
     def of(cls, adds: pa.Table) -> Totals:
         """Count the files of add actions in wire columns."""
         sizes = adds.column("size").to_numpy()
-        if len(sizes) and (sizes.min() < 0 or sizes.sum(dtype=np.float64) >= _FLOAT_LIMIT):
-            # Numpy would overflow: Python adds large sums.
-            INT64.require(sum(sizes.tolist()), "the bytes of the files", requirement="CRC-007")
-            if sizes.min() < 0:
-                raise InvalidAction("a file has fewer than no bytes", action="add", stage="commit")
+        _check_sizes(sizes)
         bins = np.searchsorted(_SIZE_BINS, sizes, side="right") - 1
         vectors = adds.column("deletionVector").combine_chunks()
         rows = pc.fill_null(pc.struct_field(vectors, "cardinality"), 0).to_numpy(
@@ -79,6 +76,14 @@ class Totals:
             self.deleted_counts[bisect_right(_DELETED_BINS, rows) - 1] += sign
             self.deleted_rows += sign * rows
             self.vectors += sign * (vector is not None)
+
+
+def _check_sizes(sizes: npt.NDArray[np.int64]) -> None:
+    if len(sizes) and (sizes.min() < 0 or sizes.sum(dtype=np.float64) >= _FLOAT_LIMIT):
+        # Numpy would overflow: Python adds large sums.
+        INT64.require(sum(sizes.tolist()), "the bytes of the files", requirement="CRC-007")
+        if sizes.min() < 0:
+            raise InvalidAction("a file has fewer than no bytes", action="add", stage="commit")
 
 
 def write_checksum(

@@ -165,10 +165,10 @@ def _places(of: DataType, prefix: str) -> Iterator[str]:
 
 
 def _is_allowed(before: DataType, after: DataType) -> bool:
-    """Whether Iceberg allows a change of type."""
+    """Whether Iceberg allows a change of type, which is a widening."""
     match before, after:
-        case Decimal(old, scale), Decimal(new, other):
-            return scale == other and new >= old
+        case Decimal(_, scale), Decimal(_, other):
+            return scale == other
         case _ if before == FLOAT:
             return after == DOUBLE
         case _:

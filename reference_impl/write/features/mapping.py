@@ -9,7 +9,7 @@ from typing import Final
 
 from reference_impl.errors import InvalidColumnMapping
 from reference_impl.model.column_mapping import ID_KEY, MODE_PROPERTY, NAME_KEY
-from reference_impl.model.ranges import INT32
+from reference_impl.model.ranges import INT31
 from reference_impl.types.model import Field, Struct, every_field, map_fields
 
 MAX_ID_PROPERTY: Final = "delta.columnMapping.maxColumnId"
@@ -28,8 +28,8 @@ def highest_id(configuration: Mapping[str, str], schema: Struct) -> int:
 
     """
     text = configuration.get(MAX_ID_PROPERTY)
-    held = 0 if text is None else INT32.parse(text)
-    if held is None or held < 0:
+    held = 0 if text is None else INT31.parse(text)
+    if held is None:
         raise InvalidColumnMapping(
             f"{MAX_ID_PROPERTY} is {str(text)[:80]!r}, not the highest 32-bit id of a column",
             stage="commit",
@@ -64,7 +64,7 @@ class Numbering:
             RangeExhausted: there is none left.
 
         """
-        INT32.require(
+        INT31.require(
             self.highest + 1, "the id of a new column", action="metaData", requirement="CM-002"
         )
         self.highest += 1
@@ -122,4 +122,4 @@ def map_columns(
 
 def _highest(schema: Struct) -> int:
     numbers = (column.metadata.get(ID_KEY, 0) for _, column in every_field(schema))
-    return max((number for number in numbers if number in INT32), default=0)
+    return max((number for number in numbers if number in INT31), default=0)

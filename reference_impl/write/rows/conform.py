@@ -263,8 +263,5 @@ def _refuse_nulls(
         case Array(element, contains_null):
             _refuse_nulls(values.flatten(), element, (*place, "element"), nullable=contains_null)
         case Map(_, value, contains_null):
-            if values.null_count or values.offset:
-                values = pa.concat_arrays([values.drop_null()])
-            start, end = (values.offsets[at].as_py() for at in (0, -1))
-            items = values.items.slice(start, end - start)
+            items = pa.concat_arrays([values.drop_null()]).items
             _refuse_nulls(items, value, (*place, "value"), nullable=contains_null)

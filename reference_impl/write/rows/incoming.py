@@ -91,7 +91,7 @@ def _empty_to_null(rows: pa.Table, target: Target) -> pa.Table:
         if at >= 0 and column.type in (STRING, BINARY):
             values = rows.column(at)
             empty = pc.equal(pc.binary_length(values), 0)
-            kept = pc.if_else(empty, pa.scalar(None, values.type), values)
+            kept = pc.if_else(empty, None, values)
             rows = rows.set_column(at, rows.schema.field(at), kept)
     return rows
 

@@ -29,6 +29,7 @@ from generic.results import (
     RESULT,
     Result,
     digest_of,
+    drop_reasons,
     figures,
     read_reasons,
     render,
@@ -188,5 +189,6 @@ def _end(found: list[Result], arguments: argparse.Namespace) -> int:
         arguments.out.write_text(json.dumps([each.as_document() for each in found]))
     if arguments.write:
         RESULT.write_text(render(arguments.seed, found, reasons))
+        drop_reasons(LOOKED_INTO, {each.id for each in survivors})
         _say(f"written: {RESULT.name}")
     return 1 if unknown else 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,12 +22,13 @@ from generic.left_out import LEFT_OUT, SPOKEN
 from generic.mutant import PACKAGE, Mutant
 
 _TYPES = frozenset({"cast", "TypeVar", "NewType", "getLogger"})
-_UNTOUCHED = _TYPES | {"len", "isinstance"}
-"""Calls that stay: the last two mutmut leaves alone as well, the others only name types."""
+_UNTOUCHED = _TYPES | {"len", "isinstance", "suppress"}
+"""Calls that stay: mutmut leaves ``len`` and ``isinstance`` alone as well, and the others name
+types, or what another process may do meanwhile."""
 
 _NAMING = frozenset(
     {"Transaction", "_begin", "_refuse_long", "at_file", "check", "exceeded", "hold", "require"}
-    | {"require_text", "reserve", "sleep"}
+    | {"require_text", "reserve", "sleep", "too_deep"}
 )
 """Calls that name an operation in commitInfo, a file, bound or value in a message, count memory,
 or wait."""
@@ -40,12 +42,19 @@ is discarded when a disk fails."""
 
 _APART = _ASSERTING | {
     "action",
+    "block_size",
     "limits",
+    "pre_buffer",
+    "row_group_size",
     "thrift_container_size_limit",
     "thrift_string_size_limit",
+    "use_dictionary",
+    "use_threads",
+    "usedforsecurity",
+    "width",
 }
-"""With them those that name the action in a refusal, or bound memory: what they give is no part
-of what the protocol speaks of."""
+"""With them those that name the action in a refusal, or are about memory and time: what they give
+is no part of what the protocol speaks of."""
 
 _SHOWN = frozenset({"__repr__", "__str__"})
 _NAMES = frozenset({"__all__", "__slots__", "_log"})
@@ -55,8 +64,9 @@ _STATIC = (cst.Annotation, cst.Decorator, cst.Import, cst.ImportFrom, cst.Raise)
 _REQUIREMENT = re.compile(r'"[A-Z0-9]+-[0-9]{3}"')
 """What an error names as broken; no clause says what an error names."""
 
-_PROSE = re.compile(r'"(?:an?|no|one|the|two) [^"]*"')
-"""What a message says of a thing: keys, names and SQL begin with no article or number word."""
+_PROSE = re.compile(r'"(?:(?:an?|no|one|the|two) [^"]*|[^"]*[a-z]+,? [a-z]+ [a-z]+[^"]*)"')
+"""What a message says: keys, names and SQL begin with no article or number word, and have no three
+words in small letters in a row."""
 
 _ANY_CASE = frozenset({"expressions/render.py"})
 """Where words in capitals are SQL for the engine, which reads them in any case."""
@@ -98,6 +108,8 @@ def _is_spoken(value: cst.CSTNode, spoken: frozenset[str]) -> bool:
             return _dotted(value) in spoken
         case cst.SimpleString(text):
             return text in spoken
+        case cst.FormattedString(parts=[cst.FormattedStringExpression(expression=inner), *_]):
+            return _dotted(inner) in spoken
     return False
 
 
@@ -109,6 +121,15 @@ def _dotted(value: cst.BaseExpression) -> str | None:
         case cst.Attribute(cst.Name(name), cst.Name(attribute)):
             return f"{name}.{attribute}"
     return None
+
+
+def _noted(of: cst.CSTNode) -> bool:
+    """Whether a transaction only notes what another writer's commit is held against."""
+    while isinstance(of, cst.Attribute):
+        if of.attr.value in {"read_write_set", "read"}:
+            return True
+        of = of.value
+    return False
 
 
 def _bounds(node: cst.If) -> bool:
@@ -130,6 +151,50 @@ def _error_names() -> frozenset[str]:
     tree = cst.parse_module((PACKAGE / "errors.py").read_text())
     names = {each.name.value for each in tree.body if isinstance(each, cst.ClassDef)}
     return frozenset({*names, "ValueError", "TypeError", "OSError", "OverflowError"})
+
+
+def _makes_error(node: cst.FunctionDef) -> bool:
+    """Whether a function returns an error, and nothing else."""
+    match node.returns:
+        case cst.Annotation(annotation=cst.Name(value)):
+            return value in _error_names()
+    return False
+
+
+class _Uses(cst.CSTVisitor):
+    """Counts the uses of each name in a function, and those that only say what is wrong."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all: Counter[str] = Counter()
+        self.saying: Counter[str] = Counter()
+        self._depth = 0
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Name):
+            self.all[node.value] += 1
+            self.saying[node.value] += self._depth > 0
+        self._depth += _says(node)
+        return not isinstance(node, cst.Annotation | cst.AssignTarget)
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:
+        self._depth -= _says(original_node)
+
+
+def _says(node: cst.CSTNode) -> bool:
+    match node:
+        case cst.Raise():
+            return True
+        case cst.Call(func=cst.Name(value)):
+            return value in _error_names()
+    return False
+
+
+def _only_said(node: cst.FunctionDef) -> frozenset[str]:
+    """Give the names that a function uses in errors alone."""
+    uses = _Uses()
+    node.body.visit(uses)
+    return frozenset(name for name, said in uses.saying.items() if said == uses.all[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +229,7 @@ class _Finder(cst.CSTVisitor):
         self._statements: list[tuple[int, int]] = []
         self._inner = [False]
         self._names: list[str] = []
+        self._said: list[frozenset[str]] = [frozenset()]
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         if self._left_out(node):
@@ -172,6 +238,8 @@ class _Finder(cst.CSTVisitor):
             self._inner.append(not isinstance(node, cst.Parameters))
         if isinstance(node, _NAMED):
             self._names.append(node.name.value)
+            said = _only_said(node) if isinstance(node, cst.FunctionDef) else frozenset()
+            self._said.append(said)
         span = self._span(node)
         if span and isinstance(node, cst.BaseSmallStatement | cst.BaseCompoundStatement):
             self._statements.append(span)
@@ -199,6 +267,7 @@ class _Finder(cst.CSTVisitor):
             self._inner.pop()
         if isinstance(original_node, _NAMED):
             self._names.pop()
+            self._said.pop()
         if isinstance(original_node, cst.BaseSmallStatement | cst.BaseCompoundStatement) and (
             self._span(original_node)
         ):
@@ -210,6 +279,8 @@ class _Finder(cst.CSTVisitor):
 
     def _left_out(self, node: cst.CSTNode) -> bool:  # noqa: C901, PLR0911, PLR0912  a table of kinds
         match node:
+            case cst.FunctionDef() if _makes_error(node):
+                return True
             case cst.FunctionDef(name=cst.Name(value)) | cst.ClassDef(name=cst.Name(value)):
                 return value in _SHOWN or ".".join((*self._names, value)) in self._unseen
             case cst.If(test=cst.Name("TYPE_CHECKING")):
@@ -217,6 +288,8 @@ class _Finder(cst.CSTVisitor):
             case cst.If() if _bounds(node):
                 return True
             case cst.Expr(value=cst.BaseString()):
+                return True
+            case cst.Expr(value=cst.Call(func=told)) | cst.AugAssign(target=told) if _noted(told):
                 return True
             case cst.SimpleString(value) if value in self._spoken:
                 return True
@@ -226,6 +299,12 @@ class _Finder(cst.CSTVisitor):
                 return True
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple())], value=cst.Tuple(each)):
                 return all(isinstance(one.value, cst.Integer) for one in each)
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(cst.Name("error")))]):
+                return True
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value))]) if (
+                value in self._said[-1]
+            ):
+                return True
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value)), *_]):
                 return value in _NAMES or (not self._names and value in self._unseen)
             case cst.AnnAssign(annotation=cst.Annotation(annotation=cst.Name("TypeAlias"))):
@@ -240,7 +319,7 @@ class _Finder(cst.CSTVisitor):
                 return value in _TOLD
             case cst.Arg(keyword=cst.Name(value)) if value in _APART:
                 return True
-            case cst.Tuple():
+            case cst.Tuple() | cst.FormattedString():
                 return _is_spoken(node, self._spoken)
             case cst.Param(default=cst.BaseExpression() as given):
                 # As mutmut: others may raise where the function is defined.

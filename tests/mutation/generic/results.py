@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -100,6 +100,13 @@ def read_reasons(path: Path) -> dict[str, Reason]:
             raise ValueError(f"{path.name}: {entry.get('id')}: {sorted(missing) or 'kind or id'}")
         found[entry["id"]] = Reason(entry["kind"], entry["reason"])
     return found
+
+
+def drop_reasons(path: Path, alive: Collection[str]) -> None:
+    """Keep the reasons of those that survived, and no others."""
+    head = path.read_text().partition("\n")[0]
+    left = [entry for entry in yaml.safe_load(path.read_text()) or () if entry["id"] in alive]
+    path.write_text(f"{head}\n{yaml.safe_dump(left, sort_keys=False, width=1000)}")
 
 
 def figures(results: Sequence[Result], reasons: Mapping[str, Reason]) -> str:

@@ -14,7 +14,7 @@ from hostile import BASES, SCHEMA, Variant, plant, with_schema
 
 from reference_impl import DeltaError, Table, read_table
 from reference_impl.errors import ConstraintError, ConstraintViolation, RangeExhausted
-from reference_impl.model.ranges import INT32, INT64
+from reference_impl.model.ranges import INT31, INT64
 from reference_impl.write.checkpoints.write import Style
 
 LONG, INT = 2**63 - 1, 2**31 - 1
@@ -263,7 +263,7 @@ def test_an_in_commit_timestamp_beyond_its_range_is_a_typed_error(
 
 
 def test_ranges_hold_integers_alone() -> None:
-    for each in (INT32, INT64):
+    for each in (INT31, INT64):
         assert each.least in each
         assert each.most in each
         assert each.most + 1 not in each
