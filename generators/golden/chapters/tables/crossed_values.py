@@ -185,7 +185,7 @@ def _spelt(case: CaseWriter, mode: str, layout: Layout) -> None:
     describe(case, table)
     title = "A partition value is read as it is spelt"
     for slug, columns in (("numbers", ["id", "f"]), ("times", ["id", "t"]), ("local", ["id", "n"])):
-        _read(case, table, slug, "SNAP-007", columns, None, title)
+        _read(case, table, slug, "CM-030" if mode else "SNAP-007", columns, None, title)
 
 
 for _layout in ("classic", "parts", "v2-json", "v2-parquet", "compaction"):
@@ -198,7 +198,7 @@ for _layout in ("classic", "parts", "v2-json", "v2-parquet", "compaction"):
 VALUES.define(
     "crossed-name-commits",
     "Partition values of every kind, mapped by name",
-    "PART-004 SNAP-007",
+    "PART-004 CM-030",
     partial(_spelt, mode="name", layout=LAYOUTS["commits"]),
 )
 
