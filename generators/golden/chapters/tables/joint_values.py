@@ -224,7 +224,7 @@ def _held_by_id(case: CaseWriter) -> None:
     _read(case, table, "read-latest", "DATA-003", ["id", "p"], None, title)
 
 
-# Changes: what is told and what is inferred, of files that are older than a type or a column.
+# Changes of files that are older than a type or a column, and of change files.
 
 
 def _ask(
@@ -302,9 +302,9 @@ def _local_changes(case: CaseWriter) -> None:
     )
     rows = [{"id": 1, "n": local(2024, 2, 29, 0, 30)}, {"id": 2, "n": local(1969, 12, 31, 23, 59)}]
     table.create(add(table.file(rows)))
-    told = change_file(table, rows, ["insert"] * len(rows))
-    table.commit(add(table.file(rows)), told)
-    _ask(case, table, "CDC-003", ("told", 1, "insert", rows))
+    listed = change_file(table, rows, ["insert"] * len(rows))
+    table.commit(add(table.file(rows)), listed)
+    _ask(case, table, "CDC-003", ("listed", 1, "insert", rows))
 
 
 # Variants: whole and shredded, under mapping, vectors and partitions, at the top and in a struct.
@@ -386,13 +386,13 @@ def _variants(case: CaseWriter, mode: str) -> None:
 
     one, two = file(0, 1), file(10, None)
     table.create(add(one), add(two))
-    told = file(20, 1, ["insert"] * 3)
-    cdc = {k: told.body[k] for k in ("path", "partitionValues", "size")} | {"dataChange": False}
+    listed = file(20, 1, ["insert"] * 3)
+    cdc = {k: listed.body[k] for k in ("path", "partitionValues", "size")} | {"dataChange": False}
     table.commit(add(file(20, 1)), {"cdc": cdc})
     table.commit(*with_vector(one, inline(table, [0])), operation="DELETE")
     names = {"": "VAR-005", "id": "CM-025", "name": "CM-029"}[mode]
     added = ("added", 0, "insert", [*one.rows, *two.rows])
-    _ask(case, table, names, added, ("told", 1, "insert", told.rows))
+    _ask(case, table, names, added, ("listed", 1, "insert", listed.rows))
     kept = is_in("id", [11, 12], "long")
     _read(case, table, "columns", names, ["id", "v", "w"], kept, "Shredded variants are found")
     _read(case, table, "nested", "SHRED-006", ["id", "s"], kept, "So are those inside of a struct")
