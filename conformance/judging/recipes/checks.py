@@ -274,7 +274,7 @@ class Watch:
         for path in fresh:
             if not (self.table / path).is_file():
                 continue  # outside of the table
-            file = pq.ParquetFile(self.table / path)
+            file = pq.ParquetFile(self.table / path, pre_buffer=False)
             if hidden:
                 yield from _early_row_ids(path, file, now)
             found = [*of_iceberg(file, layout), *_check_codec(file, now)]
@@ -379,7 +379,8 @@ def _values(table: Path, path: str, names: Sequence[str]) -> dict[str, list[Any]
     place = table / path_in_table(table, path)
     if not place.is_file():
         return {}
-    found = pq.ParquetFile(place).read(columns=list(names))
+    file = pq.ParquetFile(place, pre_buffer=False)
+    found = file.read(columns=list(names), use_threads=False)
     flat = (f.name for f in found.schema if not pa.types.is_nested(f.type))
     return {name: found.column(name).drop_null().to_pylist() for name in flat}
 

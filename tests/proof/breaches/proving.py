@@ -73,27 +73,32 @@ def by_id() -> dict[str, Item]:
     return {item.id: item for item in items()}
 
 
-def revision_of(requirement: str) -> str:
-    """Return the revision to judge by: 2025 where the row holds there."""
+def revision_of(requirement: str, item: Item | None = None) -> str:
+    """Return the revision to judge by: 2025 where the row holds there, and an item is known."""
     row = load_registry()[requirement]
-    return next(each for each in ("2025", "upstream", "2021") if row.holds_in(each))
+    held = [each for each in ("2025", "upstream", "2021") if row.holds_in(each)]
+    asked = (each for each in held if item is not None and item.requirement(each) is not None)
+    return next(asked, held[0])
 
 
 def candidates(breach: Breach, known: str | None = None) -> Iterator[Item]:
     """Return the items that a run of this requirement selects, the likeliest first."""
-    revision = revision_of(breach.breaks)
     if known in by_id():
         yield by_id()[known]
     reads = breach.kind == "reader"
+
+    def named_in(item: Item) -> str | None:
+        return item.requirement(revision_of(breach.breaks, item))
+
     able = [
         item
         for item in items()
         if (item.judged.asked == "reader") is reads
         and item.id != known
         and fnmatchcase(item.id, breach.case)
-        and item.requirement(revision) is not None
+        and named_in(item) is not None
     ]
-    judged = [item for item in able if item.requirement(revision) == breach.breaks]
+    judged = [item for item in able if named_in(item) == breach.breaks]
     yield from judged
     if reads:
         return
@@ -137,8 +142,8 @@ def _right(name: str, revision: str) -> bool:
 
 def killer(breach: Breach, known: str | None = None) -> str | None:
     """Return the first item that shows a breach by its name, and that the right one passes."""
-    revision = revision_of(breach.breaks)
     for item in candidates(breach, known):
+        revision = revision_of(breach.breaks, item)
         try:
             verdict = judged(item, breach, revision)
         except Exception as error:  # a fault of the breach proves nothing

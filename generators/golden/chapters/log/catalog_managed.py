@@ -14,10 +14,13 @@ from generators.golden.cases.table import (
     MINUTE,
     GoldenTable,
     add,
+    domain,
     feature_protocol,
     instant,
     remove,
+    txn,
 )
+from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS, inline, with_vector
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.materialise.log.hints import write_compaction
@@ -383,3 +386,45 @@ def _staged_missing(case: CaseWriter) -> None:
     (case.delta / LOG_DIRECTORY / _STAGED / managed.kept[2]["staged"]).unlink()
     describe(case, managed.table)
     _refuse(case, _invalid("CAT-008"), managed.answer(), "The commit of version 2 is gone")
+
+
+@CATALOG.case("crossed-staged", "CAT-007 DVDESC-020 TXN-005 REC-014")
+def _state_staged(case: CaseWriter) -> None:
+    """Vectors, transactions and domains of ratified commits count."""
+    managed = _Managed(case, 1, writers=["domainMetadata"])
+    table = managed.table
+    table.protocol = feature_protocol(
+        ["catalogManaged", "deletionVectors"], ["inCommitTimestamp", "domainMetadata"]
+    )
+    table.properties |= WITH_VECTORS
+    file = table.file([{"c": n, "name": "of the file"} for n in range(3)])
+    former = txn("app", 9), domain("mine", "before")
+    managed.commit(table.protocol_action(), table.metadata(), add(file), *former)
+    later = managed.commit(*with_vector(file, inline(table, [1])), txn("app", 3))
+    last = managed.commit(domain("mine", "now"))
+    managed.keep_staged(later)
+    managed.keep_staged(last)
+    describe(case, table)
+    ratified = managed.answer()
+    case.read(
+        "vectors",
+        _PLAIN,
+        table.rows(),
+        title="Rows that a ratified commit deletes are gone",
+        requirement="DVDESC-020",
+        ratified=ratified,
+    )
+    of: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+        "txn": ({"appId": "app"}, {"txnVersion": 3}, "TXN-005"),
+        "domain_metadata": ({"domain": "mine"}, {"configuration": "now"}, "REC-014"),
+    }
+    for kind, (asked, known, judged) in of.items():
+        case.spec(
+            kind,
+            kind.partition("_")[0],
+            title="What a ratified commit says is the newest",
+            parameters=asked,
+            expected=known,
+            requirement=judged,
+            ratified=ratified,
+        )

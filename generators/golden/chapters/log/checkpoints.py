@@ -20,9 +20,9 @@ from generators.golden.cases.publish import (
     refuse_load,
 )
 from generators.golden.cases.summarise import classic
-from generators.golden.cases.table import GoldenTable, add, remove, txn
+from generators.golden.cases.table import GoldenTable, add, domain, remove, txn, writer_protocol
 from generators.golden.chapters.files.types import utc
-from generators.golden.chapters.log.reconciliation import txn_spec
+from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
 from generators.materialise.log.checkpoints import (
     CheckpointStyle,
     checkpoint_schema,
@@ -184,6 +184,22 @@ def _scattered(case: CaseWriter) -> None:
     publish_cut(case, table, 1, numCheckpointFiles=3)
     for number in (0, 1, 2, 5):
         txn_spec(case, f"app-{number}", 9 if number == 5 else number)
+
+
+@CHECKPOINTS.case("multi-part-scattered-domains", "REC-014 DOM-013 CKPT-021", since="2025")
+def _scattered_domains(case: CaseWriter) -> None:
+    """Any part of a checkpoint may hold a domain, in any letters."""
+    table = GoldenTable.of(case, _PAIR, protocol=writer_protocol(["domainMetadata"]))
+    held = {f"app.{n}": f"größe {n} 日本" for n in range(6)}
+    table.create(*(domain(name, text) for name, text in held.items()))
+    table.append([{"id": 1, "name": "a"}])
+    written = write_multi_part(table.root, 1, table.states[1], 3, scattered=True)
+    write_last_checkpoint(table.root, written)
+    drop_commits(table.root, 1)
+    describe(case, table)
+    case.judged = {f"domain-app-{n}": "REC-014" for n in range(3)}
+    for number in range(3):
+        domain_spec(case, f"app.{number}", held[f"app.{number}"])
 
 
 @CHECKPOINTS.case("multi-part-incomplete", "CKPT-030")

@@ -27,7 +27,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import How, reader
-from breaches.seams import asking, refusing, rows, viewing
+from breaches.seams import asking, documents, refusing, rows, viewing
 from breaches.views import (
     bodies,
     by_path_alone,
@@ -137,6 +137,15 @@ def _ids(change: Callable[[Any], Any]) -> How:
     return rows(changed)
 
 
+def _plain_letters(_request: Any, payload: Any) -> Any:
+    """Lose letters beyond ASCII."""
+    return payload.encode("ascii", "ignore").decode() if isinstance(payload, str) else payload
+
+
+def _of_32_bits(_request: Any, payload: Any) -> Any:
+    return (payload + 2**31) % 2**32 - 2**31 if isinstance(payload, int) else payload
+
+
 ROWS = (
     reader(
         "starts-from-parts-one-version-later",
@@ -183,6 +192,27 @@ ROWS = (
         "actions",
         viewing(without("txn", where=_LATER_PARTS)),
         "checkpoints/multi-part-scattered/*",
+    ),
+    reader(
+        "reads-domains-in-the-first-part",
+        "REC-014",
+        "actions",
+        viewing(without("domainMetadata", where=_LATER_PARTS)),
+        "checkpoints/multi-part-scattered-domains/*",
+    ),
+    reader(
+        "reads-domains-as-ascii",
+        "REC-014",
+        "answers",
+        documents(_plain_letters),
+        "checkpoints/multi-part-scattered-domains/*",
+    ),
+    reader(
+        "takes-progress-for-32-bits",
+        "TXN-005",
+        "answers",
+        documents(_of_32_bits),
+        "transaction-identifiers/beyond-double/*",
     ),
     reader(
         "loses-base-ids-of-sidecars",

@@ -34,7 +34,7 @@ from breaches.seams import Edit, documents, refusing, viewing
 from breaches.views import bodies, commits_of, log_of
 from conformance.adapter import Files
 
-_SUMMARY: Final = {
+SUMMARY: Final = {
     "commits": COMMIT,
     "classic": CHECKPOINT,
     "parts": CHECKPOINT,
@@ -46,11 +46,11 @@ _SUMMARY: Final = {
 """The files of the log that a reader starts from, or reads instead, in each layout."""
 
 _AT: Final = 3
-_ID: Final = "delta.columnMapping.id"
-_NAME: Final = "delta.columnMapping.physicalName"
+ID_KEY: Final = "delta.columnMapping.id"
+NAME_KEY: Final = "delta.columnMapping.physicalName"
 _CYCLE: Final = {"a": "b", "b": "c", "c": "a"}
 
-_Body = dict[str, Any]
+Body = dict[str, Any]
 
 
 def _later(edit: Edit) -> Edit:
@@ -64,13 +64,13 @@ def _later(edit: Edit) -> Edit:
     return edit_later
 
 
-def _files(change: Callable[[pa.Table], pa.Table], wanted: Callable[[_Body], object]) -> Edit:
+def in_files(change: Callable[[pa.Table], pa.Table], wanted: Callable[[Body], object]) -> Edit:
     """Change the data files that some action of the log wants."""
 
     def edit(root: Path, fresh: frozenset[str]) -> None:
         found = set[str]()
 
-        def look(body: _Body) -> _Body:
+        def look(body: Body) -> Body:
             if wanted(body):
                 found.add(unquote(body["path"]))
             return body
@@ -97,7 +97,7 @@ def _renumbered(table: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
 
 
-def _vector(body: _Body) -> object:
+def vector_of(body: Body) -> object:
     return body.get("deletionVector")
 
 
@@ -106,13 +106,13 @@ def _swapped(values: Mapping[str, Any] | None, one: str, other: str) -> dict[str
     return None if values is None else {names.get(k, k): v for k, v in dict(values).items()}
 
 
-def _by_display_name(body: _Body) -> _Body:
+def _by_display_name(body: Body) -> Body:
     """Find partition values under the names that are displayed."""
     return {**body, "partitionValues": _swapped(body["partitionValues"], "p", "q")}
 
 
-def _bounds_by_display_name(body: _Body) -> _Body:
-    def change(stats: _Body) -> _Body:
+def _bounds_by_display_name(body: Body) -> Body:
+    def change(stats: Body) -> Body:
         return {
             name: _swapped(held, "u", "v") if isinstance(held, Mapping) else held
             for name, held in stats.items()
@@ -125,28 +125,28 @@ def _bounds_by_display_name(body: _Body) -> _Body:
     return body
 
 
-def _null_partitions(body: _Body) -> _Body:
+def _null_partitions(body: Body) -> Body:
     return {**body, "partitionValues": dict.fromkeys(dict(body["partitionValues"]))}
 
 
-def _empty_as_text(body: _Body) -> _Body:
+def _empty_as_text(body: Body) -> Body:
     values = dict(body["partitionValues"])
     return {**body, "partitionValues": {k: "0" if v == "" else v for k, v in values.items()}}
 
 
-def _without_vector(body: _Body) -> _Body:
+def _without_vector(body: Body) -> Body:
     return {**body, "deletionVector": None}
 
 
-def _vectors_lost(where: str) -> Edit:
+def vectors_lost(where: str, wanted: Callable[[Body], object] = vector_of) -> Edit:
     """Take files for what they are without their vectors, but those that a remove names later."""
 
     def edit(root: Path, fresh: frozenset[str]) -> None:
-        named = [b["path"] for b in bodies(root, "remove") if _vector(b)]
+        named = [b["path"] for b in bodies(root, "remove") if vector_of(b)]
 
         def change(found: Lines) -> Lines:
             adds = [a["add"] for a in found if a.get("add")]
-            whole = {b["path"] for b in adds if _vector(b) and b["path"] not in named}
+            whole = {b["path"] for b in adds if wanted(b) and b["path"] not in named}
             return [
                 {**a, "add": _without_vector(a["add"])}
                 if (a.get("add") or {}).get("path") in whole
@@ -166,15 +166,15 @@ def _no_removes(found: Lines) -> Lines:
     return [a for a in found if not a.get("remove") or a["remove"]["path"] in added]
 
 
-def _plus(name: str) -> Callable[[_Body], _Body]:
-    def change(body: _Body) -> _Body:
+def _plus(name: str) -> Callable[[Body], Body]:
+    def change(body: Body) -> Body:
         held = body.get(name)
         return body if held is None else {**body, name: held + 1000}
 
     return change
 
 
-def _no_columns(prefix: str) -> Callable[[pa.Table], pa.Table]:
+def no_columns(prefix: str) -> Callable[[pa.Table], pa.Table]:
     return lambda table: table.drop_columns(
         [name for name in table.column_names if name.startswith(prefix)]
     )
@@ -188,7 +188,7 @@ def _no_old_decimals(table: pa.Table) -> pa.Table:
     return table
 
 
-def _with_column(name: str, value: Any) -> Callable[[pa.Table], pa.Table]:
+def with_column(name: str, value: Any) -> Callable[[pa.Table], pa.Table]:
     """Read something where a file lacks a column."""
 
     def change(table: pa.Table) -> pa.Table:
@@ -198,7 +198,7 @@ def _with_column(name: str, value: Any) -> Callable[[pa.Table], pa.Table]:
     return change
 
 
-def _wrapped_bounds(body: _Body) -> _Body:
+def _wrapped_bounds(body: Body) -> Body:
     """Take bounds for numbers of 32 bits."""
     stats = json.loads(body["stats"])
     for side in ("minValues", "maxValues"):
@@ -212,7 +212,7 @@ def _wrapped_bounds(body: _Body) -> _Body:
 def _surplus_by_id(root: Path, fresh: frozenset[str]) -> None:
     """Find a column by display name where its id is absent."""
     schema = json.loads([*bodies(root, "metaData")][-1]["schemaString"])
-    (number,) = (f["metadata"][_ID] for f in schema["fields"] if f["name"] == "e")
+    (number,) = (f["metadata"][ID_KEY] for f in schema["fields"] if f["name"] == "e")
 
     def change(table: pa.Table) -> pa.Table:
         fields = [
@@ -226,7 +226,7 @@ def _surplus_by_id(root: Path, fresh: frozenset[str]) -> None:
 
 def _display_name(column: Any) -> None:
     if column["name"] == "e":
-        column["metadata"][_NAME] = "e"
+        column["metadata"][NAME_KEY] = "e"
 
 
 def _dead_stay_dead(where: str) -> Edit:
@@ -235,8 +235,8 @@ def _dead_stay_dead(where: str) -> Edit:
     def edit(root: Path, fresh: frozenset[str]) -> None:
         held = set[str]()
 
-        def look(body: _Body) -> _Body:
-            if not _vector(body):
+        def look(body: Body) -> Body:
+            if not vector_of(body):
                 held.add(body["path"])
             return body
 
@@ -246,7 +246,7 @@ def _dead_stay_dead(where: str) -> Edit:
     return edit
 
 
-def _first_of_the_file(body: _Body) -> _Body:
+def _first_of_the_file(body: Body) -> Body:
     """Read the first vector of a file whatever the offset."""
     vector = body.get("deletionVector")
     if not vector or vector["storageType"] != "u":
@@ -254,7 +254,7 @@ def _first_of_the_file(body: _Body) -> _Body:
     return {**body, "deletionVector": {**vector, "offset": 1}}
 
 
-def _another_text(body: _Body) -> _Body:
+def _another_text(body: Body) -> Body:
     """Compare vectors within the log by more than their text."""
     vector = body.get("deletionVector")
     if not vector or vector["storageType"] != "i":
@@ -267,23 +267,23 @@ def _everywhere(how: How) -> Callable[[str], How]:
     return lambda _summary: how
 
 
-def _in_summary(kind: str, change: Callable[[_Body], _Body]) -> Callable[[str], How]:
+def _in_summary(kind: str, change: Callable[[Body], Body]) -> Callable[[str], How]:
     """Change actions of what the log is summed up in."""
     return lambda summary: viewing(each(kind, change, summary))
 
 
-_SUMMED: Final = tuple(name for name in _SUMMARY if name != "commits")
+SUMMED: Final = tuple(name for name in SUMMARY if name != "commits")
 
 _CLASSES: Final[tuple[tuple[str, str, str, Callable[[str], How], tuple[str, ...]], ...]] = (
     *(
-        (f"{slug}-in-mode-{mode}", row, f"column-mapping/crossed-{mode}-", how, tuple(_SUMMARY))
+        (f"{slug}-in-mode-{mode}", row, f"column-mapping/crossed-{mode}-", how, tuple(SUMMARY))
         for mode, names, values, change in (
             ("name", "CM-029", "CM-030", _rotated),
             ("id", "CM-025", "CM-026", _renumbered),
         )
         for slug, row, how in (
             ("finds-columns-by-display-name-under-vectors", names,
-             _everywhere(viewing(_files(change, _vector)))),
+             _everywhere(viewing(in_files(change, vector_of)))),
             ("reads-partition-values-by-display-name", values,
              _in_summary("add", _by_display_name)),
             ("reads-bounds-by-display-name", values, _in_summary("add", _bounds_by_display_name)),
@@ -291,7 +291,7 @@ _CLASSES: Final[tuple[tuple[str, str, str, Callable[[str], How], tuple[str, ...]
     ),
     *(
         (f"{slug}-in-mode-{mode}", row, f"add-cdc-file/crossed-{mode}-",
-         _everywhere(for_changes(viewing(*edits))), tuple(_SUMMARY))
+         _everywhere(for_changes(viewing(*edits))), tuple(SUMMARY))
         for mode, names, change in (("name", "CM-029", _rotated), ("id", "CM-025", _renumbered))
         for slug, row, edits in (
             ("finds-columns-of-changes-by-display-name", names, (parquet(change),)),
@@ -301,45 +301,45 @@ _CLASSES: Final[tuple[tuple[str, str, str, Callable[[str], How], tuple[str, ...]
         )
     ),
     ("keeps-metadata", "REC-013", "column-mapping/crossed-name-",
-     _everywhere(viewing(_later(without("metaData", where=COMMIT)))), _SUMMED),
+     _everywhere(viewing(_later(without("metaData", where=COMMIT)))), SUMMED),
     ("loses-vectors", "DVDESC-020", "row-tracking/crossed-plain-",
-     lambda summary: viewing(_vectors_lost(summary)), tuple(_SUMMARY)),
+     lambda summary: viewing(vectors_lost(summary)), tuple(SUMMARY)),
     ("loses-removes", "REC-018", "action-reconciliation/crossed-",
-     _everywhere(viewing(_later(without("remove", where=COMMIT)))), tuple(_SUMMARY)),
+     _everywhere(viewing(_later(without("remove", where=COMMIT)))), tuple(SUMMARY)),
     ("keeps-the-dead-dead", "REC-008", "action-reconciliation/crossed-",
-     lambda summary: viewing(_dead_stay_dead(summary)), tuple(_SUMMARY)),
+     lambda summary: viewing(_dead_stay_dead(summary)), tuple(SUMMARY)),
     ("reads-the-first-vector-of-a-file", "DVDESC-014", "action-reconciliation/crossed-",
-     _everywhere(viewing(each("add", _first_of_the_file))), tuple(_SUMMARY)),
+     _everywhere(viewing(each("add", _first_of_the_file))), tuple(SUMMARY)),
     ("takes-inline-vectors-for-others", "DVDESC-013", "action-reconciliation/crossed-",
-     _everywhere(viewing(_later(each("remove", _another_text, COMMIT)))), tuple(_SUMMARY)),
+     _everywhere(viewing(_later(each("remove", _another_text, COMMIT)))), tuple(SUMMARY)),
     *(
-        (slug, row, f"row-tracking/crossed-{mode}-", how, tuple(_SUMMARY))
+        (slug, row, f"row-tracking/crossed-{mode}-", how, tuple(SUMMARY))
         for mode, slug, row, how in (
             ("plain", "forgets-ids-under-vectors", "RT-023",
-             _everywhere(viewing(_files(_no_columns("_row-id-col"), _vector)))),
+             _everywhere(viewing(in_files(no_columns("_row-id-col"), vector_of)))),
             ("id", "forgets-versions-under-vectors", "RT-025",
-             _everywhere(viewing(_files(_no_columns("_row-commit-version-col"), _vector)))),
+             _everywhere(viewing(in_files(no_columns("_row-commit-version-col"), vector_of)))),
             ("id", "moves-base-ids", "RT-024", _in_summary("add", _plus("baseRowId"))),
             ("plain", "moves-default-versions", "RT-026",
              _in_summary("add", _plus("defaultRowCommitVersion"))),
         )
     ),
     ("reads-old-decimals-under-vectors-as-null", "TW-012", "type-widening/crossed-plain-",
-     _everywhere(viewing(_files(_no_old_decimals, _vector))), tuple(_SUMMARY)),
+     _everywhere(viewing(in_files(_no_old_decimals, vector_of))), tuple(SUMMARY)),
     ("reads-old-partition-values-as-null", "TW-012", "type-widening/crossed-plain-",
-     _in_summary("add", _null_partitions), tuple(_SUMMARY)),
+     _in_summary("add", _null_partitions), tuple(SUMMARY)),
     ("takes-new-bounds-for-narrow-ones", "TW-012", "type-widening/crossed-plain-",
-     _everywhere(viewing(_later(each("add", _wrapped_bounds, COMMIT)))), tuple(_SUMMARY)),
+     _everywhere(viewing(_later(each("add", _wrapped_bounds, COMMIT)))), tuple(SUMMARY)),
     ("fills-defaults-under-vectors", "DFT-004", "default-columns/crossed-plain-",
-     _everywhere(viewing(_files(_with_column("d", "preset"), _vector))), tuple(_SUMMARY)),
+     _everywhere(viewing(in_files(with_column("d", "preset"), vector_of))), tuple(SUMMARY)),
     ("fills-zeros-under-vectors", "SNAP-007", "default-columns/crossed-plain-",
-     _everywhere(viewing(_files(_with_column("e", 0), _vector))), tuple(_SUMMARY)),
+     _everywhere(viewing(in_files(with_column("e", 0), vector_of))), tuple(SUMMARY)),
     ("falls-back-to-display-names", "CM-031", "default-columns/crossed-name-",
-     _everywhere(viewing(fields(_display_name))), tuple(_SUMMARY)),
+     _everywhere(viewing(fields(_display_name))), tuple(SUMMARY)),
     ("falls-back-to-names", "CM-028", "default-columns/crossed-id-",
-     _everywhere(viewing(_surplus_by_id)), tuple(_SUMMARY)),
+     _everywhere(viewing(_surplus_by_id)), tuple(SUMMARY)),
     ("reads-empty-texts", "PART-002", "default-columns/crossed-plain-",
-     _in_summary("add", _empty_as_text), tuple(_SUMMARY)),
+     _in_summary("add", _empty_as_text), tuple(SUMMARY)),
 )  # fmt: skip
 """Classes: slug, row, what its cases begin with, how by the files of the summary, layouts."""
 
@@ -347,7 +347,7 @@ _CLASSES: Final[tuple[tuple[str, str, str, Callable[[str], How], tuple[str, ...]
 def _rows() -> Iterator[Breach]:
     for slug, row, cases, how, layouts in _CLASSES:
         for layout in layouts:
-            wrong = how(_SUMMARY[layout])
+            wrong = how(SUMMARY[layout])
             yield reader(f"{slug}-in-{layout}", row, "actions", wrong, f"{cases}{layout}/*")
     for slug, row, edit, cases in (
         ("txns", "TXN-005", without("txn", where=COMPACTION), "changed-after"),
@@ -380,10 +380,10 @@ def _twice(kind: str, other: str) -> Callable[[Path], bool]:
     def found(root: Path) -> bool:
         known = set[str]()
         for actions in commits_of(root).values():
-            now = {a[kind]["path"] for a in actions if kind in a and not _vector(a[kind])}
+            now = {a[kind]["path"] for a in actions if kind in a and not vector_of(a[kind])}
             if now & known:
                 return True
-            known |= {a[other]["path"] for a in actions if other in a and not _vector(a[other])}
+            known |= {a[other]["path"] for a in actions if other in a and not vector_of(a[other])}
         return False
 
     return found

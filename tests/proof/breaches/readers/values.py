@@ -1,0 +1,350 @@
+"""Wrong readers of values: nested ones, ones that a narrower type held, and where features meet."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from breaches.edits import CHANGES, COMMIT, dropping, each, only_when, parquet, statistics, without
+from breaches.model import Ask, Breach, How, reader
+from breaches.readers.crossed import (
+    ID_KEY,
+    NAME_KEY,
+    SUMMARY,
+    SUMMED,
+    Body,
+    in_files,
+    no_columns,
+    vector_of,
+    vectors_lost,
+    with_column,
+)
+from breaches.readers.features import for_changes
+from breaches.seams import Edit, rows, viewing
+from breaches.views import bodies
+
+
+def _namesakes(stats: dict[str, Any]) -> None:
+    """Give nested fields what the statistics have of a column of their name at the top."""
+
+    def changed(node: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
+        return {
+            key: changed(value, top) if isinstance(value, dict) else top.get(key, value)
+            for key, value in node.items()
+        }
+
+    for kind in ("minValues", "maxValues", "nullCount"):
+        node = stats.get(kind, {})
+        top = {key: value for key, value in node.items() if not isinstance(value, dict)}
+        stats[kind] = changed(node, top)
+
+
+def _narrowed(table: pa.Table) -> pa.Table:
+    """Bring doubles through a float of 32 bits."""
+    for at, column in enumerate(table.schema):
+        if pa.types.is_float64(column.type):
+            values = [
+                None if v is None else struct.unpack("<f", struct.pack("<f", v))[0]
+                for v in table.column(at).to_pylist()
+            ]
+            table = table.set_column(at, column, pa.chunked_array([values], column.type))
+    return table
+
+
+def _lost(value: Any) -> Any:
+    """Take a struct without a field, below a list or map, for null."""
+    if isinstance(value, list):
+        return [None if _hollow(each) else _lost(each) for each in value]
+    if isinstance(value, tuple):  # an entry of a map
+        return (value[0], None if _hollow(value[1]) else _lost(value[1]))
+    if isinstance(value, dict):
+        return {key: _lost(each) for key, each in value.items()}
+    return value
+
+
+def _hollow(value: Any) -> bool:
+    return isinstance(value, dict) and "b" in value and value["b"] is None
+
+
+def _without_structs(table: pa.Table) -> pa.Table:
+    for at, column in enumerate(table.schema):
+        if pa.types.is_nested(column.type):
+            values = [_lost(value) for value in table.column(at).to_pylist()]
+            table = table.set_column(at, column, pa.chunked_array([values], column.type))
+    return table
+
+
+def _as_unshredded(table: pa.Table) -> pa.Table:
+    """Leave of variants what is in no column of its own."""
+    for at, column in enumerate(table.schema):
+        if not pa.types.is_struct(column.type) or column.type.get_field_index("typed_value") < 0:
+            continue
+        held = table.column(at).combine_chunks()
+        names = [field.name for field in column.type if field.name != "typed_value"]
+        kept = pa.StructArray.from_arrays(
+            [held.field(name) for name in names],
+            fields=[column.type.field(name) for name in names],
+            mask=held.is_null(),
+        )
+        table = table.set_column(at, column.with_type(kept.type), kept)
+    return table
+
+
+# What two features decide of a value at once.
+
+_STAGED: Final = r"_delta_log/_staged_commits/.*\.json"
+_VALUED: Final = tuple(name for name in SUMMED if name != "all")
+_LISTS: Final = (pa.ListType, pa.MapType)
+
+
+def _column(
+    wanted: Callable[[pa.Field[Any]], object],
+    change: Callable[[pa.ChunkedArray[Any]], Any],
+) -> Callable[[pa.Table], pa.Table]:
+    """Change the columns of a file that are wanted."""
+
+    def changed(table: pa.Table) -> pa.Table:
+        for at, of in enumerate(table.schema):
+            if wanted(of):
+                held = change(table.column(at))
+                table = table.set_column(
+                    at, of.with_type(held.type).with_nullable(nullable=True), held
+                )
+        return table
+
+    return changed
+
+
+def _nothing(held: pa.ChunkedArray[Any]) -> pa.Array[Any]:
+    of = held.type
+    if pa.types.is_struct(of):
+        of = pa.struct([inner.with_nullable(nullable=True) for inner in of])
+    return pa.nulls(len(held), of)
+
+
+def _turned(held: pa.ChunkedArray[Any]) -> Any:
+    """Give each row the value of the next one."""
+    return held.take(pa.array([*range(1, len(held)), 0]))
+
+
+def _an_hour_on(held: pa.ChunkedArray[Any]) -> Any:
+    return pc.add(held, pa.scalar(timedelta(hours=1)))
+
+
+def _whole_alone(held: pa.ChunkedArray[Any]) -> pa.Array[Any]:
+    """Overlook what variants inside of structs were shredded to."""
+
+    def plain(part: Any) -> Any:
+        fields = [of for of in part.type if of.name != "typed_value"]
+        parts = [part.field(of.name) for of in fields]
+        if fields == [*part.type]:
+            parts = [plain(each) for each in parts]
+            fields = [f.with_type(x.type) for f, x in zip(fields, parts, strict=True)]
+        return pa.StructArray.from_arrays(parts, fields=fields)
+
+    return plain(held.combine_chunks())
+
+
+def _is_variant(of: pa.Field[Any]) -> bool:
+    return pa.types.is_struct(of.type) and of.type.get_field_index("metadata") >= 0
+
+
+def _exchanged(table: pa.Table) -> pa.Table:
+    """Take the name and id of a variant for those of the other."""
+    one, other = (of for of in table.schema if _is_variant(of))
+    of = {one.name: other, other.name: one}
+    fields = [of[f.name].with_type(f.type) if f.name in of else f for f in table.schema]
+    return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
+
+
+def _valued(change: Callable[[str, Any], Any]) -> Callable[[Body], Body]:
+    """Change partition values, by their names."""
+
+    def changed(body: Body) -> Body:
+        values = dict(body["partitionValues"])
+        return {**body, "partitionValues": {name: change(name, values[name]) for name in values}}
+
+    return changed
+
+
+def _later_hour(_name: str, value: Any) -> Any:
+    """Take a time without zone for one of another zone."""
+    if not re.fullmatch(r"[-0-9]+ [0-9:.]+", value or ""):
+        return value
+    moment = datetime.fromisoformat(value) + timedelta(hours=1)
+    return moment.isoformat(" ", "microseconds")
+
+
+def _inline(body: Body) -> bool:
+    return (body.get("deletionVector") or {}).get("storageType") == "i"
+
+
+def _unmoved(body: Body) -> Body | None:
+    return None if vector_of(body) and not body["dataChange"] else body
+
+
+def _held_by_id(root: Path, fresh: frozenset[str]) -> None:
+    """Read a partition value from the file, where that has the id of the column."""
+    schema = json.loads(next(bodies(root, "metaData"))["schemaString"])
+    ids = {f["metadata"][NAME_KEY]: str(f["metadata"][ID_KEY]).encode() for f in schema["fields"]}
+
+    def change(body: Body) -> Body:
+        file = pq.read_table(root / unquote(body["path"]), partitioning=None)
+        held = {(of.metadata or {}).get(b"PARQUET:field_id"): of.name for of in file.schema}
+        own = {n: file[held[ids[n]]][0].as_py() for n in body["partitionValues"] if ids[n] in held}
+        return {**body, "partitionValues": {**body["partitionValues"], **own}}
+
+    each("add", change)(root, fresh)
+
+
+def _where_files_lack_all(edit: Edit) -> How:
+    """Go wrong where the files have no column that is read."""
+
+    def how(ask: Ask) -> Ask:
+        inner = viewing(edit)(ask)
+
+        def run(request: Any) -> Any:
+            asked = {*(getattr(request, "columns", None) or ())}
+            held = {
+                name
+                for path in Path(request.table).glob("*/*.parquet")
+                if path.parent.name != "_delta_log"
+                for name in pq.read_schema(path).names
+            }
+            return inner(request) if asked and not asked & held else ask(request)
+
+        return run
+
+    return how
+
+
+def _when_partitioned(change: Callable[[pa.Table], pa.Table]) -> Edit:
+    def partitioned(root: Path) -> bool:
+        return any(body["partitionColumns"] for body in bodies(root, "metaData"))
+
+    return only_when(partitioned, parquet(change))
+
+
+def _of_type(*held: pa.DataType) -> Callable[[pa.Field[Any]], bool]:
+    return lambda of: of.type in held
+
+
+def _values() -> Iterator[Breach]:
+    """Return classes of values: those of a layout, and those of one table."""
+    for layout in _VALUED:
+        where = SUMMARY[layout]
+        if layout != "v2-parquet":
+            how, case = (
+                viewing(vectors_lost(where, _inline)),
+                f"deletion-vectors/crossed-{layout}/*",
+            )
+            yield reader(f"loses-inline-vectors-in-{layout}", "DVDESC-020", "actions", how, case)
+        for slug, change in (
+            ("reads-nan-as-null", lambda _, held: None if held in ("NaN", "-Infinity") else held),
+            ("moves-local-times", _later_hour),
+            ("reads-null-as-zero", lambda name, held: held or ("0" if name == "f" else None)),
+        ):
+            how = viewing(each("add", _valued(change), where))
+            case = f"partition-value-serialization/crossed-{layout}/*"
+            yield reader(f"{slug}-in-{layout}", "SNAP-007", "actions", how, case)
+    no_vectors = vectors_lost(COMMIT)
+    variants = _column(_is_variant, _nothing)
+    shredded = "variant-shredding/crossed"
+    for slug, row, how, case in (
+        ("drops-what-moves-with-a-vector", "CKC-027",
+         viewing(each("add", _unmoved, COMMIT)),
+         "deletion-vectors/crossed-commits"),
+        ("turns-lists-under-vectors", "SNAP-007",
+         viewing(in_files(_column(lambda of: isinstance(of.type, _LISTS), _turned), vector_of)),
+         "deletion-vectors/crossed-commits"),
+        ("overlooks-vectors-of-files-without-the-columns", "DVDESC-020",
+         _where_files_lack_all(no_vectors), "deletion-vectors/crossed-commits"),
+        ("moves-local-times-of-mapped-partitions", "CM-030",
+         viewing(each("add", _valued(_later_hour))),
+         "partition-value-serialization/crossed-name-commits"),
+        ("reads-partition-values-from-files-by-id", "DATA-003", viewing(_held_by_id),
+         "column-mapping/partition-column-in-file-id"),
+        ("reads-changes-of-old-types-as-null", "TW-012",
+         for_changes(viewing(parquet(_column(_of_type(pa.int32()), _nothing)))),
+         "type-widening/crossed-changes"),
+        ("fills-defaults-in-changes", "DFT-004",
+         for_changes(viewing(parquet(with_column("d", "preset")))),
+         "default-columns/crossed-changes"),
+        ("moves-local-times-of-changes", "CDC-003",
+         for_changes(viewing(parquet(_column(_of_type(pa.timestamp("us")), _an_hour_on), CHANGES))),
+         "add-cdc-file/local-times"),
+        ("overlooks-what-nested-variants-are-shredded-to", "SHRED-006",
+         viewing(parquet(_column(
+             lambda of: pa.types.is_struct(of.type) and not _is_variant(of), _whole_alone))),
+         f"{shredded}-plain"),
+        ("loses-variants-of-partitions", "VAR-005", viewing(_when_partitioned(variants)),
+         f"{shredded}-plain"),
+        ("loses-variants-of-changes", "VAR-005", for_changes(viewing(parquet(variants))),
+         f"{shredded}-plain"),
+        ("loses-variants-of-change-files", "VAR-005",
+         for_changes(viewing(parquet(variants, CHANGES))), f"{shredded}-plain"),
+        ("overlooks-vectors-of-variants", "DVDESC-020", viewing(no_vectors), f"{shredded}-name"),
+        ("finds-variants-by-display-name", "CM-029", viewing(parquet(_exchanged)),
+         f"{shredded}-name"),
+        ("finds-variants-by-another-id", "CM-025", viewing(parquet(_exchanged)), f"{shredded}-id"),
+        ("loses-ids-of-partitions", "RT-023",
+         viewing(_when_partitioned(no_columns("_row-id-col"))), "row-tracking/crossed-partitions"),
+        ("loses-versions-of-partitions", "RT-025",
+         viewing(_when_partitioned(no_columns("_row-commit-version-col"))),
+         "row-tracking/crossed-partitions"),
+        ("overlooks-vectors-of-staged-commits", "DVDESC-020",
+         viewing(dropping("add", "deletionVector", where=_STAGED)),
+         "catalog-managed-tables/crossed-staged"),
+        ("overlooks-txns-of-staged-commits", "TXN-005",
+         viewing(without("txn", where=_STAGED)), "catalog-managed-tables/crossed-staged"),
+        ("overlooks-domains-of-staged-commits", "REC-014",
+         viewing(without("domainMetadata", where=_STAGED)),
+         "catalog-managed-tables/crossed-staged"),
+    ):  # fmt: skip
+        yield reader(slug, row, "actions", how, f"{case}/*")
+
+
+ROWS = (
+    *_values(),
+    reader(
+        "takes-bounds-of-namesakes",
+        "SNAP-007",
+        "actions",
+        viewing(statistics(_namesakes)),
+        "per-file-statistics/nested-namesakes/*",
+    ),
+    reader(
+        "reads-unshredded-variants-alone",
+        "SHRED-006",
+        "files",
+        viewing(parquet(_as_unshredded)),
+        "variant-shredding/*",
+    ),
+    reader(
+        "widens-through-floats",
+        "TW-012",
+        "answers",
+        rows(_narrowed),
+        "type-widening/ends-in-doubles/*",
+    ),
+    *(
+        reader(
+            f"loses-structs-that-lack-a-field{slug}",
+            row,
+            "answers",
+            rows(_without_structs),
+            f"*/nested-field-added{slug}/*",
+        )
+        for slug, row in (("", "SNAP-007"), ("-name", "CM-031"), ("-id", "CM-028"))
+    ),
+)
