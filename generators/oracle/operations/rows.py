@@ -37,7 +37,6 @@ _SELECTED: Final = {"filter": args.FILTER, "predicate": args.PREDICATE}
         "stored": args.STORED,
     },
     defines=True,
-    judges="META-001",
     capabilities={"sql": said_by_recipe},
 )
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,6 @@ OPERATIONS["convert"] = Entry(
     {name: _CREATE[name] for name in ("schema", "partition_columns", "properties")},
     Create,
     defines=True,
-    judges="META-001",
     says="make a table of the Parquet files that are there",
 )
 

@@ -106,6 +106,14 @@ OPEN: dict[str, tuple[set[str], Callable[[Any], None]]] = {
         {"SCH-035"},
         lambda x: _column(x, MAP, pa.array([[("k", None)]], pa.map_(pa.string(), pa.int64()))),
     ),
+    "a null in a map that has none": (
+        {"SCH-035"},
+        lambda x: _column(
+            x,
+            MAP | {"valueContainsNull": False},
+            pa.array([[("k", None)]], pa.map_(pa.string(), pa.int64())),
+        ),
+    ),
     "a decimal without digits": (
         {"SCH-024"},
         lambda x: _column(x, "decimal", pa.array([Decimal(1)], pa.decimal128(10, 0))),

@@ -139,3 +139,16 @@ def test_a_sample_of_the_corpus_rebuilds_to_itself() -> None:
     assert len(sample) > 25
     drifts = check_corpus(sample)
     assert [(drift.case_id, drift.details) for drift in drifts] == []
+
+
+def test_a_domain_of_the_system_may_be_kept_from_users(
+    specs: list[tuple[Path, dict[str, Any]]],
+) -> None:
+    wrong = []
+    for path, spec in specs:
+        if not spec.get("domain", "").startswith("delta."):
+            continue
+        readings = spec.get("contested", {}).get("accepted", [spec])
+        if {"configuration": None} not in [each.get("expected") for each in readings]:
+            wrong.append(str(path))
+    assert wrong == []

@@ -366,7 +366,7 @@ def _gap(case: CaseWriter) -> None:
     managed.keep_staged(3)
     (case.delta / LOG_DIRECTORY / commit_name(2)).unlink()
     describe(case, managed.table)
-    _refuse(case, _invalid("SNAP-002"), managed.answer(), "Nobody has the commit of version 2")
+    _refuse(case, _invalid("SNAP-001"), managed.answer(), "Nobody has the commit of version 2")
 
 
 @CATALOG.case("latest-missing", "CAT-008 CAT-013")

@@ -403,6 +403,24 @@ def domain_spec(
     )
 
 
+def system_domain_spec(case: CaseWriter, name: str, expected: str, slug: str, title: str) -> None:
+    """Ask for a domain of the system: a snapshot has it, and an engine may keep it from users."""
+    refusal = Refusal("unsupported", "load", "DOM-013")
+    accepted = [
+        Accepted("given", "a snapshot has all domains", expected={"configuration": expected}),
+        Accepted("hidden", "system domains are not for users", expected={"configuration": None}),
+        Accepted("refused", "as before, and said so", refusal=refusal),
+    ]
+    case.contest(
+        "domain_metadata",
+        slug,
+        accepted,
+        title=title,
+        parameters={"domain": name},
+        requirements=["DOM-013"],
+    )
+
+
 @DOMAINS.case(
     "set-replace-remove",
     "REC-005 REC-014 REC-015 REC-016 REC-017 DOM-001 DOM-002 DOM-003 DOM-012",
@@ -435,9 +453,15 @@ def _unknown_domains(case: CaseWriter) -> None:
     table.create(domain("delta.somethingNew", '{"rows":"none"}'), domain("vendor.x", "[1,2"))
     table.append([{"id": 1, "name": "a"}])
     publish(case, table)
-    case.judged = {"domain-vendor-x": "DOM-013", "domain-delta-somethingnew": "DOM-013"}
+    case.judged = {"domain-vendor-x": "DOM-013"}
     domain_spec(case, "vendor.x", "[1,2")
-    domain_spec(case, "delta.somethingNew", '{"rows":"none"}')
+    system_domain_spec(
+        case,
+        "delta.somethingNew",
+        '{"rows":"none"}',
+        "domain-delta-somethingnew",
+        "An unknown domain of the system is given, or kept from users",
+    )
 
 
 @DOMAINS.case("unknown-domains-removed", "PROTO-010 DOM-010", since="2025")

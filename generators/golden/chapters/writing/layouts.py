@@ -299,7 +299,7 @@ def _void(case: CaseWriter) -> None:
     recipe.append([{"id": 4, "v": "x", "s": None}]).publish(case)
 
 
-@VOID.case("write-void-within", "VOID-001")
+@VOID.case("write-void-within", "VOID-001 VOID-002")
 def _void_within(case: CaseWriter) -> None:
     """void fields of structs are in no file."""
     outer = struct(v="void", a="long", deep=struct(v="void", b="string", w="void"))
@@ -341,7 +341,7 @@ for _name, _title, _schema, _id in (
         recipe = Recipe(schema).append([row | {"id": value}])
         recipe.publish(case, refusal=Refusal("constraint", "commit", requirement))
 
-    VOID.define(f"write-{_name}", _title, _id, partial(_no_file, _schema, _id))
+    VOID.define(f"write-{_name}", _title, f"{_id} VOID-002", partial(_no_file, _schema, _id))
 
 
 @DATA.case("write-underscored-partition", "DATA-001")

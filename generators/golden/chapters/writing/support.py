@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import publish
 from generators.golden.cases.table import (
@@ -19,6 +19,7 @@ from generators.golden.cases.table import (
     legacy_protocol,
     writer_protocol,
 )
+from generators.golden.chapters.log.reconciliation import system_domain_spec
 from generators.oracle.delta_schema import Struct, assign_column_mapping, field, map_of, struct
 
 APPEND_ONLY = Chapter("append-only-tables")
@@ -155,19 +156,12 @@ def _clustering(case: CaseWriter, configuration: str) -> None:
     table.create(domain("delta.clustering", configuration), add(table.file(_ROWS)))
     table.commit(add(table.file([{"c": 7, "name": "z"}], clusteringProvider="liquid")))
     publish(case, table)
-    refusal = Refusal("unsupported", "load", "DOM-013")
-    accepted = [
-        Accepted("given", "a snapshot has all domains", expected={"configuration": configuration}),
-        Accepted("hidden", "system domains are not for users", expected={"configuration": None}),
-        Accepted("refused", "as before, and said so", refusal=refusal),
-    ]
-    case.contest(
-        "domain_metadata",
+    system_domain_spec(
+        case,
+        "delta.clustering",
+        configuration,
         "domain-clustering",
-        accepted,
-        title="The clustering domain is given as it stands, or kept from users",
-        parameters={"domain": "delta.clustering"},
-        requirements=["DOM-013"],
+        "The clustering domain is given as it stands, or kept from users",
     )
 
 

@@ -44,6 +44,11 @@ def test_what_an_honest_writer_leaves_passes(tmp_path: Path) -> None:
     assert verdict == Verdict(Outcome.PASS)
 
 
+def test_a_create_that_is_refused_breaks_no_row_of_version_0(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, recipe(CREATE, APPEND), lambda _: Refused(None, None, "no"))
+    assert (verdict.outcome, verdict.requirement) == (Outcome.FAIL, "SNAP-008")
+
+
 def _drop_a_row(request: Write) -> Answer | None:
     if request.operation != "append" or request.rows is None:
         return None

@@ -16,7 +16,6 @@ from breaches.edits import COMMIT, Lines, each, matching
 from breaches.model import reader
 from breaches.seams import documents, refusing, rows, viewing
 from breaches.views import bodies, log_of, replaying
-from conformance.adapter import DomainMetadata
 
 
 def _summed_up(request: Any, payload: Any) -> Any:
@@ -191,12 +190,6 @@ def _more_than(kind: str, *known: str) -> Callable[[Path], bool]:
     return lambda root: any(not {*known} >= body.keys() for body in bodies(root, kind))
 
 
-def _known_of_the_system(request: Any, payload: Any) -> Any:
-    known = ("delta.clustering", "delta.rowTracking")
-    asked = request.domain if isinstance(request, DomainMetadata) else ""
-    return None if asked.startswith("delta.") and asked not in known else payload
-
-
 ROWS = (
     reader("removes-in-the-order-of-lines", "FA-015", "actions", viewing(replaying(_in_order))),
     *(
@@ -256,9 +249,6 @@ ROWS = (
         "PROTO-009",
         "actions",
         refusing(_more_than("domainMetadata", "domain", "configuration", "removed")),
-    ),
-    reader(
-        "hides-unknown-domains-of-the-system", "DOM-013", "answers", documents(_known_of_the_system)
     ),
     reader(
         "decodes-paths-of-changes-twice", "CDC-006", "actions", viewing(each("cdc", _twice_decoded))

@@ -296,7 +296,7 @@ _COURSES: Final[tuple[tuple[str, str, str, Edit, str], ...]] = (
     ),
     (
         "creates-clusters-without-their-feature",
-        "META-001",
+        "SNAP-008",
         "create",
         unlisted("clustering", where=COMMIT),
         "clustered-table/write-replace-without-column",
