@@ -197,7 +197,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         _VERSION,
         comparison=lambda expected, payload: compare_snapshot(expected.document, payload),
         expects='`{"protocol": {...}, "metadata": {...}}`',
-        default=("REC-013",),
+        default=("REC-013", "REC-003"),
         shown=((*_STATE, "REC-00[23]", "REC-01[239]", "TW-013"),),
         unshown=_OF_FILES,
     ),

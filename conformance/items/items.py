@@ -16,7 +16,7 @@ from conformance.golden.cases import Case, ExpectedError, Spec
 from conformance.golden.corpus import Corpus
 from conformance.judging.judge import Judge
 from conformance.judging.verdicts import named_instead
-from conformance.requirements.judged import Judged, binds, judged_of, judged_step, shown_rows
+from conformance.requirements.judged import Judged, binds, judged_of, judged_step
 from conformance.requirements.registry import SELECTIONS, load_registry
 from generators.histories.groups import Drawn
 from generators.materialise.layouts import Layout
@@ -139,16 +139,15 @@ def judged_of_spec(spec: Spec, case: Case | None = None) -> Judged:
 
     """
     due = spec.expectation if isinstance(spec.expectation, ExpectedError) else None
-    named = spec.requirements
-    if case is not None and due is None:
-        named = shown_rows(named, case.table, spec.parameters.get("version"))
     return judged_of(
         spec.type,
-        named,
+        spec.requirements,
         own=spec.requirement,
         due=due.requirement if due else None,
         timed="timestamp" in spec.parameters,
         refusing=due is not None,
+        table=None if case is None else case.table,
+        version=spec.parameters.get("version"),
     )
 
 

@@ -8,7 +8,9 @@ the row. An older version of a table shows nothing of a feature that came later.
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -45,6 +47,9 @@ _ADVISED: Final = SUPPORTED | {
 """SHOULD rows of readers that say what the answer is. The others say how readers come to it, as
 by which checkpoint; whoever does otherwise may still answer right."""
 
+_REFUSALS: Final = frozenset({"PROTO-005"})
+"""Rows that demand a refusal and nothing else: who refuses more than is due breaks another."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -57,6 +62,7 @@ class Judged:
         alone: no other one is judged in its place.
         timed: the version is asked for by a timestamp.
         refusing: a refusal is due.
+        unshown: rows that the table does not show, of those that answers are held to by default.
 
     """
 
@@ -66,6 +72,7 @@ class Judged:
     alone: bool = False
     timed: bool = False
     refusing: bool = False
+    unshown: frozenset[str] = frozenset()
     _found: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -92,7 +99,9 @@ class Judged:
 
         def judges(name: str) -> bool:
             own = self.alone and name == self.own
-            return name in registry and can_be_judged(
+            moot = self.asked == "reader" and not self.refusing and name in _REFUSALS
+            shown = not moot and name not in self.unshown
+            return (own or shown) and name in registry and can_be_judged(
                 registry[name], self.asked, revision, refusing=self.refusing, own=own
             )
 
@@ -132,6 +141,8 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
     due: str | None = None,
     timed: bool = False,
     refusing: bool = False,
+    table: Path | None = None,
+    version: int | None = None,
 ) -> Judged:
     """Return what a spec is held to.
 
@@ -142,9 +153,15 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
         due: the one that a refusal obeys.
         timed: it asks by a timestamp.
         refusing: a refusal is due.
+        table: root of its table, of which older versions may not show what the case is about.
+        version: the one that it asks for; the latest when ``None``.
 
     """
-    return Judged(question, named, own or due, own is not None, timed, refusing)
+    unshown: frozenset[str] = frozenset()
+    if table is not None and not refusing:
+        asked = (*named, *QUESTIONS[question].default)
+        unshown = frozenset(asked) - {*shown_rows(asked, table, version)}
+    return Judged(question, named, own or due, own is not None, timed, refusing, unshown)
 
 
 def shown_rows(named: tuple[str, ...], table: Path, version: int | None) -> tuple[str, ...]:
@@ -224,8 +241,12 @@ _SINCE: Final = {
     "VPC-003": (re.compile(rb'"vacuumProtocolCheck"'), 1),
 }
 """Rows about what comes again or later: what commits say, and how often before one shows it."""
+AGAIN: Final = ("META-002", "REC-012", "REC-013")
+"""Rows of which the latest version, too, shows nothing before the action has come again."""
 _UNTIL: Final = {"CM-024": re.compile(rb'"delta\.columnMapping\.mode": ?"(name|id)"')}
 """Rows about tables that a feature has no effect on yet: what commits say from where on it has."""
+_UNSAID: Final = (None, math.inf)
+"""Where no commit says it: those that did are gone, or the table is about its absence."""
 _REMOVE: Final = re.compile(rb'"remove": ?\{')
 _OF_REMOVES: Final = ("REC-007", "REC-008", "REM-")
 """Rows about tombstones, or what their ids begin with; a version before the first shows none."""
@@ -250,12 +271,15 @@ def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool
         ``True`` also where the commits that would say so are not there.
 
     """
+    if row in AGAIN:
+        since = _first(table, *_SINCE[row])
+        return since is None or since <= (sys.maxsize if version is None else version)
     if row == "CKPT-004":
         # A read of the latest version is no time travel, and one behind all checkpoints no lure.
         return version is not None and version < max(_versions(table, "checkpoint"), default=-1)
     if row in _UNTIL:
         since = _first(table, _UNTIL[row])
-        return since is None or (version is not None and version < since)
+        return since in _UNSAID or (version is not None and version < since)
     summary = next((kind for kind, rows in _OF_SUMMARIES.items() if row.startswith(rows)), None)
     mark, times = _SINCE.get(row, (_MARKS.get(feature), 1))
     if row.startswith(_OF_REMOVES):
@@ -263,7 +287,10 @@ def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool
     elif row not in _SINCE and summary is not None:
         # A version before the first says nothing of how they are read.
         return version is None or version >= min(_versions(table, summary), default=0)
-    return mark is None or version is None or (_first(table, mark, times) or 0) <= version
+    if mark is None or version is None:
+        return True
+    since = _first(table, mark, times)
+    return since in _UNSAID or since <= version
 
 
 @cache
@@ -274,18 +301,25 @@ def _versions(table: Path, summary: str) -> frozenset[int]:
 
 
 @cache
-def _first(table: Path, mark: re.Pattern[bytes], times: int = 1) -> int | None:
-    """Return the version by which commits have had a mark so often; ``None`` where none is seen."""
+def _first(table: Path, mark: re.Pattern[bytes], times: int = 1) -> float | None:
+    """Return the version by which commits have had a mark so often; infinite where none has.
+
+    Of commits that are gone a checkpoint has kept one; ``None`` where that one says it.
+    """
     log = table / "_delta_log"
-    missing = times
-    for version in range(len(list(log.glob("*.json")))):
+    names = {path.name for path in log.glob("*.json")}
+    commits = (name[:20] for name in names if name[20:] == ".json")
+    last = max((int(number) for number in commits if number.isdecimal()), default=-1)
+    missing, gone = times, False
+    for version in range(last + 1):
         commit = log / f"{version:020}.json"
-        if not commit.is_file():
-            return None
         try:
-            missing -= len(mark.findall(read_bytes(commit)))
+            if commit.name in names:
+                missing -= len(mark.findall(read_bytes(commit)))
+            elif not gone:
+                missing, gone = missing - 1, True
         except DocumentError:
             return None
         if missing <= 0:
-            return version
-    return None
+            return None if gone and times == 1 else version
+    return math.inf if last >= 0 else None
