@@ -101,8 +101,12 @@ class Judged:
             own = self.alone and name == self.own
             moot = self.asked == "reader" and not self.refusing and name in _REFUSALS
             shown = not moot and name not in self.unshown
-            return (own or shown) and name in registry and can_be_judged(
-                registry[name], self.asked, revision, refusing=self.refusing, own=own
+            return (
+                (own or shown)
+                and name in registry
+                and can_be_judged(
+                    registry[name], self.asked, revision, refusing=self.refusing, own=own
+                )
             )
 
         if self.own is not None and (self.alone or judges(self.own)):

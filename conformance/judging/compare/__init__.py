@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.judging.compare.columns import Astray, astray_columns
 from conformance.judging.compare.documents import (
     compare_document,
     compare_files,
@@ -11,7 +12,9 @@ from conformance.judging.compare.documents import (
 from conformance.judging.compare.rows import Difference, compare_rows, moved_rows
 
 __all__ = [
+    "Astray",
     "Difference",
+    "astray_columns",
     "compare_document",
     "compare_files",
     "compare_history",

@@ -9,9 +9,10 @@ import pytest
 
 from conformance.golden.corpus import load_corpus
 from conformance.items.generated import Plan, generated_items
-from conformance.items.items import Item, golden_items, judged_of_spec
+from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
+from conformance.judging.shown import judged_of_spec
 from conformance.requirements.judged import Judged, can_be_judged, judged_step
 from conformance.requirements.registry import SELECTIONS, load_registry
 from conformance.run.selection import Selection, select
@@ -263,7 +264,7 @@ def test_a_version_judges_no_checkpoint_that_it_is_not_read_from(items: tuple[It
         "checkpoints/with-hint/read-v3": "CKPT-004",
         "checkpoints/with-hint/read-v4": "SNAP-007",
         "checkpoints/with-hint/read-latest": "SNAP-007",
-        "checkpoints/newer-than-asked/snapshot-latest": "REC-013",
+        "checkpoints/newer-than-asked/snapshot-latest": "REC-003",
         "sidecar-files/spark-v2-json/read-v1": "SNAP-007",
         "sidecar-files/spark-v2-json/read-v2": "SIDE-005",
         "log-compaction-files/one-range/read-v1": "SNAP-007",

@@ -1,0 +1,83 @@
+"""Say in which columns alone the rows of an answer are wrong.
+
+Serves every reading section. An answer that has the right rows with wrong values in some columns
+breaks what is said of values, and nothing that is said of which rows are live.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from conformance.judging.compare.canonical import canonical_values
+from conformance.judging.compare.families import family_of
+
+
+@dataclass(frozen=True, slots=True)
+class Astray:
+    """Columns in which an answer is wrong while the others have the right rows.
+
+    Attributes:
+        columns: their names.
+        told_apart: the other columns tell every row apart, so that these are the right rows.
+        misnamed: the columns were looked for by a wrong name: all of them are missing or null, or
+            have the values of each other.
+
+    """
+
+    columns: frozenset[str]
+    told_apart: bool
+    misnamed: bool
+
+
+def astray_columns(wanted: pa.Table, given: pa.Table) -> Astray | None:
+    """Find the columns in which an answer is wrong.
+
+    Args:
+        wanted: the rows that have to be given.
+        given: the rows that were given.
+
+    Returns:
+        ``None`` where there are none, or the other columns have other rows as well.
+
+    """
+    if wanted.num_rows != given.num_rows:
+        return None
+    right = {name: canonical_values(wanted.column(name)) for name in wanted.column_names}
+    seen = {
+        name: canonical_values(given.column(name))
+        for name in right
+        if given.column_names.count(name) == 1
+        and family_of(given.field(name).type) == family_of(wanted.field(name).type)
+    }
+    agree = [name for name in seen if Counter(seen[name]) == Counter(right[name])]
+    columns = frozenset(right).difference(agree)
+    keys = Counter(_rows(right, agree, wanted.num_rows))
+    if not columns or keys != Counter(_rows(seen, agree, wanted.num_rows)):
+        return None
+    misnamed = all(
+        _is_misnamed(name in given.column_names, seen.get(name), name, right, columns)
+        for name in columns
+    )
+    return Astray(columns, bool(agree) and max(keys.values(), default=1) == 1, misnamed)
+
+
+def _rows(values: dict[str, list[Any]], names: list[str], count: int) -> list[tuple[Any, ...]]:
+    return list(zip(*(values[name] for name in names), strict=True)) if names else [()] * count
+
+
+def _is_misnamed(
+    answered: bool,
+    given: list[Any] | None,
+    name: str,
+    right: dict[str, list[Any]],
+    columns: frozenset[str],
+) -> bool:
+    if given is None:
+        return not answered
+    values = {value for value in given if value is not None}
+    others = {value for other in columns - {name} for value in right[other]}
+    return values <= others and values.isdisjoint(right[name])
