@@ -258,6 +258,14 @@ def test_a_version_judges_nothing_of_what_is_said_later_or_again(items: tuple[It
     assert {name: found[name] for name in judged} == judged
 
 
+def test_a_row_that_demands_a_refusal_judges_no_reader_that_is_to_read() -> None:
+    found = {item.id: item for item in mutated_items(load_registry(), audited=True)}
+    mutation = "mutations/features-writer-version-beyond"
+    assert found[f"{mutation}/read"].requirement("2025") == "SNAP-007"
+    assert found[f"{mutation}/audit"].requirement("2025") == "PROTO-005"
+    assert found["mutations/protocol-reader-version-beyond/read"].requirement("2025") == "PROTO-005"
+
+
 def test_a_version_judges_no_checkpoint_that_it_is_not_read_from(items: tuple[Item, ...]) -> None:
     found = {item.id: item.requirement("2025") for item in items}
     judged = {
