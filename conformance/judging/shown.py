@@ -112,7 +112,7 @@ def row_shown(  # noqa: PLR0913  all that it depends on
     """
     if spec.type == "snapshot":
         part = found.summary.partition(".")[0].partition(" ")[0]
-        known = part in _NEWEST and judged in _PARTS
+        known = part in _NEWEST and judged in _PARTS.difference(_NEWEST[part])
         return _newest(case.table, _version(spec), part) if known else None
     if judged is None or not isinstance(given, pa.Table) or wanted.source is None:
         return None
