@@ -207,7 +207,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         comparison=lambda expected, payload: compare_files(expected.document["files"], payload),
         expects='`{"files": [{"path", "partitionValues", "dvId", ...}]}`',
         called="the live files",
-        default=("REC-020", "REC-018"),
+        default=("REC-020", "REC-018", "SNAP-003"),
         shown=((*_STATE, *_FILES),),
         unshown=("META-002",),
     ),

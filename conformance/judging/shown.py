@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from conformance.base.untrusted import DocumentError, parse_json, read_bytes
 from conformance.golden.cases import Case, Expected, ExpectedError, Spec
-from conformance.judging.compare import Difference, astray_columns
+from conformance.judging.compare import Difference, astray_columns, hollow_alike
 from conformance.requirements.judged import Judged, judged_of, shows
 from conformance.requirements.levels import ROWS_READ
 
@@ -45,6 +45,8 @@ _OF_PARTITIONS: Final = ("CM-02[346]", "CM-030", "PART-*", "TW-*")
 """Those that say it of partition columns."""
 _OF_ROWS: Final = ("DV*", "RT-*")
 """Rows of which nothing is broken where the right rows come with wrong values in other columns."""
+_OF_NULLS: Final = ("CM-028", "CM-031", "DFT-004")
+"""Rows that say what is null. Others do not tell null from what holds nothing: types do."""
 _OF_DELETED: Final = "DVDESC-020"
 """The row of deleted rows: who gives too few returns none of them."""
 _OF_FEATURES: Final = frozenset(
@@ -81,13 +83,11 @@ def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
         return tuple(_newest(case.table, version, part) for part in _NEWEST)
     if spec.type not in ("read", "row_ids", "changes", "aggregate"):
         return ()
-    of_rows = spec.type == "row_ids" or any(_matches(row, _OF_ROWS) for row in spec.requirements)
-    rows = (ROWS_READ,) if of_rows else ()
     mapping = _mapping(case, version)
     if mapping is None:
-        return rows
+        return (ROWS_READ,)
     data, partition = _MAPPED[mapping.mode]
-    return (*rows, data, partition) if mapping.partitions else (*rows, data)
+    return (ROWS_READ, data, *([partition] if mapping.partitions else []))
 
 
 def row_shown(  # noqa: PLR0913  all that it depends on
@@ -116,19 +116,21 @@ def row_shown(  # noqa: PLR0913  all that it depends on
         return _newest(case.table, _version(spec), part) if known else None
     if judged is None or not isinstance(given, pa.Table) or wanted.source is None:
         return None
-    rows = wanted.rows()
-    if judged == _OF_DELETED and _fewer(spec, rows, given):
+    return _of_rows(case, spec, judged, wanted.rows(), given)
+
+
+def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table) -> str | None:
+    hollow = judged not in _OF_NULLS and hollow_alike(wanted, given)
+    if hollow or (judged == _OF_DELETED and _fewer(spec, wanted, given)):
         return ROWS_READ
-    astray = None if spec.type == "aggregate" else astray_columns(rows, given)
+    astray = None if spec.type == "aggregate" else astray_columns(wanted, given)
     if astray is None or astray.columns & _OF_FEATURES:
         return None
     mapping = _mapping(case, _version(spec))
     if mapping is not None:
-        data, partition = _MAPPED[mapping.mode]
-        if astray.columns <= mapping.partitions:
-            row, own = partition, _matches(judged, _OF_PARTITIONS)
-        else:
-            row, own = data, _matches(judged, _OF_VALUES)
+        of_partitions = astray.columns <= mapping.partitions
+        row = _MAPPED[mapping.mode][of_partitions]
+        own = _matches(judged, _OF_PARTITIONS if of_partitions else _OF_VALUES)
         if judged in _BY_NAME - {row} or (astray.misnamed and not own):
             return row
     return ROWS_READ if astray.told_apart and _matches(judged, _OF_ROWS) else None

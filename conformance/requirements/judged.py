@@ -165,6 +165,8 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
     if table is not None and not refusing:
         asked = (*named, *QUESTIONS[question].default)
         unshown = frozenset(asked) - {*shown_rows(asked, table, version)}
+        if not _comes(_first(table, _REMOVE), version):
+            unshown |= _REFERRED.difference(named)
     return Judged(question, named, own or due, own is not None, timed, refusing, unshown)
 
 
@@ -245,13 +247,15 @@ _SINCE: Final = {
     "VPC-003": (re.compile(rb'"vacuumProtocolCheck"'), 1),
 }
 """Rows about what comes again or later: what commits say, and how often before one shows it."""
-AGAIN: Final = ("META-002", "REC-012", "REC-013")
+_AGAIN: Final = ("META-002", "REC-012", "REC-013")
 """Rows of which the latest version, too, shows nothing before the action has come again."""
 _UNTIL: Final = {"CM-024": re.compile(rb'"delta\.columnMapping\.mode": ?"(name|id)"')}
 """Rows about tables that a feature has no effect on yet: what commits say from where on it has."""
 _UNSAID: Final = (None, math.inf)
 """Where no commit says it: those that did are gone, or the table is about its absence."""
 _REMOVE: Final = re.compile(rb'"remove": ?\{')
+_REFERRED: Final = frozenset({"REC-018", "REC-020"})
+"""Rows on which of several references to a file counts: before a remove only a case says them."""
 _OF_REMOVES: Final = ("REC-007", "REC-008", "REM-")
 """Rows about tombstones, or what their ids begin with; a version before the first shows none."""
 
@@ -275,9 +279,8 @@ def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool
         ``True`` also where the commits that would say so are not there.
 
     """
-    if row in AGAIN:
-        since = _first(table, *_SINCE[row])
-        return since is None or since <= (sys.maxsize if version is None else version)
+    if row in _AGAIN:
+        return _comes(_first(table, *_SINCE[row]), version)
     if row == "CKPT-004":
         # A read of the latest version is no time travel, and one behind all checkpoints no lure.
         return version is not None and version < max(_versions(table, "checkpoint"), default=-1)
@@ -295,6 +298,11 @@ def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool
         return True
     since = _first(table, mark, times)
     return since in _UNSAID or since <= version
+
+
+def _comes(since: float | None, version: int | None) -> bool:
+    """Return whether a version has come to what is so since another; also where nobody says."""
+    return since is None or since <= (sys.maxsize if version is None else version)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.judging.compare.columns import Astray, astray_columns
+from conformance.judging.compare.columns import Astray, astray_columns, hollow_alike
 from conformance.judging.compare.documents import (
     compare_document,
     compare_files,
@@ -20,5 +20,6 @@ __all__ = [
     "compare_history",
     "compare_rows",
     "compare_snapshot",
+    "hollow_alike",
     "moved_rows",
 ]

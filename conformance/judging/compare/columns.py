@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from conformance.judging.compare.canonical import canonical_values
 from conformance.judging.compare.families import family_of
+
+_Row: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def astray_columns(wanted: pa.Table, given: pa.Table) -> Astray | None:
     return Astray(columns, bool(agree) and max(keys.values(), default=1) == 1, misnamed)
 
 
-def _rows(values: dict[str, list[Any]], names: list[str], count: int) -> list[tuple[Any, ...]]:
+def _rows(values: dict[str, list[Any]], names: list[str], count: int) -> list[_Row]:
     return list(zip(*(values[name] for name in names), strict=True)) if names else [()] * count
 
 
@@ -81,3 +83,27 @@ def _is_misnamed(
     values = {value for value in given if value is not None}
     others = {value for other in columns - {name} for value in right[other]}
     return values <= others and values.isdisjoint(right[name])
+
+
+def hollow_alike(wanted: pa.Table, given: pa.Table) -> bool:
+    """Return whether tables have equal rows where null is not told from what holds nothing.
+
+    As for an empty array or map, and a struct of nulls.
+    """
+    names = wanted.column_names
+    if sorted(names) != sorted(given.column_names):
+        return False
+    left, right = (
+        Counter(zip(*(map(_hollow, canonical_values(each[name])) for name in names), strict=True))
+        for each in (wanted, given)
+    )
+    return bool(left == right)
+
+
+def _hollow(value: Any) -> Any:
+    if isinstance(value, tuple):
+        inner = tuple(map(_hollow, value))
+        return None if all(each is None for each in inner) else inner
+    if isinstance(value, frozenset):
+        return frozenset(((key, _hollow(item)), n) for (key, item), n in value) or None
+    return value

@@ -258,6 +258,14 @@ def test_a_version_judges_nothing_of_what_is_said_later_or_again(items: tuple[It
     assert {name: found[name] for name in judged} == judged
 
 
+def test_files_that_nothing_refers_to_again_are_those_that_were_added(
+    items: tuple[Item, ...],
+) -> None:
+    found = {item.id: item.requirement("2025") for item in items}
+    assert found["action-reconciliation/nested-field-added/files-latest"] == "SNAP-003"
+    assert found["deletion-vectors/all-rows/files-latest"] == "REC-018"
+
+
 def test_a_row_that_demands_a_refusal_judges_no_reader_that_is_to_read() -> None:
     found = {item.id: item for item in mutated_items(load_registry(), audited=True)}
     mutation = "mutations/features-writer-version-beyond"
