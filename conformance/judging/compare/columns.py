@@ -26,7 +26,7 @@ class Astray:
         columns: their names.
         told_apart: the other columns tell every row apart, so that these are the right rows.
         misnamed: the columns were looked for by a wrong name: all of them are missing or null, or
-            have the values of each other.
+            one has the values of others.
 
     """
 
@@ -60,9 +60,13 @@ def astray_columns(wanted: pa.Table, given: pa.Table) -> Astray | None:
     keys = Counter(_rows(right, agree, wanted.num_rows))
     if not columns or keys != Counter(_rows(seen, agree, wanted.num_rows)):
         return None
-    misnamed = all(
-        _is_misnamed(name in given.column_names, seen.get(name), name, right, columns)
+    lost = {
+        name
         for name in columns
+        if name not in given.column_names or not any(v is not None for v in seen.get(name, (0,)))
+    }
+    misnamed = lost == columns or any(
+        _is_of_others(seen[name], name, right, columns) for name in columns - lost if name in seen
     )
     return Astray(columns, bool(agree) and max(keys.values(), default=1) == 1, misnamed)
 
@@ -71,15 +75,9 @@ def _rows(values: dict[str, list[Any]], names: list[str], count: int) -> list[_R
     return list(zip(*(values[name] for name in names), strict=True)) if names else [()] * count
 
 
-def _is_misnamed(
-    answered: bool,
-    given: list[Any] | None,
-    name: str,
-    right: dict[str, list[Any]],
-    columns: frozenset[str],
+def _is_of_others(
+    given: list[Any], name: str, right: dict[str, list[Any]], columns: frozenset[str]
 ) -> bool:
-    if given is None:
-        return not answered
     values = {value for value in given if value is not None}
     others = {value for other in columns - {name} for value in right[other]}
     return values <= others and values.isdisjoint(right[name])

@@ -118,6 +118,7 @@ _CROSSED = "add-cdc-file/crossed-name-all/vector"
         ("column-mapping/id-mode-feature/read-latest", _nulls("p"), "CM-026"),
         ("column-mapping/id-mode-feature/project-partition", _more, "CM-026"),
         (_CROSSED, _swapped("a", "c"), "CM-029"),
+        (_CROSSED.replace("vector", "removed"), _swapped("a", "c"), "CM-029"),
         (_CROSSED, _more, "DVDESC-020"),
         (_VECTORS, _fewer, ROWS_READ),
         (_VECTORS, _more, "DVDESC-020"),
