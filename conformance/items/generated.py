@@ -109,7 +109,7 @@ class ReadHistory:
     def judge_history(self, judge: Judge, history: History) -> Verdict:
         """Judge another history in the same way, as a smaller one.
 
-        A failure that the plain layout of the history has as well is none of the layout.
+        A failure that the plain layout of the history has as well says nothing of the layout.
         """
         verdict = self._judge_layout(judge, history, self.layout)
         if self.layout.name == PLAIN.name or verdict.outcome not in FAILING:

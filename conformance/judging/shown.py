@@ -46,7 +46,7 @@ _OF_PARTITIONS: Final = ("CM-02[346]", "CM-030", "PART-*", "TW-*")
 _OF_ROWS: Final = ("DV*", "RT-*")
 """Rows of which nothing is broken where the right rows come with wrong values in other columns."""
 _OF_NULLS: Final = ("CM-028", "CM-031", "DFT-004")
-"""Rows that say what is null. Others do not tell null from what holds nothing: types do."""
+"""Rows that say what is null; no other one is about null beside an empty array."""
 _OF_DELETED: Final = "DVDESC-020"
 """The row of deleted rows: who gives too few returns none of them."""
 _OF_FEATURES: Final = frozenset(
@@ -133,7 +133,7 @@ def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Ta
         own = _matches(judged, _OF_PARTITIONS if of_partitions else _OF_VALUES)
         if judged in _BY_NAME - {row} or (astray.misnamed and not own):
             return row
-    return ROWS_READ if astray.told_apart and _matches(judged, _OF_ROWS) else None
+    return ROWS_READ if astray.keyed and _matches(judged, _OF_ROWS) else None
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:

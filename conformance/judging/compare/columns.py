@@ -24,14 +24,14 @@ class Astray:
 
     Attributes:
         columns: their names.
-        told_apart: the other columns tell every row apart, so that these are the right rows.
+        keyed: no two rows agree in the other columns, so that these are the right rows.
         misnamed: the columns were looked for by a wrong name: all of them are missing or null, or
             one has the values of others.
 
     """
 
     columns: frozenset[str]
-    told_apart: bool
+    keyed: bool
     misnamed: bool
 
 
@@ -84,7 +84,7 @@ def _is_of_others(
 
 
 def hollow_alike(wanted: pa.Table, given: pa.Table) -> bool:
-    """Return whether tables have equal rows where null is not told from what holds nothing.
+    """Return whether tables have equal rows where null counts as equal to what holds nothing.
 
     As for an empty array or map, and a struct of nulls.
     """
