@@ -103,5 +103,5 @@ def _hollow(value: Any) -> Any:
         inner = tuple(map(_hollow, value))
         return None if all(each is None for each in inner) else inner
     if isinstance(value, frozenset):
-        return frozenset(((key, _hollow(item)), n) for (key, item), n in value) or None
+        return value or None
     return value

@@ -101,6 +101,7 @@ def _hollowed(name: str) -> Change:
 
 
 _MAPPED = "deletion-vectors/mapped-and-partitioned/read-latest"
+_VARIANTS = "variant-shredding/arrays/read-latest"
 _VECTORS = "deletion-vectors/every-second/read-latest"
 _COUNTED = "deletion-vectors/aggregates-after-vectors/aggregate-count"
 _CROSSED = "add-cdc-file/crossed-name-all/vector"
@@ -124,6 +125,7 @@ _CROSSED = "add-cdc-file/crossed-name-all/vector"
         (_VECTORS, _more, "DVDESC-020"),
         (_VECTORS, _names, ROWS_READ),
         ("type-widening/nested-types/read-latest", _hollowed("l"), ROWS_READ),
+        (_VARIANTS, _more, "SHRED-006"),
         (_COUNTED, _moved(-1), ROWS_READ),
         (_COUNTED, _moved(1), "DVDESC-020"),
     ],
