@@ -18,13 +18,15 @@ from conformance.base.outcomes import FAILING, Outcome, Verdict
 from conformance.golden.cases import Case, Expected, Spec
 from conformance.items.items import ALL_REVISIONS, Item
 from conformance.judging.judge import Judge
+from conformance.judging.messages import alike
 from conformance.requirements.judged import Judged
+from conformance.requirements.levels import ROWS_READ
 from generators.histories.document import HistoryError
 from generators.histories.gate import FOLDER, gate_histories
 from generators.histories.groups import Drawn, Kind
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.arrow_rows import arrow_table
-from generators.materialise.layouts import LAYOUTS, Layout, lay_out
+from generators.materialise.layouts import LAYOUTS, PLAIN, Layout, lay_out
 from generators.oracle.delta_schema import Struct
 from generators.oracle.model import Row
 from generators.oracle.operations import History
@@ -105,29 +107,40 @@ class ReadHistory:
         return self.judge_history(judge, self.drawn.load())
 
     def judge_history(self, judge: Judge, history: History) -> Verdict:
-        """Judge another history in the same way, as a smaller one."""
+        """Judge another history in the same way, as a smaller one.
+
+        A failure that the plain layout of the history has as well says nothing of the layout.
+        """
+        verdict = self._judge_layout(judge, history, self.layout)
+        if self.layout.name == PLAIN.name or verdict.outcome not in FAILING:
+            return verdict
+        plain = self._judge_layout(judge, history, PLAIN)
+        same = plain.outcome is verdict.outcome and alike(plain.message) == alike(verdict.message)
+        return replace(verdict, requirement=ROWS_READ) if same else verdict
+
+    def _judge_layout(self, judge: Judge, history: History, layout: Layout) -> Verdict:
         with judge.store.fresh() as root:
-            laid = lay_out(root, history, self.layout)
+            laid = lay_out(root, history, layout)
             case = Case(
                 self.id,
                 self.id,
                 frozenset(laid.builder.protocol.reader_features or ()),
-                self.layout.requirements,
+                layout.requirements,
                 MODERN,
                 root,
                 (),
             )
             with judge.alone(case):
-                latest = judge.judge_once(case, self._spec(laid.builder, None))
+                latest = judge.judge_once(case, self._spec(laid.builder, layout, None))
                 if latest.outcome is not Outcome.PASS:
                     return _named("latest version", latest)
                 for version in laid.versions:
-                    verdict = judge.judge_once(case, self._spec(laid.builder, version))
+                    verdict = judge.judge_once(case, self._spec(laid.builder, layout, version))
                     if verdict.outcome in FAILING:
                         return _named(f"version {version}", verdict)
             return latest
 
-    def _spec(self, builder: TableBuilder, version: int | None) -> Spec:
+    def _spec(self, builder: TableBuilder, layout: Layout, version: int | None) -> Spec:
         number = builder.version if version is None else version
         schema = builder.oracle.versions[number].schema
         rows = builder.rows(number)
@@ -135,7 +148,7 @@ class ReadHistory:
             f"{self.id}/{'latest' if version is None else f'v{version}'}",
             "read",
             "",
-            self.layout.requirements,
+            layout.requirements,
             {} if version is None else {"version": version},
             Expected({"rowCount": len(rows)}, partial(self.wanted.table, number, schema, rows)),
         )
@@ -168,4 +181,5 @@ def read_items(number: int, drawn: Drawn) -> Iterator[Item]:
             made.judge,
             Judged("read", layout.requirements),
             made,
+            instead=(ROWS_READ,),
         )

@@ -12,11 +12,12 @@ from functools import partial
 from typing import Literal, Protocol, TypeAlias
 
 from conformance.base.outcomes import Verdict
-from conformance.golden.cases import Case, ExpectedError, Spec
+from conformance.golden.cases import Spec
 from conformance.golden.corpus import Corpus
 from conformance.judging.judge import Judge
+from conformance.judging.shown import judged_of_spec
 from conformance.judging.verdicts import named_instead
-from conformance.requirements.judged import Judged, binds, judged_of, judged_step, shown_rows
+from conformance.requirements.judged import Judged, binds, judged_step
 from conformance.requirements.registry import SELECTIONS, load_registry
 from generators.histories.groups import Drawn
 from generators.materialise.layouts import Layout
@@ -126,30 +127,8 @@ def golden_items(
                 partial(judged_by, case=case, spec=spec),
                 judged_of_spec(spec, case),
                 steps=_steps(spec),
-                instead=named_instead(spec),
+                instead=named_instead(spec, case),
             )
-
-
-def judged_of_spec(spec: Spec, case: Case | None = None) -> Judged:
-    """Return what a spec is held to; a refusal that is due says so itself.
-
-    Args:
-        spec: the question.
-        case: its table, of which older versions may not show what the case is about.
-
-    """
-    due = spec.expectation if isinstance(spec.expectation, ExpectedError) else None
-    named = spec.requirements
-    if case is not None and due is None:
-        named = shown_rows(named, case.table, spec.parameters.get("version"))
-    return judged_of(
-        spec.type,
-        named,
-        own=spec.requirement,
-        due=due.requirement if due else None,
-        timed="timestamp" in spec.parameters,
-        refusing=due is not None,
-    )
 
 
 def _steps(spec: Spec) -> tuple[Judged, ...]:

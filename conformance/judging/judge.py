@@ -125,7 +125,8 @@ class Judge:
         if fault is not None or answer is None:
             return _error(fault, table)
         try:
-            verdict = verdict_on(case, _placed(case, spec, table), answer, self.claims)
+            placed = _placed(case, spec, table)
+            verdict = verdict_on(case, placed, answer, self.claims, self.revision)
         except AdapterError as error:
             return _error(error, table)
         return _without_place(verdict, table)

@@ -18,6 +18,7 @@ from conformance.golden.cases import Case, Contested, Expected, ExpectedError, S
 from conformance.judging.claims import unclaimed_features, unclaimed_needs
 from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.messages import LONGEST, count_rows, describe_expected, describe_refusal
+from conformance.judging.shown import instead_of, judged_of_spec, row_shown
 from conformance.questions import QUESTIONS
 
 _HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
@@ -28,7 +29,13 @@ _HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
 }
 
 
-def verdict_on(case: Case, spec: Spec, answer: Answer, claims: Claims) -> Verdict:
+_ZONELESS: Final = ("2021",)
+"""Revisions whose timestamps have no zone, by SCH-016; an answer may have one."""
+
+
+def verdict_on(
+    case: Case, spec: Spec, answer: Answer, claims: Claims, revision: str = "upstream"
+) -> Verdict:
     """Hold an answer against what a spec expects.
 
     Args:
@@ -36,6 +43,7 @@ def verdict_on(case: Case, spec: Spec, answer: Answer, claims: Claims) -> Verdic
         spec: the question, its expectation as it is for the copy of the table that was asked.
         answer: what the adapter gave.
         claims: what the adapter says that it implements.
+        revision: the protocol revision that it is judged by.
 
     Raises:
         AdapterError: the answer has not the shape of answers to such a question.
@@ -46,28 +54,39 @@ def verdict_on(case: Case, spec: Spec, answer: Answer, claims: Claims) -> Verdic
         unclaimed += unclaimed_needs(spec, claims)
     match spec.expectation:
         case Contested() as contested:
-            return _of_contested(spec, contested, answer, unclaimed)
+            return _of_contested(spec, contested, answer, unclaimed, revision)
         case Expected() as expected:
-            verdict = _of_answer(spec, expected, answer, unclaimed)
-            if verdict.outcome is Outcome.FAIL and isinstance(answer, Ok):
-                return replace(verdict, astray=_is_astray(case, spec, expected, answer.payload))
-            return verdict
+            return _of_answer(case, spec, expected, answer, unclaimed, revision=revision)
         case ExpectedError() as error:
             return _of_refusal(spec, error, answer, unclaimed)
 
 
-def _of_answer(spec: Spec, expected: Expected, answer: Answer, unclaimed: list[str]) -> Verdict:
-    names = ", ".join(unclaimed)
+def _of_answer(  # noqa: PLR0913  all that a verdict depends on
+    case: Case,
+    spec: Spec,
+    expected: Expected,
+    answer: Answer,
+    unclaimed: list[str],
+    *,
+    revision: str,
+) -> Verdict:
     match answer:
         case Refused():
             wanted = describe_expected(spec.type, expected)
             return _wrongly_refused("a valid table", wanted, answer, unclaimed)
         case Ok(payload):
-            found = _difference(spec, expected, payload)
+            found = _difference(spec, expected, payload, revision)
             if found is None:
+                names = ", ".join(unclaimed)
                 note = f"answered right without claiming {names}" if unclaimed else ""
                 return Verdict(Outcome.PASS, note)
-            return _wrong(spec, expected, found, unclaimed, _advised(spec, expected, payload))
+            shown = _advised(spec, expected, payload)
+            if shown is None:
+                # Tables that are made for one item have no versions that show less.
+                judged = judged_of_spec(spec, case if case.specs else None).in_revision(revision)
+                shown = row_shown(case, spec, found, judged=judged, wanted=expected, given=payload)
+            verdict = _wrong(spec, expected, found, unclaimed, shown)
+            return replace(verdict, astray=_is_astray(case, spec, expected, payload))
 
 
 def _is_astray(case: Case, spec: Spec, expected: Expected, payload: Any) -> bool:
@@ -93,9 +112,6 @@ def _is_astray(case: Case, spec: Spec, expected: Expected, payload: Any) -> bool
     )
 
 
-_NEWEST: Final[Mapping[str, str]] = {"protocol": "REC-012", "metadata": "REC-013"}
-"""Part of a snapshot to the row that says which action it is of."""
-
 _OF_CHANGES: Final[Mapping[str, str]] = {
     "_commit_timestamp": "CDC-015",
     "_commit_version": "CDC-014",
@@ -103,14 +119,10 @@ _OF_CHANGES: Final[Mapping[str, str]] = {
 """Columns that a change reader should add, to the SHOULD that says so."""
 
 
-def named_instead(spec: Spec) -> tuple[str, ...]:
+def named_instead(spec: Spec, case: Case) -> tuple[str, ...]:
     """Return the rows that a verdict on a spec may name in place of the judged one."""
-    if spec.type == "changes":
-        return tuple(_OF_CHANGES.values())
-    parts = _NEWEST.values()
-    if spec.type == "snapshot" and (spec.requirement is None or spec.requirement in parts):
-        return tuple(name for name in parts if name in spec.requirements)
-    return ()
+    advised = _OF_CHANGES.values() if spec.type == "changes" else ()
+    return (*advised, *instead_of(spec, case))
 
 
 def _unsupported(unclaimed: list[str], message: str) -> Verdict:
@@ -147,20 +159,16 @@ def _advised(spec: Spec, expected: Expected, payload: Any) -> str | None:
 
 
 def _wrong(
-    spec: Spec, expected: Expected, found: Difference, unclaimed: list[str], advised: str | None
+    spec: Spec, expected: Expected, found: Difference, unclaimed: list[str], shown: str | None
 ) -> Verdict:
     hazard = spec.hazard or QUESTIONS[spec.type].endangers
     wanted = describe_expected(spec.type, expected)
-    requirement = advised
+    requirement = shown
     if unclaimed:
         # Answering at all was the mistake, and the worst one.
         hazard = Hazard.SILENT_WRONG_DATA
         wanted = f"a refusal, since {', '.join(unclaimed)} is not claimed; or {wanted}"
         requirement = "TF-001"
-    elif spec.type == "snapshot":
-        # A spec that names a row of its own, as one of what metadata holds, is judged by that.
-        newest = _NEWEST.get(found.summary.partition(".")[0].partition(" ")[0])
-        requirement = newest if newest in named_instead(spec) else None
     return Verdict(
         Outcome.FAIL,
         found.summary,
@@ -190,9 +198,11 @@ def _of_refusal(spec: Spec, error: ExpectedError, answer: Answer, unclaimed: lis
             return Verdict(Outcome.PASS, f"refused: {message}")
 
 
-def _difference(spec: Spec, expected: Expected, payload: Any) -> Difference | None:
+def _difference(spec: Spec, expected: Expected, payload: Any, revision: str) -> Difference | None:
     """Hold an answer against the expected one, and a snapshot against the version asked for."""
     found = QUESTIONS[spec.type].compare(expected, payload)
+    if found is not None and found.reason == "types" and revision in _ZONELESS:
+        found = compare_rows(expected.rows(), payload, zoneless=True)
     asked = spec.parameters.get("version")
     if found is None and spec.type == "snapshot" and asked is not None:
         given = payload.get("version")
@@ -202,7 +212,7 @@ def _difference(spec: Spec, expected: Expected, payload: Any) -> Difference | No
 
 
 def _of_contested(
-    spec: Spec, contested: Contested, answer: Answer, unclaimed: list[str]
+    spec: Spec, contested: Contested, answer: Answer, unclaimed: list[str], revision: str
 ) -> Verdict:
     """Name the reading of the text that an answer follows; one that follows none fails."""
     if unclaimed and isinstance(answer, Refused) and answer.kind == "unsupported":
@@ -214,7 +224,7 @@ def _of_contested(
                 # Whether to refuse is contested; no reading says in which words.
                 seen = True
             case Expected() as expected, Ok(payload):
-                difference = _difference(spec, expected, payload)
+                difference = _difference(spec, expected, payload, revision)
                 seen, found = difference is None, found or difference
             case _:
                 seen = False

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from conformance.base.untrusted import DocumentError, parse_json, read_bytes, read_text
 from conformance.requirements.documents import RegistryError, read_yaml
-from conformance.requirements.judged import Judged, judged_of, shown_rows
+from conformance.requirements.judged import Judged, judged_of
 from conformance.requirements.registry import SELECTIONS, Registry
 from generators.spec_files import spec_files
 
@@ -116,17 +116,14 @@ def cited_in_corpus(root: Path) -> Iterator[Citation]:
             kind: Kind = (
                 "recipe" if "write" in (document.get("type"), document.get("of")) else "golden"
             )
-            ids = _requirements(document, spec)
-            if "error" not in document:
-                ids = shown_rows(ids, path.parent / "delta", document.get("version"))
-            judged = [_judged(document, ids)]
+            judged = [_judged(document, _requirements(document, spec), path.parent / "delta")]
             # Of its steps those count that say what they judge.
             steps = document.get("judged", {}).values()
             judged += [Judged("write", (), name, alone=True) for name in steps]
             yield Citation(f"{case}/{spec.stem}", tuple(named), kind, tuple(judged), revisions)
 
 
-def _judged(document: dict[str, Any], named: tuple[str, ...]) -> Judged:
+def _judged(document: dict[str, Any], named: tuple[str, ...], table: Path) -> Judged:
     due = document.get("error", {}).get("requirement")
     due = due if isinstance(due, str) else None
     return judged_of(
@@ -136,6 +133,8 @@ def _judged(document: dict[str, Any], named: tuple[str, ...]) -> Judged:
         due=due,
         timed="timestamp" in document,
         refusing="error" in document,
+        table=table,
+        version=document.get("version"),
     )
 
 

@@ -8,7 +8,9 @@ the row. An older version of a table shows nothing of a feature that came later.
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -39,6 +41,9 @@ _ADVISED: Final = SUPPORTED | {
 """SHOULD rows of readers that say what the answer is. The others say how readers come to it, as
 by which checkpoint; whoever does otherwise may still answer right."""
 
+_REFUSALS: Final = frozenset({"PROTO-005"})
+"""Rows that demand a refusal and nothing else: who refuses more than is due breaks another."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -51,6 +56,7 @@ class Judged:
         alone: no other one is judged in its place.
         timed: the version is asked for by a timestamp.
         refusing: a refusal is due.
+        unshown: rows that the table does not show, of those that answers are held to by default.
 
     """
 
@@ -60,6 +66,7 @@ class Judged:
     alone: bool = False
     timed: bool = False
     refusing: bool = False
+    unshown: frozenset[str] = frozenset()
     _found: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -86,8 +93,14 @@ class Judged:
 
         def judges(name: str) -> bool:
             own = self.alone and name == self.own
-            return name in registry and can_be_judged(
-                registry[name], self.asked, revision, refusing=self.refusing, own=own
+            moot = self.asked == "reader" and not self.refusing and name in _REFUSALS
+            shown = not moot and name not in self.unshown
+            return (
+                (own or shown)
+                and name in registry
+                and can_be_judged(
+                    registry[name], self.asked, revision, refusing=self.refusing, own=own
+                )
             )
 
         if self.own is not None and (self.alone or judges(self.own)):
@@ -126,6 +139,8 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
     due: str | None = None,
     timed: bool = False,
     refusing: bool = False,
+    table: Path | None = None,
+    version: int | None = None,
 ) -> Judged:
     """Return what a spec is held to.
 
@@ -136,9 +151,17 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
         due: the one that a refusal obeys.
         timed: it asks by a timestamp.
         refusing: a refusal is due.
+        table: root of its table, of which older versions may not show what the case is about.
+        version: the one that it asks for; the latest when ``None``.
 
     """
-    return Judged(question, named, own or due, own is not None, timed, refusing)
+    unshown: frozenset[str] = frozenset()
+    if table is not None and not refusing:
+        asked = (*named, *QUESTIONS[question].default)
+        unshown = frozenset(asked) - {*shown_rows(asked, table, version)}
+        if not _comes(_first(table, _REMOVE), version):
+            unshown |= _REFERRED.difference(named)
+    return Judged(question, named, own or due, own is not None, timed, refusing, unshown)
 
 
 def shown_rows(named: tuple[str, ...], table: Path, version: int | None) -> tuple[str, ...]:
@@ -218,9 +241,15 @@ _SINCE: Final = {
     "VPC-003": (re.compile(rb'"vacuumProtocolCheck"'), 1),
 }
 """Rows about what comes again or later: what commits say, and how often before one shows it."""
+_AGAIN: Final = ("META-002", "REC-012", "REC-013")
+"""Rows of which the latest version, too, shows nothing before the action has come again."""
 _UNTIL: Final = {"CM-024": re.compile(rb'"delta\.columnMapping\.mode": ?"(name|id)"')}
 """Rows about tables that a feature has no effect on yet: what commits say from where on it has."""
+_UNSAID: Final = (None, math.inf)
+"""Where no commit says it: those that did are gone, or the table is about its absence."""
 _REMOVE: Final = re.compile(rb'"remove": ?\{')
+_REFERRED: Final = frozenset({"REC-018", "REC-020"})
+"""Rows on which of several references to a file counts: before a remove only a case says them."""
 _OF_REMOVES: Final = ("REC-007", "REC-008", "REM-")
 """Rows about tombstones, or what their ids begin with; a version before the first shows none."""
 
@@ -244,12 +273,14 @@ def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool
         ``True`` also where the commits that would say so are not there.
 
     """
+    if row in _AGAIN:
+        return _comes(_first(table, *_SINCE[row]), version)
     if row == "CKPT-004":
         # A read of the latest version is no time travel, and one behind all checkpoints no lure.
         return version is not None and version < max(_versions(table, "checkpoint"), default=-1)
     if row in _UNTIL:
         since = _first(table, _UNTIL[row])
-        return since is None or (version is not None and version < since)
+        return since in _UNSAID or (version is not None and version < since)
     summary = next((kind for kind, rows in _OF_SUMMARIES.items() if row.startswith(rows)), None)
     mark, times = _SINCE.get(row, (_MARKS.get(feature), 1))
     if row.startswith(_OF_REMOVES):
@@ -257,7 +288,15 @@ def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool
     elif row not in _SINCE and summary is not None:
         # A version before the first says nothing of how they are read.
         return version is None or version >= min(_versions(table, summary), default=0)
-    return mark is None or version is None or (_first(table, mark, times) or 0) <= version
+    if mark is None or version is None:
+        return True
+    since = _first(table, mark, times)
+    return since in _UNSAID or since <= version
+
+
+def _comes(since: float | None, version: int | None) -> bool:
+    """Return whether a version has come to what is so since another; also where nobody says."""
+    return since is None or since <= (sys.maxsize if version is None else version)
 
 
 @cache
@@ -268,18 +307,25 @@ def _versions(table: Path, summary: str) -> frozenset[int]:
 
 
 @cache
-def _first(table: Path, mark: re.Pattern[bytes], times: int = 1) -> int | None:
-    """Return the version by which commits have had a mark so often; ``None`` where none is seen."""
+def _first(table: Path, mark: re.Pattern[bytes], times: int = 1) -> float | None:
+    """Return the version by which commits have had a mark so often; infinite where none has.
+
+    Of commits that are gone a checkpoint has kept one; ``None`` where that one says it.
+    """
     log = table / "_delta_log"
-    missing = times
-    for version in range(len(list(log.glob("*.json")))):
+    names = {path.name for path in log.glob("*.json")}
+    commits = (name[:20] for name in names if name[20:] == ".json")
+    last = max((int(number) for number in commits if number.isdecimal()), default=-1)
+    missing, gone = times, False
+    for version in range(last + 1):
         commit = log / f"{version:020}.json"
-        if not commit.is_file():
-            return None
         try:
-            missing -= len(mark.findall(read_bytes(commit)))
+            if commit.name in names:
+                missing -= len(mark.findall(read_bytes(commit)))
+            elif not gone:
+                missing, gone = missing - 1, True
         except DocumentError:
             return None
         if missing <= 0:
-            return version
-    return None
+            return None if gone and times == 1 else version
+    return math.inf if last >= 0 else None

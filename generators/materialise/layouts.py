@@ -41,7 +41,7 @@ class Layout:
     finish: Finish
     features: tuple[str, ...] = ()
     files: FileLayout | None = None
-    requirements: tuple[str, ...] = ("LOG-005", "REC-001", "REC-018")
+    requirements: tuple[str, ...] = ("SNAP-007", "LOG-005", "REC-001", "REC-018")
     properties: tuple[tuple[str, str], ...] = ()
 
 
@@ -153,8 +153,11 @@ _classic: Final = partial(_checkpoint, "classic")
 _sidecars: Final = partial(_checkpoint, "v2-json", sidecars=2)
 _parsed: Final = CheckpointStyle(stats_json=False, stats_parsed=True)
 
+PLAIN: Final = Layout("plain", _plain)
+"""The log of plain commits, which the others are compared with."""
+
 LAYOUTS: Final = (
-    Layout("plain", _plain),
+    PLAIN,
     _layout("classic", _classic, "CKPT-005 CKPT-018"),
     _layout(
         "classic-in-the-middle", partial(_classic, middle=True, hint=False), "CKPT-004 LAST-004"
@@ -231,7 +234,7 @@ LAYOUTS: Final = (
     ),
     _layout("partitions-inside", _plain, "DATA-003", files=FileLayout(partitions_inside=True)),
 )
-"""Every layout; the first one is the log of plain commits that the others are compared with."""
+"""Every layout, the plain one first."""
 
 
 def lay_out(root: Path, history: History, layout: Layout, *, seed: str = "history") -> LaidOut:

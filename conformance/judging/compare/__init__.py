@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.judging.compare.columns import Astray, astray_columns, hollow_alike
 from conformance.judging.compare.documents import (
     compare_document,
     compare_files,
@@ -11,6 +12,6 @@ from conformance.judging.compare.documents import (
 from conformance.judging.compare.rows import Difference, compare_rows, moved_rows
 
 __all__ = [
-    "Difference", "compare_document", "compare_files", "compare_history", "compare_rows",
-    "compare_snapshot", "moved_rows",
+    "Astray", "Difference", "astray_columns", "compare_document", "compare_files",
+    "compare_history", "compare_rows", "compare_snapshot", "hollow_alike", "moved_rows",
 ]  # fmt: skip

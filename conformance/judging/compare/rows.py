@@ -39,12 +39,15 @@ class Difference:
     details: tuple[str, ...] = ()
 
 
-def compare_rows(expected: pa.Table, actual: pa.Table) -> Difference | None:
+def compare_rows(
+    expected: pa.Table, actual: pa.Table, *, zoneless: bool = False
+) -> Difference | None:
     """Compare tables as typed multisets of rows.
 
     Args:
         expected: the rows that the protocol demands, in Delta's types.
         actual: the rows that an implementation gave.
+        zoneless: timestamps with and without a zone are of one family.
 
     Returns:
         ``None`` when every column, type family and row agrees, else the difference.
@@ -52,7 +55,7 @@ def compare_rows(expected: pa.Table, actual: pa.Table) -> Difference | None:
     """
     return (
         _compare_columns(expected.schema, actual.schema)
-        or _compare_families(expected.schema, actual.schema)
+        or _compare_families(expected.schema, actual.schema, zoneless=zoneless)
         or _compare_multisets(expected, actual)
     )
 
@@ -88,13 +91,19 @@ def _compare_columns(expected: pa.Schema, actual: pa.Schema) -> Difference | Non
     return Difference("columns", "; ".join(faults), details)
 
 
-def _compare_families(expected: pa.Schema, actual: pa.Schema) -> Difference | None:
+def _compare_families(
+    expected: pa.Schema, actual: pa.Schema, *, zoneless: bool
+) -> Difference | None:
     faults = []
     for name in sorted(expected.names):
         wanted, given = family_of(expected.field(name).type), family_of(actual.field(name).type)
-        if wanted != given:
+        if wanted != given and not (zoneless and _zoned(wanted) == _zoned(given)):
             faults.append(f"column {name!r} is {given}, expected {wanted}")
     return Difference("types", "; ".join(faults)) if faults else None
+
+
+def _zoned(family: str) -> str:
+    return family.replace("timestamp_ntz", "timestamp")
 
 
 def _keys(table: pa.Table, order: list[str]) -> list[_Row]:

@@ -13,8 +13,9 @@ from conformance.audit.findings import Finding
 from conformance.explain.defects import Defect, load_defects
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.golden.corpus import load_corpus
-from conformance.items.items import Item, golden_items, judged_of_spec
+from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
+from conformance.judging.shown import judged_of_spec
 from conformance.judging.tables import TableStore
 from conformance.requirements.registry import Registry, load_registry
 from generators.mutations import MUTATIONS, Mutation

@@ -9,9 +9,10 @@ import pytest
 
 from conformance.golden.corpus import load_corpus
 from conformance.items.generated import Plan, generated_items
-from conformance.items.items import Item, golden_items, judged_of_spec
+from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
+from conformance.judging.shown import judged_of_spec
 from conformance.requirements.judged import Judged, can_be_judged, judged_step
 from conformance.requirements.registry import SELECTIONS, load_registry
 from conformance.run.selection import Selection, select
@@ -257,13 +258,29 @@ def test_a_version_judges_nothing_of_what_is_said_later_or_again(items: tuple[It
     assert {name: found[name] for name in judged} == judged
 
 
+def test_files_that_nothing_refers_to_again_are_those_that_were_added(
+    items: tuple[Item, ...],
+) -> None:
+    found = {item.id: item.requirement("2025") for item in items}
+    assert found["action-reconciliation/nested-field-added/files-latest"] == "SNAP-003"
+    assert found["deletion-vectors/all-rows/files-latest"] == "REC-018"
+
+
+def test_a_row_that_demands_a_refusal_judges_no_reader_that_is_to_read() -> None:
+    found = {item.id: item for item in mutated_items(load_registry(), audited=True)}
+    mutation = "mutations/features-writer-version-beyond"
+    assert found[f"{mutation}/read"].requirement("2025") == "SNAP-007"
+    assert found[f"{mutation}/audit"].requirement("2025") == "PROTO-005"
+    assert found["mutations/protocol-reader-version-beyond/read"].requirement("2025") == "PROTO-005"
+
+
 def test_a_version_judges_no_checkpoint_that_it_is_not_read_from(items: tuple[Item, ...]) -> None:
     found = {item.id: item.requirement("2025") for item in items}
     judged = {
         "checkpoints/with-hint/read-v3": "CKPT-004",
         "checkpoints/with-hint/read-v4": "SNAP-007",
         "checkpoints/with-hint/read-latest": "SNAP-007",
-        "checkpoints/newer-than-asked/snapshot-latest": "REC-013",
+        "checkpoints/newer-than-asked/snapshot-latest": "REC-003",
         "sidecar-files/spark-v2-json/read-v1": "SNAP-007",
         "sidecar-files/spark-v2-json/read-v2": "SIDE-005",
         "log-compaction-files/one-range/read-v1": "SNAP-007",

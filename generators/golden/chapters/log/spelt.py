@@ -137,7 +137,7 @@ def _small_groups(case: CaseWriter) -> None:
     publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
 
 
-@CHECKPOINTS.case("format-options", "REC-013 META-002 CKC-003")
+@CHECKPOINTS.case("format-options", "CKC-003")
 def _format_options(case: CaseWriter) -> None:
     """A checkpoint holds the options of the format."""
     options = {"compression": "snappy", "header": ""}

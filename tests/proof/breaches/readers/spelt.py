@@ -288,7 +288,7 @@ ROWS = (
     ),
     reader(
         "loses-format-options-of-checkpoints",
-        "REC-013",
+        "REC-003",
         "actions",
         viewing(setting("metaData", "format.options", {}, where=CHECKPOINT)),
         "checkpoints/format-options/*",

@@ -1,0 +1,107 @@
+"""Say in which columns alone the rows of an answer are wrong.
+
+Serves every reading section. An answer that has the right rows with wrong values in some columns
+breaks what is said of values, and nothing that is said of which rows are live.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from conformance.judging.compare.canonical import canonical_values
+from conformance.judging.compare.families import family_of
+
+_Row: TypeAlias = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Astray:
+    """Columns in which an answer is wrong while the others have the right rows.
+
+    Attributes:
+        columns: their names.
+        keyed: no two rows agree in the other columns, so that these are the right rows.
+        misnamed: the columns were looked for by a wrong name: all of them are missing or null, or
+            one has the values of others.
+
+    """
+
+    columns: frozenset[str]
+    keyed: bool
+    misnamed: bool
+
+
+def astray_columns(wanted: pa.Table, given: pa.Table) -> Astray | None:
+    """Find the columns in which an answer is wrong.
+
+    Args:
+        wanted: the rows that have to be given.
+        given: the rows that were given.
+
+    Returns:
+        ``None`` where there are none, or the other columns have other rows as well.
+
+    """
+    if wanted.num_rows != given.num_rows:
+        return None
+    right = {name: canonical_values(wanted.column(name)) for name in wanted.column_names}
+    seen = {
+        name: canonical_values(given.column(name))
+        for name in right
+        if given.column_names.count(name) == 1
+        and family_of(given.field(name).type) == family_of(wanted.field(name).type)
+    }
+    agree = [name for name in seen if Counter(seen[name]) == Counter(right[name])]
+    columns = frozenset(right).difference(agree)
+    keys = Counter(_rows(right, agree, wanted.num_rows))
+    if not columns or keys != Counter(_rows(seen, agree, wanted.num_rows)):
+        return None
+    lost = {
+        name
+        for name in columns
+        if name not in given.column_names or not any(v is not None for v in seen.get(name, (0,)))
+    }
+    misnamed = lost == columns or any(
+        _is_of_others(seen[name], name, right, columns) for name in columns - lost if name in seen
+    )
+    return Astray(columns, bool(agree) and max(keys.values(), default=1) == 1, misnamed)
+
+
+def _rows(values: dict[str, list[Any]], names: list[str], count: int) -> list[_Row]:
+    return list(zip(*(values[name] for name in names), strict=True)) if names else [()] * count
+
+
+def _is_of_others(
+    given: list[Any], name: str, right: dict[str, list[Any]], columns: frozenset[str]
+) -> bool:
+    values = {value for value in given if value is not None}
+    others = {value for other in columns - {name} for value in right[other]}
+    return values <= others and values.isdisjoint(right[name])
+
+
+def hollow_alike(wanted: pa.Table, given: pa.Table) -> bool:
+    """Return whether tables have equal rows where null counts as equal to what holds nothing.
+
+    As for an empty array or map, and a struct of nulls.
+    """
+    names = wanted.column_names
+    if sorted(names) != sorted(given.column_names):
+        return False
+    left, right = (
+        Counter(zip(*(map(_hollow, canonical_values(each[name])) for name in names), strict=True))
+        for each in (wanted, given)
+    )
+    return bool(left == right)
+
+
+def _hollow(value: Any) -> Any:
+    if isinstance(value, tuple):
+        inner = tuple(map(_hollow, value))
+        return None if all(each is None for each in inner) else inner
+    if isinstance(value, frozenset):
+        return value or None
+    return value

@@ -1,0 +1,198 @@
+"""Which row a wrong answer breaks, where its difference shows that it is not the judged one.
+
+Serves every reading section. A question is held to one row of those that its table touches; what
+differs may be the matter of another: a partition column of a mapped table that is null says
+nothing of its deletion vectors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from conformance.base.untrusted import DocumentError, parse_json, read_bytes
+from conformance.golden.cases import Case, Expected, ExpectedError, Spec
+from conformance.judging.compare import Difference, astray_columns, hollow_alike
+from conformance.requirements.judged import Judged, judged_of, shows
+from conformance.requirements.levels import ROWS_READ
+
+_NEWEST: Final[Mapping[str, tuple[str, str]]] = {
+    "protocol": ("REC-012", "REC-002"),
+    "metadata": ("REC-013", "REC-003"),
+}
+"""Part of a snapshot to the row on which of several actions it is of, and that it is of one."""
+_PARTS: Final = frozenset(name for names in _NEWEST.values() for name in names)
+
+_MAPPED: Final[Mapping[str, tuple[str, str]]] = {
+    "id": ("CM-025", "CM-026"),
+    "name": ("CM-029", "CM-030"),
+}
+"""Mode of column mapping to the row that finds data columns, and that of partition values."""
+_BY_NAME: Final = frozenset(name for names in _MAPPED.values() for name in names)
+
+_OF_VALUES: Final = (
+    "CM-*", "DFT-*", "META-*", "PART-*", "PQ-*", "SCH-*", "TW-*", "VAR*", "VOID-*", "VSHR-*",
+)  # fmt: skip
+"""Rows that say themselves which values a column has."""
+_OF_PARTITIONS: Final = ("CM-02[346]", "CM-030", "PART-*", "TW-*")
+"""Those that say it of partition columns."""
+_OF_ROWS: Final = ("DV*", "RT-*")
+"""Rows of which nothing is broken where the right rows come with wrong values in other columns."""
+_OF_NULLS: Final = ("CM-028", "CM-031", "DFT-004")
+"""Rows that say what is null; no other one is about null beside an empty array."""
+_OF_DELETED: Final = "DVDESC-020"
+"""The row of deleted rows: who gives too few returns none of them."""
+_OF_FEATURES: Final = frozenset(
+    {"_row_id", "_row_commit_version", "_change_type", "_commit_version", "_commit_timestamp"}
+)
+"""Columns that a feature adds, which are the matter of its rows."""
+
+
+def judged_of_spec(spec: Spec, case: Case | None = None) -> Judged:
+    """Return what a spec is held to; a refusal that is due says so itself.
+
+    Args:
+        spec: the question.
+        case: its table, of which older versions may not show what the case is about.
+
+    """
+    due = spec.expectation if isinstance(spec.expectation, ExpectedError) else None
+    return judged_of(
+        spec.type,
+        spec.requirements,
+        own=spec.requirement,
+        due=due.requirement if due else None,
+        timed="timestamp" in spec.parameters,
+        refusing=due is not None,
+        table=None if case is None else case.table,
+        version=spec.parameters.get("version"),
+    )
+
+
+def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
+    """Return the rows that a difference may show in place of the judged one, in any revision."""
+    version = _version(spec)
+    if spec.type == "snapshot":
+        return tuple(_newest(case.table, version, part) for part in _NEWEST)
+    if spec.type not in ("read", "row_ids", "changes", "aggregate"):
+        return ()
+    mapping = _mapping(case, version)
+    if mapping is None:
+        return (ROWS_READ,)
+    data, partition = _MAPPED[mapping.mode]
+    return (ROWS_READ, data, *([partition] if mapping.partitions else []))
+
+
+def row_shown(  # noqa: PLR0913  all that it depends on
+    case: Case,
+    spec: Spec,
+    found: Difference,
+    *,
+    judged: str | None,
+    wanted: Expected,
+    given: Any,
+) -> str | None:
+    """Return the row that a difference shows; ``None`` where it is the judged one.
+
+    Args:
+        case: the table.
+        spec: the question.
+        found: the difference.
+        judged: the row that the question is held to.
+        wanted: the answer that has to be given.
+        given: the payload of the one that was.
+
+    """
+    if spec.type == "snapshot":
+        part = found.summary.partition(".")[0].partition(" ")[0]
+        known = part in _NEWEST and judged in _PARTS.difference(_NEWEST[part])
+        return _newest(case.table, _version(spec), part) if known else None
+    if judged is None or not isinstance(given, pa.Table) or wanted.source is None:
+        return None
+    return _of_rows(case, spec, judged, wanted.rows(), given)
+
+
+def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table) -> str | None:
+    hollow = judged not in _OF_NULLS and hollow_alike(wanted, given)
+    if hollow or (judged == _OF_DELETED and _fewer(spec, wanted, given)):
+        return ROWS_READ
+    astray = None if spec.type == "aggregate" else astray_columns(wanted, given)
+    if astray is None or astray.columns & _OF_FEATURES:
+        return None
+    mapping = _mapping(case, _version(spec))
+    if mapping is not None:
+        of_partitions = astray.columns <= mapping.partitions
+        row = _MAPPED[mapping.mode][of_partitions]
+        own = _matches(judged, _OF_PARTITIONS if of_partitions else _OF_VALUES)
+        if judged in _BY_NAME - {row} or (astray.misnamed and not own):
+            return row
+    return ROWS_READ if astray.keyed and _matches(judged, _OF_ROWS) else None
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _fewer(spec: Spec, wanted: pa.Table, given: pa.Table) -> bool:
+    """Return whether an answer has no row too many, and lacks one."""
+    if spec.type != "aggregate":
+        return bool(given.num_rows < wanted.num_rows)
+    if given.num_rows != 1 or "count" not in given.column_names:
+        return False
+    count = given.column("count")[0].as_py()
+    return isinstance(count, int) and bool(count < wanted.column("count")[0].as_py())
+
+
+def _version(spec: Spec) -> int | None:
+    return spec.parameters.get("end" if spec.type == "changes" else "version")
+
+
+def _newest(table: Path, version: int | None, part: str) -> str:
+    again, one = _NEWEST[part]
+    return again if shows(table, version, "", again) else one
+
+
+@dataclass(frozen=True, slots=True)
+class _Mapping:
+    mode: str
+    partitions: frozenset[str]
+
+
+_METADATA: Final = re.compile(rb'"metaData"')
+
+
+def _mapping(case: Case, version: int | None) -> _Mapping | None:
+    """Return how columns of a version are mapped; ``None`` where they are not, or nobody says."""
+    if "columnMapping" not in case.features:
+        return None
+    said = [each for at, each in _said(case.table) if version is None or at <= version]
+    return said[-1] if said else None
+
+
+@lru_cache(maxsize=2048)
+def _said(table: Path) -> tuple[tuple[int, _Mapping | None], ...]:
+    """Return what the commits of a table say of mapping, each with its version."""
+    found = []
+    for path in sorted((table / "_delta_log").glob("*.json")):
+        if not path.stem.isdecimal():
+            continue
+        try:
+            lines = [line for line in read_bytes(path).splitlines() if _METADATA.search(line)]
+            metadata = [parse_json(line)["metaData"] for line in lines]
+            found += [(int(path.stem), _mapping_of(each)) for each in metadata]
+        except (DocumentError, KeyError, TypeError, AttributeError):
+            return ()
+    return tuple(found)
+
+
+def _mapping_of(metadata: Mapping[str, Any]) -> _Mapping | None:
+    mode = (metadata.get("configuration") or {}).get("delta.columnMapping.mode")
+    names = frozenset(map(str, metadata.get("partitionColumns") or ()))
+    return _Mapping(str(mode), names) if mode in _MAPPED else None

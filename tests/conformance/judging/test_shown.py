@@ -1,0 +1,231 @@
+"""What differs names the row that an answer breaks, whatever else its question touches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from fakes import EVERYTHING, Told
+
+from conformance.adapter import Answer, Ok, Request, Snapshot
+from conformance.base.outcomes import Outcome
+from conformance.golden.cases import Expected
+from conformance.golden.corpus import Corpus, load_corpus
+from conformance.items.generated import Plan, generated_items
+from conformance.items.items import Item, golden_items
+from conformance.judging.claims import WORDS
+from conformance.judging.compare import compare_rows
+from conformance.judging.judge import Judge
+from conformance.judging.tables import TableStore
+from conformance.judging.verdicts import verdict_on
+from conformance.requirements.levels import ROWS_READ, at_level
+from conformance.requirements.registry import load_registry
+from reference_impl import read_table
+
+Change: TypeAlias = Callable[[pa.Table], pa.Table]
+
+_ABLE = replace(
+    EVERYTHING,
+    reader_version=3,
+    writer_version=7,
+    reader_features=frozenset(WORDS["reader_features"]),
+    capabilities=frozenset(WORDS["capabilities"]),
+)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return load_corpus(validate=False)
+
+
+@pytest.fixture(scope="module")
+def items(corpus: Corpus) -> dict[str, Item]:
+    return {item.id: item for item in golden_items(corpus)}
+
+
+def _nulls(*names: str) -> Change:
+    def change(rows: pa.Table) -> pa.Table:
+        for name in names:
+            at = rows.column_names.index(name)
+            rows = rows.set_column(at, name, pa.nulls(rows.num_rows, rows.field(name).type))
+        return rows
+
+    return change
+
+
+def _without(*names: str) -> Change:
+    return lambda rows: rows.drop_columns(list(names))
+
+
+def _swapped(one: str, other: str) -> Change:
+    return lambda rows: rows.rename_columns(
+        [{one: other, other: one}.get(name, name) for name in rows.column_names]
+    )
+
+
+def _fewer(rows: pa.Table) -> pa.Table:
+    return rows.slice(1)
+
+
+def _more(rows: pa.Table) -> pa.Table:
+    return pa.concat_tables([rows, rows.slice(0, 1)])
+
+
+def _names(rows: pa.Table) -> pa.Table:
+    at = rows.column_names.index("name")
+    return rows.set_column(at, "name", pc.binary_join_element_wise(rows["name"], "x", ""))
+
+
+def _moved(by: int) -> Change:
+    def change(rows: pa.Table) -> pa.Table:
+        at = rows.column_names.index("count")
+        return rows.set_column(at, "count", pc.add(rows["count"], by))
+
+    return change
+
+
+def _hollowed(name: str) -> Change:
+    """Give the empty list for the null one."""
+
+    def change(rows: pa.Table) -> pa.Table:
+        field = rows.schema.field(name)
+        filled = pa.array([value or [] for value in rows[name].to_pylist()], field.type)
+        return rows.set_column(rows.column_names.index(name), field, filled)
+
+    return change
+
+
+_MAPPED = "deletion-vectors/mapped-and-partitioned/read-latest"
+_VARIANTS = "variant-shredding/arrays/read-latest"
+_VECTORS = "deletion-vectors/every-second/read-latest"
+_COUNTED = "deletion-vectors/aggregates-after-vectors/aggregate-count"
+_CROSSED = "add-cdc-file/crossed-name-all/vector"
+
+
+@pytest.mark.parametrize(
+    ("identity", "change", "named"),
+    [
+        (_MAPPED, _nulls("p"), "CM-030"),
+        (_MAPPED, _without("p"), "CM-030"),
+        (_MAPPED, _nulls("id", "name"), "CM-029"),
+        (_MAPPED, _fewer, ROWS_READ),
+        (_MAPPED, _more, "DVDESC-020"),
+        ("column-mapping/name-mode-feature/read-latest", _nulls("p"), "CM-030"),
+        ("column-mapping/id-mode-feature/read-latest", _nulls("p"), "CM-026"),
+        ("column-mapping/id-mode-feature/project-partition", _more, "CM-026"),
+        (_CROSSED, _swapped("a", "c"), "CM-029"),
+        (_CROSSED.replace("vector", "removed"), _swapped("a", "c"), "CM-029"),
+        (_CROSSED, _more, "DVDESC-020"),
+        (_VECTORS, _fewer, ROWS_READ),
+        (_VECTORS, _more, "DVDESC-020"),
+        (_VECTORS, _names, ROWS_READ),
+        ("type-widening/nested-types/read-latest", _hollowed("l"), ROWS_READ),
+        (_VARIANTS, _more, "SHRED-006"),
+        (_COUNTED, _moved(-1), ROWS_READ),
+        (_COUNTED, _moved(1), "DVDESC-020"),
+    ],
+)
+def test_what_differs_names_the_row(
+    corpus: Corpus, items: dict[str, Item], identity: str, change: Change, named: str
+) -> None:
+    case, spec = next((c, s) for c in corpus.cases for s in c.specs if s.id == identity)
+    assert isinstance(spec.expectation, Expected)
+    verdict = verdict_on(case, spec, Ok(change(spec.expectation.rows())), _ABLE)
+    judged = items[identity].requirement("upstream")
+    assert judged is not None
+    verdict = at_level(verdict, judged, "reader", load_registry())
+    assert (verdict.outcome, verdict.requirement) == (Outcome.FAIL, named)
+    assert named in items[identity].requirements_judged("upstream")
+
+
+@pytest.mark.parametrize(
+    ("question", "part", "named"),
+    [
+        ("deletion-vectors/all-rows/snapshot-v1", "metadata", "REC-003"),
+        ("deletion-vectors/all-rows/snapshot-latest", "metadata", "REC-003"),
+        ("deletion-vectors/all-rows/snapshot-latest", "protocol", "REC-002"),
+        ("action-reconciliation/changed-after-classic/snapshot-v5", "metadata", "REC-013"),
+        ("action-reconciliation/changed-after-classic/snapshot-v5", "protocol", "REC-002"),
+        ("action-reconciliation/changed-after-classic/snapshot-v6", "protocol", "REC-012"),
+    ],
+)
+def test_a_part_of_a_snapshot_names_the_row_on_it(
+    corpus: Corpus, items: dict[str, Item], question: str, part: str, named: str
+) -> None:
+    case, spec = next((c, s) for c in corpus.cases for s in c.specs if s.id == question)
+    assert isinstance(spec.expectation, Expected)
+    wrong = {"metadata": {"name": "another"}, "protocol": {"minWriterVersion": 9}}
+    document = spec.expectation.document
+    answer = {**document, part: {**document[part], **wrong[part]}}
+    verdict = verdict_on(case, spec, Ok(answer), _ABLE)
+    judged = str(items[question].requirement("upstream"))
+    assert at_level(verdict, judged, "reader", load_registry()).requirement == named
+    assert named in items[question].requirements_judged("upstream")
+
+
+def test_newest_actions_are_judged_where_there_are_several(
+    corpus: Corpus, items: dict[str, Item]
+) -> None:
+    marks = {"REC-012": '"protocol":', "REC-013": '"metaData":', "META-002": '"metaData":'}
+    tables = {spec.id: (case.table, spec) for case in corpus.cases for spec in case.specs}
+    seen = 0
+    for identity, item in items.items():
+        mark = marks.get(str(item.requirement("upstream")))
+        table, spec = tables[identity]
+        log = sorted((table / "_delta_log").glob(f"{'[0-9]' * 20}.json"))
+        whole = len(log) == int(log[-1].stem) + 1 if log else False
+        if mark is None or spec.requirement is not None or not whole:
+            continue
+        asked = spec.parameters.get("version", len(log))
+        texts = [path.read_text() for path in log if int(path.stem) <= asked]
+        assert sum(text.count(mark) for text in texts) > 1, identity
+        seen += 1
+    assert seen > 100
+
+
+class _Astray(Told):
+    """Gives every row twice: of all logs, or of those that a mark is in."""
+
+    def __init__(self, mark: str) -> None:
+        super().__init__(_ABLE)
+        self._mark = mark
+
+    def run(self, request: Request) -> Answer:
+        assert not isinstance(request, Snapshot)
+        given: Any = request
+        rows = read_table(given.table, version=given.version)
+        named = any(self._mark in path.name for path in Path(given.table, "_delta_log").iterdir())
+        return Ok(_more(rows) if named else rows)
+
+
+@pytest.mark.parametrize(("mark", "named"), [("", ROWS_READ), (".compacted.", "COMP-012")])
+def test_a_history_names_its_layout_where_the_plain_one_is_read_right(
+    mark: str, named: str, store: TableStore
+) -> None:
+    item = next(i for i in generated_items(Plan()) if i.id == "generated/history-2/compactions")
+    verdict = item.judge(Judge(_Astray(mark), _ABLE, store))
+    verdict = at_level(verdict, str(item.requirement("upstream")), "reader", load_registry())
+    assert (verdict.outcome, verdict.requirement) == (Outcome.FAIL, named)
+    assert named in item.requirements_judged("upstream")
+
+
+def test_a_timestamp_may_lack_its_zone_by_the_text_that_has_none(corpus: Corpus) -> None:
+    identity = "parquet-type-mappings/timestamp-int96/read-latest"
+    case, spec = next((c, s) for c in corpus.cases for s in c.specs if s.id == identity)
+    assert isinstance(spec.expectation, Expected)
+    rows = spec.expectation.rows()
+    (name,) = (f.name for f in rows.schema if pa.types.is_timestamp(f.type))
+    at = rows.column_names.index(name)
+    zoneless = rows.set_column(at, name, rows[name].cast(pa.timestamp("us")))
+    outcomes = {
+        revision: verdict_on(case, spec, Ok(zoneless), _ABLE, revision).outcome
+        for revision in ("2021", "2025")
+    }
+    assert outcomes == {"2021": Outcome.PASS, "2025": Outcome.FAIL}
+    late = zoneless.set_column(at, name, pc.add(zoneless[name], pa.scalar(1, pa.duration("us"))))
+    assert compare_rows(rows, late, zoneless=True) is not None
