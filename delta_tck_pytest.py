@@ -45,7 +45,6 @@ def seconds(text: str) -> float:
 
     Raises:
         ArgumentTypeError: it is no positive number that a clock takes.
-
     """
     return _number(text, lambda value: 0 < value <= _MOST, "a number of seconds above 0, up to 1e9")
 
@@ -55,7 +54,6 @@ def gibibytes(text: str) -> float:
 
     Raises:
         ArgumentTypeError: it is no positive number that counts bytes.
-
     """
     return _number(text, lambda value: 0 < value <= _MOST, "a number of GiB above 0, up to 1e9")
 
@@ -65,7 +63,6 @@ def percent(text: str) -> float:
 
     Raises:
         ArgumentTypeError: it is no number from 0 to 100.
-
     """
     return _number(text, lambda value: 0 <= value <= 100, "a percentage from 0 to 100")
 
@@ -85,7 +82,6 @@ def whole(text: str) -> int:
 
     Raises:
         ArgumentTypeError: the text is no whole number.
-
     """
     try:
         if _in_plain_digits(text):
@@ -105,7 +101,6 @@ def shard(text: str) -> tuple[int, int]:
 
     Raises:
         ArgumentTypeError: it is not K/N with K from 1 to N.
-
     """
     number, slash, of = text.partition("/")
     try:
@@ -290,7 +285,6 @@ def runs_here(name: str, isolation: str) -> bool:
     Args:
         name: the value of ``--impl``.
         isolation: the value of ``--tck-isolation``.
-
     """
     here = isolation == "none" or (isolation == "auto" and name == "ours")
     return here and not name.startswith("cmd:")
@@ -302,7 +296,6 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
 
     Raises:
         pytest.UsageError: one ends it.
-
     """
     try:
         yield
@@ -355,7 +348,6 @@ def _kit(name: str) -> Any:
 
     Raises:
         pytest.UsageError: another package has the name of one of the kit's.
-
     """
     for package in PACKAGES:
         module = sys.modules.get(package) or _imported(package)

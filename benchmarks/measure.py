@@ -55,7 +55,6 @@ class Figure:
         seconds: of wall time.
         cpu: seconds of processor time, user and system, of all threads.
         peak: bytes of memory, files that are mapped into it included.
-
     """
 
     seconds: float
@@ -99,7 +98,6 @@ def compare(works: Sequence[Work], *, runs: int) -> list[Figure]:
 
     Raises:
         RuntimeError: a piece of work failed; the message holds what it printed.
-
     """
     found: list[list[list[float]]] = [[] for _ in works]
     for _ in range(runs):

@@ -59,7 +59,6 @@ def rows(root: Path, files: int, count: int, commits: int, runs: int) -> Iterato
         count: rows that are appended, of which one in a hundred is deleted.
         commits: small commits, one after the other.
         runs: of each piece of work.
-
     """
     given = {"root": str(root), "count": count, "properties": {}}
     ours = (_ROWS + _OURS).format(**given)

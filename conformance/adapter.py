@@ -46,7 +46,6 @@ class Claims:
             ``changes.column_mapping``. A case
             that needs a capability that is not claimed is reported ``unsupported`` without
             asking the engine.
-
     """
 
     reader_version: int = 1
@@ -71,7 +70,6 @@ class Description:
         engine_version: the version of the engine that answers, as ``1.6.6``.
         adapter_version: the version of the adapter itself.
         claims: what the implementation says that it implements.
-
     """
 
     name: str
@@ -101,7 +99,6 @@ class Snapshot:
         timestamp: milliseconds since the epoch; the latest version not after it.
         ratified: what the table's catalog answers (see ``docs/formats.md``), for every request
             that reads; ``None`` when the table is reached by its files.
-
     """
 
     table: str
@@ -141,7 +138,6 @@ class Scan:
         filter: an expression tree (see ``docs/formats.md``); rows for which it is true.
         predicate: the same filter as Spark SQL text.
         row_ids: also return ``_row_id`` and ``_row_commit_version`` (both int64).
-
     """
 
     table: str
@@ -168,7 +164,6 @@ class Aggregate:
         table: path or URL of the table root.
         columns: names of top-level columns.
         version: see :class:`Snapshot`.
-
     """
 
     table: str
@@ -240,7 +235,6 @@ class Write:
         operation: a name out of :data:`WRITE_OPERATIONS`.
         arguments: operation arguments in the shape that ``docs/formats.md`` gives.
         rows: the rows that the operation brings, when it brings any.
-
     """
 
     table: str
@@ -293,7 +287,6 @@ class Refused:
         kind: why, as far as the engine says; ``None`` when it does not.
         stage: when; ``None`` when it does not say.
         message: the engine's own words.
-
     """
 
     kind: Kind | None

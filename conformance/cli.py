@@ -53,7 +53,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Args:
         arguments: the command and its own arguments; the process's when ``None``.
-
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # of the parsers of arguments, and of pytest

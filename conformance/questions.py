@@ -80,7 +80,6 @@ class Question:
         shown: patterns of rows that it shows; the first group that has one counts.
         unshown: patterns of rows that it does not show.
         asked: who is asked.
-
     """
 
     request: type[Request] | None = None
@@ -119,7 +118,6 @@ class Question:
 
         Raises:
             AdapterError: the payload is not of the shape that the request documents.
-
         """
         assert self.comparison is not None
         return self.comparison(expected, payload)

@@ -41,7 +41,6 @@ class Step:
     Attributes:
         title: what has to hold.
         fault: why it does not, ``None`` when it does.
-
     """
 
     title: str
@@ -54,7 +53,6 @@ def smoke(adapter: Adapter, corpus: Corpus) -> Iterator[Step]:
     Yields:
         A step at a time, so that a hang is seen where it is. Nothing follows a step that makes the
         rest meaningless.
-
     """
     description = yield from _attempt("it comes up and says who it is", adapter.describe)
     if description is None:
@@ -145,7 +143,6 @@ def run_smoke_cli(arguments: Sequence[str]) -> int:
 
     Raises:
         KitError: the corpus or the adapter is not available.
-
     """
     parser = argparse.ArgumentParser(
         prog="delta-tck smoke", description="Try an adapter before it is judged."

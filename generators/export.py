@@ -113,7 +113,6 @@ def export_histories(
     Raises:
         ExportError: something else has the name of a case.
         OSError: a file cannot be written.
-
     """
     directory.mkdir(parents=True, exist_ok=True)
     for place, history in enumerate(draw_histories(count, number, features)):

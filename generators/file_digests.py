@@ -26,7 +26,6 @@ def digests(folder: Path) -> dict[str, bytes]:
     Returns:
         The path of each file from there, with ``/`` between its parts, to the SHA-256 of its
         content. What is no regular file is not opened for its content: a pipe would never end.
-
     """
     found = {}
     root = str(folder)

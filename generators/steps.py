@@ -37,7 +37,6 @@ def step_of(
 
     Raises:
         ValueError: the operation has no step.
-
     """
     entry = _BY_CLASS.get(type(operation))
     if entry is None:
@@ -53,7 +52,6 @@ def recipe_step(operation: Operation, schema: Struct) -> dict[str, Any]:
 
     Raises:
         ValueError: no step of a recipe asks for it, as for fields inside of structs.
-
     """
     step = step_of(operation, schema)
     step.pop("layout", None)
@@ -72,7 +70,6 @@ def operation_of(step: Step, schema: Struct, version_of: Callable[[int], int]) -
 
     Raises:
         ValueError: no operation has this step, or a value is none of its type.
-
     """
     entry = OPERATIONS.get(step["operation"])
     if entry is None or entry.make is None:

@@ -44,7 +44,6 @@ def __getattr__(name: str) -> Any:
 
     Raises:
         AttributeError: there is no such name.
-
     """
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -52,7 +52,6 @@ class DeltaError(Exception):
         action: wire name of the action at fault, as ``add``; the class gives the usual one.
         version: table version at fault.
         hint: what a person can do about it.
-
     """
 
     kind: ClassVar[Kind] = "invalid_table"
@@ -138,7 +137,6 @@ class UnsupportedFeatures(UnsupportedError):
 
     Attributes:
         features: every such name, sorted, as spelt in the protocol action.
-
     """
 
     clause = "Table Features"
@@ -182,7 +180,6 @@ class LimitExceeded(UnsupportedError):
     Attributes:
         limit: name of the limit: a field of ``Limits``, or a limit on expressions.
         allowed: what it is.
-
     """
 
     stage: Stage = "plan"
@@ -412,7 +409,6 @@ class CommitOutcomeUnknown(OSError):
     Attributes:
         txn_id: ``commitInfo.txnId`` of the commit, by which the history shows whether it succeeded.
         version: the version that it was to make.
-
     """
 
     def __init__(self, txn_id: str, version: int, cause: BaseException) -> None:
@@ -433,7 +429,6 @@ class StorageFailed(OSError):
 
     Attributes:
         operation: name of the operation, as ``append``.
-
     """
 
     def __init__(self, operation: str, cause: OSError) -> None:

@@ -155,7 +155,6 @@ class Account:
 
         Raises:
             LimitExceeded: they are more than is left.
-
         """
         with self._lock:
             self._held += size
@@ -206,7 +205,6 @@ class Budget:
 
         Raises:
             LimitExceeded: the time is up.
-
         """
         if self._until is not None and time.monotonic() > self._until:
             raise exceeded("seconds", "the operation is not done")
@@ -248,7 +246,6 @@ def within_limits(limits: Limits, operation: str) -> Iterator[Budget]:
     Raises:
         LimitExceeded: the system has no memory left, or something is nested too deep.
         StorageFailed: the storage failed.
-
     """
     outer = _CURRENT.get()
     if outer is not None:

@@ -55,7 +55,6 @@ def read_table(  # noqa: PLR0913  each keyword is one question about the same ta
         LimitExceeded: it takes more than ``limits``, whether the table is valid or not.
         DeltaError: a subclass that says what is wrong with the table, or with the request.
         ValueError: both ``version`` and ``timestamp`` are given.
-
     """
     with within_limits(limits, "read"):
         table = Table(

@@ -40,7 +40,6 @@ class Table:
         storage: the storage bound to the table root.
         ratified: the commits that the table's catalog ratified.
         limits: what each operation may take.
-
     """
 
     def __init__(  # noqa: PLR0913  each keyword is one fact about the table
@@ -64,7 +63,6 @@ class Table:
             outside: which places outside of the root are read; see
                 :func:`~reference_impl.storage.open_storage`.
             stores: options of other stores, as there.
-
         """
         self.ratified = ratified
         self.limits = limits
@@ -89,7 +87,6 @@ class Table:
             NotFoundError: there is no table or no such version.
             InvalidTableError: the log breaks the protocol.
             UnsupportedError: the table needs what this implementation does not read.
-
         """
         from reference_impl.snapshot.history import to_millis
         from reference_impl.snapshot.snapshot import load
@@ -105,7 +102,6 @@ class Table:
 
         Raises:
             DeltaError: as :meth:`snapshot`.
-
         """
         return self._history().commits(limit)
 
@@ -120,7 +116,6 @@ class Table:
             VersionNotFound: the range is empty, or the log does not hold all its commits.
             IncompatibleSchemas: a column was dropped, or changed otherwise than by widening.
             DeltaError: another subclass that says what is wrong with the table.
-
         """
         from reference_impl.scan.cdf import read_changes
 
@@ -138,7 +133,6 @@ class Table:
 
         Raises:
             TableNotFound: there is no table.
-
         """
         from reference_impl.snapshot.segment import list_log
 
@@ -170,7 +164,6 @@ class Table:
             CommitConflict: there is a table already.
             InvalidTableError: the definition contradicts itself.
             ConstraintError: the rows do not fit.
-
         """
         from reference_impl.write.alter.create import create_table, definition_of
 
@@ -193,7 +186,6 @@ class Table:
             InvalidMetadata: Iceberg compatibility is active and other columns would partition it.
             AppendOnlyViolation: the table is append-only and has rows.
             DeltaError: as :meth:`create`.
-
         """
         from reference_impl.write.alter.create import definition_of
         from reference_impl.write.alter.replace import replace_table
@@ -218,7 +210,6 @@ class Table:
         Raises:
             CommitConflict: there is a table already.
             DeltaError: another subclass that says which file or folder does not fit.
-
         """
         from reference_impl.write.alter.create import definition_of
         from reference_impl.write.interop.convert import convert, inferred_schema
@@ -239,7 +230,6 @@ class Table:
             InvalidPartitionValue: a file lacks a partition value, or it does not parse.
             PlaceRefused: a path is not to be followed, or cannot stand on a line.
             UnsupportedFeatures: files have deletion vectors, or know columns by other names.
-
         """
         from reference_impl.write.interop.manifest import write_manifests
 
@@ -255,7 +245,6 @@ class Table:
         Raises:
             SchemaMismatch: columns or values do not fit the schema.
             ConstraintViolation: a row breaks a rule of the table.
-
         """
         from reference_impl.write.rows import operations
 
@@ -267,7 +256,6 @@ class Table:
         Raises:
             AppendOnlyViolation: the table only grows.
             DeltaError: as :meth:`append`; or the filter does not fit the schema.
-
         """
         from reference_impl.write.rows import operations
 
@@ -279,7 +267,6 @@ class Table:
         Raises:
             ConstraintViolation: a row that comes in does not match the filter.
             DeltaError: as :meth:`delete`.
-
         """
         from reference_impl.write.rows import operations
 
@@ -296,7 +283,6 @@ class Table:
         Raises:
             AppendOnlyViolation: the table only grows.
             DeltaError: as :meth:`append`; or the filter does not fit the schema.
-
         """
         from reference_impl.write.rows import operations
 
@@ -324,7 +310,6 @@ class Table:
             ConstraintViolation: several source rows change one row, or a rule is broken.
             SchemaMismatch: the source does not fit the schema, or a key is not in both.
             DeltaError: as :meth:`update`.
-
         """
         from reference_impl.write.rows.merge import merge
 
@@ -335,7 +320,6 @@ class Table:
 
         Raises:
             InvalidMetadata: a property has a value that it cannot have.
-
         """
         from reference_impl.write.alter import settings
 
@@ -346,7 +330,6 @@ class Table:
 
         Raises:
             InvalidMetadata: a property cannot be unset.
-
         """
         from reference_impl.write.alter import settings
 
@@ -358,7 +341,6 @@ class Table:
         Raises:
             ConstraintViolation: a trace of it is left, or another feature needs it.
             UnsupportedFeatures: the table does not support it.
-
         """
         from reference_impl.write.alter.dropping import drop_feature
 
@@ -371,7 +353,6 @@ class Table:
             ConstraintViolation: a row breaks it, or there is one of that name.
             UnsupportedExpression: it cannot be evaluated.
             UnknownColumn: it names a column that the table does not have.
-
         """
         from reference_impl.write.alter import settings
 
@@ -382,7 +363,6 @@ class Table:
 
         Raises:
             ConstraintViolation: there is no such constraint.
-
         """
         from reference_impl.write.alter import settings
 
@@ -393,7 +373,6 @@ class Table:
 
         Raises:
             ConflictError: the application made progress in the meantime.
-
         """
         from reference_impl.write.alter import settings
 
@@ -405,7 +384,6 @@ class Table:
         Raises:
             ConstraintViolation: the domain is the system's.
             UnsupportedFeatures: the table does not support metadata domains.
-
         """
         from reference_impl.write.alter import settings
 
@@ -417,7 +395,6 @@ class Table:
         Raises:
             ConstraintViolation: a column cannot be added to rows that are there.
             InvalidSchema: a column of that name exists.
-
         """
         from reference_impl.write.alter import columns
 
@@ -429,7 +406,6 @@ class Table:
         Raises:
             InvalidColumnMapping: column mapping is off, so that data files have the name.
             ConstraintViolation: a rule of the table names the column.
-
         """
         from reference_impl.write.alter import columns
 
@@ -441,7 +417,6 @@ class Table:
         Raises:
             InvalidColumnMapping: column mapping is off.
             ConstraintViolation: something names it, or it is the only one.
-
         """
         from reference_impl.write.alter import columns
 
@@ -452,7 +427,6 @@ class Table:
 
         Raises:
             SchemaMismatch: the names are not those of the columns, each once.
-
         """
         from reference_impl.write.alter import columns
 
@@ -465,7 +439,6 @@ class Table:
             SchemaMismatch: "Type Widening" has no such change.
             UnsupportedFeatures: type widening is not enabled.
             ConstraintViolation: a rule of the table names the column.
-
         """
         from reference_impl.write.alter import columns
 
@@ -476,7 +449,6 @@ class Table:
 
         Raises:
             ConstraintViolation: a row has null in it.
-
         """
         from reference_impl.write.alter import columns
 
@@ -493,7 +465,6 @@ class Table:
 
         Raises:
             ConstraintViolation: the column is a variant.
-
         """
         from reference_impl.write.alter import columns
 
@@ -508,7 +479,6 @@ class Table:
             InvalidMetadata: the table is partitioned.
             UnknownColumn: there is no such column.
             ConstraintViolation: a column has no bounds to cluster by.
-
         """
         from reference_impl.write.alter import columns
 
@@ -529,7 +499,6 @@ class Table:
 
         Raises:
             NotFoundError: there is no such version, or a file of it is gone.
-
         """
         from reference_impl.write.upkeep import maintenance
 
@@ -549,7 +518,6 @@ class Table:
         Raises:
             ConstraintViolation: the retention is too short.
             InvalidTableError: the paths of the log cannot be resolved.
-
         """
         from reference_impl.write.upkeep.vacuum import vacuum
 
@@ -570,7 +538,6 @@ class Table:
 
         Raises:
             VersionNotFound: a commit of the range is gone, or there are fewer than two.
-
         """
         from reference_impl.write.upkeep.compaction import compact_log
 
@@ -585,7 +552,6 @@ class Table:
         Raises:
             UnsupportedFeatures: the table does not support that kind.
             ConstraintViolation: no checkpoint has so many files, or the kinds exclude each other.
-
         """
         from reference_impl.model.protocol import check_writable
         from reference_impl.write.checkpoints.write import write_checkpoint

@@ -27,7 +27,6 @@ def refuse_length(text: str) -> None:
 
     Raises:
         LimitExceeded: it has more.
-
     """
     if len(text) > budget().limits.number:
         raise exceeded("number", f"a number has {len(text)} characters")
@@ -39,7 +38,6 @@ def decimal_of(text: str) -> Decimal:
     Raises:
         LimitExceeded: it is too long.
         ValueError: it is no such number.
-
     """
     refuse_length(text)
     mantissa, _, exponent = text.lower().partition("e")
@@ -65,7 +63,6 @@ def integer_of(text: str) -> int:
     Raises:
         LimitExceeded: it is too long.
         ValueError: it is no such number.
-
     """
     refuse_length(text)
     return int(text)
@@ -89,7 +86,6 @@ def parse_json(
     Raises:
         LimitExceeded: a number is too long, or values are nested too deep.
         ValueError: the text is no JSON.
-
     """
     try:
         return json.loads(
@@ -119,7 +115,6 @@ def load_json(text: str | bytes) -> Any:
     Raises:
         MemoryError: there is not enough memory; the parser itself would end the process.
         orjson.JSONDecodeError: the text is no JSON, or is nested too deep.
-
     """
     if len(text) > _LONG:
         bytes(_PARSED * len(text))  # given back at once: nobody touches its pages, which are zero

@@ -42,7 +42,6 @@ def __getattr__(name: str) -> Any:
 
     Raises:
         AttributeError: there is no such name.
-
     """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

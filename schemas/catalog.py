@@ -52,7 +52,6 @@ def names(*, shared: bool = False) -> tuple[str, ...]:
 
     Args:
         shared: with those that others refer to and that describe no document themselves.
-
     """
     return tuple(name for name in _documents() if shared or not name.startswith(_SHARED))
 
@@ -62,7 +61,6 @@ def load(name: str) -> dict[str, Any]:
 
     Raises:
         UnknownSchemaError: no schema has this name.
-
     """
     return copy.deepcopy(_document(name))
 
@@ -80,7 +78,6 @@ def requirements(name: str) -> tuple[str, ...]:
 
     Raises:
         UnknownSchemaError: no schema has this name.
-
     """
     found: set[str] = set()
     seen: set[str] = set()
@@ -117,6 +114,5 @@ def contents(name: str) -> dict[str, Any]:
 
     Raises:
         UnknownSchemaError: no schema has this name.
-
     """
     return {key: value for key, value in _document(name).items() if key != "$schema"}

@@ -53,7 +53,6 @@ class Rule:
         requirement: ids of the requirements that the rule enforces; empty when it enforces none.
         message: a sentence of the schema's author for people, when the keyword's own does not do.
         contested: not every reading of the text demands it.
-
     """
 
     location: str
@@ -73,7 +72,6 @@ class Violation:
         requirement: see :attr:`Rule.requirement`.
         limit: nothing is broken: the document is beyond a limit and was not looked at further.
         contested: see :attr:`Rule.contested`.
-
     """
 
     path: str
@@ -145,7 +143,6 @@ def locate(name: str, error: ValidationError) -> Rule:
 
     Raises:
         ValueError: the error comes from another schema.
-
     """
     *way, keyword = error.absolute_schema_path
     missing = keyword if way and way[-1] == "required" else None
@@ -184,7 +181,6 @@ def validator(name: str) -> Draft202012Validator:
 
     Raises:
         UnknownSchemaError: no schema has this name.
-
     """
     if name not in names():
         raise UnknownSchemaError(name)

@@ -30,7 +30,6 @@ class Feature:
             where other metadata decides or where being supported is enough.
         asked_by: values of other properties that ask for it.
         types: primitive types that need it.
-
     """
 
     name: str

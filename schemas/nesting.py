@@ -50,7 +50,6 @@ def deeply(work: Callable[[Any], _T], document: Any) -> _T:
 
     Raises:
         TooDeep: the document has more levels than :data:`MAX_LEVELS`, or no stack is left.
-
     """
     try:
         return work(document)
@@ -65,7 +64,6 @@ def on_large_stack(work: Callable[[], _T]) -> _T:
 
     Raises:
         TooDeep: the work runs out of stack all the same, or the system has no memory for it.
-
     """
     done: list[_T] = []
     failed: list[Exception] = []

@@ -27,7 +27,6 @@ def errors(name: str, document: Any) -> list[Violation]:
 
     Raises:
         UnknownSchemaError: no schema has this name.
-
     """
     if is_valid(name, document, deep=False):
         return []
@@ -51,7 +50,6 @@ def is_valid(name: str, document: Any, *, deep: bool = True) -> bool:
 
     Raises:
         UnknownSchemaError: no schema has this name.
-
     """
     if name not in names():
         raise UnknownSchemaError(name)

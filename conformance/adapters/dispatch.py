@@ -38,7 +38,6 @@ class EngineAdapter:
         release: ends the engine.
         renew: after an error that is no refusal, makes the engine as if it had just been
             started, and says whether it is.
-
     """
 
     name: str
@@ -60,7 +59,6 @@ class EngineAdapter:
 
         Raises:
             Exception: what the engine raises that is not one of its refusals.
-
         """
         operation = operation_of(request)
         writing = isinstance(request, Write)

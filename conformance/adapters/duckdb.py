@@ -164,7 +164,6 @@ def create() -> EngineAdapter:
 
     Raises:
         FileNotFoundError: there is no extension file for this DuckDB.
-
     """
     engine = _Engine()
     reads: dict[str, Callable[[Any], Any]] = {

@@ -90,7 +90,6 @@ def expression(tree: Mapping[str, Any]) -> pl.Expr:
 
     Raises:
         FilterError: the tree is malformed.
-
     """
     match tree:
         case {"column": [first, *rest]}:

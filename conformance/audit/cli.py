@@ -121,7 +121,6 @@ def run_audit_cli(argv: Sequence[str]) -> int:
     Returns:
         :data:`CLEAN`, :data:`NONCONFORMING`, :data:`UNUSABLE`, :data:`BROKEN` or
         :data:`LIMITED`.
-
     """
     try:
         options = _parser().parse_args(argv)

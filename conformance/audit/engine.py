@@ -129,7 +129,6 @@ class Run:
             a checksum, rows that its commit brings and takes away, or moves, and those of files
             that it rearranges.
         latest: the latest version; ``None`` where the log does not give its state.
-
     """
 
     def __init__(  # noqa: PLR0913  each is one option of a run
@@ -151,7 +150,6 @@ class Run:
             whole: the log has all file actions.
             first: also look at commits without any of its file actions.
             now: current time in ms since the epoch.
-
         """
         self.sums: list[tuple[int, Sum]] = []
         self.latest: VersionView | None = None
@@ -360,7 +358,6 @@ def audit(  # noqa: PLR0913  each keyword is one option of an audit
             outside of the root where ``outside`` keeps it from being read.
         ValueError: there is no such revision.
         LimitExceeded: the time is up, or the system has no memory left.
-
     """
     try:
         storage = open_storage(location, outside=outside, stores=stores)

@@ -45,7 +45,6 @@ class Finding:
         places: the first of those places, this one among them; empty when there is no other.
         limit: name of the limit that kept the audit from looking further; empty when none did.
             Then nothing is said against the table.
-
     """
 
     requirement: str
@@ -85,7 +84,6 @@ class Check(Generic[_Subject]):
         screen: says which rows of file actions the check has to see, see
             :mod:`conformance.audit.screens`; all of them for ``None``.
         whole: has to see all files of a version at once, and not those of some paths.
-
     """
 
     stage: Stage
@@ -143,7 +141,6 @@ def unchecked(requirement: str, place: str, error: LimitExceeded) -> Finding:
 
     Raises:
         LimitExceeded: the limit is that on time, which ends the audit.
-
     """
     if error.limit == "seconds":
         raise error
@@ -210,7 +207,6 @@ def gathered(findings: Iterable[Finding], revision: str | None = None) -> list[F
     Args:
         findings: of an audit.
         revision: general rows that are not in force in it are left out; ``None`` leaves none out.
-
     """
     found = merge_findings(findings)
     named = {each.requirement for each in found if each.severity != "info"}

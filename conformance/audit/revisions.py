@@ -42,7 +42,6 @@ def in_revision(findings: Iterable[Finding], revision: str) -> Iterator[Finding]
     Args:
         findings: of an audit.
         revision: one of :data:`conformance.requirements.registry.SELECTIONS`.
-
     """
     for found in findings:
         requirement = _in_force(found.requirement, revision)

@@ -72,7 +72,6 @@ class Step:
 
     Attributes:
         standing: whether these are the adds of a checkpoint, and not of a commit.
-
     """
 
     standing = False
@@ -195,7 +194,6 @@ class VersionView:
 
     Attributes:
         now: current time in ms since the epoch, for expiry.
-
     """
 
     storage: Storage

@@ -32,7 +32,6 @@ class CorpusError(KitError):
     Attributes:
         path: the file or folder.
         place: line or JSON pointer inside the file, empty for the whole of it.
-
     """
 
     def __init__(self, path: Path, message: str, place: str = "") -> None:
@@ -72,7 +71,6 @@ class AdapterError(KitError):
     Attributes:
         kind: how it failed.
         details: what the adapter left on standard error, or its traceback.
-
     """
 
     def __init__(self, kind: FaultKind, message: str, details: str = "") -> None:

@@ -42,7 +42,6 @@ class Task:
         number: how many it had before; a new one is a sign of life.
         seconds: how long it may take, 0 where nothing limits it.
         what: the case, for people.
-
     """
 
     number: int
@@ -55,7 +54,6 @@ class Journal:
 
     Args:
         folder: where they are; nobody else may enter it.
-
     """
 
     def __init__(self, folder: Path) -> None:
@@ -160,7 +158,6 @@ class InProcessLimit:
 
     Args:
         seconds: how long the block may take, ``None`` for no limit.
-
     """
 
     def __init__(self, seconds: float | None = None) -> None:

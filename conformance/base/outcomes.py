@@ -37,7 +37,6 @@ class Meaning:
         rank: how bad it is beside others; a case that comes to a higher rank is a regression.
         fails: it turns a run red unless a baseline knows it.
         strict: the ``--tck-strict`` level under which it fails as well.
-
     """
 
     words: str
@@ -144,7 +143,6 @@ class Verdict:
         fault: how the adapter failed to answer, for ``ERROR``; ``None`` for a fault of the kit.
         unclaimed: what the implementation does not claim, for ``UNSUPPORTED``.
         astray: a reader gave rows that the table never had, whatever it was advised to do.
-
     """
 
     outcome: Outcome

@@ -35,7 +35,6 @@ class Scratch:
 
     Attributes:
         path: the folder.
-
     """
 
     def __init__(self, *, in_memory: bool = False) -> None:

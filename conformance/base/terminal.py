@@ -52,7 +52,6 @@ def emit(out: TextIO | None, text: str) -> None:
 
     Raises:
         OutputError: it cannot be written, as where nobody reads it any more, or it is closed.
-
     """
     if out is None:
         raise OutputError("the output cannot be written: it is closed")

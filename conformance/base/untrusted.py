@@ -47,7 +47,6 @@ class DocumentError(KitError):
 
     Attributes:
         place: line and column of the fault, empty where it has none.
-
     """
 
     def __init__(self, message: str, place: str = "") -> None:
@@ -65,7 +64,6 @@ def read_bytes(path: Path, largest: int = _LARGEST_DOCUMENT) -> bytes:
 
     Raises:
         DocumentError: it is missing, no regular file, or too large.
-
     """
     with _opened(path) as source:
         content = source.read(largest + 1) or b""  # nothing where it would have to wait
@@ -79,7 +77,6 @@ def read_text(path: Path, largest: int = _LARGEST_DOCUMENT) -> str:
 
     Raises:
         DocumentError: it is missing, no regular file, too large, or not UTF-8.
-
     """
     return _decoded(read_bytes(path, largest))
 
@@ -96,7 +93,6 @@ def lines_of(path: Path, largest: int) -> Iterator[bytes]:
 
     Raises:
         DocumentError: it is missing, no regular file, too large, or has too long a line.
-
     """
     with _opened(path) as source:
         read = 0
@@ -114,7 +110,6 @@ def open_plain(path: Path) -> IO[bytes]:
 
     Raises:
         OSError: it cannot be opened, or is something else.
-
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(path, flags)
@@ -150,7 +145,6 @@ def parse_json(content: bytes) -> Any:
 
     Raises:
         DocumentError: the content is something else.
-
     """
     text = _decoded(content)
     _check_depth(text)

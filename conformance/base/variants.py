@@ -51,7 +51,6 @@ class Leaf:
     Attributes:
         kind: its type; all integers and decimals are one, whatever their width.
         value: comparable to others of the kind: instants as numbers, strings as bytes.
-
     """
 
     kind: str
@@ -66,7 +65,6 @@ class Variant:
         names: of the fields, by their numbers.
         data: the bytes that it is in.
         start: where it begins in there.
-
     """
 
     names: Sequence[str]
@@ -83,7 +81,6 @@ class Variant:
 
         Raises:
             VariantError: it is an object or an array, or malformed.
-
         """
         head = _unsigned(self.data, self.start, 1)
         basic, number = head & 3, head >> 2
@@ -152,7 +149,6 @@ def variant(metadata: bytes, value: bytes) -> Variant:
 
     Raises:
         VariantError: the metadata is malformed.
-
     """
     return Variant(names_of(metadata)[0], value)
 
@@ -162,7 +158,6 @@ def names_of(metadata: bytes) -> tuple[list[str], int]:
 
     Raises:
         VariantError: the metadata is malformed.
-
     """
     head = _unsigned(metadata, 0, 1)
     width = (head >> 6) + 1

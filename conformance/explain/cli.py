@@ -40,7 +40,6 @@ def run_explain_cli(argv: Sequence[str]) -> int:
 
     Raises:
         conformance.base.faults.CorpusError: the golden tables cannot be read.
-
     """
     arguments = _parser().parse_args(argv)
     registry = load_registry()

@@ -39,7 +39,6 @@ class Defect:
         golden: ids of the golden cases that plant it.
         mutations: ids of the mutations that plant it.
         recipes: ids of the golden cases that ask a writer for it.
-
     """
 
     name: str
@@ -58,7 +57,6 @@ def load_defects() -> tuple[Defect, ...]:
 
     Raises:
         RegistryError: the file or an entry is not as it has to be.
-
     """
     root = read_yaml(_FILE, "a list of defects").fields(("defects",))
     return tuple(_defect(node) for node in root["defects"].items())

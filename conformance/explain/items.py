@@ -27,7 +27,6 @@ class ItemExplained:
         defects: what is planted in its table, or asked for.
         expects: what has to be answered; empty for what is no golden case.
         builder: who builds its table; ``None`` where an engine or a tool does.
-
     """
 
     item: Item

@@ -40,7 +40,6 @@ class RowExplained:
         unproved: why there is none of them, where the kit says so.
         tests: where the kit's own tests name it; empty in a wheel, which has none.
         defects: defects that it is the ruling of.
-
     """
 
     row: Requirement
@@ -110,7 +109,6 @@ def explain_row(
 
     Raises:
         conformance.requirements.citations.CitationError: a case cannot be read.
-
     """
     quoted = {name: quotes(text, row.clause_digest.values()) for name, text in texts.items()}
     coverage = _coverage(registry)

@@ -28,7 +28,6 @@ class SourceLine:
         path: below the folder of the packages, as ``git grep`` gives it.
         line: number of the line.
         within: the function or class around it, dotted; empty for the module itself.
-
     """
 
     path: str
@@ -47,7 +46,6 @@ def named_in(folder: str, root: Path = PROJECT) -> Mapping[str, tuple[SourceLine
     Args:
         folder: below the root; one that is not there names nothing.
         root: the folder of the packages.
-
     """
     found: dict[str, list[SourceLine]] = {}
     for path in sorted((root / folder).rglob("*.py")):

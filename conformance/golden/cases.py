@@ -37,7 +37,6 @@ class Expected:
     Attributes:
         document: the ``expected`` object of the spec.
         source: gives the expected rows, for types with rows.
-
     """
 
     document: Mapping[str, Any]
@@ -87,7 +86,6 @@ class ExpectedError:
         kind: why the table or the question is refused.
         stage: the latest stage at which it is refused.
         requirement: the id that the refusal obeys.
-
     """
 
     kind: Kind
@@ -103,7 +101,6 @@ class Accepted:
         name: slug that results record.
         source: who answers so and why.
         answer: the answer.
-
     """
 
     name: str
@@ -118,7 +115,6 @@ class Contested:
     Attributes:
         accepted: the answers.
         open: nobody can derive the answer, so that one outside of the list fails nobody either.
-
     """
 
     accepted: tuple[Accepted, ...]
@@ -143,7 +139,6 @@ class Spec:
         hazard: what a wrong answer means, when the default does not fit.
         requirement: the id that it judges, where that is not to be found among those that it
             touches (see :mod:`conformance.requirements.judged`).
-
     """
 
     id: str
@@ -173,7 +168,6 @@ class Case:
         root: name of the folder to copy the table to, where the name matters.
         placeholders: text files under the table that say where it lies, by placeholders that
             are expanded in a copy.
-
     """
 
     id: str

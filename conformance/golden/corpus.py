@@ -58,7 +58,6 @@ class Corpus:
     Attributes:
         root: the folder.
         cases: the cases in the order of their ids.
-
     """
 
     root: Path
@@ -74,7 +73,6 @@ class Corpus:
 
         Raises:
             CorpusError: one has not the digest that the manifest has of it.
-
         """
         listed = _listed(self.root)
         for name in sorted(listed.keys() & set(cases)):
@@ -98,7 +96,6 @@ def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:
     Raises:
         CorpusError: the folder holds no case, a file is malformed, or something of the corpus
             leads out of it.
-
     """
     shipped = root is None
     root = default_corpus_path() if root is None else root

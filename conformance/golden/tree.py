@@ -50,7 +50,6 @@ def check_tree(root: Path) -> None:
     Raises:
         CorpusError: something below it is neither a folder nor a regular file, lies too deep, or
             is too large.
-
     """
     sizes: dict[tuple[str, ...], int] = {}
     pending: list[tuple[str, tuple[str, ...]]] = [(str(root), ())]
@@ -96,7 +95,6 @@ def check_named(path: Path, document: Mapping[str, Any], table: Path) -> None:
 
     Raises:
         CorpusError: the root is no plain name, or a named file does not lie below the table.
-
     """
     root = document.get("root")
     if root is not None:
@@ -134,7 +132,6 @@ def count_rows(path: Path, part: Path) -> int:
 
     Raises:
         CorpusError: it is too large, holds too many rows, or is no Parquet file.
-
     """
     facts = part.lstat()
     if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_ROWS:
@@ -163,7 +160,6 @@ def below(table: Path, name: str, document: Path, pointer: str = "") -> Path:
 
     Raises:
         CorpusError: it is no path below the table, or a symlink leads it out of there.
-
     """
     fault = inside(name)
     if fault:

@@ -26,7 +26,6 @@ def reference_of(module: ModuleType) -> str:
     Args:
         module: what a package lists in ``__all__``, or a module defines without an underscore, is
             public; names of a package are defined in its modules.
-
     """
     return "\n\n".join(
         part

@@ -71,7 +71,6 @@ def _table(headings: str, rows: Iterable[Sequence[object]], numbers: int = 0) ->
         headings: of its columns, separated by bars.
         rows: their cells.
         numbers: how many columns, the last ones, are aligned to the right.
-
     """
     count = headings.count("|") + 1
     rule = "--|" * (count - numbers) + "--:|" * numbers
@@ -190,7 +189,6 @@ def with_blocks(text: str) -> str:
 
     Raises:
         LookupError: a marker names no part.
-
     """
 
     def written(found: re.Match[str]) -> str:

@@ -42,7 +42,6 @@ class Plan:
     Attributes:
         profile: ``gate`` has those of the package's files, ``explore`` draws ten times as many.
         seed: what ``explore`` draws from.
-
     """
 
     profile: str = "gate"
@@ -53,7 +52,6 @@ class Plan:
 
         Raises:
             CorpusError: the package's files are missing or damaged.
-
         """
         return [each for each in self._all() if each.kind == kind]
 
@@ -94,7 +92,6 @@ class ReadHistory:
         drawn: the history that the item is about.
         layout: how it is laid out.
         wanted: tables of expected rows, which the layouts of the history share.
-
     """
 
     id: str

@@ -66,7 +66,6 @@ class Item:
         history: judges by other histories, where the item is about one.
         steps: what the steps of a recipe are held to, each by itself.
         instead: ids that a verdict may name in place of the judged one.
-
     """
 
     id: str
@@ -111,7 +110,6 @@ def golden_items(
         corpus: the golden tables.
         special: types of specs that no adapter is asked, and what takes their verdict of
             ``judge``, ``case`` and ``spec``.
-
     """
     for case in corpus.cases:
         for spec in case.specs:

@@ -86,7 +86,6 @@ def mutated_items(registry: Registry, *, audited: bool) -> Iterator[Item]:
     Args:
         registry: says under which revisions a mutation's requirements hold.
         audited: also judge the audit of the kit.
-
     """
     for mutation in MUTATIONS:
         revisions = _revisions(mutation, registry)

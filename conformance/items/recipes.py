@@ -35,7 +35,6 @@ class WrittenHistory:
     Attributes:
         id: of the item.
         drawn: the history that the item is about.
-
     """
 
     id: str

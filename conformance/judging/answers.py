@@ -23,7 +23,6 @@ def plain_answer(answer: object) -> Answer:
 
     Raises:
         AdapterError: it is no answer, or holds something else.
-
     """
     match answer:
         case Ok(payload) if type(answer) is Ok:

@@ -83,7 +83,6 @@ def validated(description: Description) -> Description:
 
     Raises:
         AdapterStartError: it claims what nobody knows, or no results file may hold it.
-
     """
     faults = description_faults(description)
     if faults:
@@ -218,7 +217,6 @@ def unclaimed_by_writer(
         claims: what it claims.
         protocol: the table's protocol; ``None`` where there is no table yet.
         asked: names of features that the operation itself asks for.
-
     """
     needed = set(asked)
     missing = []

@@ -42,7 +42,6 @@ class Judge:
             and whose failure counts.
         witness: reads what recipes leave, too.
         revision: the protocol revision, whose clauses alone an audit goes by.
-
     """
 
     adapter: Adapter

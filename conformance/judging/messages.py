@@ -52,7 +52,6 @@ def stable(message: str, table: Path) -> str:
 
     Returns:
         One line of at most :data:`LONGEST` characters, without stack traces of native code.
-
     """
     text = message.replace(str(table), "<table>").replace(str(table.parent), "<folder>")
     text = _INSTALLED.sub("<installed>/", _without_trace(text))

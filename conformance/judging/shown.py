@@ -61,7 +61,6 @@ def judged_of_spec(spec: Spec, case: Case | None = None) -> Judged:
     Args:
         spec: the question.
         case: its table, of which older versions may not show what the case is about.
-
     """
     due = spec.expectation if isinstance(spec.expectation, ExpectedError) else None
     return judged_of(
@@ -108,7 +107,6 @@ def row_shown(  # noqa: PLR0913  all that it depends on
         judged: the row that the question is held to.
         wanted: the answer that has to be given.
         given: the payload of the one that was.
-
     """
     if spec.type == "snapshot":
         part = found.summary.partition(".")[0].partition(" ")[0]

@@ -47,7 +47,6 @@ def verdict_on(
 
     Raises:
         AdapterError: the answer has not the shape of answers to such a question.
-
     """
     unclaimed = unclaimed_features(case, claims)
     if isinstance(answer, Refused):

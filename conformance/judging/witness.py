@@ -23,7 +23,6 @@ class Witness:
     Attributes:
         name: what its adapter calls it.
         limit: ends a request to an adapter that runs here.
-
     """
 
     def __init__(
@@ -42,7 +41,6 @@ class Witness:
         Returns:
             ``""`` where it reads the same rows, else the difference or its error; ``None`` where it
             was not asked, because it does not claim to read such tables.
-
         """
         try:
             snapshot = Table(table).snapshot()

@@ -61,7 +61,6 @@ def judge_unit(unit: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         the ``header``, the ``records``, the ``status`` and why the part is ``partial``.
-
     """
     run = _run(json.dumps(unit["settings"], sort_keys=True))
     shard = Shard(unit["number"], unit["of"])
@@ -141,7 +140,6 @@ def run_judge_job(arguments: Sequence[str]) -> int:
 
     Raises:
         KitError: Spark, an implementation, the corpus or the output is not available.
-
     """
     options = _parser().parse_args(list(arguments))
     parts = list(_parts(options))

@@ -65,7 +65,6 @@ class SparkOptions:
         master: as Spark has it (``local[2]``, ``local-cluster[2,1,1024]``, ``spark://…``); where
             it is ``None``, that of ``spark-submit``, or this machine.
         settings: settings of Spark that win over those of the kit.
-
     """
 
     master: str | None = None
@@ -112,7 +111,6 @@ def spark_session(job: str, options: SparkOptions) -> Iterator[SparkSession]:
 
     Raises:
         SparkMissingError: Java, a Python package or Delta's JARs are missing.
-
     """
     submitted = check_spark()
     from pyspark import SparkContext  # noqa: PLC0415  not without the extra
@@ -166,7 +164,6 @@ def check_spark() -> bool:
 
     Raises:
         SparkMissingError: Java or a Python package is missing.
-
     """
     submitted = is_submitted()
     _check_packages()

@@ -52,7 +52,6 @@ class Spread:
         slots: how many units are worked on at once.
         run: gives the answers of some units, in their order.
         session: of Spark, where it is there.
-
     """
 
     slots: int
@@ -79,7 +78,6 @@ def count(text: str) -> int:
 
     Raises:
         argparse.ArgumentTypeError: it is no whole number from 1.
-
     """
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
@@ -106,7 +104,6 @@ def spread_over(job: str, options: SparkOptions, workers: int | None = None) -> 
 
     Raises:
         SparkMissingError: Spark is not available.
-
     """
     if options.master == HERE:
         here = _Here(workers or cores())
@@ -141,7 +138,6 @@ def work(function: str, unit: str) -> str:
     Args:
         function: ``package.module:function``, which takes a unit and gives its answer.
         unit: as JSON.
-
     """
     answer: Unit = function_of(function)(json.loads(unit))
     return json.dumps(answer)

@@ -44,7 +44,6 @@ class StoredTable:
     Attributes:
         location: a path or a URL.
         schema: the columns that this kit knows; all are nullable.
-
     """
 
     location: str
@@ -71,7 +70,6 @@ class StoredTable:
 
         Raises:
             StoreError: the table cannot be read or written.
-
         """
         given = [dict(row) for row in rows]
         for _ in range(_ATTEMPTS):
@@ -105,7 +103,6 @@ class StoredTable:
 
         Raises:
             StoreError: the table cannot be read.
-
         """
         names = list(self.schema.names if columns is None else columns)
         try:

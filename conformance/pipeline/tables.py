@@ -47,7 +47,6 @@ class CrossCheck:
             ``refuses`` when a read that the corpus answers is refused; ``disagrees`` when
             an answer differs or a read that has to be refused is answered.
         note: the first spec that is not agreed on, and why; empty when the engine agrees.
-
     """
 
     verdict: str
@@ -59,7 +58,6 @@ def cross_check(adapter: Adapter, case: Case) -> CrossCheck | None:
 
     Returns:
         The gravest of what it says; ``None`` where the case has no question that it claims.
-
     """
     claims = adapter.describe().claims
     store = TableStore()
@@ -101,7 +99,6 @@ def record(case: Path, identity: dict[str, str], check: CrossCheck) -> None:
         case: its folder.
         identity: ``engine``, ``engine_version`` and the ``digest`` of what was read.
         check: what it says.
-
     """
     document = _document(case)
     provenance = document["provenance"]
@@ -122,7 +119,6 @@ def run_tables_job(arguments: Sequence[str]) -> int:
     Raises:
         KitError: no case is named so, or Java, a Python package, Delta's JARs or the corpus is not
             available.
-
     """
     parser = _parser()
     options = parser.parse_args(list(arguments))

@@ -43,7 +43,6 @@ def partial_reasons(
         missing: how many selected cases have no record.
         unrecorded: how many tests failed without a record.
         suite: the folder that is collected when no paths are given.
-
     """
     found = [*_ends(session, status, unrecorded)]
     if missing:

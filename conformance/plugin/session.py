@@ -175,7 +175,6 @@ class _MainPlugin(_WorkerPlugin):
 
     Raises:
         KitError: a file cannot be written, or the adapter does not start.
-
     """
 
     def __init__(self, run: Run) -> None:
@@ -280,7 +279,6 @@ class _MainPlugin(_WorkerPlugin):
         Raises:
             pytest.Session.Failed: ``-x`` or ``--maxfail`` ends the run.
             pytest.Session.Interrupted: something else does.
-
         """
         config = session.config
         count = processes_for(session) if config.getoption(destination("--impl")) == "ours" else 1

@@ -72,7 +72,6 @@ def portions(items: Sequence[pytest.Item], group: Callable[[pytest.Item], str]) 
     Args:
         items: in the order in which they were collected.
         group: what an item shares with its neighbours that stay with it.
-
     """
     found, start = [], 0
     for end in range(1, len(items) + 1):
@@ -102,7 +101,6 @@ class Crew:
         prepare: leaves to the first process what is its own, in a copy.
         finish: releases what the copy holds, at its end.
         group: what an item shares with neighbours that are to stay together.
-
     """
 
     def __init__(

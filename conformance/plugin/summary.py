@@ -93,7 +93,6 @@ class Summary:
         registry: gives each requirement's section and statement.
         reproduce: gives the command that repeats one item.
         verbose: print everything, however long.
-
     """
 
     records: Sequence[Record]

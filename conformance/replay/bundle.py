@@ -55,7 +55,6 @@ class Contents:
         history: what fails.
         left: the table that the implementation wrote, where it wrote one.
         answer: the rows that the implementation gave at last, where it gave any.
-
     """
 
     description: Mapping[str, Any]
@@ -69,7 +68,6 @@ def write_bundle(folder: Path, contents: Contents) -> None:
 
     Raises:
         OSError: the folder cannot be written, or holds something else than a bundle.
-
     """
     with replacing(folder) as partial:
         _fill(partial, contents, folder)
@@ -99,7 +97,6 @@ def replacing(folder: Path) -> Iterator[Path]:
     Raises:
         FileExistsError: something else than a bundle has the name.
         OSError: the folder cannot be written.
-
     """
     if folder.is_symlink() or (folder.exists() and not (folder / DESCRIPTION).is_file()):
         code = errno.EEXIST
@@ -123,7 +120,6 @@ def _copy_plain(source: Path, target: Path) -> None:
 
     Raises:
         OSError: there is more than the limit, or it cannot be read or written.
-
     """
     left = _LARGEST_TABLE
     pending = [(source, target)]
@@ -188,7 +184,6 @@ def read_bundle(folder: Path) -> tuple[dict[str, Any], ReadHistory | WrittenHist
 
     Raises:
         BundleError: the folder is no bundle, or its layout is unknown.
-
     """
     description = _description(folder / DESCRIPTION)
     path = folder / HISTORY

@@ -42,7 +42,6 @@ def run_replay_cli(arguments: Sequence[str]) -> int:
 
     Raises:
         KitError: the bundle or the implementation is not available.
-
     """
     options = _parser().parse_args(list(arguments))
     if runs_here(options.impl, value_of(options, "--tck-isolation")) and can_supervise():

@@ -56,7 +56,6 @@ class Keeper:
         folder: made when the first bundle is.
         description: who is judged.
         limit: how much may be tried to make one failure small.
-
     """
 
     folder: Path

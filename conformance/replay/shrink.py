@@ -53,7 +53,6 @@ class Limit:
         asks: histories to judge.
         seconds: time for it.
         clock: gives the time in seconds.
-
     """
 
     asks: int = 200
@@ -69,7 +68,6 @@ class Shrunk:
         history: the smallest that was found.
         asked: how many others were judged.
         ended: whether nothing smaller was left to try.
-
     """
 
     history: History
@@ -85,7 +83,6 @@ def shrink(history: History, judge: Callable[[History], Verdict], way: Any, limi
         judge: judges a history.
         way: what :func:`way_of` gives of its failure.
         limit: how much may be tried.
-
     """
     until = limit.clock() + limit.seconds
     asked = 0

@@ -74,7 +74,6 @@ class Entry:
         link: where it is discussed.
         intermittent: whether the item may pass as well.
         place: ``file:line`` of the entry.
-
     """
 
     id: str
@@ -114,7 +113,6 @@ class Baseline:
         entries: the known failures.
         claims: what it claims, as in a results file; ``None`` where nobody has written it down.
         judged: percent of all cases that are judged at least, ``None`` as above.
-
     """
 
     entries: tuple[Entry, ...] = ()
@@ -146,7 +144,6 @@ class Baseline:
 
         Raises:
             BaselineError: an entry stands for more items than one may.
-
         """
         faults = []
         known = dict.fromkeys(universe)
@@ -167,7 +164,6 @@ def load_baseline(path: Path) -> Baseline:
 
     Raises:
         BaselineError: it is missing or malformed; the message has file and line.
-
     """
     try:
         root = read_yaml(path, "a baseline").fields(("failures",), ("claims", "judged"))

@@ -39,7 +39,6 @@ class Outcomes:
         universe: ids of all items that exist, selected or not.
         shipped: whether those are the kit's own; of another corpus they say nothing about entries
             that name none of them.
-
     """
 
     records: Mapping[str, Record]
@@ -97,7 +96,6 @@ class BaselineFile:
     Raises:
         OutputError: the file cannot be written.
         BaselineError: what is there is no baseline.
-
     """
 
     def __init__(self, path: Path, other: Baseline) -> None:
@@ -136,7 +134,6 @@ class BaselineFile:
             claims: what the implementation claims.
             share: how much of all cases was judged; ``None`` where not all were selected, and the
                 share that is there stays.
-
         """
         entries = merged(self._before.entries, outcomes)
         judged = self._before.judged if share is None else math.floor(share.percent)

@@ -46,7 +46,6 @@ class Change:
             unknown where one run lacks it that is partial, or that chose otherwise.
         before: outcome and message of the first run; empty when it lacks the case.
         after: the same of the second run.
-
     """
 
     id: str
@@ -66,7 +65,6 @@ class Difference:
 
     Raises:
         DifferentRunsError: the runs are of different implementations or revisions.
-
     """
 
     before: Results

@@ -16,7 +16,6 @@ def refuse_inputs(path: Path, what: str, inputs: Iterable[Path | None]) -> None:
 
     Raises:
         OutputError: the output is one of the inputs.
-
     """
     for given in inputs:
         with suppress(OSError, ValueError):  # what is not there is not lost
@@ -29,7 +28,6 @@ def refuse_places(path: Path, what: str, corpus: Path) -> None:
 
     Raises:
         OutputError: the output lies there.
-
     """
     with suppress(OSError, RuntimeError):  # what leads nowhere cannot be written either
         place = path.resolve()
@@ -54,7 +52,6 @@ def writing(path: Path, what: str) -> Iterator[IO[bytes]]:
 
     Raises:
         OutputError: it cannot be opened or written.
-
     """
     with written_to(path, what), open_output(path, what) as file:
         yield file
@@ -69,7 +66,6 @@ def open_output(path: Path, what: str) -> IO[bytes]:
 
     Raises:
         OutputError: it cannot be written.
-
     """
     with written_to(path, what):
         path.parent.mkdir(parents=True, exist_ok=True)

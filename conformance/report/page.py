@@ -26,7 +26,6 @@ class Cell:
     Attributes:
         counts: outcome to number of cases.
         hazard: the worst hazard among the failures, ``None`` without failures.
-
     """
 
     counts: Mapping[str, int]
@@ -56,7 +55,6 @@ class Column:
         partial: why cases of the selection are missing; empty when none are.
         cells: chapter to its cell.
         failures: records that failed or ended in an error, worst hazard first.
-
     """
 
     name: str

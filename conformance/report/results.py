@@ -55,7 +55,6 @@ def record_of(
         standing: ``new``, ``known`` or ``stale`` against the baseline.
         stale: what the baseline says otherwise, where it does.
         intermittent: the baseline lets the item pass and fail, and it did one of them as listed.
-
     """
     return {
         "id": item.id,
@@ -83,7 +82,6 @@ class ResultsWriter:
 
     Raises:
         OutputError: the file cannot be written.
-
     """
 
     def __init__(self, path: Path) -> None:
@@ -119,7 +117,6 @@ class ResultsWriter:
         Args:
             status: the exit status of the run.
             partial: why not every selected item was judged; empty when all were.
-
         """
         footer = {
             "line": "footer",
@@ -149,7 +146,6 @@ def write_results(results: Results, path: Path) -> None:
 
     Raises:
         OutputError: the file cannot be written.
-
     """
     writer = ResultsWriter(path)
     writer.begin(results.header)
@@ -176,7 +172,6 @@ class Results:
         header: the stamp.
         records: id to record.
         footer: counts, completeness and status.
-
     """
 
     header: Mapping[str, Any]
@@ -194,7 +189,6 @@ def read_results(path: Path) -> Results:
 
     Raises:
         ResultsError: it is not a results file, lacks its footer, or is not as it was written.
-
     """
     try:
         lines, digest = _lines(path)
@@ -215,7 +209,6 @@ def _lines(path: Path) -> tuple[list[dict[str, Any]], str]:
 
     Raises:
         DocumentError: a line is not what it has to be where it stands, or there is too much.
-
     """
     lines: list[dict[str, Any]] = []
     total, values = hashlib.sha256(), 0

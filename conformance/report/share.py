@@ -25,7 +25,6 @@ class Share:
     Attributes:
         judged: how many were judged.
         of: out of how many.
-
     """
 
     judged: int
@@ -47,7 +46,6 @@ def share_of(records: Iterable[Record], of: int | None = None) -> Share:
     Args:
         records: as in a results file.
         of: how many were selected; as many as there are records when ``None``.
-
     """
     found = list(records)
     judged = sum(record["outcome"] in JUDGED for record in found)

@@ -71,7 +71,6 @@ class Citation:
         kind: what sort of case it is.
         judged: what it judges out of those; all of them where it says nothing.
         revisions: selections of texts under which it applies.
-
     """
 
     case: str
@@ -86,7 +85,6 @@ class Citation:
         Args:
             registry: the requirements.
             revision: a selection of texts; any of them for ``None``.
-
         """
         if not self.judged:
             return frozenset(self.requirements)
@@ -100,7 +98,6 @@ def cited_in_corpus(root: Path) -> Iterator[Citation]:
 
     Raises:
         CitationError: a document is not JSON or has no list of requirements.
-
     """
     for path in sorted(root.glob("*/*/case.json")):
         whole = _document(path)
@@ -145,7 +142,6 @@ def cited_in_source(folder: Path) -> Iterator[Citation]:
 
     Raises:
         CitationError: a module is not Python.
-
     """
     for path in sorted(folder.rglob("*.py")):
         yield from _cited_in(path, ".".join(path.relative_to(folder).with_suffix("").parts))
@@ -168,7 +164,6 @@ def cited_in_mutations(folder: Path) -> Iterator[Citation]:
 
     Raises:
         CitationError: a file, or an entry of it, is not as it has to be.
-
     """
     for path in sorted(folder.glob("*.yaml")):
         try:
@@ -188,7 +183,6 @@ def cited_in_schemas(folder: Path) -> Iterator[Citation]:
 
     Raises:
         CitationError: a schema is not JSON.
-
     """
     for path in sorted(folder.glob("*/*.schema.json")):
         name = path.name.removesuffix(".schema.json")
@@ -229,7 +223,6 @@ def cited_in_project(root: Path, corpus: Path) -> Iterator[Citation]:
     Raises:
         CitationError: see :func:`cited_in_corpus`, :func:`cited_in_mutations`,
             :func:`cited_in_source` and :func:`cited_in_schemas`.
-
     """
     yield from cited_in_corpus(corpus)
     yield from cited_in_mutations(root / "generators" / "mutations" / "chapters")

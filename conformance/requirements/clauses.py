@@ -56,7 +56,6 @@ def read_protocol(path: Path) -> str:
 
     Raises:
         conformance.base.untrusted.DocumentError: it is no text, or larger than any of the protocol.
-
     """
     try:
         return read_text(path, _LARGEST)
@@ -74,7 +73,6 @@ def digest(text: str) -> str:
 
     Raises:
         ValueError: the sentence has no words.
-
     """
     found = words(text)
     if not found:
@@ -90,7 +88,6 @@ class ClauseIndex:
         text: the words of the text, joined by single spaces.
         starts: offsets in ``text`` at which each word starts, and one past the end.
         openings: positions, counted in words, at which a sentence, bullet or table cell opens.
-
     """
 
     text: str
@@ -151,7 +148,6 @@ def quotes(document: str, digests: Iterable[str]) -> Mapping[str, str]:
     Args:
         document: the text, Markdown or its plain rendering.
         digests: as :func:`digest` gives them; those that do not occur are left out.
-
     """
     plain = _unmarked(document)
     tokens = [(each.group().lower(), each.start(), each.end()) for each in _WORD.finditer(plain)]

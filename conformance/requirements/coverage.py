@@ -56,7 +56,6 @@ class Tally:
         total: requirements.
         covered: those that anything names.
         audit_only: those of the covered ones that only audit checks name.
-
     """
 
     total: int
@@ -77,7 +76,6 @@ class Coverage:
         retired: case and id, for requirements that judge nobody any more.
         nameless: cases that name no requirement.
         proved: ids for which a wrong implementation or a planted fault made a case fail by name.
-
     """
 
     requirements: tuple[Requirement, ...]
@@ -140,7 +138,6 @@ def measure(
 
     Raises:
         ValueError: the revision is not a selection.
-
     """
     rows = (
         tuple(row for row in registry if row.retired is None)
@@ -221,7 +218,6 @@ def run_coverage_cli(argv: Sequence[str]) -> int:
     Returns:
         0 when every MUST has a case or a listed exception and every case names requirements
         that exist; 1 when not; 2 when the registry or the cases cannot be read.
-
     """
     arguments = _parser().parse_args(argv)
     try:

@@ -38,7 +38,6 @@ class RegistryError(ValueError):
 
     Attributes:
         place: ``file:line`` of the fault.
-
     """
 
     def __init__(self, place: str, message: str) -> None:
@@ -55,7 +54,6 @@ class Node:
         path: the file.
         node: the value as PyYAML composed it.
         name: what the value is, for messages.
-
     """
 
     path: Path
@@ -145,7 +143,6 @@ def read_yaml(path: Path, name: str) -> Node:
 
     Raises:
         RegistryError: the file cannot be read, is not YAML, is empty, too large, or uses aliases.
-
     """
     try:
         text = read_text(path)

@@ -45,7 +45,6 @@ class Drifted:
         requirement: the row.
         cases: the cases that judge it.
         proofs: the wrong implementations and faults that prove it.
-
     """
 
     requirement: Requirement
@@ -63,7 +62,6 @@ class Drift:
         kept: how many requirements have their sentence still.
         unpinned: requirements of the revision without a digest; nothing can be said of them.
         added: sentences of the new text that say what somebody must, and that the old one lacks.
-
     """
 
     revision: str
@@ -92,7 +90,6 @@ def find_change(
         new: the whole new text.
         registry: the requirements.
         cases: requirement id to the cases that judge it.
-
     """
     rows = [row for row in registry if row.retired is None]
     digests = {value for row in rows for value in row.clause_digest.values()}
@@ -135,7 +132,6 @@ def find_drift(
 
     Raises:
         ValueError: the revision is not one.
-
     """
     if revision not in REVISIONS:
         raise ValueError(f"{revision!r} is not one of {', '.join(REVISIONS)}")
@@ -176,7 +172,6 @@ def run_drift_cli(argv: Sequence[str]) -> int:
     Returns:
         0 when every sentence is still there; 1 when some are not; 2 when the text, the registry
         or the cases cannot be read.
-
     """
     arguments = _parser().parse_args(argv)
     try:

@@ -27,7 +27,6 @@ class Gap:
     Attributes:
         reason: why there is no case, and what has to come first.
         requirements: ids, in the order of the file.
-
     """
 
     reason: str
@@ -41,7 +40,6 @@ class GapList:
     Attributes:
         count: how many requirements are listed, as the file says.
         gaps: the groups.
-
     """
 
     count: int
@@ -67,7 +65,6 @@ def read_gaps(path: Path) -> GapList:
 
     Raises:
         conformance.requirements.registry.RegistryError: the file is not as it has to be.
-
     """
     head = read_yaml(path, "the list of exceptions").fields(("count", "exceptions"))
     gaps = []
@@ -103,7 +100,6 @@ def faults_of(gaps: GapList, registry: Registry, uncovered: Iterable[str]) -> li
         gaps: the list.
         registry: the requirements.
         uncovered: ids of the MUST requirements that no case names.
-
     """
     listed = gaps.requirements
     open_ids = list(uncovered)

@@ -49,7 +49,6 @@ def general_of(broken: Iterable[str]) -> Iterator[tuple[str, str]]:
 
     Args:
         broken: ids; rows among them are not named again.
-
     """
     names = {*broken}
     for row, parts in _PARTS.items():
@@ -68,7 +67,6 @@ def general_rows(
         writer: minWriterVersion of the table; ``None`` where it has none.
         registry: has the rows.
         revision: the protocol revision; rows that are not in force in it are left out.
-
     """
     names = [name for name in dict.fromkeys(broken) if name in registry]
     for name in names:

@@ -57,7 +57,6 @@ class Judged:
         timed: the version is asked for by a timestamp.
         refusing: a refusal is due.
         unshown: rows that the table does not show, of those that answers are held to by default.
-
     """
 
     question: str
@@ -153,7 +152,6 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
         refusing: a refusal is due.
         table: root of its table, of which older versions may not show what the case is about.
         version: the one that it asks for; the latest when ``None``.
-
     """
     unshown: frozenset[str] = frozenset()
     if table is not None and not refusing:
@@ -171,7 +169,6 @@ def shown_rows(named: tuple[str, ...], table: Path, version: int | None) -> tupl
         named: ids that a spec touches.
         table: root of the table.
         version: the version asked for, the latest when ``None``.
-
     """
     rows = load_registry()
     return tuple(
@@ -271,7 +268,6 @@ def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool
 
     Returns:
         ``True`` also where the commits that would say so are not there.
-
     """
     if row in _AGAIN:
         return _comes(_first(table, *_SINCE[row]), version)

@@ -34,7 +34,6 @@ def at_level(
         asked: who was asked.
         registry: has the levels.
         revision: what is not in force under it is not broken: the item's own row is named.
-
     """
     named = verdict.requirement
     if named is not None and named in registry and not registry[named].holds_in(revision):

@@ -42,7 +42,6 @@ class Proof:
         kind: out of :data:`KINDS`.
         id: slug of the wrong implementation or fault.
         case: id of the item that fails; for a fault the table, or mutation, that it is planted in.
-
     """
 
     requirement: str
@@ -58,7 +57,6 @@ class Proofs:
     Attributes:
         digest: of the table of breaches and of the cases that the proofs name.
         all: the proofs, by requirement.
-
     """
 
     digest: str
@@ -74,7 +72,6 @@ def proofs_of(requirement: str) -> tuple[Proof, ...]:
 
     Raises:
         conformance.requirements.registry.RegistryError: the file is not as it has to be.
-
     """
     return load_proofs().all.get(requirement, ())
 
@@ -84,7 +81,6 @@ def reason_unproved(requirement: str) -> str | None:
 
     Raises:
         conformance.requirements.registry.RegistryError: the file is not as it has to be.
-
     """
     return _reasons().get(requirement)
 
@@ -100,7 +96,6 @@ def load_proofs() -> Proofs:
 
     Raises:
         conformance.requirements.registry.RegistryError: the file is not as it has to be.
-
     """
     return read_proofs(PROVED)
 
@@ -110,7 +105,6 @@ def read_proofs(path: Path) -> Proofs:
 
     Raises:
         conformance.requirements.registry.RegistryError: the file is not as it has to be.
-
     """
     head = read_yaml(path, "the list of proofs").fields(("digest", "proofs"))
     found: defaultdict[str, list[Proof]] = defaultdict(list)

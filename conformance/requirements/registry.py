@@ -76,7 +76,6 @@ class UnknownRequirementError(KeyError):
     Attributes:
         requirement: the id as named.
         hint: what it may have been meant to be, at the end of the message.
-
     """
 
     def __init__(self, requirement: str, known: Iterable[str]) -> None:
@@ -97,7 +96,6 @@ class Accepted:
     Attributes:
         name: short slug of the outcome, as ``empty-as-null``.
         source: who stands for it: ``text``, or the implementations that do so.
-
     """
 
     name: str
@@ -127,7 +125,6 @@ class Requirement:
         superseded_in: the texts that hold that other row.
         retired: why the row no longer judges anybody; ``None`` while it does.
         place: ``file:line`` of the row.
-
     """
 
     id: str
@@ -152,7 +149,6 @@ class Requirement:
 
         Raises:
             ValueError: the selection is not one.
-
         """
         if self.retired is not None:
             return False
@@ -165,7 +161,6 @@ class Registry:
 
     Raises:
         RegistryError: two rows share an id, or one is superseded by a row that is not there.
-
     """
 
     def __init__(self, requirements: Iterable[Requirement], titles: Mapping[str, str]) -> None:
@@ -190,7 +185,6 @@ class Registry:
 
         Raises:
             UnknownRequirementError: no row has it.
-
         """
         try:
             return self._rows[requirement_id]
@@ -223,7 +217,6 @@ class Registry:
 
         Raises:
             ValueError: the selection is not one.
-
         """
         _selection(revision)
         return tuple(row for row in self if row.holds_in(revision))
@@ -234,7 +227,6 @@ def load_registry(folder: Path | None = None) -> Registry:
 
     Raises:
         RegistryError: a file or a row is not as it has to be.
-
     """
     return _shipped() if folder is None else _read_folder(folder)
 

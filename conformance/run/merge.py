@@ -37,7 +37,6 @@ def merge(parts: Mapping[str, Results], least: float | None = None) -> Results:
 
     Raises:
         ResultsError: they are of no parts, or of parts of different runs.
-
     """
     (first, one), *_ = parts.items()
     header, shard = _whole(first, one)
@@ -118,7 +117,6 @@ def run_merge_cli(arguments: Sequence[str]) -> int:
     Raises:
         ResultsError: they are no results files of the parts of one run.
         OutputError: the file cannot be written.
-
     """
     parser = argparse.ArgumentParser(
         prog="delta-tck merge",

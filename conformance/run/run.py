@@ -63,7 +63,6 @@ class Judgement:
         record: the plain JSON record.
         failure: why the run is red because of it, ``None`` when it is not.
         known: the reason of the baseline entry that expects the failure.
-
     """
 
     record: dict[str, Any]
@@ -81,7 +80,6 @@ class Run:
 
     Attributes:
         collected: ids of the items that are going to be asked, where pytest leaves some out.
-
     """
 
     settings: Settings
@@ -96,7 +94,6 @@ class Run:
 
         Raises:
             KitError: something named by the options is missing or malformed.
-
         """
         self.registry: Registry = load_registry()
         self.corpus: Corpus = load_corpus(
@@ -119,7 +116,6 @@ class Run:
 
         Raises:
             CorpusError: one is altered.
-
         """
         if not self.trusted:
             self.corpus.refuse_altered({item.id.rpartition("/")[0] for item in self.selected})
@@ -134,7 +130,6 @@ class Run:
 
         Raises:
             AdapterStartError: the adapter does not come up.
-
         """
         if self._adapter is None:
             self._adapter = self._resolve(self.settings.impl)
@@ -146,7 +141,6 @@ class Run:
 
         Raises:
             AdapterStartError: it does not come up.
-
         """
         name = self.settings.witness
         if name is None:
@@ -250,7 +244,6 @@ class Run:
 
         Raises:
             BaselineError: an entry stands for more items than one may.
-
         """
         return self.baseline.check([item.id for item in self.items])
 
@@ -260,7 +253,6 @@ class Run:
         Args:
             records: every judged item.
             whole: every item of the selection has a record.
-
         """
         found = []
         share = share_of(records, len(self.selected))
@@ -364,7 +356,6 @@ def status_of_run(
         unrecorded: items that failed without a record, as when a test process died.
         shortfalls: where less was claimed or judged than was asked for.
         strict: the level of ``--tck-strict``.
-
     """
     if not records and not unrecorded:
         return Status.EMPTY_SELECTION

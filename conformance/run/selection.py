@@ -30,7 +30,6 @@ class Selection:
         features: table features, of which an item's table has to have one.
         chapters: chapter slugs.
         cases: ids of cases or specs, or patterns with ``*``.
-
     """
 
     revision: str = "upstream"
@@ -123,7 +122,6 @@ def select(selection: Selection, items: Sequence[Item], registry: Registry) -> t
     Raises:
         SelectionError: an option names what does not exist.
         EmptySelectionError: all names exist, and no item has them all.
-
     """
     _check(selection, items, registry)
     chosen = tuple(item for item in items if selection.takes(item))
@@ -144,7 +142,6 @@ class Shard:
     Attributes:
         number: which one, from 1.
         parts: how many there are.
-
     """
 
     number: int
@@ -159,7 +156,6 @@ class Shard:
 
         Args:
             selected: how many items the whole selection has.
-
         """
         return {"number": self.number, "of": self.parts, "selected": selected}
 

@@ -40,7 +40,6 @@ class Settings:
         min_judged: percent of the selected cases that have to be judged, ``None`` for any share.
         strict: the level of ``--tck-strict``.
         shard: the part of the selection to judge, ``None`` for all of it.
-
     """
 
     impl: str
@@ -94,7 +93,6 @@ def read_settings(config: pytest.Config) -> Settings:
 
     Raises:
         pytest.UsageError: an option has an empty value.
-
     """
     # A test process of xdist gets the seed of the run.
     given = getattr(config, "workerinput", {})
@@ -117,7 +115,6 @@ def settings_of(value: Callable[[str], Any], folder: Path) -> Settings:
     Args:
         value: of each option of ``conformance.base.options`` by its name.
         folder: from which relative paths lead.
-
     """
 
     def path(name: str) -> Path | None:

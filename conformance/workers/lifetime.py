@@ -77,7 +77,6 @@ def supervised(run: Callable[[], int], *, watched: bool = True) -> int:
 
     Returns:
         the status, or that of a run without a verdict when the child ended before it had one.
-
     """
     reading, writing = os.pipe()
     scratch = Scratch(in_memory=True)
@@ -168,7 +167,6 @@ class _Watch:
 
     Attributes:
         ended_all: the child itself was ended.
-
     """
 
     child: int

@@ -182,7 +182,6 @@ class _Process:
         Raises:
             AdapterError: the process died, wrote what nobody asked for, did not answer within the
                 limit, or took more memory or disk than it may.
-
         """
         if not self._lines.empty() and self._lines.queue[0] is not None:
             raise AdapterError("garbage", "wrote a line that nobody asked for", self.stderr())
@@ -263,7 +262,6 @@ class ProcessAdapter:
         memory_limit: bytes that its processes may hold, pages of mapped files aside.
         disk_limit: bytes that they may put into their temporary folder and the table asked about,
             and bytes of any one file.
-
     """
 
     def __init__(
@@ -289,7 +287,6 @@ class ProcessAdapter:
 
         Raises:
             AdapterStartError: it does not come up.
-
         """
         if self._process is None or self._description is None:
             self._start()
@@ -301,7 +298,6 @@ class ProcessAdapter:
 
         Raises:
             AdapterError: no answer came.
-
         """
         # What earlier requests left in memory and on disk is no fault of this one. A read is asked
         # again; a write cannot be, and begins with room.

@@ -49,7 +49,6 @@ class ProcessTree:
     Args:
         root: the process that the kit started; it leads a session.
         mark: what its environment has under :data:`MARK`.
-
     """
 
     root: int
@@ -145,7 +144,6 @@ def disk_used(folders: Iterable[Path], most: int) -> int:
     Args:
         folders: where to begin; no symlink below them is followed.
         most: bytes from which on nobody asks how many more there are.
-
     """
     total = 0
     pending = [str(folder) for folder in folders]

@@ -57,7 +57,6 @@ class Limits:
         start: seconds to come up.
         memory: bytes that the processes of an adapter may hold.
         disk: bytes that they may put on disk, where that can be found.
-
     """
 
     request: float = 60.0
@@ -83,7 +82,6 @@ def load_factory(name: str) -> Callable[[], Adapter]:
 
     Raises:
         ResolveError: the module or the factory is not available.
-
     """
     module_name, _, attribute = name.removeprefix("python:").partition(":")
     if not module_name or not attribute:
@@ -114,7 +112,6 @@ def resolve(name: str, limits: Limits | None = None, isolation: Isolation = "aut
     Raises:
         ResolveError: there is no such adapter.
         AdapterStartError: it is made here, and does not come up.
-
     """
     limits = limits or Limits()
     command = _command(name)
@@ -140,7 +137,6 @@ def described(adapter: Adapter, limits: Limits) -> Description:
 
     Raises:
         AdapterStartError: it raised, or took too long.
-
     """
     with starting(alarm_of(adapter, limits.start)):
         return adapter.describe()
@@ -155,7 +151,6 @@ def closed(close: Callable[[], None], limit: InProcessLimit) -> str | None:
 
     Returns:
         why it did not, ``None`` when it did.
-
     """
     try:
         with limit.about("the end of the adapter"), limit:
@@ -176,7 +171,6 @@ def starting(limit: InProcessLimit) -> Iterator[None]:
 
     Raises:
         AdapterStartError: the adapter raised, or took too long.
-
     """
     try:
         with limit.about("the start of the adapter"), limit:

@@ -54,7 +54,6 @@ def read_rows(path: Path) -> pa.Table:
 
     Raises:
         RowsError: the file is missing, malformed, no regular file, or too large.
-
     """
     try:
         content = _content(path)

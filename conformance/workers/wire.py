@@ -60,7 +60,6 @@ def parse_line(line: bytes) -> dict[str, Any]:
 
     Raises:
         WireError: it is something else.
-
     """
     if len(line) > LONGEST_LINE:
         raise WireError(f"a line of more than {LONGEST_LINE} bytes")
@@ -90,7 +89,6 @@ def encode_request(
         identity: the id that the answer echoes.
         rows_to: where rows of the answer go, for requests that return rows.
         rows: where the rows of a write request are, when it brings any.
-
     """
     document: dict[str, Any] = {"id": identity, "request": operation_of(type(request))}
     for item in fields(request):
@@ -109,7 +107,6 @@ def decode_request(document: Mapping[str, Any]) -> Request:
 
     Raises:
         WireError: the request is not known or lacks a field.
-
     """
     kind = REQUESTS.get(str(document.get("request")))
     if kind is None:
@@ -128,7 +125,6 @@ def encode_answer(answer: Answer, rows_to: Path | None) -> dict[str, Any]:
 
     Raises:
         WireError: the payload cannot travel.
-
     """
     match answer:
         case Refused(kind, stage, message):
@@ -151,7 +147,6 @@ def decode_answer(document: Mapping[str, Any], rows_to: Path | None) -> Answer:
 
     Raises:
         WireError: the document is no answer.
-
     """
     if ("ok" in document) == ("refused" in document):
         raise WireError(f"an answer has either ok or refused: {sorted(document)}")
@@ -194,7 +189,6 @@ def decode_description(document: Any) -> Description:
 
     Raises:
         WireError: a field is missing, unknown or of another type.
-
     """
     if not isinstance(document, Mapping) or not isinstance(document.get("claims"), Mapping):
         raise WireError(f"a description is an object with claims, not {document!r:.200}")

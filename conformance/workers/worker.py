@@ -35,7 +35,6 @@ def serve(adapter: Adapter, requests: BinaryIO, answers: BinaryIO) -> None:
         adapter: who answers; closed at the end.
         requests: lines as the kit writes them.
         answers: where one line per request goes, flushed.
-
     """
     try:
         for line in requests:
@@ -89,7 +88,6 @@ def main(arguments: list[str] | None = None) -> int:
     """Serve the adapter that the one argument names.
 
     Standard output carries messages only: the engine's own prints go to standard error.
-
     """
     (name,) = sys.argv[1:] if arguments is None else arguments
     answers = os.fdopen(os.dup(1), "wb")

@@ -38,7 +38,6 @@ class Drift:
     Attributes:
         case_id: the case, or the name of what is wrong in the corpus folder.
         details: one line per difference.
-
     """
 
     case_id: str
@@ -53,7 +52,6 @@ def build_case(definition: Definition, corpus: Path, *, observed: Path | None = 
         corpus: the folder that gets ``<chapter>/<case>``.
         observed: an older build, whose ``cross_checked`` records are kept while
             they are about the same bytes.
-
     """
     info = definition.info
     if info.builder == "kit":
@@ -74,7 +72,6 @@ def build_corpus(
         definitions: what to build.
         corpus: the corpus folder.
         force: replace cases even when a rebuild agrees with them.
-
     """
     changed = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -120,7 +117,6 @@ def check_written(definitions: Sequence[Definition], corpus: Path = CORPUS) -> l
     Args:
         definitions: cases whose tables need no feature to be replayed.
         corpus: the corpus folder.
-
     """
     return _drifts(definitions, corpus, lambda _, present: replay_differences(present))
 

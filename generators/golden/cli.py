@@ -23,7 +23,6 @@ def select(definitions: Sequence[Definition], only: Sequence[str]) -> list[Defin
 
     Raises:
         LookupError: a name selects nothing.
-
     """
     if not only:
         return list(definitions)

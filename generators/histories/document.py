@@ -68,7 +68,6 @@ def document_of(history: History) -> dict[str, Any]:
 
     Raises:
         ValueError: an operation has no step.
-
     """
     course = _Progress()
     steps = []
@@ -90,7 +89,6 @@ def history_of(document: Any) -> tuple[Operation, ...]:
     Raises:
         HistoryError: the document has another shape, is not spelled as :func:`document_of` spells
             it, or its operations do not fit each other.
-
     """
     violations = errors("kit/history", document)
     if violations:
@@ -158,7 +156,6 @@ def read_history(text: str) -> tuple[Operation, ...]:
 
     Raises:
         HistoryError: the text is too long, no JSON, or no history.
-
     """
     if len(text) > _LONGEST:
         raise HistoryError(f"{len(text)} characters, where {_LONGEST} are the most")

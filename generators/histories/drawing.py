@@ -62,7 +62,6 @@ def draw_histories(
 
     Raises:
         ValueError: a feature is unknown, or the strategy runs dry before ``count``.
-
     """
     found: list[History] = []
 
@@ -95,7 +94,6 @@ def draw_group(group: Group, count: int, number: int) -> tuple[History, ...]:
 
     Raises:
         ValueError: the strategy runs dry before ``count``.
-
     """
     limits = group.limits()
     if group.kind == "write":

@@ -59,7 +59,6 @@ def gate_histories(folder: Path = FOLDER) -> tuple[Drawn, ...]:
     Raises:
         HistoryError: a file is missing, damaged or not the one of the manifest; of a history
             itself when it is read.
-
     """
     return tuple(
         Drawn(

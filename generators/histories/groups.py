@@ -40,7 +40,6 @@ class Drawn:
         kind: who lays it out.
         features: table features that it has.
         load: gives the history; reads or draws it when it is first asked.
-
     """
 
     name: str
@@ -59,7 +58,6 @@ class Group:
         features: table features that they have.
         only_rows: rows change, and nothing else, so that most writers can follow.
         decimals: among the types there are decimals.
-
     """
 
     kind: Kind

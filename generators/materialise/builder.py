@@ -55,7 +55,6 @@ class TableBuilder(FileStage):
         oracle: what each version holds.
         files: the live logical files by key.
         states: the log's state at every version.
-
     """
 
     def __init__(  # noqa: PLR0913  a table has this many independent properties
@@ -86,7 +85,6 @@ class TableBuilder(FileStage):
             start: time of version 0 in milliseconds since the epoch.
             layout: the layout of data files where a method gets no other.
             hive: put partitioned data files into directories by the old convention.
-
         """
         super().__init__(
             root, schema, partition_columns, seed=seed, layout=layout or FileLayout(), hive=hive
@@ -296,7 +294,6 @@ class TableBuilder(FileStage):
 
         Raises:
             ValueError: row tracking is turned on over files that have no row ids.
-
         """
         mapped_before = self.mapping_mode != "none"
         timed_before = self.properties.get(_TIMED) == "true"
@@ -356,7 +353,6 @@ class TableBuilder(FileStage):
             sidecars: sidecar files of a V2 checkpoint.
             style: what the checkpoint carries.
             hint: also write ``_last_checkpoint``, its checksum included.
-
         """
         at = self.version if version is None else version
         state = self.states[at]

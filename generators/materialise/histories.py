@@ -56,7 +56,6 @@ def apply_operation(  # noqa: C901, PLR0912  one branch per operation
 
     Raises:
         ValueError: it is a second ``Create``, or rows do not fit.
-
     """
     match operation:
         case Create(rows=rows):
@@ -125,7 +124,6 @@ def write_history(
         layout: the layout of data files.
         seed: fixes every identifier.
         options: further options of :class:`~generators.materialise.builder.TableBuilder`.
-
     """
     first = history[0]
     if not isinstance(first, Create):

@@ -34,7 +34,6 @@ class Layout:
         files: the layout of data files.
         requirements: ids that a reader breaks when it reads the layout wrong.
         properties: table properties that the layout needs.
-
     """
 
     name: str
@@ -52,7 +51,6 @@ class LaidOut:
     Attributes:
         builder: the builder, with the rows of every version.
         first: the first version that a reader can load.
-
     """
 
     builder: TableBuilder

@@ -51,7 +51,6 @@ class LiveFile:
         add: the body of its ``add`` action.
         identities: the oracle's number for each physical row, in file order.
         deleted: physical indexes of the rows that its deletion vector hides.
-
     """
 
     add: Mapping[str, Any]
@@ -82,7 +81,6 @@ class FileStage(ABC):
         properties: the table properties in force.
         oracle: what each version holds.
         files: the live logical files by key.
-
     """
 
     def __init__(  # noqa: PLR0913  as the builder's own
@@ -242,7 +240,6 @@ class FileStage(ABC):
         Args:
             edits: identity of each row that changes to what is set of it, ``None`` where it goes.
             inserts: rows that are new.
-
         """
         actions: list[_Action] = []
         changes: list[Row] = []

@@ -22,7 +22,6 @@ class Base:
         name: slug.
         features: reader features that the table lists.
         build: builds the table below a root that does not exist yet.
-
     """
 
     name: str

@@ -34,7 +34,6 @@ def read_mutations(folder: Path = CHAPTERS) -> tuple[Mutation, ...]:
 
     Raises:
         ValueError: an entry contradicts itself, two have one id, or one has no change.
-
     """
     found: dict[str, Mutation] = {}
     for path in sorted(folder.glob("*.yaml")):
@@ -75,7 +74,6 @@ def mutation_of(  # noqa: PLR0913  the fields of an entry
 
     Raises:
         ValueError: the entry contradicts itself, or its change is neither spelled nor in code.
-
     """
     if (change is None) is not (id in _IN_CODE):
         raise ValueError(f"{id}: a change is spelled in the entry, or made by a function")

@@ -38,7 +38,6 @@ def edit_of(document: Mapping[str, Any]) -> Change:
 
     Raises:
         ValueError: it names no place, or no edit.
-
     """
     options = dict(document)
     if "write" in options:
@@ -99,7 +98,6 @@ def paths_at(place: Place, root: Path, builder: TableBuilder) -> Sequence[Path]:
 
     Raises:
         LookupError: there is none.
-
     """
     ((name, which),) = place.items()
     found = _PLACES[name](which, root, builder)
@@ -241,7 +239,6 @@ def edit_fields(
         set: path to the new value.
         drop: paths of what is left out.
         replace: path to a part of a string and what takes its place.
-
     """
     if body is not None:
         return body

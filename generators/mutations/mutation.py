@@ -47,7 +47,6 @@ class Mutation:
         tolerated: outcomes that a ruling leaves open beside ``expect``.
         open: nobody can derive the rows, so that other rows than the original ones fail nobody.
         reason: for tolerated and contested outcomes, why.
-
     """
 
     id: str

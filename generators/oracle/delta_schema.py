@@ -99,7 +99,6 @@ class Field:
         type: the column's type.
         nullable: whether the column may be null.
         metadata: the column metadata as the schema string carries it.
-
     """
 
     name: str
@@ -280,7 +279,6 @@ def arrow_type(data_type: DataType, *, physical: bool = False) -> pa.DataType:
     Args:
         data_type: the Delta type.
         physical: name nested fields as data files do, with column mapping ids attached.
-
     """
     match data_type:
         case Primitive(name):
@@ -334,7 +332,6 @@ def assign_column_mapping(
 
     Returns:
         The mapped schema and the highest id in use (``delta.columnMapping.maxColumnId``).
-
     """
     counter = start - 1
     highest = start - 1

@@ -37,7 +37,6 @@ def in_partition(values: Mapping[str, Any], types: Mapping[str, str]) -> dict[st
     Args:
         values: for each partition column its value, a typed literal; null for the null partition.
         types: for each of them its primitive type, as a table's schema spells it.
-
     """
     tests = [
         node("<=>", column(name), {"literal": value, "type": types[name]})
@@ -148,7 +147,6 @@ def evaluate(tree: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
     Raises:
         FilterError: the tree has an unknown node, or compares what does not compare.
         KeyError: the tree names a column that the row lacks.
-
     """
     match tree:
         case {"column": [first, *rest]}:

@@ -98,7 +98,6 @@ def decode(data_type: DataType, document: Any) -> Any:
 
     Raises:
         ValueError: the text is no spelling of a value of this type, or the type has none.
-
     """
     if document is None:
         return None

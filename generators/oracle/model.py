@@ -34,7 +34,6 @@ class TrackedRow:
         identity: number of the row within the table's whole life; it survives updates.
         values: the row.
         changed: the version that inserted it or updated it last.
-
     """
 
     identity: int
@@ -64,7 +63,6 @@ class Version:
         domains: configuration per live metadata domain.
         changes: what this version did to rows, in no meaningful order.
         partition_columns: logical names.
-
     """
 
     number: int
@@ -86,7 +84,6 @@ def normalized(  # noqa: C901, PLR0911  one branch per kind of type
 
     Raises:
         ValueError: the value does not fit the type.
-
     """
     if value is None:
         return None
@@ -177,7 +174,6 @@ def normalized_row(schema: Struct, row: Mapping[str, Any], partitions: Sequence[
 
     Raises:
         ValueError: a column is unknown, null where it may not be, or does not fit its type.
-
     """
     unknown = set(row) - set(schema.names)
     if unknown:
@@ -292,7 +288,6 @@ class Oracle:
             renamed: old logical name to new logical name of columns.
             parent: path to the struct whose fields they are; the table itself by default.
                 ``element`` leads into an array.
-
         """
         self.schema = schema
         if not parent:

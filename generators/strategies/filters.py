@@ -84,7 +84,6 @@ def filters(schema: Struct, *, rows: Sequence[Any] = ()) -> st.SearchStrategy[Tr
 
     Raises:
         ValueError: the schema has no column that compares.
-
     """
     tests = [_tests(path, data_type, rows) for path, data_type in _leaves(schema)]
     if not tests:

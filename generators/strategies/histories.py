@@ -211,7 +211,6 @@ def histories(  # noqa: PLR0913  what is valid has this many sides
         primitives: names of the primitive types that are valid.
         only_rows: nothing but create, append, overwrite, delete, update and checkpoint.
         required_inside: whether what is inside of columns may be such that it cannot be null.
-
     """
     unknown = set(features) - set(FEATURES)
     if unknown:

@@ -35,7 +35,6 @@ def rows(
         max_size: the most rows.
         nan: whether NaN is valid.
         first_year: the earliest valid year.
-
     """
     columns = {}
     for each in schema:

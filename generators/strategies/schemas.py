@@ -73,7 +73,6 @@ def data_types(
         primitives: names of the primitive types that are valid, ``decimal`` among them.
         max_depth: 0 for primitive types only.
         required: whether fields, elements and values that cannot be null are valid.
-
     """
     return _cached_types(tuple(sorted(set(primitives))), max_depth, required=required)
 
@@ -133,7 +132,6 @@ def schemas(
         max_depth: how deep types may nest.
         awkward_names: whether names that need column mapping are valid.
         required_inside: whether what is inside of columns may be such that it cannot be null.
-
     """
     types = data_types(primitives=primitives, max_depth=max_depth, required=required_inside)
     return _structs(types, max_columns=max_columns, awkward=awkward_names)

@@ -139,7 +139,6 @@ def values(
         first_year: the earliest year that is valid; years before 1583 fall under calendars that
             old writers disagreed about.
         max_size: the longest valid array or map.
-
     """
 
     def inner(each: DataType, *, null: bool) -> st.SearchStrategy[Any]:
@@ -170,7 +169,6 @@ def partition_values(
 
     Raises:
         ValueError: the type cannot partition a table.
-
     """
     if not isinstance(data_type, Primitive | Decimal) or data_type in (
         Primitive("void"),

@@ -35,7 +35,6 @@ class Bitmap:
         counts: values of each container; runs of a run container.
         offsets: where the values of each container start in ``data``, in bytes.
         cardinality: how many rows are in the set.
-
     """
 
     data: _Bytes = field(repr=False)
@@ -50,7 +49,6 @@ class Bitmap:
 
         Returns:
             True for each row that stays; ``None`` when all of them do.
-
         """
         if length == 0:
             return None

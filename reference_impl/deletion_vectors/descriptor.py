@@ -40,7 +40,6 @@ def decode_z85(text: str) -> bytes:
     Raises:
         InvalidDeletionVector: the length is no multiple of five, a character is outside of the
             alphabet, or five characters spell more than 32 bits.
-
     """
     raw = text.encode("utf-8", "surrogatepass")
     if len(raw) % 5:
@@ -73,7 +72,6 @@ class Descriptor:
         offset: bytes before the vector's size field in its file; ``None`` inline.
         size_in_bytes: bytes of the serialized vector, without frame and padding.
         cardinality: rows that the vector deletes.
-
     """
 
     storage_type: str
@@ -89,7 +87,6 @@ class Descriptor:
         Raises:
             InvalidDeletionVector: a field is outside of its range, or an inline vector has an
                 offset.
-
         """
         # Obeys DVDESC-012.
         found = cls(
@@ -141,7 +138,6 @@ class Descriptor:
         Raises:
             InvalidDeletionVector: the vector is inline, its UUID does not decode, or its prefix
                 leads elsewhere than below the table root.
-
         """
         # Obeys DV-005 DVDESC-006 DVDESC-015 DVDESC-016.
         match self.storage_type:

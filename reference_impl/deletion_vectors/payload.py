@@ -78,7 +78,6 @@ def decode(payload: bytes) -> Bitmap:
     Raises:
         LimitExceeded: it has more buckets or containers than the limits allow.
         InvalidDeletionVector: the magic number is another, or the bitmap breaks its format.
-
     """
     data = np.frombuffer(payload, np.uint8)
     if len(payload) < 4:
@@ -197,7 +196,6 @@ def _layout(
         kinds: of the containers.
         counts: their values.
         table: where they start by the table of offsets, if there is one.
-
     """
     lengths = np.where(kinds == BITMAP, BITMAP_BYTES, 2 * counts)
     starts = at + np.cumsum(lengths) - lengths

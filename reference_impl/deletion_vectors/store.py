@@ -54,7 +54,6 @@ class VectorStore:
             LimitExceeded: the vector has more bytes than the limits allow.
             InvalidDeletionVector: descriptor, frame, checksum, bitmap or cardinality is wrong.
             DeletionVectorNotFound: the file is missing.
-
         """
         try:
             descriptor = Descriptor.from_wire(wire)

@@ -131,7 +131,6 @@ def run(query: str, relations: Mapping[str, pa.Table], text: str) -> pa.Table:
     Raises:
         SchemaMismatch: a value overflows or does not fit.
         LimitExceeded: it takes more time or memory than the limits allow.
-
     """
     import duckdb
 

@@ -18,7 +18,6 @@ class Function:
         name: its name in expression trees.
         least: the fewest arguments that it takes.
         most: the most arguments that it takes.
-
     """
 
     name: str

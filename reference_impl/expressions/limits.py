@@ -30,7 +30,6 @@ def check(limit: str, found: int, allowed: int) -> None:
 
     Raises:
         LimitExceeded: it does.
-
     """
     if found > allowed:
         raise LimitExceeded(

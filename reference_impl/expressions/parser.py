@@ -47,7 +47,6 @@ def parse(text: str) -> Node:
         InvalidFilter: the text is not SQL.
         UnsupportedExpression: it uses SQL that is not read here.
         LimitExceeded: it exceeds a limit on its length, its tokens or its nesting.
-
     """
     try:
         return _Parser(text).whole()

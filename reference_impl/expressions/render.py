@@ -37,7 +37,6 @@ class ColumnReference:
         column: its name, as the schema spells it.
         fields: names of nested fields, from the outermost to the innermost.
         type: of the column.
-
     """
 
     relation: str
@@ -123,7 +122,6 @@ def render(root: Node, text: str, find: Find) -> str:
         UnknownColumn: a name leads nowhere.
         InvalidFilter: a pattern or literal is malformed.
         LimitExceeded: a pattern has too many wildcards.
-
     """
 
     def make(at: Node, args: list[Rendered]) -> Rendered:
@@ -322,7 +320,6 @@ def like_regex(pattern: str, escape: str) -> str:
     Raises:
         InvalidFilter: the escape character precedes another character, or is last.
         LimitExceeded: the pattern has too many wildcards.
-
     """
     wildcards = pattern.count("%") + pattern.count("_")
     check("sql_like_wildcards", wildcards, MAX_WILDCARDS)

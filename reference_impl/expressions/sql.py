@@ -50,7 +50,6 @@ class Expression:
             spells them.
         sql: the same for DuckDB.
         texts: what it builds text from.
-
     """
 
     text: str
@@ -76,7 +75,6 @@ class Expression:
         Raises:
             SchemaMismatch: a value overflows, or does not fit the type.
             LimitExceeded: it takes more time or memory than the limits allow.
-
         """
         target = None if wanted is None else arrow_type(wanted)
         pairs = {_ROWS: rows} if isinstance(rows, pa.Table) else rows
@@ -100,7 +98,6 @@ class Expression:
         Raises:
             SchemaMismatch: a value overflows, or the expression is no condition.
             LimitExceeded: it takes more time or memory than the limits allow.
-
         """
         given = {
             name: _only(rows, columns).append_column(_AT, pa.arange(0, rows.num_rows))
@@ -136,7 +133,6 @@ def parse_expression(text: str, schema: Struct) -> Expression:
         UnknownColumn: it names a column that the schema does not have.
         UnsupportedExpression: it uses something that this implementation does not evaluate.
         LimitExceeded: it is longer or nested more deeply than the limits allow.
-
     """
     folded = {f.name.lower(): f for f in schema.fields}
 
@@ -162,7 +158,6 @@ def parse_pair(text: str, relations: Mapping[str, Struct]) -> Expression:
         UnknownColumn: it names a column that its relation does not have.
         UnsupportedExpression: it uses something that this implementation does not evaluate.
         LimitExceeded: it is longer or nested more deeply than the limits allow.
-
     """
     columns = {r: {f.name.lower(): f for f in s.fields} for r, s in relations.items()}
 
@@ -193,7 +188,6 @@ def conjuncts(text: str) -> list[str]:
         InvalidFilter: the text is not SQL.
         UnsupportedExpression: it uses SQL that is not read here.
         LimitExceeded: it is longer or nested more deeply than the limits allow.
-
     """
     found: list[str] = []
     open_ = [parse(text)]
@@ -230,7 +224,6 @@ class Texts:
     Attributes:
         columns: relation, column and fields in it, with how often each is concatenated.
         constant: bytes of string literals that are concatenated.
-
     """
 
     columns: tuple[tuple[tuple[str, ...], int], ...] = ()
@@ -263,7 +256,6 @@ def check_texts(texts: Texts, relations: Mapping[str, pa.Table]) -> None:
 
     Raises:
         LimitExceeded: it would.
-
     """
     count = min(_VECTOR, max((rows.num_rows for rows in relations.values()), default=0))
     size = count * texts.constant

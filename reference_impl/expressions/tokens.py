@@ -26,7 +26,6 @@ class Token:
         text: the word itself, the unquoted name, the value of a string, or the sign.
         start: where it starts in the text.
         end: where it ends.
-
     """
 
     kind: Kind
@@ -66,7 +65,6 @@ def tokenize(text: str) -> list[Token]:
         InvalidFilter: a character has no place in SQL, or a quote or comment is not closed.
         UnsupportedExpression: what a string says depends on the version of Spark.
         LimitExceeded: the text is too long, has too many tokens or is nested too deeply.
-
     """
     check("sql_text", len(text), MAX_TEXT)
     tokens: list[Token] = []

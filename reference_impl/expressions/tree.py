@@ -31,7 +31,6 @@ class Node:
         start: where it starts in the text.
         end: where it ends in the text.
         height: levels below it, itself included.
-
     """
 
     kind: str
@@ -47,7 +46,6 @@ def node(kind: str, value: Any, args: tuple[Node, ...], start: int, end: int) ->
 
     Raises:
         LimitExceeded: the tree is too high.
-
     """
     height = 1 + max((arg.height for arg in args), default=0)
     check("sql_operators", height, MAX_HEIGHT)

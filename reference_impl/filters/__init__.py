@@ -26,6 +26,5 @@ def bind_filter(given: Mapping[str, Any] | str, schema: Struct) -> Node:
         InvalidFilter: the filter is malformed or does not fit the schema.
         UnknownColumn: it names a column that the schema does not have.
         UnsupportedExpression: the text uses SQL that a tree cannot say.
-
     """
     return bind(parse_predicate(given) if isinstance(given, str) else given, schema)

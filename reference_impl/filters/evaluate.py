@@ -46,7 +46,6 @@ def evaluate(node: Node, rows: pa.RecordBatch | pa.Table) -> pa.BooleanArray:
 
     Returns:
         One value per row; null is SQL's unknown, and such a row is not kept.
-
     """
     found = _evaluate(node, rows)
     if isinstance(found, pa.Scalar):

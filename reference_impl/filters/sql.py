@@ -40,7 +40,6 @@ def parse_predicate(sql: str) -> _TREE:
         InvalidFilter: the text is not SQL.
         UnsupportedExpression: it uses something that filter trees do not have.
         LimitExceeded: it is longer or nested more deeply than the limits allow.
-
     """
 
     def make(at: Node, args: list[_TREE]) -> _TREE:

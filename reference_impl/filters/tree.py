@@ -64,7 +64,6 @@ def bind(tree: Mapping[str, Any], schema: Struct) -> Node:
     Raises:
         InvalidFilter: the tree is malformed, or compares what cannot be compared.
         UnknownColumn: a column is not in the schema.
-
     """
     return _condition(_bind(tree, schema, 0))
 

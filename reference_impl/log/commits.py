@@ -34,7 +34,6 @@ class Commit:
         actions: everything but file actions, in file order.
         lines: the lines of file actions by wire name, not yet parsed; none when not
             asked for. :func:`reference_impl.log.file_columns.from_lines` makes columns of them.
-
     """
 
     place: LogPlace
@@ -47,7 +46,6 @@ class Commit:
         Raises:
             MalformedCommit: a line is not a JSON object with one action.
             InvalidAction: an action lacks a required field, or a field has a wrong type or range.
-
         """
         bodies = parse_bodies(action, self.lines[action], self.place)
         from_objects(action, bodies, self.place)  # refuses what the action must not hold
@@ -72,7 +70,6 @@ def parse_commit(data: bytes, place: LogPlace, *, files: bool) -> Commit:
         InvalidAction: an action lacks a required field or has a field of a wrong type.
         InvalidProtocol: a protocol action contradicts itself.
         DuplicateAction: an action occurs twice that may occur once.
-
     """
     # Obeys LOG-006 PROTO-008 FA-015.
     actions: list[Action] = []

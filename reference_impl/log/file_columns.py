@@ -47,7 +47,6 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
     Raises:
         MalformedCommit: a line is not a JSON object with one action.
         InvalidAction: an action lacks a required field, or a field has a wrong type or range.
-
     """
     runs = [(place, lines) for place, lines in runs if lines]
     if not runs:

@@ -73,7 +73,6 @@ def canonical_json(document: Mapping[str, Any]) -> str:
 
     Raises:
         ValueError: deep paths make it many times as long as a hint may be.
-
     """
     # Obeys SUM-007 SUM-008 SUM-009 SUM-011 SUM-012.
     top = {key: value for key, value in document.items() if key != "checksum"}

@@ -59,7 +59,6 @@ class Lines:
         text: the lines, one line feed between them; possibly a slice of the file.
         count: how many there are.
         longest: bytes of the longest line.
-
     """
 
     text: bytes | memoryview = b""
@@ -98,7 +97,6 @@ def group_actions(
     Raises:
         LimitExceeded: the time of the operation is up, or a line is nested too deep.
         MalformedCommit: a line is not a JSON object with one action.
-
     """
 
     def other(line: bytes, number: int) -> str | None:
@@ -128,7 +126,6 @@ def group_lines(
 
     Raises:
         LimitExceeded: the time of the operation is up.
-
     """
     if len(data) <= _SMALL or data.count(b"\n") * _SHORT > len(data):
         return _group_each(_without_gaps(data), other, files=files)
@@ -242,7 +239,6 @@ def parse_line(line: bytes, number: int, place: LogPlace) -> tuple[str, Any] | N
     Raises:
         LimitExceeded: the line is nested too deep.
         MalformedCommit: the line is not a JSON object with one action.
-
     """
     # Obeys REC-019.
     if not line.strip():
@@ -269,7 +265,6 @@ def parse_bodies(action: str, lines: Iterable[bytes], place: LogPlace) -> list[A
     Raises:
         LimitExceeded: a line is nested too deep.
         MalformedCommit: a line is not a JSON object with that action and no other.
-
     """
     bodies = []
     for line in lines:

@@ -55,7 +55,6 @@ class LogFile:
         uuid: the UUID of a UUID-named checkpoint, else ``""``.
         content: the bytes of a commit that a catalog keeps and no file holds; ``None`` for a
             file.
-
     """
 
     name: str

@@ -28,7 +28,6 @@ class StagedCommit:
     Attributes:
         path: the file's name ``<version>.<uuid>.json``, alone or with its directory, relative
             to the log or to the table root.
-
     """
 
     path: str
@@ -41,7 +40,6 @@ class InlineCommit:
     Attributes:
         version: the version that it makes.
         content: its actions as in a commit file, one JSON object per line.
-
     """
 
     version: int
@@ -60,7 +58,6 @@ class RatifiedCommits:
         latest: the latest ratified version.
         commits: the ratified commits that the catalog still keeps, in any order; all others up
             to the latest are published.
-
     """
 
     # Obeys CAT-004.
@@ -74,7 +71,6 @@ class RatifiedCommits:
         Raises:
             InvalidRatifiedCommits: the answer contradicts itself: a path is not that of a
                 staged commit, a version has two commits or lies beyond the latest.
-
         """
         if self.latest not in Range(0, INT64.most):
             raise InvalidRatifiedCommits(f"the latest ratified version is {self.latest}")

@@ -70,7 +70,6 @@ class Metadata(_WireAction):
         partition_columns: logical names, in order.
         configuration: table properties.
         created_time: milliseconds since the epoch.
-
     """
 
     id: str = wire("id", string, "META-004")
@@ -113,7 +112,6 @@ class CommitInfo(_WireAction):
         timestamp: milliseconds since the epoch, as the writer recorded it.
         operation: name of the operation.
         raw: the whole object.
-
     """
 
     in_commit_timestamp: int | None
@@ -141,7 +139,6 @@ class Sidecar(_WireAction):
         path: file name in the sidecar directory, or an absolute path.
         size_in_bytes: bytes.
         modification_time: milliseconds since the epoch.
-
     """
 
     path: str = wire("path", string, "SCA-002")
@@ -178,7 +175,6 @@ def decode_action(name: str, value: object, place: LogPlace) -> Action:
 
     Raises:
         InvalidAction: a required field is missing, or a field has a wrong type or range.
-
     """
     if name == "commitInfo":
         return _commit_info(value)

@@ -33,7 +33,6 @@ def column_mapping_mode(protocol: Protocol, metadata: Metadata) -> Mode:
 
     Raises:
         InvalidColumnMapping: the property has a value that is no mode.
-
     """
     # Obeys CM-023 RVER-001.
     listed = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
@@ -70,7 +69,6 @@ def check_annotations(schema: Struct, mode: Mode) -> None:
     Raises:
         InvalidColumnMapping: a column lacks its physical name or id, has one of the wrong
             type, or shares it: ids are unique in the table, names among siblings.
-
     """
     if mode == "none":
         return

@@ -82,7 +82,6 @@ class FileActions:
     Attributes:
         schema: its columns.
         required: required field to the requirement that demands it.
-
     """
 
     schema: pa.Schema
@@ -133,7 +132,6 @@ def from_objects(action: str, objects: Sequence[Any], place: LogPlace) -> pa.Tab
 
     Raises:
         InvalidAction: an object lacks a required field, or a field has a wrong type or range.
-
     """
     kind = FILE_ACTIONS[action]
     try:

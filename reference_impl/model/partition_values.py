@@ -150,7 +150,6 @@ def parse_values(texts: pa.Array | pa.ChunkedArray, of: DataType, *, column: str
 
     Raises:
         InvalidPartitionValue: a text does not spell a value of the type.
-
     """
     parse = _parser(of)
     encoded = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
@@ -169,7 +168,6 @@ def parse_value(text: str | None, of: DataType, *, column: str) -> Any:
 
     Raises:
         InvalidPartitionValue: the text does not spell a value of the type.
-
     """
     # Obeys PART-002.
     [value] = parse_values(pa.array([text], pa.string()), of, column=column)
@@ -196,7 +194,6 @@ def format_value(  # noqa: PLR0911  one return per type
 
     Raises:
         InvalidPartitionValue: no column of the type can partition a table.
-
     """
     # Obeys PART-001 PART-003 PART-004 PART-005 PART-011 PART-013 PART-014.
     _parser(of)

@@ -35,7 +35,6 @@ def validate_protocol(protocol: Protocol, place: LogPlace) -> Protocol:
 
     Raises:
         InvalidProtocol: they do not fit.
-
     """
 
     def refuse(message: str, requirement: str) -> InvalidProtocol:
@@ -97,7 +96,6 @@ def check_readable(protocol: Protocol, *, ratified: bool) -> None:
     Raises:
         UnsupportedProtocolVersion: the reader version is beyond this implementation.
         UnsupportedFeatures: reader features that it does not honour, all named at once.
-
     """
     # Obeys TF-002 VPC-003 RVER-002.
     version = protocol.min_reader_version
@@ -124,7 +122,6 @@ def check_writable(protocol: Protocol) -> None:
     Raises:
         UnsupportedProtocolVersion: the writer version is beyond this implementation.
         UnsupportedFeatures: features that it does not write, all named at once.
-
     """
     # Obeys TF-003 TF-004 TF-015 WVER-007 CAT-011 CAT-016 CAT-021.
     check_readable(protocol, ratified=True)

@@ -23,7 +23,6 @@ class Range:
     Attributes:
         least: the smallest integer.
         most: the greatest integer.
-
     """
 
     least: int
@@ -50,7 +49,6 @@ class Range:
 
         Raises:
             RangeExhausted: it is out of range.
-
         """
         if value not in self:
             raise RangeExhausted(

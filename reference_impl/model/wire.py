@@ -26,7 +26,6 @@ class LogPlace:
     Attributes:
         path: the log file, relative to the table root.
         version: the version whose state the action is part of.
-
     """
 
     path: str
@@ -49,7 +48,6 @@ def decode(cls: type[_T], action: str, value: object, place: LogPlace) -> _T:
 
     Raises:
         InvalidAction: a required field is missing, or a field has a wrong type or range.
-
     """
     # Obeys PROTO-009.
 

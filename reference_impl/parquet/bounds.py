@@ -100,7 +100,6 @@ class Bounded:
         Raises:
             DataFileTooLarge: the columns decompress to more.
             ValueError: the footer or a page header is damaged.
-
         """
         self._source, self._file, self._limit, self._name = source, file, limit, name
         limits = budget().limits
@@ -154,7 +153,6 @@ class Bounded:
             most: rows of a batch at most.
             width: bytes that the caller adds to each row.
             use_threads: decode columns in parallel, where there are many rows.
-
         """
         width += sum(leaf.width for leaf in self._leaves)
         if width > self._batch:
@@ -312,7 +310,6 @@ class Bounded:
 
         Raises:
             DataFileTooLarge: one row does not.
-
         """
         rows, chunk = max(self._batch // length, 1), group.chunks[leaf.index]
         pages = [page for page in group.held[leaf] if page.dictionary]
@@ -362,7 +359,6 @@ def concatenated(
         batches: of one schema, without dictionaries, which may grow when they become one.
         rows: of a batch that is large.
         size: bytes of small batches that are held at once; a fourth of them makes a batch large.
-
     """
     held = many = 0
     small: list[pa.RecordBatch] = []

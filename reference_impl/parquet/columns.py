@@ -39,7 +39,6 @@ class Leaf:
         least: bytes that a value takes in the file at least, where it is spelled out.
         strings: whether the values are strings.
         repeated: whether it is in a list.
-
     """
 
     index: int
@@ -60,7 +59,6 @@ class Group:
         rows: how many it has.
         chunks: where its columns lie.
         held: pages by column.
-
     """
 
     number: int
@@ -79,7 +77,6 @@ def leaves_of(
         file: the opened file.
         columns: paths of leaves, or of what holds them.
         added: by the number of a leaf, bytes that the caller adds to each value.
-
     """
     wanted = set(columns)
     found = []

@@ -54,7 +54,6 @@ def is_whole(batch: pa.RecordBatch, counts: Mapping[str, int]) -> bool:
 
     Raises:
         ValueError: an index points beyond its dictionary.
-
     """
     for name, count in counts.items():
         column = batch.column(name)
@@ -79,7 +78,6 @@ def decode_indices(
 
     Yields:
         The rows in order.
-
     """
     if not columns:
         yield batch

@@ -33,7 +33,6 @@ def open_parquet(source: pa.NativeFile, **options: Any) -> pq.ParquetFile:
         DataFileTooLarge: the footer is beyond a limit.
         pa.ArrowException: the footer is damaged.
         OSError: the same, or the storage failed.
-
     """
     limits = budget().limits
     # A store is asked once only; what it reads ahead holds most footers.

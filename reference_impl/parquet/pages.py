@@ -62,7 +62,6 @@ class Chunk:
         values: how many values the footer says that there are, nulls among them.
         start: the place of the first byte.
         end: the place after the last byte.
-
     """
 
     codec: int
@@ -82,7 +81,6 @@ class Page:
         size: bytes of it uncompressed.
         values: how many values it holds, nulls among them.
         encoding: of the values, as the format numbers it.
-
     """
 
     dictionary: bool
@@ -104,7 +102,6 @@ def read_footer(read: Read, size: int, leaves: int) -> Sequence[Sequence[Chunk]]
     Raises:
         DataFileTooLarge: the footer is beyond the limit.
         ValueError: the footer is damaged, or a row group has other columns than the schema.
-
     """
     tail = read(max(size - _TAIL, 0), _TAIL)
     length = int.from_bytes(tail[-8:-4], "little")
@@ -124,7 +121,6 @@ def refuse_large_footer(length: int) -> None:
 
     Raises:
         DataFileTooLarge: it has more.
-
     """
     if length > budget().limits.footer:
         raise exceeded("footer", f"a footer has {length} bytes", error=DataFileTooLarge)
@@ -135,7 +131,6 @@ def _chunks(data: bytes) -> tuple[tuple[Chunk, ...], ...]:
 
     Raises:
         ValueError: it is damaged.
-
     """
     try:
         footer, _ = read_record(data, 0, _FOOTER)
@@ -167,7 +162,6 @@ def read_page_headers(read: Read, chunk: Chunk, size: int) -> list[Page]:
 
     Raises:
         ValueError: a header is damaged.
-
     """
     pages = []
     at, values = chunk.start, 0
@@ -201,7 +195,6 @@ def _header(data: bytes) -> tuple[tuple[int, int, int, int, int], int]:
     Raises:
         IndexError: the bytes end within it.
         ValueError: it is damaged.
-
     """
     header, used = read_record(data, 0, _PAGE)
     kind, size, compressed = (header.get(field, 0) for field in (1, 2, 3))

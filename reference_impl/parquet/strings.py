@@ -39,7 +39,6 @@ def longest_string(read: Read, chunk: Chunk, page: Page) -> int:
         LimitExceeded: the page takes more memory than there is.
         pa.ArrowException: the page is damaged.
         OSError: the same.
-
     """
     if page.values == 0:
         return 0
@@ -146,7 +145,6 @@ def max_batch_bytes(  # noqa: PLR0913  each argument is one fact about what is r
         group: the row group; Arrow does not read lists of dictionaries over several.
         rows: rows of a batch.
         longest: bytes that each string counts for; 0 for as many as it has.
-
     """
     with pq.ParquetFile(source, metadata=file.metadata, read_dictionary=[path]) as kept:
         batches = kept.iter_batches(rows, row_groups=[group], columns=[path], use_threads=False)

@@ -48,7 +48,6 @@ def read_record(data: bytes, at: int, wanted: Wanted, depth: int = 0) -> tuple[d
     Raises:
         IndexError: the bytes end within the struct.
         ValueError: the bytes are no struct, or an ambiguous one.
-
     """
     if depth > _MAX_DEPTH:
         raise ValueError(_TOO_DEEP)

@@ -41,7 +41,6 @@ class Place:
         within: the path relative to the table root, without empty segments and ``.``, when it
             lies in there; ``None`` when it does not. Symlinks are not resolved.
         store: another store than the table's own; ``None`` for that.
-
     """
 
     address: str
@@ -103,7 +102,6 @@ class LocalRoot:
 
         Raises:
             PlaceRefused: no folder can have it.
-
         """
         if "\0" in root or any(
             "\ud800" <= each < "\udc80" or "\udcff" < each <= "\udfff" for each in root
@@ -118,7 +116,6 @@ class LocalRoot:
 
         Raises:
             PlaceRefused: it names another host.
-
         """
         _check_host(address, address.store + address.path)
         return cls(str(Path(address.path or "/")), policy)
@@ -133,7 +130,6 @@ class LocalRoot:
 
         Raises:
             PlaceRefused: it is not certain which place is meant, or it climbs.
-
         """
         if _ODD.search(path) is None:
             return Place(f"{self.path}/{path}", path)
@@ -152,7 +148,6 @@ class LocalRoot:
 
         Raises:
             PlaceRefused: as :meth:`place`; or the policy does not let the place be read.
-
         """
         place = self.place(path)
         if place.store is not None:
@@ -173,7 +168,6 @@ class LocalRoot:
 
         Raises:
             PlaceRefused: as :meth:`place`; or it lies outside of the table root.
-
         """
         place = self.place(path)
         _refuse_long(place.address, path)
@@ -219,7 +213,6 @@ class LocalRoot:
 
         Raises:
             PlaceRefused: it lies outside of the table root.
-
         """
         opened = f"/proc/self/fd/{descriptor}"
         if os.path.islink(opened) and self._inside(os.path.realpath(opened)) is None:  # noqa: PTH114  as own
@@ -230,7 +223,6 @@ class LocalRoot:
 
         Raises:
             PlaceRefused: as :meth:`place`.
-
         """
         place = self.place(path)
         return place.store is None and self._inside(_real(place.address, path)) is not None
@@ -287,7 +279,6 @@ class ObjectRoot:
 
         Raises:
             PlaceRefused: no store is known for its scheme.
-
         """
         address = decode_url(location)
         if address is None or family(address.scheme) in (None, "file"):
@@ -303,7 +294,6 @@ class ObjectRoot:
         Raises:
             PlaceRefused: as :meth:`LocalRoot.place`; or it is a local file, which a table in an
                 object store never leads to.
-
         """
         if _ODD.search(path) is None:
             return Place(path, path)
@@ -336,7 +326,6 @@ class ObjectRoot:
 
         Raises:
             PlaceRefused: as :meth:`place`; or the policy does not let the place be read.
-
         """
         place = self.place(path)
         if place.store is None:
@@ -356,7 +345,6 @@ class ObjectRoot:
 
         Raises:
             PlaceRefused: as :meth:`place`; or it lies outside of the table root.
-
         """
         place = self.place(path)
         if place.within is None:

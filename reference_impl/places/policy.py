@@ -67,7 +67,6 @@ class Policy:
 
     Raises:
         ValueError: there is no such policy.
-
     """
 
     outside: Outside = SAME_STORE
@@ -92,7 +91,6 @@ class Policy:
 
         Raises:
             PlaceRefused: the policy does not let the store be read.
-
         """
         kind = family(address.scheme)
         given = self.stores.get(address.store)

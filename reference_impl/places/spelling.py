@@ -50,7 +50,6 @@ def decode_path(path: str, *, action: str = "add") -> str:
     Raises:
         InvalidAction: the path is not text, its escapes do not spell UTF-8, or the result is
             empty or holds a NUL character.
-
     """
     # Obeys REM-002 CDC-006.
     try:
@@ -83,7 +82,6 @@ def decode_paths(paths: pa.Array) -> pa.Array:
 
     Raises:
         InvalidAction: as :func:`decode_path`.
-
     """
     decoded = _unescaped(paths) if (characters(paths) == ord("%")).any() else paths
     ends = bounds(decoded)
@@ -139,7 +137,6 @@ class Address:
         scheme: in lower case; ``""`` for an absolute path without one.
         authority: host, bucket or container; ``""`` where there is none.
         path: with the slash that it begins with; ``""`` for a URL of an authority alone.
-
     """
 
     scheme: str

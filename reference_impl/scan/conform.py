@@ -65,7 +65,6 @@ def find_columns(
 
     Raises:
         InvalidDataFile: the file has one of the columns twice.
-
     """
     # Obeys CM-024 CM-025 CM-029 CM-032.
     by_id: defaultdict[bytes | None, list[int]] = defaultdict(list)
@@ -96,7 +95,6 @@ def refuse_nulls(values: pa.Array, column: Field) -> None:
 
     Raises:
         InvalidDataFile: there are some.
-
     """
     if not column.nullable and values.null_count:
         raise _has_nulls(column.name)
@@ -115,7 +113,6 @@ def converter(stored: pa.Field, column: Field, mode: Mode) -> Converter | None:
 
     Raises:
         InvalidDataFile: the file holds a type that the column's type cannot be read from.
-
     """
     return _convert(stored.type, column.type, mode, column.name)
 

@@ -52,7 +52,6 @@ def at_file(path: str) -> Iterator[None]:
         LimitExceeded: the file takes more than the limits allow.
         InvalidDataFile: the file is damaged.
         OSError: the storage failed.
-
     """
     try:
         yield
@@ -108,7 +107,6 @@ def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
         DataFileNotFound: the file is missing.
         LimitExceeded: the file takes more than the limits allow.
         InvalidDataFile: the file is damaged, or does not hold the columns' types.
-
     """
     with (
         at_file(path),
@@ -158,7 +156,6 @@ class _Columns:
         names: the file's columns that they come from.
         nulls: bytes of a row that the columns which the file lacks take.
         added: by the number of a leaf of the file, bytes that conversion adds to each value.
-
     """
 
     def __init__(self, file: pq.ParquetFile, wanted: Sequence[tuple[Field, Mode]]) -> None:
@@ -241,7 +238,6 @@ def _bytes_added(
         wanted: the columns, or nested fields, of the table, and how they are found.
         sources: which of the former each of the latter is, as
             :func:`~reference_impl.scan.conform.find_columns` says.
-
     """
     found = dict(zip(sources, wanted, strict=True))
     leaves = []

@@ -40,7 +40,6 @@ class FileTask:
         only: another descriptor: rows that alone are read; ``None`` for all rows.
         base_row_id: ``baseRowId``.
         default_row_commit_version: ``defaultRowCommitVersion``.
-
     """
 
     path: str
@@ -62,7 +61,6 @@ def file_tasks(files: pa.Table, partition: Sequence[Field], mode: Mode) -> Itera
     Raises:
         InvalidPartitionValue: see :func:`partition_column`.
         InvalidAction: a path cannot be decoded.
-
     """
     # Obeys SNAP-003 SNAP-007 DATA-003.
     typed = {f.name: partition_column(files, f, mode) for f in partition}
@@ -95,7 +93,6 @@ class FileReader:
         filter_columns: columns that only the filter reads.
         tracking: adds row ids and row commit versions.
         extra: further columns to give, which no schema lists: found by name in data files.
-
     """
 
     storage: Storage
@@ -118,7 +115,6 @@ class FileReader:
 
         Raises:
             as :meth:`read_physical`.
-
         """
         for batch, kept in self.read_physical(task):
             yield batch if kept is None else batch.filter(kept)
@@ -137,7 +133,6 @@ class FileReader:
             InvalidDataFile: the data file is damaged, or does not hold the columns' types.
             DeletionVectorNotFound: the file of the deletion vector is missing.
             InvalidDeletionVector: the deletion vector is malformed.
-
         """
         # Obeys DVDESC-020 DVDESC-021.
         deleted = self._vector(task.deletion_vector, task)
@@ -190,7 +185,6 @@ def kept_within(
 
     Raises:
         LimitExceeded: they are more than the limit on memory allows.
-
     """
     with at_file(path):
         for batch in batches:

@@ -36,7 +36,6 @@ class RowTracking:
     Attributes:
         row_id_column: name of the materialized column in data files; ``None`` for none.
         commit_version_column: as above.
-
     """
 
     row_id_column: str | None
@@ -48,7 +47,6 @@ class RowTracking:
 
         Raises:
             RowsNotTracked: the table does not support row tracking.
-
         """
         if "rowTracking" not in supported(protocol):
             raise RowsNotTracked(
@@ -78,7 +76,6 @@ class RowTracking:
 
         Raises:
             InvalidAction: ids would be negative or beyond 64 bits.
-
         """
         # Obeys RT-003 RT-023 RT-025 RT-026.
         stored = iter(materialized)

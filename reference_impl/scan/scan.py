@@ -86,7 +86,6 @@ def project(schema: Struct, columns: Sequence[str] | None) -> list[Field]:
 
     Raises:
         UnknownColumn: the schema has no such column, or one is asked for twice.
-
     """
     if columns is None:
         return list(schema.fields)

@@ -52,7 +52,6 @@ def unshred(values: pa.StructArray, place: str) -> list[bytes | None]:
 
     Raises:
         InvalidDataFile: the parts do not fit together.
-
     """
     # Obeys SHRED-006.
     # Below a null variant the parts may hold anything, even where they are declared not null.

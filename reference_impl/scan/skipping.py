@@ -68,7 +68,6 @@ class _Bounds:
         exact: the bounds are values of the column, and all values lie between them.
         extended: ``upper`` may be truncated.
         nan: NaN may occur, outside of the bounds.
-
     """
 
     lower: pa.Array
@@ -85,7 +84,6 @@ def may_match(files: pa.Table, condition: Node, table: TableSchema) -> pa.Boolea
 
     Raises:
         InvalidPartitionValue: a partition value that the filter looks at does not parse.
-
     """
     wanted = set(columns_of(condition))
     partition: dict[tuple[str, ...], Field] = {

@@ -38,7 +38,6 @@ class CommitRecord:
         timestamp: milliseconds since the epoch.
         operation: name of the operation, where the writer recorded it.
         info: the whole commitInfo action, where there is one.
-
     """
 
     version: int
@@ -56,7 +55,6 @@ def to_millis(moment: int | str | datetime) -> int:
 
     Raises:
         TimestampNotFound: it is not a time.
-
     """
     if type(moment) is int:
         return moment
@@ -87,7 +85,6 @@ class History:
         Raises:
             InvalidMetadata: the properties for the enablement of in-commit timestamps are
                 not integers.
-
         """
         self._storage = storage
         self._listing = listing
@@ -109,7 +106,6 @@ class History:
 
         Raises:
             TimestampNotFound: the log holds no version that old.
-
         """
         early = [v for v in self._versions if self._enabled_at is None or v < self._enabled_at]
         late = self._versions[len(early) :]

@@ -41,7 +41,6 @@ class Paths:
     Attributes:
         texts: the paths.
         numbers: the fingerprint of each.
-
     """
 
     texts: pa.ChunkedArray
@@ -53,7 +52,6 @@ class Paths:
 
         Raises:
             InvalidAction: a path is empty, holds a NUL, or its escapes do not spell UTF-8.
-
         """
         decoded = [decode_paths(chunk) for chunk in chunks]
         return cls(
@@ -166,7 +164,6 @@ def logical_keys(paths: pa.Array, vectors: pa.Array) -> pa.Array:
     Args:
         paths: decoded paths.
         vectors: deletion vector descriptors, null for none.
-
     """
     # Obeys ADD-012 REM-013.
     if vectors.null_count == len(vectors):

@@ -38,7 +38,6 @@ class CommittedFiles:
         orders: action to position of each row's commit, from 0.
         places: the commits by position.
         compacted: positions of compactions, which hold the reconciled actions of many commits.
-
     """
 
     tables: dict[str, pa.Table]
@@ -52,7 +51,6 @@ class CommittedFiles:
 
         Raises:
             InvalidAction: an action lacks a required field or has a field of a wrong type.
-
         """
         places = tuple(commit.place for commit, _ in commits)
         counts = {kind: [len(commit.lines[kind]) for commit, _ in commits] for kind in _KINDS}
@@ -99,7 +97,6 @@ class Reconciled:
     Attributes:
         adds: live logical files, unique by data file.
         removes: tombstones, unique by logical file, and none of them live.
-
     """
 
     adds: pa.Table
@@ -122,7 +119,6 @@ def reconcile(
 
     Raises:
         DuplicateAction: a commit, the checkpoint or the result has contradicting actions.
-
     """
     # Obeys FA-003 REC-018 REC-020 REC-009 REC-010 CKC-027.
     newest = _Newest.of(committed)
@@ -153,7 +149,6 @@ class _Newest:
     Attributes:
         tables: action to table.
         paths: action to the decoded paths of the table.
-
     """
 
     tables: dict[str, pa.Table]
@@ -240,7 +235,6 @@ class _Survivors:
     Attributes:
         table: the actions.
         paths: their decoded paths.
-
     """
 
     table: pa.Table

@@ -48,7 +48,6 @@ class Listing:
         compactions: by first version.
         entries: size and time of each commit by version; a commit without a file has none.
         ratified: the commits that the table's catalog ratified, where there is one.
-
     """
 
     start: int
@@ -68,7 +67,6 @@ class Listing:
 
         Raises:
             InvalidRatifiedCommits: a catalog keeps the commit, so that no file has a time.
-
         """
         entry = self.entries.get(version)
         if entry is None:
@@ -89,7 +87,6 @@ class Segment:
         version: the version that it gives.
         checkpoint: where replay starts; ``None`` for version 0.
         commits: commits and compactions in ascending order, without gap or overlap.
-
     """
 
     version: int
@@ -120,7 +117,6 @@ def list_log(
         TableNotFound: there is neither a commit nor a checkpoint.
         InvalidRatifiedCommits: what was handed in contradicts itself, or the latest ratified
             version is neither there nor published.
-
     """
     # Obeys LAST-003 LAST-004.
     hint = None if from_start else read_hint(storage)
@@ -154,7 +150,6 @@ def segments(
     Raises:
         VersionNotFound: there is no such version, or the log no longer reaches it.
         InvalidLogSegment: commits are missing.
-
     """
     # Obeys CKPT-004.
     latest = listing.latest
@@ -196,7 +191,6 @@ def commit_groups(
     Returns:
         Groups of consecutive commits that are worked on at a time, few enough for memory, and
         the number of threads that are worth starting.
-
     """
     bytes_of = [sizes.get(file.version, 0) for file in commits]
     threads = 1 if len(commits) < _FEW and sum(bytes_of) < _GROUP_BYTES else MAX_THREADS

@@ -88,7 +88,6 @@ def read_commit(storage: Storage, file: LogFile, *, files: bool = True) -> Commi
     Raises:
         InvalidLogSegment: the file is gone.
         MalformedCommit: a compaction is empty.
-
     """
     path = f"{LOG_DIR}/{file.name}"
     try:
@@ -106,7 +105,6 @@ def in_commit_timestamp(info: CommitInfo | None, version: int) -> int:
 
     Raises:
         InvalidAction: it has none.
-
     """
     if info is None or info.in_commit_timestamp is None:
         raise InvalidAction(
@@ -134,7 +132,6 @@ class Snapshot:
         limits: those of the operation that loaded it; they hold for what it is asked later.
         listing: the listing that the version was loaded from.
         segment: the log files that it was loaded from.
-
     """
 
     def __init__(self, storage: Storage, listing: Listing, version: int | None = None) -> None:
@@ -145,7 +142,6 @@ class Snapshot:
             InvalidTableError: the log breaks the protocol.
             InvalidRatifiedCommits: commits were handed in for a table that no catalog manages.
             UnsupportedError: the table needs what this implementation does not read.
-
         """
         self.storage = storage
         self.limits: Limits = budget().limits
@@ -176,7 +172,6 @@ class Snapshot:
 
         Raises:
             InvalidTableError: what only reading data files relies on breaks the protocol.
-
         """
         if self._table is None:
             self._table = table_schema(self.protocol, self.metadata, self.version)
@@ -190,7 +185,6 @@ class Snapshot:
 
         Raises:
             InvalidTableError: the file actions break the protocol.
-
         """
         return self._files().adds
 
@@ -204,7 +198,6 @@ class Snapshot:
 
         Raises:
             InvalidTableError: file actions or partition values break the protocol.
-
         """
         return typed_files(self.adds(), self.table)
 
@@ -229,7 +222,6 @@ class Snapshot:
 
         Raises:
             InvalidAction: in-commit timestamps are active and the commit has none.
-
         """
         if self.version not in self.listing.commits:
             return None
@@ -265,7 +257,6 @@ class Snapshot:
 
         Raises:
             LimitExceeded: more files are at fault than the limits allow.
-
         """
         first: DeltaError | None = None
         while True:
@@ -398,7 +389,6 @@ class State:
 
         Raises:
             InvalidTableError: the log has none.
-
         """
         if name not in self.single:
             error = MissingProtocol if name == "protocol" else MissingMetadata

@@ -59,7 +59,6 @@ class Leaf:
         path: logical names from the table's root.
         physical: the names by which statistics know it.
         type: its type.
-
     """
 
     path: tuple[str, ...]
@@ -80,7 +79,6 @@ class ColumnStatistics:
         minimum: in the column's type; strings may be cut, timestamps are cut to milliseconds.
         maximum: as above.
         null_count: rows that are null.
-
     """
 
     minimum: pa.Array
@@ -96,7 +94,6 @@ class Statistics:
         records: physical rows of the data file.
         tight: whether bounds are exact; null counts as true.
         columns: by logical path.
-
     """
 
     records: pa.Array
@@ -121,7 +118,6 @@ def parse_statistics(texts: pa.Array | pa.ChunkedArray, wanted: Sequence[Leaf]) 
     Args:
         texts: the ``stats`` of file actions.
         wanted: the columns whose statistics to give; the others are not parsed.
-
     """
     chunked = texts if isinstance(texts, pa.ChunkedArray) else pa.chunked_array([texts])
     schema = _json_schema(wanted)

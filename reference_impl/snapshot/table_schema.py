@@ -39,7 +39,6 @@ class TableSchema:
         partition_columns: the columns whose values are in the log, in partition order.
         mode: how columns are found in data files.
         partition_names: logical names of the partition columns.
-
     """
 
     columns: Struct
@@ -65,7 +64,6 @@ def validate_metadata(metadata: Metadata, version: int | None = None) -> Struct:
         UnsupportedFormat: the data files are not Parquet.
         InvalidSchema: the schema is not in the serialization format.
         InvalidMetadata: a partition column is repeated or not a column of the schema.
-
     """
     provider = metadata.format.provider
     if provider.lower() != "parquet":
@@ -89,7 +87,6 @@ def table_schema(protocol: Protocol, metadata: Metadata, version: int | None = N
         InvalidSchema: the schema is malformed, or records a type change that is no widening.
         InvalidColumnMapping: the mode or the annotations cannot be used.
         InvalidMetadata: a partition column is not in the schema, is there twice, or is nested.
-
     """
     columns = validate_metadata(metadata, version)
     mode = column_mapping_mode(protocol, metadata)
@@ -123,7 +120,6 @@ def partition_column(files: pa.Table, column: Field, mode: Mode) -> pa.Array:
     Raises:
         InvalidPartitionValue: a file lacks the value, or it does not parse; a null where the
             column is declared not null.
-
     """
     maps = files.column("partitionValues").combine_chunks()
     key = physical_name(column, mode)
@@ -157,7 +153,6 @@ def typed_files(adds: pa.Table, table: TableSchema) -> pa.Table:
 
     Raises:
         InvalidPartitionValue: a partition value is missing or does not parse.
-
     """
     partition = pa.StructArray.from_arrays(
         [partition_column(adds, f, table.mode) for f in table.partition_columns],

@@ -40,7 +40,6 @@ def open_storage(
     Raises:
         PlaceRefused: the location names another host, or a scheme that no store is known for.
         ValueError: there is no such policy.
-
     """
     text = os.fspath(location)
     policy = Policy(outside, dict(options or {}), dict(stores or {}))

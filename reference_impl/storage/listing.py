@@ -36,7 +36,6 @@ def listed(store: Any, prefix: str | None = None, offset: str | None = None) -> 
 
     Raises:
         LimitExceeded: there are too many files, or too long a wait for the next ones.
-
     """
     with _waiting() as wait:
         stream = obstore.list(store, prefix, offset=offset, chunk_size=_AT_ONCE)
@@ -58,7 +57,6 @@ def directly_in(store: Any, prefix: str | None) -> Iterator[Any]:
 
     Raises:
         LimitExceeded: as of :func:`listed`.
-
     """
     with _waiting() as wait:
         try:

@@ -54,7 +54,6 @@ class ObjectStorage:
 
         Raises:
             PlaceRefused: no store is known for the URL's scheme, or the URL names none.
-
         """
         self._location = location
         self._options = dict(options or {})
@@ -338,7 +337,6 @@ def client_options(store: Any) -> dict[str, str] | None:
     Returns:
         ``None`` where they cannot be: of a cloud, whose hosts are many; where credentials are
         still to be asked for, at another host; where there is a proxy already.
-
     """
     given: dict[str, str] = {}
     if isinstance(store, HTTPStore):

@@ -29,7 +29,6 @@ class Identity(NamedTuple):
         device: number of the file system.
         inode: number of the file in it.
         folder: whether it is a folder.
-
     """
 
     device: int
@@ -51,7 +50,6 @@ class Entry:
         mtime: milliseconds since the epoch.
         identity: of the file that a walk of a local table came to.
         link: whether that is reached by a symlink.
-
     """
 
     path: str
@@ -155,7 +153,6 @@ def refuse_large(path: str, size: int) -> None:
 
     Raises:
         FileTooLarge: they are more than the limit ``log_file``.
-
     """
     if size > budget().limits.log_file:
         found = f"the file has {size} bytes"

@@ -28,7 +28,6 @@ def in_order(work: Callable[[_T], _R], items: Iterable[_T], threads: int) -> Ite
 
     Raises:
         LimitExceeded: the time of the operation is up.
-
     """
     if threads <= 1:
         for item in items:

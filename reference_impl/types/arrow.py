@@ -83,7 +83,6 @@ def arrow_type(of: DataType) -> pa.DataType:
 
     Raises:
         UnsupportedType: a map has keys of type void, which are null, as no key may be.
-
     """
     # Obeys SCH-015 SCH-019.
     match of:
@@ -123,7 +122,6 @@ def from_arrow(schema: pa.Schema) -> Struct:
     Raises:
         UnsupportedType: a column has an Arrow type that no Delta type can hold.
         InvalidSchema: two columns have names that differ at most by case.
-
     """
     return _struct(list(schema), ())
 

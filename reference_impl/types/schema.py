@@ -44,7 +44,6 @@ def parse_schema(text: str) -> Struct:
     Raises:
         LimitExceeded: the schema is nested deeper than the limit.
         InvalidSchema: the text is not JSON, not a struct, or breaks a rule of the section.
-
     """
     try:
         node = load_json(text)
@@ -67,7 +66,6 @@ def parse_type(node: Any, place: tuple[str, ...] = ()) -> DataType:
 
     Raises:
         InvalidSchema: see :func:`parse_schema`.
-
     """
     if len(place) > budget().limits.nesting:
         raise exceeded("nesting", f"the schema is nested deeper than {len(place) - 1} levels")
@@ -131,7 +129,6 @@ def format_schema(schema: Struct) -> str:
 
     Raises:
         InvalidSchema: a name or a value of column metadata has no JSON, or no UTF-8.
-
     """
     try:
         tree = to_json(schema)

@@ -23,7 +23,6 @@ def parse_date(text: str) -> int:
 
     Raises:
         ValueError: the text is no date of the calendar.
-
     """
     parts = _DATE_PATTERN.fullmatch(text)
     if parts is None:
@@ -43,7 +42,6 @@ def parse_timestamp(text: str, *, zone: bool) -> int:
 
     Raises:
         ValueError: the text is no timestamp, or needs finer units than microseconds.
-
     """
     parts = _TIMESTAMP_PATTERN.fullmatch(text)
     if parts is None:

@@ -16,7 +16,6 @@ def refuse_bad_text(values: pa.Array) -> None:
 
     Raises:
         pyarrow.ArrowInvalid: a string is not UTF-8, or the array is inconsistent.
-
     """
     if not pa.types.is_string(values.type) or characters(values).max(initial=0) >= 128:
         values.validate(full=True)

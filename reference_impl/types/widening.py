@@ -58,7 +58,6 @@ def check_type_changes(schema: Struct) -> None:
 
     Raises:
         InvalidSchema: a record is malformed, or names a change that no reader can follow.
-
     """
     for label, column in every_field(schema):
         records = column.metadata.get(TYPE_CHANGES_KEY, [])

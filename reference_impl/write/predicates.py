@@ -30,7 +30,6 @@ class Predicate:
     Attributes:
         node: the part that is a filter tree; ``None`` without one.
         rest: the other parts.
-
     """
 
     node: Node | None
@@ -41,7 +40,6 @@ class Predicate:
 
         Raises:
             SchemaMismatch: a part overflows on a row, or is no condition.
-
         """
         node = self.node
         chosen = np.ones(len(rows), np.bool_) if node is None else _mask(evaluate(node, rows))
@@ -57,7 +55,6 @@ def truth(values: pa.ChunkedArray, text: str) -> npt.NDArray[np.bool_]:
 
     Raises:
         SchemaMismatch: the values are no truths.
-
     """
     if not pa.types.is_boolean(values.type):
         raise SchemaMismatch(f"{text[:200]!r} is of type {values.type}, no condition")
@@ -78,7 +75,6 @@ def parse_predicate(given: Filter, schema: Struct) -> Predicate | None:
         InvalidFilter: it is malformed.
         UnknownColumn: it names a column that the schema does not have.
         UnsupportedExpression: it uses something that this implementation does not evaluate.
-
     """
     if given is None:
         return None

@@ -61,7 +61,6 @@ def validate_number(name: str, text: str) -> None:
 
     Raises:
         InvalidMetadata: the property cannot have the value.
-
     """
     if name in _NUMBERS and _parsed(name, text) is None:
         raise InvalidMetadata(
@@ -83,7 +82,6 @@ def duration(configuration: Mapping[str, str], name: str) -> int:
     Raises:
         InvalidMetadata: the property is there and is no interval of weeks down to milliseconds,
             or one of more milliseconds than 64 bits count.
-
     """
     text = configuration.get(name)
     if text is None:

@@ -163,7 +163,6 @@ def parse_exact(text: str | None) -> dict[str, Any] | None:
 
     Returns:
         ``None`` where the text is no JSON object; no text is an empty one.
-
     """
     try:
         found = parse_json(text or "{}")
@@ -208,7 +207,6 @@ def ensure_num_records(
     Raises:
         DataFileNotFound: a file that lacks it does not exist.
         InvalidDataFile: its footer cannot be read.
-
     """
     return [
         _with_num_records(storage, body)

@@ -45,7 +45,6 @@ class FaultyStorage:
 
     Attributes:
         taken: name and path of every step so far, as ``("put", "part-0.parquet")``.
-
     """
 
     def __init__(
@@ -65,7 +64,6 @@ class FaultyStorage:
             fault: what happens there.
             lasting: whether every later step goes wrong as well, but is never done.
             error: what is raised, where it is not what the fault says.
-
         """
         self.taken: list[tuple[str, str]] = []
         self._inner = inner

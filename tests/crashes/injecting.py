@@ -28,7 +28,6 @@ class Trial:
         after: what a reader sees after the operation.
         steps: the steps that the operation takes, as names and paths.
         untouched: every file before it.
-
     """
 
     name: str

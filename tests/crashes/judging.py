@@ -85,7 +85,6 @@ def judge(root: Path, before: Seen | None, after: Seen | None, *, finished: bool
         before: what :func:`seen` gave before.
         after: what it gives after the same operation when nothing disturbs it.
         finished: whether the operation said that it was done.
-
     """
     found = seen(root)
     # The version is part of what is compared: a commit made twice is neither.

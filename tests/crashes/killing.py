@@ -106,7 +106,6 @@ def kill(trial: Trial, root: Path, death: Death, steps: Iterable[int]) -> int:
 
     Returns:
         How many died.
-
     """
     died = 0
     for step, place in trial.copies(root, steps):

@@ -41,7 +41,6 @@ class Disk:
         flushed: bytes of files before, by number.
         events: changes of names, each a group that takes effect at once; files and folders that
             were flushed.
-
     """
 
     root: Path

@@ -103,7 +103,6 @@ class Scenario:
         bases: tables that it is tried on.
         prepare: changes the base before.
         held: the rows after that.
-
     """
 
     run: Callable[[Table], object]

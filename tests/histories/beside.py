@@ -84,7 +84,6 @@ class SideBySide(RuleBasedStateMachine):
         marks: identity column to the furthest value that it ever had.
         now: the latest version, as it was read after the last change.
         oldest: the first version that is promised.
-
     """
 
     tally: ClassVar[Tally] = Tally()
@@ -140,7 +139,6 @@ class SideBySide(RuleBasedStateMachine):
             new_rules: rules that rows that are there have to obey from now on.
             clustered: the clustering columns afterwards, if they change.
             feed: whether the changes are those of single rows.
-
         """
         trial = self.oracle.fork()
         grows = self.oracle.properties.get(_GROWING) == "true"

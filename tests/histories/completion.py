@@ -72,7 +72,6 @@ def updated(
         rules: SQL of generated columns to their trees.
         chosen: column to the tree that is asked for.
         side: what leads to the row as it was.
-
     """
     values = {name: {"column": [*side, name]} for name in schema.names} | dict(chosen)
     made = {

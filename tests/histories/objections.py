@@ -68,7 +68,6 @@ def broken_rule(oracle: Oracle, rules: Mapping[str, Tree], new: frozenset[str]) 
         oracle: the table, the operation done.
         rules: SQL of every rule to its tree.
         new: rules that hold from now on, so that rows that are there count, too.
-
     """
     held = [*_constraints(oracle.properties), *_invariants(oracle.schema)]
     made = generations(oracle.schema)
@@ -138,7 +137,6 @@ def iceberg_fault(oracle: Oracle, supported: frozenset[str]) -> str | None:
     Args:
         oracle: the table as it is to be.
         supported: the features that its protocol supports.
-
     """
     properties = oracle.properties
     first, second = (is_on(properties, f"icebergCompatV{n}") for n in (1, 2))

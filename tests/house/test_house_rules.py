@@ -123,7 +123,9 @@ def test_an_engine_is_imported_by_its_adapter_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_module_says_what_it_is(name: str) -> None:
-    assert ast.get_docstring(ast.parse((ROOT / name).read_text())), f"{name} has no docstring"
+    source = (ROOT / name).read_text()
+    assert ast.get_docstring(ast.parse(source)), f"{name} has no docstring"
+    assert not re.search(r'\n\n *"""\n', source), f"a docstring of {name} ends in an empty line"
 
 
 PLACES = "reference_impl/places/"

@@ -42,7 +42,6 @@ class Drill:
         refused: a last step that has to be refused and to leave no version.
         meanwhile: versions that others commit while that step is refused.
         holds: what else is true in the end.
-
     """
 
     requirement: str

@@ -41,7 +41,6 @@ class Mistake:
         seen_by: the recipe or golden spec that has to fail.
         requirement: what has to be named.
         pieces: module and name below ``reference_impl.``, to the wrong piece for the right one.
-
     """
 
     seen_by: str

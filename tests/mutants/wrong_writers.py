@@ -36,7 +36,6 @@ class Mutant:
     Attributes:
         requirement: what has to notice.
         pieces: what is replaced: module and name below ``reference_impl.``, to the wrong piece.
-
     """
 
     requirement: str

@@ -55,7 +55,6 @@ class Freedom:
         how: makes the implementation that does.
         cases: patterns of the items that it is tried on.
         advised: a SHOULD speaks against it, so that advice is due.
-
     """
 
     id: str

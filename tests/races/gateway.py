@@ -34,7 +34,6 @@ def find() -> str:
 
     Raises:
         GatewayError: it is not there and cannot be built.
-
     """
     named = os.environ.get("DELTA_TCK_VERSITYGW") or shutil.which("versitygw")
     if named:
@@ -67,7 +66,6 @@ def start(program: str, folder: Path, port: int) -> subprocess.Popen[bytes]:
 
     Raises:
         GatewayError: it ends, or does not answer in time.
-
     """
     (folder / BUCKET).mkdir()
     environment = {**os.environ, "ROOT_ACCESS_KEY": "races", "ROOT_SECRET_KEY": "loopback-only"}

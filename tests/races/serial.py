@@ -45,7 +45,6 @@ def judge(location: str, notes: list[Note]) -> Counter[str]:
     Raises:
         AssertionError: a version is missing, or made twice, or has other rows, transactions or
             domains than the model; or the audit finds a fault.
-
     """
     table = Table(location)
     committed = {note["version"]: note for note in notes if note["version"] is not None}

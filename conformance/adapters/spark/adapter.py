@@ -88,7 +88,6 @@ def create() -> EngineAdapter:
 
     Raises:
         FileNotFoundError: the folder of JARs holds none.
-
     """
     warehouse = tempfile.TemporaryDirectory(prefix="delta-tck-spark-")
     spark = open_session(Path(warehouse.name))

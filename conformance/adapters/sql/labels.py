@@ -23,7 +23,6 @@ def relabelled(table: pa.Table, declared: Mapping[str, pa.DataType]) -> pa.Table
 
     Returns:
         The same values under the declared labels.
-
     """
     columns, fields = [], []
     for field, column in zip(table.schema, table.columns, strict=True):

@@ -32,7 +32,6 @@ class Rule:
         pattern: expression that is searched for in class name and message, joined by ``": "``.
         kind: what the engine means by it.
         stage: when the engine says it, where that is known.
-
     """
 
     pattern: str
@@ -51,7 +50,6 @@ class Refusals:
         crashes: finds errors of such a class that are crashes all the same.
         untyped: the engine also refuses with an ``Exception`` of no class of its own, which no
             adapter and no mistake in one raises.
-
     """
 
     errors: tuple[type[BaseException], ...]
@@ -72,7 +70,6 @@ class Refusals:
 
         Raises:
             BaseException: what the engine raises beyond its refusals.
-
         """
         try:
             return Ok(call())

@@ -90,7 +90,6 @@ class Dialect:
             of floats is not that of filters.
         nested: template with ``{parent}``, ``{name}`` (an identifier) and ``{text}`` (a
             string) that reaches a field of a struct.
-
     """
 
     quote: str
@@ -227,7 +226,6 @@ def render(
 
     Raises:
         FilterError: the tree is malformed.
-
     """
     match tree:
         case {"column": [first, *parts]} if parts and first in relations:
@@ -284,7 +282,6 @@ def query(
 
     Raises:
         FilterError: the tree is malformed.
-
     """
     listed = "*" if columns is None else ", ".join(map(dialect.identifier, columns))
     where = "" if tree is None else f" WHERE {render(tree, dialect)}"

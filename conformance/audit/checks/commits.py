@@ -53,7 +53,6 @@ def schema_findings(
         place: where the document is.
         fallback: the requirement of a rule that cites none.
         within: what the document is, for messages about nested JSON text.
-
     """
     for violation in schemas.errors(name, document):
         if violation.limit:
@@ -79,7 +78,6 @@ def configuration_findings(name: str, line: Line, requirement: str, not_json: st
         line: the domain.
         requirement: that the configuration has its form.
         not_json: message where it is no JSON.
-
     """
     text = line.body.get("configuration")
     parsed = parse_json(text) if isinstance(text, str) else None
@@ -114,7 +112,6 @@ def line_findings(
         documents: parsed JSON with its place.
         fallback: the requirement of a rule that cites none.
         within: what a document is, for messages about nested JSON text.
-
     """
     explained = 0
     # The last documents without findings and with some: one may come a million times.

@@ -28,7 +28,6 @@ def lowered_marks(old: Layout, new: Layout) -> Iterator[tuple[str, str]]:
     Args:
         old: layout of the earlier version.
         new: layout of the later version.
-
     """
     after = dict(_marks(new))
     columns = {_identity(column) for column in new.columns}

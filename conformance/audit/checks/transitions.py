@@ -204,7 +204,6 @@ class Balance:
         rows: added, and removed; ``None`` where a file does not say.
         first: line of the first add and of the first remove, from 0; ``None`` for none.
         locked: the table is append-only.
-
     """
 
     changes: bool

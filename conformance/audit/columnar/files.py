@@ -38,7 +38,6 @@ class Files(Mapping[Key, Body]):
     Attributes:
         store: of the rows.
         rows: the number of the row of each code; -1 for none.
-
     """
 
     def __init__(self, store: Store) -> None:
@@ -131,7 +130,6 @@ def unlike(
         right: of a summary, which may leave some fields out.
         adds: compare adds, else removes.
         whole: nothing may be left out.
-
     """
     mine, theirs, store = _paired(left, right)
     both = np.flatnonzero((mine >= 0) & (theirs >= 0))

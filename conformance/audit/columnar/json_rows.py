@@ -105,7 +105,6 @@ class JsonRows:
 
         Returns:
             whether each was taken in.
-
         """
         taken = [False] * len(held)
         # Lines with the same fields are judged together, field by field.

@@ -54,7 +54,6 @@ def file_rows(
     Returns:
         The rows, and which rows of the batch they are; the others are no file actions, or have
         no path.
-
     """
     names = batch.schema.names
     held = {name: np.asarray(batch.column(name).is_valid(), np.bool_) for name in names}

@@ -131,7 +131,6 @@ class Rows:
         keys: texts of the keys.
         columns: the other fields; null in odd rows.
         parts: where the rows can be read again.
-
     """
 
     kind: npt.NDArray[np.uint8]

@@ -32,7 +32,6 @@ class LogFile:
         end: the last version of the range of a compaction, else the version.
         parts: of a checkpoint in parts; 0 of another file.
         part: number of such a part, from 1; 0 of another file.
-
     """
 
     name: str

@@ -121,7 +121,6 @@ def fault_of(text: str, declared: str) -> str | None:
     Args:
         text: as the log has it. Empty text is a null value of any type.
         declared: the name of the column's primitive type.
-
     """
     sized = decimal_of(declared)
     check = _FAULTS.get(declared)

@@ -45,7 +45,6 @@ class VectorFault(ValueError):  # noqa: N818  it names the fault, as findings do
     Attributes:
         requirement: what it breaks.
         path: the file of the vector, where that is at fault.
-
     """
 
     def __init__(self, requirement: str, message: str, path: str | None = None) -> None:
@@ -63,7 +62,6 @@ class Rows:
         containers: the upper 48 bits of indexes, ascending, to the lower 16 as they are stored.
         cardinality: how many indexes there are.
         native: whether they came in the older layout.
-
     """
 
     containers: Mapping[int, tuple[_Kind, _Bytes]]
@@ -123,7 +121,6 @@ def decode_rows(payload: bytes) -> Rows:
     Raises:
         VectorFault: the magic number is another, or the bitmap breaks its format.
         LimitExceeded: it has more containers than the audit takes.
-
     """
     if len(payload) < 4:
         raise VectorFault("DVFMT-008", f"{len(payload)} bytes are too few for a magic number")
@@ -155,7 +152,6 @@ def _parsed(
         order: the byte order of the portable layout.
         inside: that of its buckets, where it is another.
         offsets: whether bitmaps have the offsets of their containers.
-
     """
     reader = _Reader(payload, order, inside or order, offsets=offsets)
     found = list(reader.portable() if native is None else reader.native(native))

@@ -24,7 +24,6 @@ def decode_path(path: str) -> str:
 
     Raises:
         ValueError: it is not UTF-8, is empty or has a NUL in it.
-
     """
     path.encode()  # JSON can spell half of a surrogate pair
     decoded = _bytes(path).decode()

@@ -24,7 +24,6 @@ def bounds_of(text: str) -> dict[tuple[Step, ...], Leaf]:
 
     Raises:
         VariantError: the text is no Z85, no object, or has something else than leaves by paths.
-
     """
     data = _bytes(text)
     found = Variant((), data)
@@ -48,7 +47,6 @@ def steps_of(path: str) -> tuple[Step, ...]:
 
     Raises:
         VariantError: it is something else.
-
     """
     at, steps = 1, list[Step]()
     while path[:1] == "$" and at < len(path):

@@ -45,7 +45,6 @@ def vector_path(descriptor: Mapping[str, Any]) -> str | None:
 
     Raises:
         VectorFault: the descriptor names no file.
-
     """
     kind, text = descriptor.get("storageType"), descriptor.get("pathOrInlineDv")
     if kind not in ("u", "i", "p"):
@@ -107,7 +106,6 @@ def load_vector(storage: Storage, descriptor: Mapping[str, Any]) -> Rows:
         VectorFault: descriptor, file, checksum, bitmap or cardinality is wrong.
         LimitExceeded: the vector is larger than the audit takes.
         OSError: the storage failed.
-
     """
     path = vector_path(descriptor)
     offset, size, cardinality = _numbers(descriptor)

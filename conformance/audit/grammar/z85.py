@@ -22,7 +22,6 @@ def decode_z85(text: str) -> bytes:
 
     Raises:
         ValueError: it is no Z85: its length, a character, or a group beyond four bytes.
-
     """
     if len(text) % _GROUP:
         raise ValueError(f"{len(text)} characters are no multiple of {_GROUP}")

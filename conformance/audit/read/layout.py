@@ -47,7 +47,6 @@ class Column:
         nullable: as in the schema.
         metadata: of the field.
         reachable: whether statistics can describe it: not inside an array or a map.
-
     """
 
     path: tuple[str, ...]
@@ -99,7 +98,6 @@ class Layout:
         provider: of the format, in lower case; ``parquet`` when the metadata does not say.
         columns: every field of the schema, depth first.
         partitions: names of partition columns.
-
     """
 
     features: frozenset[str]

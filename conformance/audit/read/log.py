@@ -51,7 +51,6 @@ class AuditError(Exception):
 
     Attributes:
         location: what was asked for.
-
     """
 
     def __init__(self, location: str, message: str) -> None:
@@ -68,7 +67,6 @@ class Commit:
         version: from its name.
         path: relative to the table root.
         content: its actions.
-
     """
 
     version: int
@@ -81,7 +79,6 @@ def sidecar_path(storage: Storage, path: str) -> str:
 
     Raises:
         ValueError: it is not a path, or leads to another folder than that of sidecars.
-
     """
     decoded = decode_path(path)
     try:
@@ -198,7 +195,6 @@ class Log:
         checksums: by version.
         hint: ``_last_checkpoint``; ``None`` when there is none.
         store: the file actions of commits and compactions.
-
     """
 
     entries: tuple[Entry, ...]
@@ -241,7 +237,6 @@ class Listing:
     Attributes:
         entries: everything, sorted by name.
         files: those that are files of a log, with what their names say.
-
     """
 
     entries: tuple[Entry, ...]
@@ -258,7 +253,6 @@ def list_log(storage: Storage) -> Listing:
 
     Raises:
         AuditError: the location cannot be listed, or has no commit and no checkpoint.
-
     """
     for _ in range(_LISTINGS):
         try:
@@ -281,7 +275,6 @@ def read_log(storage: Storage, listing: Listing, read: Callable[..., Lines]) -> 
         storage: where the table is; checksums and the hint are read from there.
         listing: of the log.
         read: gives what a file of actions holds, by its path and whether it is a ``sidecar``.
-
     """
     return Log(
         entries=listing.entries,
@@ -305,7 +298,6 @@ def open_log(storage: Storage) -> Log:
 
     Raises:
         AuditError: the location cannot be listed, or has no commit and no checkpoint.
-
     """
     return read_log(storage, list_log(storage), partial(read_file, storage))
 

@@ -58,7 +58,6 @@ class Fault:
             to be, ``unescaped`` for one that is named as it is called, and not as a URI.
         count: how many lines in a row are blank.
         limit: the limit that it is beyond, where nothing is wrong with it otherwise.
-
     """
 
     place: str
@@ -90,7 +89,6 @@ class Line:
         document: the whole object, for its schema.
         action: the first known action that it holds; ``None`` when it holds none.
         body: that action; empty when it is not an object.
-
     """
 
     place: str
@@ -111,7 +109,6 @@ class Lines:
         facts: what is known of a whole file of which this is a part: ``counts`` of its lines by
             action, ``highest`` row id of its adds, and ``added``, the place of the first of them.
             Empty for a whole file.
-
     """
 
     __slots__ = ("facts", "faults", "rows", "small")
@@ -235,7 +232,6 @@ def parse_json(data: bytes | str, *, exact: bool = False) -> Document:
     Args:
         data: the text, UTF-8 when it is bytes.
         exact: give fractions as :class:`~decimal.Decimal`, for statistics.
-
     """
     duplicates: list[str] = []
 

@@ -79,7 +79,6 @@ class State:
         given: the highest row id that an add of the log assigns; -1 for none.
         lapsed: the newest removal, in ms since the epoch, that may have expired under a retention
             which was longer again since; 0 for none.
-
     """
 
     def __init__(self, store: Store | None = None, *, known: bool = True) -> None:

@@ -32,7 +32,6 @@ class Expression:
     Attributes:
         columns: top-level columns that it uses, as the schema spells them.
         names: what it names, parts of a path each, as it spells them.
-
     """
 
     columns: tuple[str, ...]
@@ -51,7 +50,6 @@ class Expression:
             Malformed: the text is no SQL.
             NoColumn: it names a column that there is not.
             Uncertain: it uses something whose meaning is not certain.
-
         """
         tree = tree_of(text)
         if not isinstance(columns, Mapping):
@@ -77,7 +75,6 @@ class Expression:
         Raises:
             Uncertain: what it gives for these rows is not certain.
             LimitExceeded: it takes more time or memory than the limits allow.
-
         """
         held = {name.lower(): rows.column(name).combine_chunks() for name in rows.column_names}
         until = time.monotonic() + budget().limits.sql_seconds
@@ -195,7 +192,6 @@ def same_as(held: Value, values: Value) -> pa.Array:
 
     Raises:
         Uncertain: a value is not exactly one of the column's type.
-
     """
     try:
         return _same(None, [held, as_type(values, held.type)])

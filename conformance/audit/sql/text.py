@@ -68,7 +68,6 @@ def tree_of(text: str) -> exp.Expression:
     Raises:
         Malformed: the text is no SQL; Unfinished where no dialect has it.
         Uncertain: it is too long or too deep, or means different things to different parsers.
-
     """
     if len(text) > _LONGEST:
         raise Uncertain(f"it has {len(text)} characters")
@@ -177,7 +176,6 @@ def used(tree: exp.Expression, folded: Mapping[str, str]) -> tuple[str, ...]:
     Raises:
         NoColumn: one is in no table.
         Uncertain: a name may be something else than a column.
-
     """
     found: dict[str, None] = {}
     for node in tree.find_all(exp.Column):
@@ -205,7 +203,6 @@ def absent(tree: exp.Expression, folded: Container[str]) -> None:
 
     Raises:
         NoColumn: one is in no table.
-
     """
     bound = {each.name.lower() for fun in tree.find_all(exp.Lambda) for each in fun.expressions}
     for node in tree.find_all(exp.Column):

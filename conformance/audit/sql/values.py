@@ -40,7 +40,6 @@ def arrow_of(declared: Any) -> pa.DataType:
 
     Raises:
         Uncertain: it is none of the primitive types, nor an array, map or struct of them.
-
     """
     match declared:
         case str():
@@ -128,7 +127,6 @@ def as_type(value: Value, target: pa.DataType) -> Value:
 
     Raises:
         Uncertain: modes differ for these types or values, or a digit is lost.
-
     """
     if value.type == target:
         return value
@@ -170,7 +168,6 @@ def common(*values: Value) -> list[Value]:
 
     Raises:
         Uncertain: modes of Spark differ in what that is, or a value does not fit it.
-
     """
     target = reduce(_wider, (value.type for value in values))
     if at.is_float64(target) and any(at.is_float32(value.type) for value in values):
@@ -186,7 +183,6 @@ def equal(one: Value, other: Value) -> Value:
 
     Raises:
         Uncertain: values of the type have no order that every version of Spark gives them.
-
     """
     if at.is_nested(one.type):
         raise Uncertain(f"values of type {one.type} are not compared")
@@ -203,7 +199,6 @@ def number(spelled: str) -> pa.Scalar:
 
     Raises:
         Uncertain: it is spelled as Spark spells none, or is too long.
-
     """
     if re.fullmatch(r"[0-9]+", spelled):
         value = int(spelled[: _WIDEST + 1])

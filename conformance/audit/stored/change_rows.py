@@ -79,7 +79,6 @@ class RowChanges:
         listed: rows that the change files insert or delete, those of updates left out.
         parts: partition values of data files.
         changed_parts: partition values of change files.
-
     """
 
     known: bool = True
@@ -114,7 +113,6 @@ def read_row_changes(step: Step, storage: Storage) -> RowChanges | None:
 
     Returns:
         The rows; ``None`` for a commit without change files.
-
     """
     counts = step.commit.content.counts()
     if not counts["cdc"] or not step.before.known:
@@ -230,7 +228,6 @@ def rows_of(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any
 
     Raises:
         one of ``UNREADABLE``: the file cannot be read, or its rows cannot be compared.
-
     """
     body = _body(line, step)
     path = body["path"]
@@ -307,7 +304,6 @@ def _partition(values: Any, layout: Layout) -> list[Any]:
 
     Raises:
         ValueError: one is no value of its column, which others report.
-
     """
     held = values if isinstance(values, Mapping) else {}
     found: list[Any] = []

@@ -29,7 +29,6 @@ def read_columns(file: pq.ParquetFile, source: pa.NativeFile, names: list[str] |
         DataFileTooLarge: the file decompresses to more than a limit.
         ValueError: the file has fewer rows than its footer promises.
         pa.ArrowException: the file is damaged.
-
     """
     size, limits = int(source.size()), budget().limits
     limit = min(max(limits.data_file, limits.data_file_growth * size), limits.memory)
@@ -70,7 +69,6 @@ class DataFile:
         source: what it was opened from.
         file: with its footer.
         deleted: the rows that a vector deletes.
-
     """
 
     path: str

@@ -34,7 +34,6 @@ class SchemaPlace:
         misnamed: what the file has for it under its logical name, by its id under the name of no
             column, or in mode ``id`` under the physical one with another id; ``None`` where all is
             as it has to be.
-
     """
 
     path: tuple[str, ...]
@@ -226,7 +225,6 @@ def forbidden_nulls(column: SchemaPlace, values: pa.ChunkedArray) -> Iterator[tu
     Args:
         column: a top-level column.
         values: of the rows that are in the table.
-
     """
     counts: dict[SchemaPlace, int] = {}
     for chunk in values.chunks:

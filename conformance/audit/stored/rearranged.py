@@ -35,7 +35,6 @@ class Moved:
         moved_out: rows of those of the removed files that are not to change data.
         places: of the first action that brings rows, and of the first that takes some; empty for
             none.
-
     """
 
     known: bool = True
@@ -74,7 +73,6 @@ def read_moved(step: Step, storage: Storage) -> Moved | None:
     Returns:
         The rows; ``None`` for a commit that does not say of any file that it changes no data, or
         has not both files that come and files that go.
-
     """
     content, before = step.commit.content, step.before
     counts = content.counts()

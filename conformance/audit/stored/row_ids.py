@@ -43,7 +43,6 @@ class RowIds:
         held: path, with the ids and the positions of rows whose ids are materialised.
         fresh: first id, number of rows, path and deleted rows of each file.
         count: how many ids are held.
-
     """
 
     view: VersionView

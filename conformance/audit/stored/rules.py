@@ -50,7 +50,6 @@ class _Rule:
         what: for messages.
         text: in SQL.
         column: the generated column; ``None`` for a condition.
-
     """
 
     requirement: str
@@ -160,7 +159,6 @@ class Rules:
             opened: the file.
             places: of its columns.
             follows: says of the key of a rule whether the file is known to be no older.
-
         """
         held = {place.path[0]: place for place in places}
         stored = next((place.stored for place in held.values() if place.stored is not None), None)
@@ -277,7 +275,6 @@ def _fields_exist(names: Iterable[tuple[str, ...]], layout: Layout, known: _Fiel
 
     Raises:
         NoColumn: a struct of the schema has no such field.
-
     """
     for first, *inner in names:
         of: Any = layout.schema

@@ -66,7 +66,6 @@ def type_mismatches(
         layout: of the table.
         widened: where type changes were recorded in this version or an earlier one.
         int96: whether timestamps in it are stored as int96, which says nothing of zones.
-
     """
     for place in column.walk():
         if place.stored is not None:

@@ -109,7 +109,6 @@ def add_differences(
         layout: of the version.
         fallback: the requirement that the summary repeats the log.
         row_ids: the requirement that it repeats row ids.
-
     """
     for name in _ADD:
         if _field(want, name) != _field(have, name) and not (
@@ -223,7 +222,6 @@ def file_differences(  # noqa: PLR0913  two states, and the rows of a summary
         adds: requirement of a file that differs, and of its row ids.
         removes: the same of a tombstone.
         whole: no field of a file may be left out.
-
     """
     for key, logged, kept in unlike(want.adds, have.adds, adds=True, whole=whole):
         for requirement, message in add_differences(logged, kept, layout, *adds):

@@ -80,7 +80,6 @@ class _Form:
         order: sorts the pairs; as they stand for ``None``.
         dropped: says whether a member is left out, by its key and whether it is at the top.
         nulls: whether nulls have a pair.
-
     """
 
     literal: Callable[[Any], str] = _literal
@@ -259,7 +258,6 @@ def canonical_form(document: dict[str, Any]) -> str:
 
     Raises:
         LimitExceeded: it is too long.
-
     """
     return _RIGHT.spell(document)
 
@@ -274,7 +272,6 @@ def broken_rules(document: dict[str, Any], stated: str) -> list[str]:
 
     Raises:
         LimitExceeded: as :func:`canonical_form`.
-
     """
     right = canonical_form(document)
     if len(right) > _FEW:

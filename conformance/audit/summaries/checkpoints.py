@@ -69,7 +69,6 @@ class CheckpointView:
         replayed: whether the state of ``view`` came from commits and not from a checkpoint.
         left_out: what earlier checkpoints have no statistics of.
         shown: what the check's screen lets it see of the file actions; ``None`` for all.
-
     """
 
     checkpoint: Checkpoint

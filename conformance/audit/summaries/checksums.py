@@ -214,7 +214,6 @@ class Measure:
         vectors: how many have a deletion vector.
         deleted: rows that those delete.
         bins: count and bytes in each bin of each histogram that a checksum has.
-
     """
 
     files: int

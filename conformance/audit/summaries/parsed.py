@@ -228,7 +228,6 @@ def _logical_names(
         above: the physical path of that column; empty for the root.
         columns: physical path of each column to the logical one.
         layout: has the columns.
-
     """
     for key, child in node.items():
         path, logical = (*above, str(key)), (*columns.get(above, ()), str(key))

@@ -157,7 +157,6 @@ class _Replay:
 
         Raises:
             LimitExceeded: the commits of all compactions together are too many.
-
         """
         if file.version != self._start or file.end < self._next - 1:
             self._clear(file.version)

@@ -142,7 +142,6 @@ def canonical_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
         Integers for integers, dates (days) and timestamps (microseconds, a fraction where the
         instant is finer), exact decimals, tuples for lists and structs (fields by name),
         frozen sets of counted entries for maps, decoded values for variants.
-
     """
     if isinstance(array, pa.ChunkedArray):
         return [value for chunk in array.chunks for value in canonical_values(chunk)]
@@ -159,7 +158,6 @@ def render(value: Any, data_type: pa.DataType) -> str:
 
     Returns:
         One line of bounded length.
-
     """
     return shortened(_text(value, storage_of(data_type)), _MAX_TEXT)
 

@@ -27,7 +27,6 @@ class Astray:
         keyed: no two rows agree in the other columns, so that these are the right rows.
         misnamed: the columns were looked for by a wrong name: all of them are missing or null, or
             one has the values of others.
-
     """
 
     columns: frozenset[str]
@@ -44,7 +43,6 @@ def astray_columns(wanted: pa.Table, given: pa.Table) -> Astray | None:
 
     Returns:
         ``None`` where there are none, or the other columns have other rows as well.
-
     """
     if wanted.num_rows != given.num_rows:
         return None

@@ -71,7 +71,6 @@ def compare_document(
 
     Returns:
         The first differences, or ``None``.
-
     """
     if not isinstance(actual, Mapping):
         return Difference("document", f"{place or 'answer'} is no object: {actual!r}")
@@ -114,7 +113,6 @@ def compare_snapshot(expected: Mapping[str, Any], actual: Any) -> Difference | N
 
     Returns:
         The first differences, or ``None``.
-
     """
     if not isinstance(actual, Mapping):
         return Difference("document", f"snapshot is no object: {actual!r}")
@@ -152,7 +150,6 @@ def compare_files(expected: Sequence[Mapping[str, Any]], actual: Any) -> Differe
 
     Returns:
         The first differences, or ``None``.
-
     """
     if not isinstance(actual, Sequence) or not all(isinstance(e, Mapping) for e in actual):
         return Difference("document", f"files is no list of objects: {_brief(actual)}")
@@ -196,7 +193,6 @@ def compare_history(expected: Sequence[Mapping[str, Any]], actual: Any) -> Diffe
 
     Returns:
         The first difference, or ``None``.
-
     """
     if not isinstance(actual, Sequence) or not all(isinstance(e, Mapping) for e in actual):
         return Difference("document", f"history is no list of objects: {_brief(actual)}")

@@ -42,7 +42,6 @@ def storage_of(data_type: pa.DataType) -> pa.DataType:
 
     Returns:
         The same type when it is no extension, dictionary or run-end encoding.
-
     """
     if isinstance(data_type, pa.BaseExtensionType):
         return storage_of(data_type.storage_type)
@@ -71,7 +70,6 @@ def family_of(data_type: pa.DataType) -> str:
         For example ``"integer"``, ``"timestamp_ntz"`` or ``"list<struct<'a': string>>"``.
         Struct fields are in the order of their names, since the order of fields is not compared.
         A type that no Delta type maps to is named ``other:<arrow type>``.
-
     """
     data_type = storage_of(data_type)
     for test, name in _FAMILIES:

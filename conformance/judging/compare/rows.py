@@ -31,7 +31,6 @@ class Difference:
         reason: what departs: the set of columns, a type family, the rows, or a document.
         summary: one line, the same for the same difference whatever the order of rows.
         details: further lines for a person.
-
     """
 
     reason: Reason
@@ -51,7 +50,6 @@ def compare_rows(
 
     Returns:
         ``None`` when every column, type family and row agrees, else the difference.
-
     """
     return (
         _compare_columns(expected.schema, actual.schema)

@@ -39,7 +39,6 @@ def variant_value(metadata: bytes, value: bytes) -> Any:
 
     Raises:
         VariantError: the bytes are malformed.
-
     """
     try:
         return _value(variant(metadata, value), iter(range(1 + len(value))), 0)

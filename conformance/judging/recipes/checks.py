@@ -77,7 +77,6 @@ class Watch:
         began: when the step began, in ms since the epoch.
         there: the files before the step, by their paths below the table root.
         parts: multi-part checkpoint to the actions that each of its parts holds.
-
     """
 
     table: Path
@@ -105,7 +104,6 @@ class Watch:
 
         Raises:
             DeltaError: it cannot be read.
-
         """
         now = Table(self.table).snapshot()
         # The state is read now: files that it needs may be gone after the next step.

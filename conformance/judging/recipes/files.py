@@ -42,7 +42,6 @@ def copy_rank(place: str) -> int:
 
     Args:
         place: the path of a file, with what follows it in a finding.
-
     """
     name = place.rpartition("/")[2] if LOG_DIR in place else ""
     if ".crc" in name or "_last_checkpoint" in name:
@@ -56,7 +55,6 @@ def path_in_table(table: Path, path: str) -> str:
     Args:
         table: the table root.
         path: as an action has it, relative or absolute.
-
     """
     place = decode_path(path)
     found = _ABSOLUTE.match(place)
@@ -84,7 +82,6 @@ def overwritten_file(
         table: the table root.
         before: digest of every file, before the step.
         now: the same after it.
-
     """
     old, there = _versions(before), _versions(now)
     fresh = sorted(there - old)
@@ -125,7 +122,6 @@ def row_of_file(path: str, table: Path, *, lost: bool, vectors: bool) -> str | N
         table: the root.
         lost: it is gone and has to be there; otherwise it is the other way about.
         vectors: files of the table have deletion vectors.
-
     """
     if path.endswith(_VECTOR):
         return "DVD-003" if lost else "DVD-002"
@@ -143,7 +139,6 @@ class Seen:
         rows: what it has to hold; ``None`` where that is not known.
         files: digest of every file of the table, when the version was read; ``None`` where it
             was not read yet.
-
     """
 
     version: int

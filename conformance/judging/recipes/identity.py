@@ -34,7 +34,6 @@ def identity_values(
 
     Raises:
         DeltaError: the table cannot be read.
-
     """
     name = step.get("identity")
     if name is None:

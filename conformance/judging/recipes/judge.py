@@ -70,7 +70,6 @@ def replay_recipe(
     Raises:
         AdapterFaultError: the adapter did not answer.
         KitError: it is not a recipe.
-
     """
     steps, before = spec.parameters["operations"], spec.parameters.get("before", ())
     converts = steps[0]["operation"] == "convert"

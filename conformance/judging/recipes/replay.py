@@ -53,7 +53,6 @@ def reading_recipe(what: str) -> Iterator[None]:
 
     Raises:
         CorpusError: for whatever a malformed value, schema or table makes our own steps raise.
-
     """
     try:
         yield
@@ -89,7 +88,6 @@ class Replay:
         rows: what the table held when it was last read.
         advice: the first SHOULD that is not followed; the recipe goes on.
         files: digest of every file of the table, as the last step left them.
-
     """
 
     run: Run
@@ -221,7 +219,6 @@ def operation_of(
 
     Raises:
         KitError: it is not a step.
-
     """
     name = step["operation"]
     if (found := OPERATIONS[name].oracle) is not None:

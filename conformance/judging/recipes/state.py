@@ -50,7 +50,6 @@ def check_state(
         before: the steps that made the table that was given.
         steps: the steps that were carried out.
         oracle: what they leave; ``None`` for a table that was given.
-
     """
     faults = [*_properties(snapshot, steps, oracle), *_features(snapshot, steps)]
     faults += [*_constraints(snapshot, steps), *_clustered(snapshot, steps)]

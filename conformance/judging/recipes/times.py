@@ -38,7 +38,6 @@ def misdated(
         there: the paths of all files before it, relative to the table: they have any time.
         began: when the step began, in ms since the epoch.
         table: the table root, below which absolute paths may lead.
-
     """
     for line in lines:
         path = line.body.get("path")

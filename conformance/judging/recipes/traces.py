@@ -56,7 +56,6 @@ def wrong_data_change(
         table: the table root.
         versions: what a step committed.
         rows: the rows before the step, and after it.
-
     """
     before, after = rows
     if before.schema != after.schema or len(commits := read_commits(table, versions)) < len(
@@ -82,7 +81,6 @@ class Traces:
         number: the oracle's latest version.
         digests: log file to the digest of its content, and what is broken where it changes.
         rows: identity of a row to its id and commit version.
-
     """
 
     table: Path
@@ -101,7 +99,6 @@ class Traces:
             now: the version after it.
             oracle: what the step did; ``None`` where the oracle does not know.
             operation: the step's name.
-
         """
         fault = self._log(operation)
         before, self.version = self.version, now.version

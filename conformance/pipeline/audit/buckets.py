@@ -92,7 +92,6 @@ class BucketResult:
         latest: the latest version; ``None`` where the log does not give it.
         live: data files to look at.
         tasks: how many of them were taken out to be looked at already.
-
     """
 
     sums: list[tuple[int, Sum]] = field(default_factory=list)

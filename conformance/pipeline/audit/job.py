@@ -105,7 +105,6 @@ def run_audit_job(arguments: Sequence[str]) -> int:
 
     Raises:
         KitError: the tables, Spark or the store is not available.
-
     """
     options = _parser().parse_args(list(arguments))
     if options.output is not None:

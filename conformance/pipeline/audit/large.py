@@ -196,7 +196,6 @@ def on_spark(
 
     Raises:
         AuditError: there is no log at the location.
-
     """
     from pyspark import StorageLevel  # noqa: PLC0415  not without the extra
 

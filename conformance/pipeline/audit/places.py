@@ -27,7 +27,6 @@ def tables_of(named: Sequence[str], files: Sequence[Path], folders: Sequence[str
 
     Raises:
         SelectionError: a file or folder cannot be read, or a pattern fits no table.
-
     """
     found: dict[str, None] = {}
     for each in named:

@@ -71,7 +71,6 @@ class OtherActions:
         small: place and line of each.
         faults: what cannot be read.
         facts: of the whole file, see :class:`~conformance.audit.read.raw.Lines`.
-
     """
 
     path: str
@@ -90,7 +89,6 @@ class Piece:
         start: number of the first of them in the file, which orders the pieces.
         numbers: of all of them, as 64-bit integers.
         data: lines of JSON, or a batch in Arrow's format for streams.
-
     """
 
     bucket: int
@@ -164,7 +162,6 @@ def lines_of_bucket(small: OtherActions, found: Iterable[Piece], mine: Mapping[s
         found: the pieces.
         mine: ``bucket`` and how many ``buckets`` there are, which says whose change files
             these are.
-
     """
     kept = [(at, line) for at, line in small.small if _is_mine(line, **mine)]
     rows: list[Rows] = []

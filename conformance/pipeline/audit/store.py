@@ -32,7 +32,6 @@ class TableAudit:
         table: as it was named.
         findings: empty where it could not be audited.
         fault: why it could not be audited; empty where it was.
-
     """
 
     table: str

@@ -57,7 +57,6 @@ class Job:
         first: the first seed.
         seeds: how many; more of them go on with the same job.
         kinds: of histories: ``read``, ``write`` or both.
-
     """
 
     implementations: tuple[str, ...]
@@ -107,7 +106,6 @@ def run_explore_job(arguments: Sequence[str]) -> int:
 
     Raises:
         KitError: Spark, an implementation or the output is not available.
-
     """
     options = _parser().parse_args(list(arguments))
     kinds: tuple[Kind, ...] = ("read", "write") if options.kind == "both" else (options.kind,)
@@ -160,7 +158,6 @@ class ExploreStore:
     Attributes:
         folder: holds the tables and the bundles.
         job: whose they are.
-
     """
 
     folder: Path
@@ -190,7 +187,6 @@ class ExploreStore:
         Raises:
             OutputError: a bundle cannot be written.
             StoreError: a table cannot be written.
-
         """
         known = self.defects()
         failures, units = [], []
@@ -236,7 +232,6 @@ def explore(job: Job, kept: ExploreStore, spread: Spread, wave: int | None = Non
 
     Raises:
         KitError: the work cannot be done or kept.
-
     """
     size = wave or spread.slots * _WAVE
     begun, first = time.monotonic(), kept.done

@@ -70,7 +70,6 @@ def explore_unit(unit: dict[str, Any]) -> dict[str, Any]:
     Returns:
         ``outcomes`` with their counts, ``failures`` with a defect each, ``bundles`` of the new
         ones, ``seconds`` of CPU time, and who was judged.
-
     """
     begun = time.process_time()
     description, judge = _bench(unit["implementation"])
@@ -159,7 +158,6 @@ def unpack(packed: str, folder: Path) -> None:
     Raises:
         OSError: the folder cannot be written, or holds something else than a bundle.
         tarfile.TarError: it is not an archive, or leads outside of the folder.
-
     """
     data = io.BytesIO(base64.b64decode(packed))
     with replacing(folder) as partial_, tarfile.open(fileobj=data, mode="r:gz") as archive:

@@ -50,7 +50,6 @@ def here(store: Store) -> Iterator[Ask]:
 
     Raises:
         StoreError: a table cannot be read.
-
     """
     with duckdb.connect(":memory:") as database:
         for name, rows in store.tables().items():
@@ -70,7 +69,6 @@ def on_spark(store: Store, options: SparkOptions) -> Iterator[Ask]:
 
     Raises:
         SparkMissingError: Spark is not available.
-
     """
     with spark_session("track", options) as session:
         for name in TABLES:
@@ -144,7 +142,6 @@ def run_track_job(arguments: Sequence[str]) -> int:
 
     Raises:
         KitError: a store, a results file or a run that is named is not available.
-
     """
     options = _parser().parse_args(list(arguments))
     store = Store(options.store)
@@ -268,7 +265,6 @@ class Side:
     Attributes:
         results: of all its runs together, less the flaky cases.
         flaky: cases on which its runs disagree.
-
     """
 
     results: Results
@@ -281,7 +277,6 @@ def side_of(ask: Ask, name: str) -> Side:
     Raises:
         SelectionError: the name means no run, or runs of more than one implementation or
             revision.
-
     """
     runs = [
         run for run in ask("SELECT * FROM runs ORDER BY run_id").to_pylist() if _is_named(run, name)

@@ -60,7 +60,6 @@ class Store:
 
     Attributes:
         location: a path or a URL.
-
     """
 
     location: str
@@ -79,7 +78,6 @@ class Store:
         Raises:
             ResultsError: it is no results file.
             StoreError: a table cannot be written.
-
         """
         results = read_results(path)
         run = run_id_of(results, label)
@@ -96,7 +94,6 @@ class Store:
 
         Raises:
             ResultsError: it is no results file.
-
         """
         run = run_id_of(read_results(path), label)
         return run, run not in self.table("runs").progress()

@@ -81,7 +81,6 @@ class CaseInfo:
         root: name of the directory to copy the table to, for cases about the table's own path.
         file_times: path below the table root to modification time in ms since the epoch.
         located: the log says where the table lies, by placeholders.
-
     """
 
     id: str
@@ -125,7 +124,6 @@ class Refusal:
         requirement: id of the clause that the refusal obeys.
         code: error class for harnesses that compare one; derived from kind and stage if empty.
         message: advice for people.
-
     """
 
     kind: Kind
@@ -160,7 +158,6 @@ class Accepted:
             place of their count.
         refusal: the refusal, when refusing is the answer.
         schema: the schema of the rows, when it is not that of the question.
-
     """
 
     name: str
@@ -180,7 +177,6 @@ class CaseWriter:
         delta: the table root, where the builder writes the table.
         judged: slugs of specs to the one requirement that they judge, where that is not the first
             of those that they name.
-
     """
 
     def __init__(self, info: CaseInfo, directory: Path) -> None:
@@ -220,7 +216,6 @@ class CaseWriter:
                 are 0 unless given, the others absent.
             data_layout: partition or clustering counts, empty for neither.
             protocols: the bodies of protocols of earlier versions.
-
         """
         if self.info.features is None:
             self._features = set[str]().union(*map(_for_readers, (protocol, *protocols)))
@@ -260,7 +255,6 @@ class CaseWriter:
             columns: top-level columns to read; all when ``None``.
             filter: rows to keep.
             options: ``version`` or ``timestamp``, and those of :meth:`spec`.
-
         """
         kept = [row for row in rows if filter is None or filter.keeps(row)]
         parameters: dict[str, Any] = {}
@@ -382,7 +376,6 @@ class CaseWriter:
         Raises:
             CaseError: the slug is taken or malformed, the title is too long, or the answer is
                 not exactly one.
-
         """
         place = f"{self.info.id}/{slug}"
         if not _SLUG.match(slug) or slug in self._slugs:
@@ -428,7 +421,6 @@ class CaseWriter:
 
         Raises:
             CaseError: the builder wrote no spec or did not describe the table.
-
         """
         if not self._slugs or self._table_info is None:
             raise CaseError(f"{self.info.id}: a case has a described table and a spec at least")

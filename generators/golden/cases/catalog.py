@@ -18,7 +18,6 @@ class Definition:
     Attributes:
         info: what the case is about.
         build: writes the table and the specs.
-
     """
 
     info: CaseInfo
@@ -30,7 +29,6 @@ def title_of(case_id: str, build: Callable[..., None]) -> str:
 
     Raises:
         CaseError: the builder has no docstring, or one of several lines.
-
     """
     title = (build.__doc__ or "").removesuffix(".")
     if not title or "\n" in title:
@@ -65,7 +63,6 @@ class Chapter:
 
         Raises:
             CaseError: the function has no docstring, or one of several lines.
-
         """
 
         def decorate(build: Builder) -> Builder:

@@ -31,7 +31,6 @@ class Filter:
     Attributes:
         tree: the wire form, a node as ``docs/formats.md`` defines it.
         sql: the same predicate as Spark SQL text.
-
     """
 
     tree: Mapping[str, Any]

@@ -38,7 +38,6 @@ def publish(
             one version is only asked for its latest one.
         files: write the ``files`` spec of the newest version.
         log_info: more counts for ``table_info.json``, as ``lastCheckpointVersion``.
-
     """
     describe(case, table, log_info=log_info)
     asked = table.versions if versions is None else versions
@@ -66,7 +65,6 @@ def publish_respelled(
         written: each answer by paths as written: its name, its rows, and its files as
             :func:`file_entries` has them.
         refusal: how the table is refused where paths as written leave it in no valid state.
-
     """
     describe(case, table)
     source, otherwise = "paths are compared after decoding", "paths are compared as written"
@@ -131,7 +129,6 @@ def publish_written(
         case: the case, its table complete.
         versions: schema and rows of each version, which the builder put in.
         requirements: what the reads judge, where that is not what the case does.
-
     """
     _describe_written(case)
     for version in (None, *versions):
@@ -326,7 +323,6 @@ def publish_cut(
         below: the version.
         checkpoint: that of the newest checkpoint, where it is another one.
         counts: more counts for ``table_info.json``.
-
     """
     drop_commits(table.root, below)
     newest = below if checkpoint is None else checkpoint

@@ -66,7 +66,6 @@ def unasked(requirement: str) -> Sequence[tuple[str, str, Refusal | None]]:
 
     Args:
         requirement: the row that wants the feature listed, which a refusal obeys.
-
     """
     return (
         ("carried-out", "a writer may add a feature where what is asked for needs it", None),
@@ -99,7 +98,6 @@ class Recipe:
         summed: the table that is given has a checksum of each version.
         layout: of the data files of the table that is given.
         now: the schema after the steps so far.
-
     """
 
     schema: Struct
@@ -225,7 +223,6 @@ class Recipe:
             values: column to a constant, or to a :class:`Computed` over the row as it was.
             where: the filter.
             stored: what the table makes of columns that are not set, over the row as it was.
-
         """
         self._asked(_update(values, where), where)
         if stored is not None:
@@ -247,7 +244,6 @@ class Recipe:
             on: true of a pair that matches.
             clauses: what is done to which rows.
             stored: what the table makes of the rows, where it completes them.
-
         """
         merge = Merge(self._kept(rows if stored is None else stored), on, clauses)
         step = recipe_step(merge, self.now)
@@ -375,7 +371,6 @@ class Recipe:
                 and how the last step is refused where that is the outcome.
             needs: capabilities that a writer claims for it.
             managed: only a catalog could say what the table holds, and none is asked.
-
         """
         done = self._history if refusal is None else self._history[:-1]
         laid_out = done[: self._start or None]

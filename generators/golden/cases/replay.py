@@ -31,7 +31,6 @@ def replay_differences(directory: Path) -> list[str]:
 
     Returns:
         A line per unfiltered ``read`` spec that disagrees, and one when the case has none.
-
     """
     found = []
     reads = 0

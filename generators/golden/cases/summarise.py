@@ -113,7 +113,6 @@ class Layout:
         properties: table properties that go with it.
         cuts: the commits that the summary stands in for are gone.
         back: how many versions before it is the earlier one that is asked for.
-
     """
 
     write: Summarise

@@ -73,7 +73,6 @@ class DataFile:
         rows: its rows in physical order by the logical names of ``schema``, partition values
             among them.
         schema: the table schema when the file was written.
-
     """
 
     body: Mapping[str, Any]
@@ -124,7 +123,6 @@ class GoldenTable:
         properties: the table properties; mutable, for the next :meth:`metadata`.
         protocol: the protocol in force; assign before :meth:`protocol_action` to change it.
         states: what the log says, per version.
-
     """
 
     def __init__(  # noqa: PLR0913  what a table is made of
@@ -205,7 +203,6 @@ class GoldenTable:
             statistics: computed ones, none, or these (a string is written as it stands).
             written_as: schema to write the file with, when that is not the table's.
             changes: changes to the body of the ``add`` action.
-
         """
         schema = written_as or self.schema
         values = dict(partition or {})
@@ -304,7 +301,6 @@ class GoldenTable:
             info: more fields of ``commitInfo``.
             with_info: whether there is a ``commitInfo``, as the first action.
             version: the version to write, when it is not the next.
-
         """
         number = self.version + 1 if version is None else version
         body = None

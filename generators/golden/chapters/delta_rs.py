@@ -33,7 +33,6 @@ class RustTable:
         schema: the table schema in force.
         rows: the rows in force.
         versions: schema and rows of every version so far.
-
     """
 
     def __init__(

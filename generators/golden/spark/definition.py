@@ -30,7 +30,6 @@ class SparkCase:
         write: fills the table and publishes its specs.
         features: table features that a reader has to honour.
         revisions: protocol revisions under which the case applies.
-
     """
 
     id: str

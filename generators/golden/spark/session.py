@@ -68,7 +68,6 @@ def open_session(warehouse: Path, master: str | None = None) -> SparkSession:
 
     Raises:
         FileNotFoundError: ``DELTA_TCK_SPARK_JARS`` names a folder without JARs.
-
     """
     builder: Any = SparkSession.builder.appName("delta-tck")
     if master or "PYSPARK_GATEWAY_PORT" not in os.environ:
@@ -85,7 +84,6 @@ def with_delta(builder: Any) -> Any:
 
     Raises:
         FileNotFoundError: ``DELTA_TCK_SPARK_JARS`` names a folder without JARs.
-
     """
     folder = os.environ.get(JARS_VARIABLE)
     if not folder:

@@ -28,7 +28,6 @@ class SparkTable:
     Attributes:
         identifier: the table's name in SQL, a path in back quotes.
         versions: per committed version the schema and the rows that a read of it gives.
-
     """
 
     def __init__(self, case: CaseWriter, session: SparkSession) -> None:
@@ -48,7 +47,6 @@ class SparkTable:
 
         Returns:
             The version that was committed.
-
         """
         self.session.sql(statement.format(table=self.identifier))
         return self._committed(schema, rows)

@@ -63,7 +63,6 @@ def arrow_column(column: Field, rows: Sequence[Row], *, physical: bool = False) 
 
     Raises:
         ValueError: a column that is not nullable has a null, or a value does not fit its type.
-
     """
     values = [row.get(column.name) for row in rows]
     if not column.nullable and any(value is None for value in values):

@@ -41,7 +41,6 @@ class ExtraColumn:
         name: the name in the file.
         values: one Arrow value per row of the file.
         field_id: the Parquet field id, if any.
-
     """
 
     name: str
@@ -67,7 +66,6 @@ class FileLayout:
         page_bytes: aim for data pages of this many bytes.
         lists: how lists are laid out; ``two-level`` ones cannot hold nulls.
         legacy_maps: lay maps out as early writers did.
-
     """
 
     omit: frozenset[str] = frozenset()
@@ -127,7 +125,6 @@ def _without_void(data_type: DataType, place: str) -> DataType:
 
     Raises:
         ValueError: an array or a map has void in it, or a struct nothing else.
-
     """
     match data_type:
         case Struct(fields):
@@ -203,7 +200,6 @@ def write_data_file(  # noqa: PLR0913  a data file has this many independent pro
         layout: the physical layout.
         with_statistics: whether the action carries ``stats``.
         data_change: the action's flag.
-
     """
     layout = layout or FileLayout()
     values = dict(partition_values or {})

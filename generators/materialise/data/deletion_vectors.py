@@ -49,7 +49,6 @@ class StoredVector:
         rows: physical row indexes that the vector deletes.
         data: the bytes to store instead of the serialized rows, to plant damage.
         checksum: the CRC-32 to store instead of the right one.
-
     """
 
     rows: Sequence[int]
@@ -133,7 +132,6 @@ def write_vector_file(
         vectors: what to store, in order.
         prefix: the random directory prefix, if any.
         absolute: give descriptors of storage type ``p`` with this URI instead of type ``u``.
-
     """
     content = bytearray(_FORMAT_VERSION)
     descriptors = []

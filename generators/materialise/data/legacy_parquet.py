@@ -31,7 +31,6 @@ def edit_footer(path: Path, change: Callable[[Record], Any]) -> int:
 
     Returns:
         The new size of the file in bytes.
-
     """
     data = path.read_bytes()
     start = len(data) - _TAIL - int.from_bytes(data[-_TAIL:-4], "little")
@@ -141,7 +140,6 @@ def relabel_lists_and_maps(path: Path, *, lists: ListLayout, legacy_maps: bool) 
 
     Raises:
         ValueError: a list whose elements may be null cannot be laid out in two levels.
-
     """
 
     def relabel(footer: Record) -> None:

@@ -39,7 +39,6 @@ def number_text(value: float, *, single: bool) -> str:
     Args:
         value: the number; for a float column it must be a single-precision one.
         single: read back at single precision.
-
     """
     if math.isnan(value):
         return "NaN"
@@ -93,7 +92,6 @@ def serialize(
 
     Raises:
         ValueError: the type cannot partition a table.
-
     """
     if value is None:
         return None

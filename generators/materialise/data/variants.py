@@ -21,7 +21,6 @@ class Widths:
         ids: bytes of a field id, 1 to 4.
         offsets: bytes of an offset, 1 to 4.
         large: the number of elements takes four bytes, and one otherwise.
-
     """
 
     ids: int = 1
@@ -39,7 +38,6 @@ def dictionary(names: Sequence[str], width: int = 1) -> bytes:
     Args:
         names: of all fields.
         width: bytes of an offset, 1 to 4.
-
     """
     texts = [name.encode() for name in names]
     numbers = (len(texts), 0, *accumulate(map(len, texts)))
@@ -85,7 +83,6 @@ def object_of(
         names: those of the dictionary.
         widths: of ids, offsets and the number of fields.
         stored: fields in the order in which their values lie; by name when ``None``.
-
     """
     ordered = sorted(fields, key=str.encode)
     lie = ordered if stored is None else stored
@@ -111,7 +108,6 @@ def bounds(leaves: Mapping[str, bytes]) -> str:
 
     Args:
         leaves: normalized JSON path to encoded value.
-
     """
     names = sorted(leaves, key=str.encode)
     data = dictionary(names) + object_of(leaves, names)

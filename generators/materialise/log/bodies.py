@@ -28,7 +28,6 @@ def commit_info(operation: str, time: int, more: Mapping[str, Any] | None = None
         operation: its name.
         time: of the commit, in milliseconds since the epoch.
         more: further fields, or others in place of these.
-
     """
     return {
         "timestamp": time,
@@ -64,7 +63,6 @@ def remove(add: Mapping[str, Any], time: int, *, data_change: bool = True) -> di
         add: the body of the action.
         time: of the deletion, in milliseconds since the epoch.
         data_change: whether rows go with the file.
-
     """
     return {
         "path": add["path"],

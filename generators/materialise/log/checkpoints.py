@@ -97,7 +97,6 @@ class CheckpointStyle:
         tombstones: whether removes are kept.
         row_group_rows: actions per row group; one group when ``None``.
         omit: action columns that the file lacks, all their rows being absent.
-
     """
 
     stats_json: bool = True
@@ -118,7 +117,6 @@ class Written:
         adds: how many of them are ``add``.
         bytes: the size of all files.
         parts: the number of parts of a multi-part checkpoint.
-
     """
 
     version: int
@@ -186,7 +184,6 @@ def checkpoint_schema(
         partition_columns: logical names of the partition columns.
         style: what the checkpoint carries.
         columns: the action columns.
-
     """
     add: dict[str, pa.DataType] = {
         **_fields("path partitionValues:map size:int64 modificationTime:int64 dataChange:bool"),
@@ -350,7 +347,6 @@ def write_v2(  # noqa: PLR0913  naming, format and sidecars are independent of o
         sidecar_names: names of the sidecar files, as many as ``sidecars``.
         modified: modification time of sidecars in milliseconds since the epoch.
         style: what the checkpoint carries.
-
     """
     style = style or CheckpointStyle()
     schema, partitions = _table_schema(state)

@@ -83,7 +83,6 @@ def write_commit(
         version: the version.
         actions: wrapped actions; text is written as it is.
         modified: modification time of the file in milliseconds since the epoch.
-
     """
     return _write_lines(root / LOG_DIRECTORY / commit_name(version), actions, modified)
 

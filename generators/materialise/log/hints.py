@@ -67,7 +67,6 @@ def last_checkpoint_document(written: Written, *, checksum: bool = True) -> dict
     Args:
         written: the checkpoint.
         checksum: whether the hint carries its own checksum.
-
     """
     document: dict[str, Any] = {"version": written.version, "size": written.actions}
     if written.parts is not None:
@@ -109,7 +108,6 @@ def version_checksum_document(
         in_commit_timestamp: the version's in-commit timestamp when the table has them.
         transaction_id: the ``txnId``.
         all_files: list every live file in ``allFiles``.
-
     """
     adds = list(state.adds.values())
     sizes = [each["size"] for each in adds]

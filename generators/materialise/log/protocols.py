@@ -78,7 +78,6 @@ def protocol_for(
         schema: the table schema.
         properties: the table properties.
         features: features to support beyond those that schema and properties need.
-
     """
     types = set(_primitives(schema))
     wanted = set(features)

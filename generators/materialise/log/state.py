@@ -41,7 +41,6 @@ class LogState:
         removes: tombstones.
         transactions: the latest ``txn`` per application.
         domains: the latest ``domainMetadata`` per domain, tombstones among them.
-
     """
 
     protocol: dict[str, Any] | None = None
@@ -101,7 +100,6 @@ class LogState:
 
         Args:
             tombstones: also give removed domains, which compactions keep and checkpoints drop.
-
         """
         actions: list[dict[str, Any]] = []
         if self.protocol is not None:

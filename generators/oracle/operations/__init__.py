@@ -63,7 +63,6 @@ def replay(history: History) -> Oracle:
 
     Raises:
         ValueError: the history does not begin with :class:`Create`, or an operation does not fit.
-
     """
     first, *_rest = history
     if not isinstance(first, Create):

@@ -34,7 +34,6 @@ class Context:
         schema: the schema in force before it, or the one that the step itself defines.
         convert: gives the step that made a version, or the version that a step made.
         step: the step that is read.
-
     """
 
     schema: Struct
@@ -62,7 +61,6 @@ class Argument:
         required: every step has it.
         seen: by adapters, by the judge alone, or in histories alone.
         note: what it means, for the documentation.
-
     """
 
     shape: Mapping[str, Any]
@@ -296,7 +294,6 @@ def layout(shapes: Mapping[str, Any], **fields: Any) -> Argument:
     Args:
         shapes: JSON Schema of each part.
         fields: of the class, and what each is by default.
-
     """
 
     def encode(operation: Any, _: Context) -> dict[str, Any]:

@@ -62,7 +62,6 @@ class Entry:
         either: of these arguments one at least is there.
         capabilities: finer abilities of adapters, and whether a step asks for one.
         says: what it does, for the documentation.
-
     """
 
     name: str

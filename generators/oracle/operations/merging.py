@@ -23,7 +23,6 @@ class MergeClause:
         action: what is done to them.
         condition: over columns that begin with ``target`` and ``source``; always by default.
         values: column to a node of a tree; ``None`` for the source row as it is.
-
     """
 
     match: Literal["matched", "not_matched", "not_matched_by_source"]
@@ -87,7 +86,6 @@ def merge_plan(
 
     Raises:
         ValueError: several source rows change one row of the table.
-
     """
     edits: dict[int, Row | None] = {}
     inserts: list[Row] = []

@@ -49,7 +49,6 @@ class Create(Operation):
         properties: the table properties.
         features: table features to list beyond those that the rest needs.
         rows: first rows.
-
     """
 
     schema: Struct
@@ -141,7 +140,6 @@ class Delete(Operation):
     Attributes:
         where: the filter.
         vectors: by deletion vectors instead of rewritten files.
-
     """
 
     where: Tree | None = None
@@ -165,7 +163,6 @@ class Update(Operation):
         values: column to its value.
         where: the filter.
         computed: column to the tree that gives its value from the row as it was.
-
     """
 
     values: Mapping[str, Any]

@@ -28,7 +28,6 @@ def bounded(
     Raises:
         DataFileTooLarge: they decompress to more than a file of its size may.
         ValueError: the file is damaged.
-
     """
     size = int(source.size())
     left = limit = _most(size)
@@ -55,7 +54,6 @@ def refuse_bomb(metadata: pq.FileMetaData, size: int) -> None:
 
     Raises:
         DataFileTooLarge: it does.
-
     """
     groups = range(metadata.num_row_groups)
     unpacked = sum(metadata.row_group(group).total_byte_size for group in groups)
@@ -69,7 +67,6 @@ def refuse_duplicate_columns(fields: Iterable[pa.Field], place: str) -> None:
 
     Raises:
         ValueError: a name is repeated.
-
     """
     names: set[str] = set()
     for field in fields:

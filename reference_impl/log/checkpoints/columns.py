@@ -35,7 +35,6 @@ def conform(column: pa.Array, action: str, place: LogPlace) -> pa.RecordBatch:
 
     Raises:
         InvalidAction: a required field is null, or a field has a wrong type or range.
-
     """
     kind = FILE_ACTIONS[action]
     if not pa.types.is_struct(column.type):

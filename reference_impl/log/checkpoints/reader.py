@@ -83,7 +83,6 @@ class Checkpoint:
     Attributes:
         version: the version whose state it holds.
         files: in order of part number.
-
     """
 
     version: int
@@ -100,7 +99,6 @@ def sidecar_path(locate: Locator, path: str) -> str:
     Raises:
         InvalidAction: the path cannot be decoded.
         InvalidCheckpoint: it leads to another folder than the one for sidecars.
-
     """
     # Obeys SCA-004.
     decoded = decode_path(path, action="sidecar")

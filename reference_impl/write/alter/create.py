@@ -40,7 +40,6 @@ class TableDefinition:
             for features and are not stored.
         features: further features to support.
         clustering_columns: columns that cluster the table; paths of logical names.
-
     """
 
     schema: Struct
@@ -68,7 +67,6 @@ def read_schema(given: Schema) -> Struct:
     Raises:
         InvalidSchema: it breaks a rule of the serialization format.
         UnsupportedType: it has a type that no Delta type can hold.
-
     """
     match given:
         case Struct():
@@ -108,7 +106,6 @@ def create_table(storage: Storage, wanted: TableDefinition, rows: pa.Table | Non
     Raises:
         CommitConflict: there is a table already.
         DeltaError: another subclass that says what is wrong with the definition or the rows.
-
     """
     refuse_existing(storage)
     check_definition(wanted)
@@ -136,7 +133,6 @@ def refuse_existing(storage: Storage) -> None:
 
     Raises:
         CommitConflict: there is a table already.
-
     """
     if any(parse(entry.name) for entry in storage.list_from(LOG_DIR)):
         raise CommitConflict("there is a table at this place already", version=0)
@@ -148,7 +144,6 @@ def check_definition(wanted: TableDefinition) -> None:
     Raises:
         InvalidMetadata: a partition column is not in the schema, or is repeated.
         SchemaMismatch: no column would be left for files.
-
     """
     # Obeys VAR-006.
     schema, names = wanted.schema, wanted.partition_columns

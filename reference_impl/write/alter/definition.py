@@ -88,7 +88,6 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
     Raises:
         InvalidMetadata: a property has a value that it cannot have.
         UnsupportedError: the table would need what this implementation does not write.
-
     """
     # Obeys CM-010 CM-012 TF-015 RT-041 SHRED-005 CHK-007.
     kept, asked = _requested(metadata, properties)
@@ -168,7 +167,6 @@ def _check_existing(transaction: Transaction, checks: Mapping[str, Expression]) 
 
     Raises:
         ConstraintViolation: a row breaks one.
-
     """
     if not checks:
         return
@@ -182,7 +180,6 @@ def undefine(transaction: Transaction, metadata: Metadata, names: Iterable[str])
 
     Raises:
         InvalidMetadata: a property cannot be unset.
-
     """
     gone = set(names)
     held = sorted(gone & _KEPT & metadata.configuration.keys())
@@ -208,7 +205,6 @@ def name_materialized_columns(configuration: Mapping[str, str]) -> dict[str, str
 
     Raises:
         InvalidMetadata: row tracking is enabled and suspended at once.
-
     """
     named = dict(configuration)
     if not is_true(named, ENABLED):

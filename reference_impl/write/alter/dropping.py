@@ -67,7 +67,6 @@ class _Traces:
             rewritten.
         in_log: whether clients that do not know it cannot read the log before the drop.
         refuse: refuses a table that has other traces.
-
     """
 
     properties: tuple[str, ...] = ()
@@ -147,7 +146,6 @@ def drop_feature(snapshot: Snapshot, spelling: str) -> int:
             what its traces are.
         ConstraintViolation: another feature needs it, or a trace of it is left that a user has
             put in; the message names it.
-
     """
     feature = find(spelling)
     held = supported(snapshot.protocol)

@@ -144,7 +144,6 @@ def write_v2(
 
     Raises:
         UnsupportedFeatures: the table does not support V2 checkpoints.
-
     """
     # Obeys CKPT-V2-003 CKPT-V2-004.
     if "v2Checkpoint" not in supported(snapshot.protocol):

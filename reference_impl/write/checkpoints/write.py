@@ -45,7 +45,6 @@ def live_tombstones(snapshot: Snapshot, kept_since: int | None = None) -> pa.Tab
         snapshot: the version.
         kept_since: files that were removed since then, in milliseconds since the epoch, are kept;
             by default those within the table's retention.
-
     """
     # Obeys CKPT-007 CKC-005.
     removes = snapshot.tombstones()
@@ -65,7 +64,6 @@ class Style:
         encoding: of a V2 checkpoint's own file.
         sidecars: files that take the file actions of a V2 checkpoint; 0 keeps them inside.
         parts: files of a multi-part checkpoint, which is deprecated; 0 for one file.
-
     """
 
     spec: Literal["v1", "v2"] = "v1"
@@ -94,7 +92,6 @@ def write_checkpoint(snapshot: Snapshot, style: Style | None = None) -> None:
         ConstraintViolation: the table supports V2 checkpoints, which rules several parts out; or
             the style asks for a number of files that no checkpoint has.
         OSError: the storage failed; the table reads as before.
-
     """
     # Obeys CKPT-031 CKC-009 CAT-017 LASTS-002 LASTS-003.
     style = style or style_of(snapshot)

@@ -100,7 +100,6 @@ def write_checksum(
 
     Raises:
         RangeExhausted: files count for more bytes, or rows, than 64 bits can say.
-
     """
     # Obeys CRC-004 CRC-005 CRC-008 CRC-009 CRC-010 CRC-011 CRC-014 CRC-015 CRC-016 CRC-037 CRC-039.
     for name, total in (

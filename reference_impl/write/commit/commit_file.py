@@ -21,7 +21,6 @@ def encode_text(value: Any, action: str) -> str:
 
     Raises:
         InvalidAction: it has no JSON, or no UTF-8.
-
     """
     try:
         text = json_text(value)
@@ -40,7 +39,6 @@ def require_text(value: object, what: str, action: str) -> str:
 
     Raises:
         InvalidAction: it is no text, or none that UTF-8 can hold.
-
     """
     if not isinstance(value, str):
         raise _refused(f"{what} is {type(value).__name__}, not text", action)
@@ -54,7 +52,6 @@ def encode_commit(lines: Iterable[Mapping[str, Any]], version: int) -> bytes:
     Raises:
         InvalidTableError: an action has a field of a wrong type or range, or is there twice.
         FileTooLarge: no reader of this package would read it.
-
     """
     encoded = [encode_text(line, next(iter(line))) for line in lines]
     data = "".join(f"{line}\n" for line in encoded).encode()

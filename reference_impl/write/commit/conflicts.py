@@ -41,7 +41,6 @@ class ReadWriteSet:
         removed: those of them that are removed.
         applications: application ids of transactions that are read or set.
         domains: metadata domains that are set.
-
     """
 
     reads_all: bool = False
@@ -65,7 +64,6 @@ def check_conflict(own: ReadWriteSet, winner: Commit, table: TableSchema) -> Non
 
     Raises:
         CommitConflict: a subclass that names what both changed.
-
     """
 
     def conflict(error: type[CommitConflict], message: str) -> CommitConflict:

@@ -40,7 +40,6 @@ class Committed:
         target: the protocol and the metadata from it on.
         version: the version that it made.
         lines: its actions in wire spelling, commitInfo first.
-
     """
 
     storage: Storage

@@ -81,7 +81,6 @@ class Transaction:
         read_write_set: for conflict detection.
         created: paths of the files that were written for it, or begun: no version references
             them until the commit does. A path is listed before its file is written.
-
     """
 
     def __init__(
@@ -101,7 +100,6 @@ class Transaction:
 
         Raises:
             UnsupportedError: the table needs what this implementation does not write.
-
         """
         self.base = base
         self.created: list[str] = []
@@ -135,7 +133,6 @@ class Transaction:
         Raises:
             UnsupportedError: this implementation does not write tables that are so defined.
             InvalidTableError: they contradict each other.
-
         """
         held = self._target
         protocol = protocol or (held.protocol if held else None)
@@ -184,7 +181,6 @@ class Transaction:
 
         Raises:
             AppendOnlyViolation: the table is append-only and rows would go.
-
         """
         # Obeys APP-002 APP-004.
         if data_change and files.num_rows and self.target.active("appendOnly"):
@@ -203,7 +199,6 @@ class Transaction:
 
         Raises:
             AppendOnlyViolation: the table is append-only and has files.
-
         """
         assert self.base is not None
         adds = self.base.adds()
@@ -216,7 +211,6 @@ class Transaction:
         Raises:
             InvalidAction: the id is no text.
             RangeExhausted: the version is no 64-bit integer.
-
         """
         require_text(app_id, "the id of the application", "txn")
         INT64.require(version, "the version of the application", action="txn")
@@ -262,7 +256,6 @@ class Transaction:
             CommitOutcomeUnknown: the storage failed, and it is unknown whether the
                 commit is there, or will be.
             OSError: the storage refused; the commit is not there.
-
         """
         # Obeys SNAP-008 TXN-004 DATA-005.
         with self.cleaned_up_on_failure():
@@ -290,7 +283,6 @@ class Transaction:
         Raises:
             CommitOutcomeUnknown: the storage failed, and the commit may be there.
             OSError: the storage refused.
-
         """
         error: Exception | None = None
         named, self.created[:] = list(self.created), []
@@ -329,7 +321,6 @@ class Transaction:
 
         Args:
             taken: the version whose name is taken.
-
         """
         if self.base is None:
             raise CommitConflict(
@@ -472,7 +463,6 @@ def remove_of(add: Mapping[str, Any], moment: int, *, data_change: bool) -> dict
         add: the body of its add action.
         moment: when it is removed, in ms since the epoch.
         data_change: whether rows are deleted, not only moved.
-
     """
     # Obeys REM-014 RT-030 REM-007 REM-008.
     body = {

@@ -52,7 +52,6 @@ class _Rules:
         vectors_requirement: of that rule.
         refused: returns whether a type is forbidden.
         types: requirement of the types.
-
     """
 
     mapping: str
@@ -90,7 +89,6 @@ def check_iceberg(protocol: Protocol, metadata: Metadata, schema: Struct, mode: 
 
     Raises:
         InvalidMetadata: it breaks a demand.
-
     """
     on = [name for name in VERSIONS if active(protocol, metadata, name)]
     if len(on) > 1:

@@ -25,7 +25,6 @@ def highest_id(configuration: Mapping[str, str], schema: Struct) -> int:
 
     Raises:
         InvalidColumnMapping: the property is no 32-bit integer.
-
     """
     text = configuration.get(MAX_ID_PROPERTY)
     held = 0 if text is None else INT31.parse(text)
@@ -51,7 +50,6 @@ class Numbering:
     Attributes:
         highest: the highest id that was ever given.
         name: gives the physical name of a column.
-
     """
 
     highest: int = 0
@@ -62,7 +60,6 @@ class Numbering:
 
         Raises:
             RangeExhausted: there is none left.
-
         """
         INT31.require(
             self.highest + 1, "the id of a new column", action="metaData", requirement="CM-002"
@@ -93,7 +90,6 @@ def map_columns(
 
     Raises:
         InvalidColumnMapping: the mode cannot change so.
-
     """
     # Obeys CM-020.
     was, now = mode_of(before), mode_of(after)

@@ -74,7 +74,6 @@ def with_features(current: Protocol, names: Iterable[str]) -> Protocol:
 
     Raises:
         UnsupportedFeatures: a name is of no feature that this implementation knows.
-
     """
     # Obeys TF-012 CM-011 TF-006 CHK-001 CLUS-002 CLUS-003 DFT-001 DOM-008 DOM-009 DV-001 GEN-001
     # ICE1-001 ICE1-002 ICE1-003 ICE2-001 ICE2-002 ICE2-003 ICT-001 ICT-002 IDN-001 INV-001 NTZ-002

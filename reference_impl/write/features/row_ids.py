@@ -34,7 +34,6 @@ def materialized_columns(
     Raises:
         InvalidMetadata: row tracking is enabled and a name is missing, the other's, or that of
             a column of the table.
-
     """
     # Obeys RT-015 RT-016 RT-021.
     names = (configuration.get(ROW_ID_PROPERTY), configuration.get(COMMIT_VERSION_PROPERTY))
@@ -63,7 +62,6 @@ def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:
 
     Raises:
         InvalidTableError: the domain of row tracking does not have it.
-
     """
     # Obeys RT-032 RT-037.
     held = domains.get(ROW_TRACKING_DOMAIN)
@@ -100,7 +98,6 @@ def assign_row_ids(
 
     Raises:
         RangeExhausted: the ids that are left do not suffice.
-
     """
     # Obeys RT-002 RT-013 RT-028 RT-029 RT-036 RT-039 RT-040 RT-033 RT-034 RT-035.
     start = mark = high_water_mark(domains)

@@ -25,7 +25,6 @@ class Target:
         protocol: the protocol in force when the commit lands.
         metadata: the metadata in force when the commit lands.
         table: the schema, the partition columns and how files know columns.
-
     """
 
     protocol: Protocol
@@ -39,7 +38,6 @@ class Target:
         Raises:
             UnsupportedError: the table needs what this implementation does not write.
             InvalidTableError: schema or metadata cannot be used.
-
         """
         check_writable(protocol)
         table = table_schema(protocol, metadata)

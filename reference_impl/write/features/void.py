@@ -22,7 +22,6 @@ def stored_columns(schema: Struct) -> tuple[Field, ...]:
     Raises:
         SchemaMismatch: an array or a map has void in it, or a struct, the table's own too, has
             nothing else, or no field at all: no file can hold its rows.
-
     """
     # Obeys VOID-001.
     for column in schema.fields:

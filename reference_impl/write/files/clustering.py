@@ -50,7 +50,6 @@ def clustering_leaves(target: Target, domains: Mapping[str, DomainMetadata]) -> 
 
     Raises:
         InvalidTableError: the domain does not name columns of the table.
-
     """
     held = domains.get(CLUSTERING_DOMAIN)
     if held is None or held.removed or not target.supports("clustering"):
@@ -75,7 +74,6 @@ def clustering_domain(columns: Iterable[Leaf], before: DomainMetadata | None) ->
     Args:
         columns: none for a table that is clustered by no column any more.
         before: the domain in force, whose other keys are kept.
-
     """
     # Obeys CM-035 CLUS-006.
     held: dict[str, Any] = {}
@@ -92,7 +90,6 @@ def check_unpartitioned(target: Target) -> None:
 
     Raises:
         InvalidMetadata: it is.
-
     """
     if target.supports("clustering") and target.table.partition_columns:
         raise InvalidMetadata(
@@ -106,7 +103,6 @@ def named_leaves(target: Target, paths: Iterable[Sequence[str]]) -> tuple[Leaf, 
     Raises:
         UnknownColumn: there is no such column, or it is a struct.
         ConstraintViolation: it is named twice, or its type has no bounds.
-
     """
     known = {leaf.path: leaf for leaf in leaves(target.schema, target.table.mode)}
     found: list[Leaf] = []
@@ -132,7 +128,6 @@ def with_statistics(
 
     Raises:
         DeltaError: a file cannot be read.
-
     """
     adds = snapshot.adds()
     lacking = [_lacks(text, columns) for text in adds.column("stats").to_pylist()]
@@ -149,7 +144,6 @@ def ensure_clustering_statistics(
 
     Raises:
         DeltaError: a file cannot be read.
-
     """
     # Obeys CLUS-010.
     lacking = [at for at, body in enumerate(adds) if _lacks(body.get("stats"), columns)]

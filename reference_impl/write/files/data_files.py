@@ -94,7 +94,6 @@ class FileWriter:
         clustered: columns that have statistics in any case.
         provider: ``clusteringProvider`` of every add action.
         created: takes the path of each file before it is written.
-
     """
 
     storage: Storage
@@ -117,7 +116,6 @@ class FileWriter:
                 declared not null.
             SchemaMismatch: the schema has void where no file can do without.
             OSError: the storage failed; files written so far are orphans, see ``created``.
-
         """
         if rows.num_rows == 0:
             return []

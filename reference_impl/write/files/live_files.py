@@ -35,7 +35,6 @@ class LiveFile:
         rows: every physical row, deleted ones too: the table's columns, and row ids and commit
             versions where the table has them.
         live: which of the rows are not deleted.
-
     """
 
     add: pa.Table
@@ -67,7 +66,6 @@ def live_files(storage: Storage, target: Target, adds: pa.Table) -> Iterator[Liv
     Raises:
         NotFoundError: a data file or deletion vector is gone.
         InvalidTableError: a file is damaged or does not hold the table's columns.
-
     """
     table, tracked = target.table, target.supports("rowTracking")
     reader = FileReader(

@@ -45,7 +45,6 @@ def cleanup_on_failure(storage: Storage, created: list[str]) -> Iterator[None]:
     Args:
         storage: where they are.
         created: their paths, read when the block fails.
-
     """
     try:
         yield

@@ -29,7 +29,6 @@ def noting_tables(
         walk: the listing.
         linked: folders that are symlinks, which the listing fills.
         others: is given what is found.
-
     """
     for entry in walk:
         _note_table(entry.path, others)
@@ -54,7 +53,6 @@ def not_named_above(storage: Storage, entries: Iterable[Entry], cutoff: int) -> 
 
     Raises:
         DeltaError: the log of such a table cannot be read, so what it names is not known.
-
     """
     left = list(entries)
     for outer, within in storage.above(LOG_DIR) if left else ():

@@ -35,7 +35,6 @@ class ParquetStyle:
     Attributes:
         codec: as the Parquet writer names it.
         pages: version of data pages.
-
     """
 
     codec: str
@@ -47,7 +46,6 @@ class ParquetStyle:
 
         Raises:
             InvalidMetadata: the codec or the version cannot be written.
-
         """
         named = configuration.get(_CODEC, "zstd").lower()
         codec = _ALIASES.get(named, named)

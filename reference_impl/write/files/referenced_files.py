@@ -44,7 +44,6 @@ class ReferencedFiles:
 
     Attributes:
         linked: folders below the root that are symlinks, for a walk to fill.
-
     """
 
     def __init__(self, storage: Storage, folder: str | None = None) -> None:
@@ -53,7 +52,6 @@ class ReferencedFiles:
         Args:
             storage: the table's.
             folder: where the files are that are to be deleted, if that is one folder.
-
         """
         self._storage = storage
         self._folder = folder
@@ -71,7 +69,6 @@ class ReferencedFiles:
 
         Raises:
             InvalidTableError: a path or a descriptor is malformed.
-
         """
         self.add_actions(snapshot.adds())
         self.add_actions(snapshot.tombstones())
@@ -81,7 +78,6 @@ class ReferencedFiles:
 
         Raises:
             InvalidTableError: a path or a descriptor is malformed.
-
         """
         for chunk in actions.column("path").chunks:
             decoded = decode_paths(chunk)
@@ -104,7 +100,6 @@ class ReferencedFiles:
 
         Raises:
             InvalidAction: it cannot be decoded.
-
         """
         self._add(path, decode_path(path, action=action))
 
@@ -113,7 +108,6 @@ class ReferencedFiles:
 
         Raises:
             InvalidAction: it cannot be decoded.
-
         """
         decoded = decode_path(path, action="sidecar")
         self._mark_uncertain(path, decoded)
@@ -156,7 +150,6 @@ class ReferencedFiles:
 
         Raises:
             InvalidAction: a folder is named as a file.
-
         """
         identities = self._links | set(self._identities())
         folders = tuple(self._targets())

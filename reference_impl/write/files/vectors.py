@@ -32,7 +32,6 @@ def write_vectors(
     Raises:
         InvalidStatistics: a file lacks ``numRecords`` and its statistics cannot be mended.
         OSError: the storage failed; the vector file is an orphan.
-
     """
     # Obeys DV-002 DVD-018 DVFILE-003 DVSTO-001 DVSTO-002.
     payloads = [encode(np.flatnonzero(deleted).tolist()) for _, deleted in files]

@@ -47,7 +47,6 @@ class _ParquetFile:
     Attributes:
         entry: the file.
         partition: column to the text of its value, ``None`` for null, in folder order.
-
     """
 
     entry: Entry
@@ -68,7 +67,6 @@ def convert(storage: Storage, wanted: TableDefinition) -> int:
         InvalidDataFile: a file cannot be read as the schema says.
         ConstraintViolation: a column that is not nullable has nulls, or the definition sets a
             rule that the rows were never held against.
-
     """
     refuse_existing(storage)
     check_definition(wanted)
@@ -90,7 +88,6 @@ def inferred_schema(storage: Storage) -> tuple[Struct, tuple[str, ...]]:
 
     Raises:
         SchemaMismatch: there is no file.
-
     """
     first = min(_files(storage), key=lambda file: file.entry.path, default=None)
     if first is None:

@@ -37,7 +37,6 @@ def parse_assignments(
     Raises:
         SchemaMismatch: there is no such column, it is named twice, or a constant does not fit.
         UnsupportedExpression: an expression uses something that is not evaluated.
-
     """
     folded = {f.name.lower(): f for f in schema.fields}
     found: dict[str, pa.Scalar | Expression] = {}
@@ -87,7 +86,6 @@ def assign(
         given: what is set.
         schema: of the table.
         over: the rows as they were, or pairs of them, which expressions are evaluated over.
-
     """
     for name, value in given.items():
         values = (

@@ -42,7 +42,6 @@ class Changes:
         transaction: where the actions are staged.
         data_change: whether rows change, and are not only moved.
         clusters: whether the files that are written are sorted by the clustering columns.
-
     """
 
     transaction: Transaction

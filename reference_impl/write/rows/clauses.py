@@ -34,7 +34,6 @@ class When:
         condition: in Spark SQL over the sides that there are; always true by default.
         values: column to value, as :meth:`reference_impl.Table.update` takes them; ``None`` for
             every column that the source has.
-
     """
 
     match: Literal["matched", "not_matched", "not_matched_by_source"]
@@ -51,7 +50,6 @@ class Clauses:
         matched: rows of the table for which there is a source row that matches.
         not_matched: source rows for which there is no such row in the table.
         not_matched_by_source: rows of the table for which there is no such source row.
-
     """
 
     matched: Literal["update", "delete", "keep"] = "update"
@@ -94,7 +92,6 @@ def check_clauses(whens: Sequence[When]) -> None:
 
     Raises:
         InvalidFilter: there is one.
-
     """
     for when in whens:
         if when.action not in _ACTIONS.get(when.match, ()):
@@ -112,7 +109,6 @@ def bind_clauses(whens: Sequence[When], schema: Struct, source: Struct, rules: R
         UnsupportedExpression: an expression uses something that is not evaluated.
         SchemaMismatch: a column that is set is not there.
         ConstraintViolation: an identity column is set.
-
     """
     sides = {
         "matched": {TARGET: schema, SOURCE: source},

@@ -45,7 +45,6 @@ def conform(rows: pa.Table, schema: Struct) -> pa.Table:
 
     Raises:
         SchemaMismatch: a column is unknown or given twice, or values do not fit its type.
-
     """
     given = _match([f.name for f in rows.schema], schema.fields, ())
     columns = [f for f in schema.fields if f.name in given]
@@ -78,7 +77,6 @@ def check_nulls(rows: pa.Table, schema: Struct) -> pa.Table:
 
     Raises:
         ConstraintViolation: a column, or a field in it, is null and must not be.
-
     """
     for column in schema.fields:
         for chunk in rows.column(column.name).chunks:

@@ -41,7 +41,6 @@ def prepare(transaction: Transaction, rows: pa.Table, *, stored: bool = False) -
         SchemaMismatch: columns or values do not fit the schema.
         ConstraintViolation: a row breaks a rule of the table.
         UnsupportedExpression: a rule of the table cannot be evaluated.
-
     """
     target = transaction.target
     schema, rules = target.schema, rules_of(target)
@@ -65,7 +64,6 @@ def _generated(rows: pa.Table, target: Target, rules: Rules) -> pa.Table:
 
     Raises:
         UnsupportedExpression: expressions name each other in a circle.
-
     """
     given = {*rows.column_names}
     pending = {n: e for n, e in rules.generated.items() if n not in given}
@@ -101,7 +99,6 @@ def check_rules(rows: pa.Table, checks: Mapping[str, Expression]) -> None:
 
     Raises:
         ConstraintViolation: there are some.
-
     """
     # Obeys INV-005 INV-006 CHK-011.
     for name, condition in checks.items():

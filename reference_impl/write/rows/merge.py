@@ -70,7 +70,6 @@ class _Merge:
         bound: the clauses, by what they are for.
         changes: what happened so far.
         seen: which source rows matched.
-
     """
 
     transaction: Transaction

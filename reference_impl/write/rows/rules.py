@@ -37,7 +37,6 @@ class Identity:
         step: from one value to the next; not zero.
         high_water_mark: the furthest value so far, in the direction of the step.
         explicit: whether users may give values.
-
     """
 
     start: int
@@ -62,7 +61,6 @@ class Rules:
         generated: column to the expression that gives its value.
         defaults: column to the expression of its default.
         identities: column to how its values are generated.
-
     """
 
     checks: Mapping[str, Expression]
@@ -79,7 +77,6 @@ def rules_of(target: Target) -> Rules:
             written.
         InvalidMetadata: a rule is malformed.
         UnknownColumn: an expression names a column that the schema does not have.
-
     """
     schema = target.schema
     generated = _expressions(target, "generatedColumns", GENERATION_KEY)

@@ -88,7 +88,6 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
 
     Raises:
         NotFoundError: a file of the earlier version is gone.
-
     """
     # Obeys DVD-013 DVD-014.
     transaction = Transaction(

@@ -32,7 +32,6 @@ def oldest() -> str:
 
     Raises:
         PlaceError: ``pyproject.toml`` names none.
-
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for each in project["dependencies"]:
@@ -68,7 +67,6 @@ def judge(folder: Path, first: Sequence[Path], chosen: Sequence[str], name: str)
 
     Raises:
         PlaceError: the run is not green.
-
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, first))}
     place = subprocess.run(  # noqa: S603  our own program
@@ -104,7 +102,6 @@ def main(chosen: Sequence[str]) -> int:
 
     Raises:
         PlaceError: a run is not green, or differs from the first.
-
     """
     with tempfile.TemporaryDirectory(prefix="delta-tck-places-") as name:
         scratch = Path(name)

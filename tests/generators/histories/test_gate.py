@@ -86,7 +86,6 @@ def process(place: Path, folder: Path, *arguments: str, seed: str = "0") -> str:
         folder: where the process runs; its modules can be imported.
         arguments: of Python.
         seed: of Python's hashes.
-
     """
     environment = {
         **os.environ,

@@ -70,7 +70,6 @@ def executed(copy: Path, numbers: Sequence[int], jobs: int) -> Executed:
 
     Raises:
         SystemExit: an item fails it, or ends its process; no mutant can be judged by that.
-
     """
     whole = Executed()
     parts = [numbers[at::_PARTS] for at in range(_PARTS) if numbers[at::_PARTS]]

@@ -20,7 +20,6 @@ class Ended:
 
     Attributes:
         how: in a few words.
-
     """
 
     how: str
@@ -50,7 +49,6 @@ def each_in_a_fork(
 
     Yields:
         the number of each job, as they end, and what it gave, or an :class:`Ended`.
-
     """
     context = multiprocessing.get_context("fork")
     waiting = iter(enumerate(jobs))

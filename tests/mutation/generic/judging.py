@@ -107,7 +107,6 @@ class Executed:
         seconds: processor time of each item.
         failed: items that fail the implementation as it is.
         on_import: lines that are executed when the package is imported.
-
     """
 
     lines: dict[tuple[str, int], set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -253,7 +252,6 @@ def executed_by(copy: Path, numbers: Sequence[int], done: Callable[[int], None])
         copy: what is imported and watched.
         numbers: of the items.
         done: called with the number of each item that is judged.
-
     """
     adapter = adapter_of(copy, None)
     caches = [

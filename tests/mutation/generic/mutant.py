@@ -25,7 +25,6 @@ class Mutant:
         executed: lines of which one is executed where the change is; none for what is executed
             when the module is imported.
         code: the changed module.
-
     """
 
     module: str

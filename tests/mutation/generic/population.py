@@ -397,7 +397,6 @@ def drawn(seed: int, count: int, places: Sequence[tuple[Path, int]] | None = Non
         seed: of the order in which they are drawn; a larger count only goes on.
         count: how many.
         places: what to draw from, all of the population when ``None``.
-
     """
     order = list(population() if places is None else places)
     random.Random(seed).shuffle(order)  # noqa: S311  a sample, no secret

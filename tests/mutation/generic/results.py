@@ -36,7 +36,6 @@ class Reason:
     Attributes:
         kind: out of :data:`KINDS`.
         text: in a sentence.
-
     """
 
     kind: str
@@ -56,7 +55,6 @@ class Result:
         becomes: what they are changed to.
         killed: the item that failed first, or what else ended the run; ``None`` for a survivor.
         executed: an item executes the line, or it is executed when the module is imported.
-
     """
 
     id: str
@@ -91,7 +89,6 @@ def read_reasons(path: Path) -> dict[str, Reason]:
 
     Raises:
         ValueError: an entry is not as it has to be.
-
     """
     found: dict[str, Reason] = {}
     for entry in yaml.safe_load(path.read_text()) or ():

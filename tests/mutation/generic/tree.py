@@ -112,7 +112,6 @@ def adapter_of(copy: Path, mutant: Mutant | None) -> Adapter:
 
     Raises:
         Exception: what the changed code raises when it is imported.
-
     """
     kept = _swapped({})
     finder = _Finder(copy, mutant)

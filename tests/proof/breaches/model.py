@@ -30,7 +30,6 @@ class Breach:
         where: the seam at which it goes wrong.
         how: makes it wrong.
         case: pattern of the items that are tried, where it is known which one shows it.
-
     """
 
     id: str

@@ -47,7 +47,6 @@ class Task:
         kind: reader, writer or fault.
         run: tries items, first the one that is named; gives the id of the one that shows it.
         offered: it proves the row where it does, and is no fault of the kit where it does not.
-
     """
 
     id: str

@@ -42,7 +42,6 @@ def faults_of_proofs(
 
     Raises:
         conformance.requirements.registry.RegistryError: the reasons are not as they have to be.
-
     """
     listed = read_gaps(unproved)
     names = listed.requirements

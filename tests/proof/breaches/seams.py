@@ -83,7 +83,6 @@ def leaving(*edits: Edit, sums: bool = False) -> How:
     Args:
         edits: what is done to the files of the step.
         sums: leave checksum files, too, which record the state that was meant.
-
     """
     if not sums:
         edits = (_without_sums, *edits)

@@ -15,7 +15,6 @@ def load() -> tuple[Breach, ...]:
 
     Raises:
         ValueError: two rows share an id.
-
     """
     found: dict[str, Breach] = {}
     for package in (breaches.readers, breaches.writers):

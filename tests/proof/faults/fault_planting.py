@@ -201,7 +201,6 @@ def plant(fault: Fault, root: Path) -> None:
 
     Raises:
         LookupError: the table has no such place.
-
     """
     for step in _steps(root, fault):
         words = str(step.get("at", fault.where.split(maxsplit=1)[1])).split()

@@ -26,7 +26,6 @@ class Fault:
         also: other requirements that the same thing breaks, each with the reason.
         warned: why the audit only warns of a breach that must not be; empty where it does not.
         revision: the text of the protocol that is asked; any for ``None``.
-
     """
 
     id: str
@@ -65,7 +64,6 @@ def load_faults() -> tuple[Fault, ...]:
 
     Raises:
         ValueError: two faults have one id, or one has a field that nobody reads.
-
     """
     found: dict[str, Fault] = {}
     for path in sorted(_DATA.glob("*.yaml")):

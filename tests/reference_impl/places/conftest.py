@@ -88,7 +88,6 @@ class World:
         linked: the same by a symlink.
         outside: a folder beside it.
         names: what a file of each kind is called at first.
-
     """
 
     names = NAMES

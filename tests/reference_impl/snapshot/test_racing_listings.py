@@ -27,7 +27,6 @@ class Racing(LocalStorage):
         times: how many more listings do so.
         between: called once after a listing of the log.
         asked: how often it was asked for a listing or for one file.
-
     """
 
     def __init__(self, root: Path, missed: Collection[str] = (), times: int = 1) -> None:

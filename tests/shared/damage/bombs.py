@@ -34,7 +34,6 @@ class Bomb:
         title: what it does.
         base: the valid table that it is made of.
         change: plants the bomb.
-
     """
 
     id: str

@@ -77,7 +77,6 @@ class Damage:
         seed: the seed of the plan.
         number: the place in the plan; seed and number fix everything.
         base: the valid table that is damaged.
-
     """
 
     seed: int

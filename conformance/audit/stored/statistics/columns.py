@@ -50,7 +50,6 @@ def wrong_statistics(
         opened: the file.
         column: a top-level column whose stored type fits.
         values: all of its rows, deleted ones among them.
-
     """
     yield from _node(opened, column, values, _nodes(opened.stats, column))
 
@@ -221,7 +220,6 @@ def _comparable(stated: Any, actual: Any, declared: Any) -> tuple[Any, Any]:
 
     Raises:
         ValueError: the bound is no value of the column's type.
-
     """
     if isinstance(actual, bytes):
         actual = actual.decode()

@@ -46,7 +46,6 @@ def wrong_variant_bounds(
         column: the column.
         values: all of its rows: structs of ``metadata``, ``value``, and what is shredded.
         bounds: what ``minValues`` and ``maxValues`` say of it.
-
     """
     found: list[dict[tuple[Step, ...], Leaf]] = []
     for side, stated in zip(_SIDES, bounds, strict=True):
@@ -139,7 +138,6 @@ def _leaves(values: pa.StructArray, path: tuple[Step, ...]) -> list[Leaf | None]
     Raises:
         _NoLeafError: an object or an array.
         VariantError: a variant is malformed.
-
     """
     budget().check_time()
     parts = _parts(values)

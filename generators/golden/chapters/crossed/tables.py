@@ -90,7 +90,6 @@ class Kind:
         numbered: the identity column, whose values writers give.
         rule: an expression that every row obeys, as a constraint.
         since: oldest revision of the protocol that knows it.
-
     """
 
     chapter: str

@@ -52,7 +52,6 @@ def _replaced(
         files: the old one and the new one.
         past: rows of the old file in the new schema.
         titles: of the contested question over both schemas, and of that over the last.
-
     """
     old, new = files
     table.commit(remove(old), add(new))

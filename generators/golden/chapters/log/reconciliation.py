@@ -198,7 +198,6 @@ class _Contradiction:
         requirement: the clause that forbids it.
         actions: the actions of the bad commit, given the table and its only file.
         readings: name of a reading to the ids of its rows.
-
     """
 
     title: str

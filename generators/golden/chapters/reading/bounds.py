@@ -42,7 +42,6 @@ class _Ends:
         type: the Delta type.
         values: the values, each asked for by equality and order.
         features: reader features that the type needs.
-
     """
 
     type: str

@@ -158,7 +158,6 @@ def _kept_from_checkpoints(
         key: of the action.
         held: action of the checkpoint.
         lost: says of which actions that is so.
-
     """
 
     def edit(root: Path, fresh: frozenset[str]) -> None:
