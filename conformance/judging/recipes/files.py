@@ -16,10 +16,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from conformance.audit.grammar.log_files import LOG_DIR, commit_name, name_of
+from conformance.audit.grammar.log_files import LAST_CHECKPOINT, LOG_DIR, commit_name, name_of
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Lines, read_lines
-from conformance.base.untrusted import MIB, DocumentError, lines_of, parse_json
+from conformance.base.untrusted import MIB, DocumentError, lines_of, parse_json, read_bytes
 from reference_impl.storage import LocalStorage
 
 _VECTOR: Final = ".bin"
@@ -34,6 +34,7 @@ _LARGEST: Final = 256 * MIB
 """Bytes of a commit that is looked into."""
 
 _HARMLESS: Final = "checksum"
+_HINT: Final = f"{LOG_DIR}/{LAST_CHECKPOINT}"
 """Kind of a log file from which no state is read."""
 
 
@@ -130,6 +131,15 @@ def row_of_file(path: str, table: Path, *, lost: bool, vectors: bool) -> str | N
     return "DVD-004" if lost and vectors and not path.startswith(LOG_DIR) else None
 
 
+def hinted_version(table: Path) -> int | None:
+    """Return the version that the last-checkpoint hint names; ``None`` where it names none."""
+    with suppress(DocumentError):
+        hint = parse_json(read_bytes(table / _HINT))
+        version = hint.get("version") if isinstance(hint, dict) else None
+        return version if isinstance(version, int) else None
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A version that was the latest once.
@@ -145,12 +155,20 @@ class Seen:
     rows: pa.Table | None
     files: Mapping[str, bytes] | None = None
 
-    def is_unchanged(self, now: Mapping[str, bytes]) -> bool:
-        """Say whether all that the version could be read from is as it was."""
+    def is_unchanged(self, now: Mapping[str, bytes], hint: int | None = None) -> bool:
+        """Say whether all that the version could be read from is as it was.
+
+        Args:
+            now: digest of every file of the table.
+            hint: version that the last-checkpoint hint names; a later one leads nobody here.
+        """
         then = self.files
-        if then is None or any(now.get(path) != digest for path, digest in then.items()):
+        if then is None:
             return False
-        return not any(self._leads_here(path) for path in now.keys() - then.keys())
+        moot = {_HINT} if hint is not None and hint > self.version else frozenset()
+        if any(now.get(path) != digest for path, digest in then.items() if path not in moot):
+            return False
+        return not any(self._leads_here(path) for path in now.keys() - then.keys() - moot)
 
     def _leads_here(self, path: str) -> bool:
         """Say whether a file that came since may be read on the way to the version."""

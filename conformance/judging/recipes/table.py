@@ -23,6 +23,7 @@ from conformance.judging.recipes.checks import Fault
 from conformance.judging.recipes.files import (
     Seen,
     copy_rank,
+    hinted_version,
     overwritten_file,
     read_commits,
     row_of_file,
@@ -83,7 +84,7 @@ def _read_after(replayed: Replay, name: str, rows: pa.Table | None) -> Verdict |
     except DeltaError as error:
         return _unreadable(name, error)
     found = None if rows is None else compare_rows(rows, replayed.rows)
-    replayed.seen.append(Seen(now.version, rows, digests(replayed.table)))
+    replayed.seen.append(Seen(now.version, rows, replayed.files))
     replayed.done.append(now.version)
     if found is None or rows is None:
         return None
@@ -162,9 +163,9 @@ def check_requested(replayed: Replay, number: int) -> Verdict | None:
 
 def reread_versions(replayed: Replay) -> Verdict | None:
     """Read the versions again that were the latest once, wherever that could find more."""
-    now = digests(replayed.table)
+    now, hint = digests(replayed.table), hinted_version(replayed.table)
     for seen in replayed.seen:
-        if seen.rows is None or seen.is_unchanged(now):
+        if seen.rows is None or seen.is_unchanged(now, hint):
             continue
         place = f"version {seen.version}, read again at the end"
         try:

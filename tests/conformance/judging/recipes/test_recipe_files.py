@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.judging.recipes.files import Seen
+from conformance.judging.recipes.files import Seen, hinted_version
 from generators.file_digests import digests
 
 LOG = "_delta_log"
@@ -78,6 +78,19 @@ def test_what_came_later_changes_nothing_of_a_version(table: Path, name: str) ->
     seen = _seen(table)
     _write(table, name)
     assert seen.is_unchanged(digests(table))
+
+
+@pytest.mark.parametrize(
+    ("hint", "changes"),
+    [('{"version": 2}', False), ('{"version": 1}', True), ("{}", True), ("none", True)],
+)
+def test_a_hint_of_a_later_version_leads_nobody_to_an_earlier_one(
+    table: Path, hint: str, changes: bool
+) -> None:
+    _write(table, f"{LOG}/_last_checkpoint", '{"version": 0}')
+    seen = _seen(table)
+    _write(table, f"{LOG}/_last_checkpoint", hint)
+    assert seen.is_unchanged(digests(table), hinted_version(table)) is not changes
 
 
 @pytest.mark.parametrize("kind", ["pipe", "dangling link", "link to a device", "circle"])
