@@ -143,6 +143,24 @@ def test_what_differs_names_the_row(
     assert named in items[identity].requirements_judged("upstream")
 
 
+def test_advice_stays_advice_whatever_differs(corpus: Corpus, items: dict[str, Item]) -> None:
+    """Null as a struct of nulls, where a SHOULD alone says that missing columns are null."""
+
+    def hollow(rows: pa.Table) -> pa.Table:
+        field = rows.schema.field("s")
+        filled = pa.array([value or {} for value in rows["s"].to_pylist()], field.type)
+        return rows.set_column(rows.column_names.index("s"), field, filled)
+
+    identity = "data-files/missing-columns/read-v2"
+    case, spec = next((c, s) for c in corpus.cases for s in c.specs if s.id == identity)
+    assert isinstance(spec.expectation, Expected)
+    verdict = verdict_on(case, spec, Ok(hollow(spec.expectation.rows())), _ABLE)
+    judged = items[identity].requirement("upstream")
+    assert judged is not None
+    verdict = at_level(verdict, judged, "reader", load_registry())
+    assert (verdict.outcome, verdict.requirement) == (Outcome.ADVICE, judged)
+
+
 @pytest.mark.parametrize(
     ("question", "part", "named"),
     [
