@@ -66,9 +66,17 @@ class Judge:
         if known is not None and known.message.startswith("time limit"):
             return _blocked(root, known)
         verdict = self._judge(case, spec)
-        if _is_root_cause(verdict) and _same_cause(self._verdict_of(case, root), verdict):
+        if _is_root_cause(verdict) and self._is_cause(case, root, verdict):
             return _blocked(root, verdict)
         return verdict
+
+    def _is_cause(self, case: Case, root: Spec, verdict: Verdict) -> bool:
+        """Say whether a root fails alike, and the plainest question of all, which may not be asked.
+
+        What a whole run does not block, a part of it does not either.
+        """
+        plainest = self._prerequisite(case, asked=False) or root
+        return all(_same_cause(self._verdict_of(case, x), verdict) for x in (root, plainest))
 
     @contextmanager
     def alone(self, case: Case) -> Iterator[None]:
@@ -83,14 +91,19 @@ class Judge:
         """Ask one spec, whatever other specs of the case do."""
         return self._judge(case, spec)
 
-    def _prerequisite(self, case: Case) -> Spec | None:
-        """Choose the plainest question of a case: its failure explains like failures of others."""
+    def _prerequisite(self, case: Case, *, asked: bool = True) -> Spec | None:
+        """Choose the plainest question of a case: its failure explains like failures of others.
+
+        Args:
+            case: the table.
+            asked: out of those that the run asks.
+        """
         plain = [
             spec
             for spec in case.specs
             if spec.type in ("snapshot", "read")
             and isinstance(spec.expectation, Expected)
-            and (self.roots is None or spec.id in self.roots)
+            and (not asked or self.roots is None or spec.id in self.roots)
             and not lacking(spec, self.claims)
         ]
         return min(plain, key=lambda s: (len(s.parameters), s.type != "read", s.id), default=None)

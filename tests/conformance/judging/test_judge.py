@@ -380,6 +380,24 @@ def test_a_spec_is_not_blocked_by_what_the_run_does_not_show(bench: Bench) -> No
     assert bench(TWO, refusing()).outcome is Outcome.FAIL
 
 
+@pytest.mark.parametrize("asked", [None, {"chapter/case/read-v0", "chapter/case/read-v1"}])
+def test_what_a_whole_run_does_not_block_a_part_of_it_does_not(
+    bench: Bench, asked: set[str] | None
+) -> None:
+    class Versions(Told):
+        """Refuse every version but the latest."""
+
+        def run(self, request: Request) -> Answer:
+            assert isinstance(request, Scan)
+            if request.version is not None:
+                return Refused("invalid_table", "read", "no")
+            return super().run(request)
+
+    bench.adapter, bench.roots = Versions(EVERYTHING), asked
+    specs = {"read-latest": READ, "read-v0": READ_V1 | {"version": 0}, "read-v1": READ_V1}
+    assert bench(specs).outcome is Outcome.FAIL
+
+
 def test_wrong_rows_block_nothing(bench: Bench) -> None:
     assert bench(TWO, wrong([])).outcome is Outcome.FAIL
 
