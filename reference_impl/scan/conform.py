@@ -210,7 +210,7 @@ def _struct(
     return convert
 
 
-def _array(stored: pa.DataType, wanted: Array, mode: Mode, place: str) -> Converter:
+def _array(stored: pa.DataType, wanted: Array, mode: Mode, place: str) -> Converter | None:
     if pa.types.is_large_list(stored) or pa.types.is_fixed_size_list(stored):
         plain = pa.list_(stored.value_field)
         return _after(lambda a: a.cast(plain), _array(plain, wanted, mode, place))
@@ -218,6 +218,8 @@ def _array(stored: pa.DataType, wanted: Array, mode: Mode, place: str) -> Conver
         raise _unreadable(stored, wanted, place)
     target = arrow_type(wanted)
     inner = _convert(stored.value_type, wanted.element, mode, f"{place}.element")
+    if inner is None and stored == target and wanted.contains_null:
+        return None  # a copy of its children takes a third of a scan
 
     def convert(values: pa.ListArray) -> pa.Array:
         items = values.values if inner is None else inner(values.values)
@@ -228,12 +230,14 @@ def _array(stored: pa.DataType, wanted: Array, mode: Mode, place: str) -> Conver
     return convert
 
 
-def _map(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter:
+def _map(stored: pa.DataType, wanted: Map, mode: Mode, place: str) -> Converter | None:
     target = arrow_type(wanted)
     if not pa.types.is_map(stored):
         return _list_of_pairs(stored, wanted, mode, place)
     key = _convert(stored.key_type, wanted.key, mode, f"{place}.key")
     value = _convert(stored.item_type, wanted.value, mode, f"{place}.value")
+    if key is None and value is None and stored == target and wanted.value_contains_null:
+        return None
 
     def convert(values: pa.MapArray) -> pa.Array:
         keys = values.keys if key is None else key(values.keys)
