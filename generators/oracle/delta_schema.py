@@ -353,6 +353,17 @@ def assign_column_mapping(
     return mapped_fields(schema), highest
 
 
+def mapped_by(mode: str, schema: Struct, seed: str) -> tuple[Struct, dict[str, str]]:
+    """Map columns by a mode, the empty one for none; return the schema and what properties say."""
+    if not mode:
+        return schema, {}
+    mapped, highest = assign_column_mapping(schema, seed)
+    return mapped, {
+        "delta.columnMapping.mode": mode,
+        "delta.columnMapping.maxColumnId": str(highest),
+    }
+
+
 def map_structs(of: DataType, change: Callable[[Struct], Struct]) -> DataType:
     """Return a type with its structs changed, through arrays and maps down to the next struct."""
     match of:

@@ -27,7 +27,7 @@ from generators.golden.chapters.files.changes import (
     pairs,
 )
 from generators.golden.chapters.tables.column_mapping import mapped_table, renamed
-from generators.oracle.delta_schema import array, assign_column_mapping, field, map_of, struct
+from generators.oracle.delta_schema import array, field, map_of, mapped_by, struct
 
 SCHEMAS = Chapter("add-cdc-file")
 
@@ -123,12 +123,8 @@ def _added_beside_nested(case: CaseWriter) -> None:
 @SCHEMAS.case("column-renamed-in-range", "CDC-004", since="2025")
 def _renamed(case: CaseWriter) -> None:
     """A range over a renamed column is contested."""
-    schema, highest = assign_column_mapping(PAIR, case.info.id)
-    properties = {
-        **FEED,
-        "delta.columnMapping.mode": "name",
-        "delta.columnMapping.maxColumnId": str(highest),
-    }
+    schema, mapping = mapped_by("name", PAIR, case.info.id)
+    properties = {**FEED, **mapping}
     table = feed_table(case, schema, protocol=legacy_protocol(2, 5), properties=properties)
     old = table.create_with(pairs(0))
     table.schema = renamed(schema, {"name": "title"})

@@ -20,7 +20,7 @@ from generators.materialise.data.deletion_vectors import (
 )
 from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
 from generators.materialise.log.files import drop_commits, json_text
-from generators.oracle.delta_schema import Struct, assign_column_mapping, field, struct
+from generators.oracle.delta_schema import Struct, field, mapped_by, struct
 
 VECTORS = Chapter("deletion-vectors", since="2025")
 
@@ -422,17 +422,12 @@ def _restored(case: CaseWriter) -> None:
 def _mapped(case: CaseWriter) -> None:
     """Vectors work under column mapping and partitions."""
     plain = struct(id="long", p="string", name="string")
-    schema, highest = assign_column_mapping(plain, case.info.id)
-    properties = {
-        **WITH_VECTORS,
-        "delta.columnMapping.mode": "name",
-        "delta.columnMapping.maxColumnId": str(highest),
-    }
+    schema, mapping = mapped_by("name", plain, case.info.id)
     table = vector_table(
         case,
         schema,
         partition_columns=["p"],
-        properties=properties,
+        properties={**WITH_VECTORS, **mapping},
         protocol=feature_protocol(["columnMapping", "deletionVectors"]),
     )
     file = table.create_with(numbered(4), partition={"p": "x"})

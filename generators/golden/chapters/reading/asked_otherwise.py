@@ -11,11 +11,9 @@ from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import aggregated, projected, publish
+from generators.golden.cases.publish import aggregated, commit_times, projected, publish
 from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import (
-    EPOCH,
-    MINUTE,
     DataFile,
     GoldenTable,
     add,
@@ -37,7 +35,7 @@ from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
 from generators.golden.chapters.tables.column_mapping import mapped_table
 from generators.golden.chapters.tables.row_tracking import Tracked
 from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
-from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits
+from generators.materialise.log.files import drop_commits
 from generators.oracle.delta_schema import array, map_of, struct
 
 FEATURES: Final = Chapter("table-features", since="2025")
@@ -70,10 +68,7 @@ def _unknown_writer_feature(case: CaseWriter, form: str) -> None:
     first = table.version
     new = _pairs(2)
     table.append(new)
-    for version in table.versions:
-        name = f"{LOG_DIRECTORY}/{commit_name(version)}"
-        if (table.root / name).exists():
-            case.file_time(name, EPOCH + MINUTE * version)
+    commit_times(case, table)
     publish(case, table, versions=[first] if form != "commits" else [0, 1])
     txn_spec(case, "app", 7)
     domain_spec(case, "mine", "{}")

@@ -38,6 +38,7 @@ from generators.oracle.delta_schema import (
     field,
     map_of,
     map_structs,
+    mapped_by,
     struct,
 )
 
@@ -58,17 +59,13 @@ def mapped_table(  # noqa: PLR0913  what a mapped table is made of
     properties: Mapping[str, str] | None = None,
 ) -> GoldenTable:
     """Return a table with column mapping whose physical names differ from the logical ones."""
-    mapped, highest = assign_column_mapping(schema, case.info.id)
+    mapped, mapping = mapped_by(mode, schema, case.info.id)
     return GoldenTable.of(
         case,
         mapped,
         partition_columns=partition_columns,
         protocol=protocol,
-        properties={
-            "delta.columnMapping.mode": mode,
-            "delta.columnMapping.maxColumnId": str(highest),
-            **(properties or {}),
-        },
+        properties={**mapping, **(properties or {})},
     )
 
 

@@ -43,9 +43,9 @@ from generators.oracle.delta_schema import (
     Field,
     Struct,
     array,
-    assign_column_mapping,
     map_of,
     map_structs,
+    mapped_by,
     struct,
 )
 
@@ -178,7 +178,7 @@ class Mapped:
         features: tuple[Sequence[str], Sequence[str]],
         properties: Mapping[str, str],
     ) -> None:
-        schema, highest = assign_column_mapping(_COLUMNS, case.info.id)
+        schema, mapping = mapped_by(mode, _COLUMNS, case.info.id)
         self.mode = mode
         self.table = GoldenTable.of(
             case,
@@ -187,12 +187,7 @@ class Mapped:
             protocol=feature_protocol(
                 ["columnMapping", *features[0], *layout.readers], features[1]
             ),
-            properties={
-                "delta.columnMapping.mode": mode,
-                "delta.columnMapping.maxColumnId": str(highest),
-                **layout.properties,
-                **properties,
-            },
+            properties={**mapping, **layout.properties, **properties},
         )
 
     def file(

@@ -17,7 +17,7 @@ import pyarrow as pa
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import all_of, compare, is_in, is_null
-from generators.golden.cases.publish import describe
+from generators.golden.cases.publish import commit_times, describe
 from generators.golden.cases.summarise import LAYOUTS, Layout
 from generators.golden.cases.table import (
     EPOCH,
@@ -53,6 +53,7 @@ from generators.oracle.delta_schema import (
     assign_column_mapping,
     field,
     map_structs,
+    mapped_by,
     struct,
 )
 
@@ -93,10 +94,8 @@ def _tracked(case: CaseWriter, mode: str, layout: Layout) -> None:
         properties={**TRACKED_PROPERTIES, **WITH_VECTORS, **layout.properties},
     )
     table = tracked.table
-    if mode:
-        table.schema, highest = assign_column_mapping(table.schema, case.info.id)
-        table.properties["delta.columnMapping.mode"] = mode
-        table.properties["delta.columnMapping.maxColumnId"] = str(highest)
+    table.schema, mapping = mapped_by(mode, table.schema, case.info.id)
+    table.properties |= mapping
 
     def file(name: str, **options: Any) -> DataFile:
         names = ("gone", name, name, name, "went", name)
@@ -190,10 +189,7 @@ def _changed(case: CaseWriter, mode: str, layout: Layout) -> None:
     table.commit(remove(one), operation="DELETE")
     layout.lay(table, AT)
     describe(case, table)
-    for version in table.versions:
-        if version >= (AT if layout.cuts else 0):
-            name = f"{LOG_DIRECTORY}/{commit_name(version)}"
-            case.file_time(name, EPOCH + MINUTE * version)
+    commit_times(case, table)
     gone = [{CYCLE.get(name, name): value for name, value in row.items()} for row in one.rows]
     changes = [
         *each_row("insert", 3, two.rows),
@@ -270,10 +266,8 @@ def _widened(case: CaseWriter, mode: str, layout: Layout) -> None:
         protocol=feature_protocol([*readers, *layout.readers]),
         properties={"delta.enableTypeWidening": "true", **WITH_VECTORS, **layout.properties},
     )
-    if mode:
-        table.schema, highest = assign_column_mapping(_NARROW, case.info.id)
-        table.properties["delta.columnMapping.mode"] = mode
-        table.properties["delta.columnMapping.maxColumnId"] = str(highest)
+    table.schema, mapping = mapped_by(mode, _NARROW, case.info.id)
+    table.properties |= mapping
 
     def file(first: int, base: int, p: int | None) -> DataFile:
         rows = [

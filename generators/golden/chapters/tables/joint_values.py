@@ -17,11 +17,10 @@ import pyarrow as pa
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import Filter, compare, is_in
-from generators.golden.cases.publish import describe
+from generators.golden.cases.publish import commit_times, describe
 from generators.golden.cases.summarise import LAYOUTS, Layout
 from generators.golden.cases.table import (
     EPOCH,
-    MINUTE,
     DataFile,
     GoldenTable,
     add,
@@ -46,17 +45,17 @@ from generators.golden.chapters.tables.crossed import AT, annotated
 from generators.golden.chapters.tables.row_tracking import TRACKED_ROWS, Tracked
 from generators.materialise.data import variants as encoded
 from generators.materialise.data.data_files import ExtraColumn, FileLayout, write_parquet
-from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.oracle.delta_schema import (
     ID_KEY,
     PHYSICAL_NAME_KEY,
     Struct,
     array,
-    assign_column_mapping,
     field,
     map_of,
+    mapped_by,
     struct,
 )
+from generators.oracle.operations import widened_field
 
 VECTORS: Final = Chapter("deletion-vectors", since="2025")
 VALUES: Final = Chapter("partition-value-serialization", since="2025")
@@ -66,17 +65,6 @@ MAPPING: Final = Chapter("column-mapping", since="2025")
 TRACKING: Final = Chapter("row-tracking", since="2025")
 WIDENING: Final = Chapter("type-widening", since="upstream")
 SHREDDING: Final = Chapter("variant-shredding", since="upstream")
-
-
-def _mapped(case: CaseWriter, schema: Struct, mode: str) -> tuple[Struct, dict[str, str]]:
-    """Map columns by a mode, where there is one; returns them and the properties for that."""
-    if not mode:
-        return schema, {}
-    schema, highest = assign_column_mapping(schema, case.info.id)
-    return schema, {
-        "delta.columnMapping.mode": mode,
-        "delta.columnMapping.maxColumnId": str(highest),
-    }
 
 
 def _readers(mode: str, *names: str) -> list[str]:
@@ -160,9 +148,8 @@ for _layout in ("commits", "classic", "parts", "v2-json", "compaction"):
 
 
 def _spelt(case: CaseWriter, mode: str, layout: Layout) -> None:
-    schema, properties = _mapped(
-        case, struct(id="long", f="double", t="timestamp", n="timestamp_ntz"), mode
-    )
+    plain = struct(id="long", f="double", t="timestamp", n="timestamp_ntz")
+    schema, properties = mapped_by(mode, plain, case.info.id)
     table = GoldenTable.of(
         case,
         schema,
@@ -206,7 +193,7 @@ VALUES.define(
 @MAPPING.case("partition-column-in-file-id", "DATA-003 CM-026")
 def _held_by_id(case: CaseWriter) -> None:
     """What a file holds under the id of a partition column does not count."""
-    schema, properties = _mapped(case, struct(id="long", p="string"), "id")
+    schema, properties = mapped_by("id", struct(id="long", p="string"), case.info.id)
     table = GoldenTable.of(
         case,
         schema,
@@ -235,9 +222,7 @@ def _ask(
 ) -> None:
     """Ask for the changes of versions: what each is called, its number, their kind and rows."""
     describe(case, table)
-    for version in table.versions:
-        name = f"{LOG_DIRECTORY}/{commit_name(version)}"
-        case.file_time(name, EPOCH + MINUTE * version)
+    commit_times(case, table)
     for slug, version, kind, rows in asked:
         title = "Changes are rows of the table as it is then"
         changes = each_row(kind, version, rows)
@@ -272,12 +257,10 @@ def _widened_changes(case: CaseWriter) -> None:
         protocol=feature_protocol(["typeWidening"], ["changeDataFeed"]),
         properties={**FEED, "delta.enableTypeWidening": "true"},
     )
-    wide = field("v", "long", metadata={"delta.typeChanges": [_FROM_INTEGER]})
+    known, narrow = table.schema
+    wide = widened_field(narrow, known.type)
     rows = [{"id": 1, "v": 7}, {"id": 2, "v": -1}]
-    _of_old_files(case, table, "TW-012", rows, struct(field("id", "long"), wide))
-
-
-_FROM_INTEGER: Final = {"fromType": "integer", "toType": "long"}
+    _of_old_files(case, table, "TW-012", rows, struct(known, wide))
 
 
 @DEFAULTS.case("crossed-changes", "DFT-004")
@@ -326,9 +309,8 @@ def _variant(number: int) -> dict[str, Any]:
 
 
 def _variants(case: CaseWriter, mode: str) -> None:
-    schema, properties = _mapped(
-        case, struct(id="long", v="variant", w="variant", s=struct(x="variant"), p="integer"), mode
-    )
+    plain = struct(id="long", v="variant", w="variant", s=struct(x="variant"), p="integer")
+    schema, properties = mapped_by(mode, plain, case.info.id)
     if mode:
         # What one column is called elsewhere is the name of the other.
         other = {"v": "w", "w": "v"}

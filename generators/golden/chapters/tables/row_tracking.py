@@ -26,7 +26,7 @@ from generators.golden.cases.table import (
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.checkpoints import write_classic
-from generators.oracle.delta_schema import assign_column_mapping, struct
+from generators.oracle.delta_schema import mapped_by, struct
 
 TRACKING = Chapter("row-tracking", since="2025")
 
@@ -314,8 +314,7 @@ def _any_name(case: CaseWriter) -> None:
 
 def _mapped(case: CaseWriter, mode: str) -> None:
     protocol = feature_protocol(["columnMapping"], ["domainMetadata", "rowTracking"])
-    schema, highest = assign_column_mapping(_PAIR, case.info.id)
-    mapping = {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": str(highest)}
+    schema, mapping = mapped_by(mode, _PAIR, case.info.id)
     tracked = Tracked(case, protocol=protocol, properties={**TRACKED_PROPERTIES, **mapping})
     table = tracked.table
     table.schema = schema

@@ -20,7 +20,7 @@ from generators.golden.cases.table import (
     writer_protocol,
 )
 from generators.golden.chapters.log.reconciliation import system_domain_spec
-from generators.oracle.delta_schema import Struct, assign_column_mapping, field, map_of, struct
+from generators.oracle.delta_schema import Struct, field, map_of, mapped_by, struct
 
 APPEND_ONLY = Chapter("append-only-tables")
 INVARIANTS = Chapter("column-invariants")
@@ -169,18 +169,14 @@ def _iceberg(case: CaseWriter, name: str) -> None:
     plain = struct(c="long", m=map_of("string", "integer"))
     if name == "icebergCompatV1":
         plain = plain.without("m")
-    schema, highest = assign_column_mapping(plain, case.info.id)
+    schema, mapping = mapped_by("name", plain, case.info.id)
     version = name[-2:]
     table = GoldenTable.created(
         case,
         schema,
         [{"c": 1, "m": {"k": 1}}],
         protocol=writer_protocol(["columnMapping", name], 2),
-        properties={
-            "delta.columnMapping.mode": "name",
-            "delta.columnMapping.maxColumnId": str(highest),
-            f"delta.enableIcebergCompat{version}": "true",
-        },
+        properties={**mapping, f"delta.enableIcebergCompat{version}": "true"},
     )
     table.append([{"c": 2}])
     # Whoever refuses the table breaks TF-002; other rows are another breach.
