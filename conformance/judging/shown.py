@@ -17,8 +17,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from conformance.base.untrusted import DocumentError, parse_json, read_bytes
+from conformance.base.untrusted import DocumentError, parse_json
 from conformance.golden.cases import Case, Expected, ExpectedError, Spec
+from conformance.golden.commits import commits_in
 from conformance.judging.compare import Difference, astray_columns, hollow_alike
 from conformance.requirements.judged import Judged, judged_of, shows
 from conformance.requirements.levels import ROWS_READ
@@ -181,13 +182,12 @@ def _mapping(case: Case, version: int | None) -> _Mapping | None:
 def _said(table: Path) -> tuple[tuple[int, _Mapping | None], ...]:
     """Return what the commits of a table say of mapping, each with its version."""
     found = []
-    for path in sorted((table / "_delta_log").glob("*.json")):
-        if not path.stem.isdecimal():
-            continue
+    for version, content in commits_in(table).items():
+        if content is None:
+            return ()
         try:
-            lines = [line for line in read_bytes(path).splitlines() if _METADATA.search(line)]
-            metadata = [parse_json(line)["metaData"] for line in lines]
-            found += [(int(path.stem), _mapping_of(each)) for each in metadata]
+            lines = [line for line in content.splitlines() if _METADATA.search(line)]
+            found += [(version, _mapping_of(parse_json(line)["metaData"])) for line in lines]
         except (DocumentError, KeyError, TypeError, AttributeError):
             return ()
     return tuple(found)

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from conformance.base.untrusted import DocumentError, read_bytes
+from conformance.golden.commits import commits_in
 from conformance.questions import AUDITED, QUESTIONS, TIMED, Asked, Question
 from conformance.requirements.registry import Registry, Requirement, load_registry
 from generators.oracle.operations import OPERATIONS
@@ -308,20 +308,16 @@ def _first(table: Path, mark: re.Pattern[bytes], times: int = 1) -> float | None
 
     Of commits that are gone a checkpoint has kept one; ``None`` where that one says it.
     """
-    log = table / "_delta_log"
-    names = {path.name for path in log.glob("*.json")}
-    commits = (name[:20] for name in names if name[20:] == ".json")
-    last = max((int(number) for number in commits if number.isdecimal()), default=-1)
     missing, gone = times, False
-    for version in range(last + 1):
-        commit = log / f"{version:020}.json"
-        try:
-            if commit.name in names:
-                missing -= len(mark.findall(read_bytes(commit)))
-            elif not gone:
-                missing, gone = missing - 1, True
-        except DocumentError:
+    commits = commits_in(table)
+    for at, (version, content) in enumerate(commits.items()):
+        if version > at and not gone:
+            missing, gone = missing - 1, True
+            if missing <= 0:
+                return None if times == 1 else at
+        if content is None:
             return None
+        missing -= len(mark.findall(content))
         if missing <= 0:
             return None if gone and times == 1 else version
-    return math.inf if last >= 0 else None
+    return math.inf if commits else None

@@ -13,7 +13,7 @@ import pytest
 from fakes import EVERYTHING, Told
 
 from conformance.adapter import Answer, Ok, Request, Snapshot
-from conformance.base.outcomes import Outcome
+from conformance.base.outcomes import Outcome, Verdict
 from conformance.golden.cases import Expected
 from conformance.golden.corpus import Corpus, load_corpus
 from conformance.items.generated import Plan, generated_items
@@ -89,12 +89,12 @@ def _moved(by: int) -> Change:
     return change
 
 
-def _hollowed(name: str) -> Change:
-    """Give the empty list for the null one."""
+def _hollowed(name: str, empty: list[Any] | dict[str, Any]) -> Change:
+    """Give what holds nothing for null: the empty list, or a struct of nulls."""
 
     def change(rows: pa.Table) -> pa.Table:
         field = rows.schema.field(name)
-        filled = pa.array([value or [] for value in rows[name].to_pylist()], field.type)
+        filled = pa.array([value or empty for value in rows[name].to_pylist()], field.type)
         return rows.set_column(rows.column_names.index(name), field, filled)
 
     return change
@@ -124,7 +124,7 @@ _CROSSED = "add-cdc-file/crossed-name-all/vector"
         (_VECTORS, _fewer, ROWS_READ),
         (_VECTORS, _more, "DVDESC-020"),
         (_VECTORS, _names, ROWS_READ),
-        ("type-widening/nested-types/read-latest", _hollowed("l"), ROWS_READ),
+        ("type-widening/nested-types/read-latest", _hollowed("l", []), ROWS_READ),
         (_VARIANTS, _more, "SHRED-006"),
         (_COUNTED, _moved(-1), ROWS_READ),
         (_COUNTED, _moved(1), "DVDESC-020"),
@@ -133,32 +133,29 @@ _CROSSED = "add-cdc-file/crossed-name-all/vector"
 def test_what_differs_names_the_row(
     corpus: Corpus, items: dict[str, Item], identity: str, change: Change, named: str
 ) -> None:
-    case, spec = next((c, s) for c in corpus.cases for s in c.specs if s.id == identity)
-    assert isinstance(spec.expectation, Expected)
-    verdict = verdict_on(case, spec, Ok(change(spec.expectation.rows())), _ABLE)
-    judged = items[identity].requirement("upstream")
-    assert judged is not None
-    verdict = at_level(verdict, judged, "reader", load_registry())
+    verdict = _judged(corpus, items[identity], lambda expected: change(expected.rows()))
     assert (verdict.outcome, verdict.requirement) == (Outcome.FAIL, named)
     assert named in items[identity].requirements_judged("upstream")
 
 
+def _judged(corpus: Corpus, item: Item, given: Callable[[Expected], Any]) -> Verdict:
+    """Judge an answer that is made of the expected one."""
+    case, spec = next((c, s) for c in corpus.cases for s in c.specs if s.id == item.id)
+    assert isinstance(spec.expectation, Expected)
+    judged = item.requirement("upstream")
+    assert judged is not None
+    verdict = verdict_on(case, spec, Ok(given(spec.expectation)), _ABLE)
+    return at_level(verdict, judged, "reader", load_registry())
+
+
 def test_advice_stays_advice_whatever_differs(corpus: Corpus, items: dict[str, Item]) -> None:
     """Null as a struct of nulls, where a SHOULD alone says that missing columns are null."""
-
-    def hollow(rows: pa.Table) -> pa.Table:
-        field = rows.schema.field("s")
-        filled = pa.array([value or {} for value in rows["s"].to_pylist()], field.type)
-        return rows.set_column(rows.column_names.index("s"), field, filled)
-
-    identity = "data-files/missing-columns/read-v2"
-    case, spec = next((c, s) for c in corpus.cases for s in c.specs if s.id == identity)
-    assert isinstance(spec.expectation, Expected)
-    verdict = verdict_on(case, spec, Ok(hollow(spec.expectation.rows())), _ABLE)
-    judged = items[identity].requirement("upstream")
-    assert judged is not None
-    verdict = at_level(verdict, judged, "reader", load_registry())
-    assert (verdict.outcome, verdict.requirement) == (Outcome.ADVICE, judged)
+    item = items["data-files/missing-columns/read-v2"]
+    verdict = _judged(corpus, item, lambda expected: _hollowed("s", {})(expected.rows()))
+    assert (verdict.outcome, verdict.requirement) == (
+        Outcome.ADVICE,
+        item.requirement("upstream"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -175,14 +172,12 @@ def test_advice_stays_advice_whatever_differs(corpus: Corpus, items: dict[str, I
 def test_a_part_of_a_snapshot_names_the_row_on_it(
     corpus: Corpus, items: dict[str, Item], question: str, part: str, named: str
 ) -> None:
-    case, spec = next((c, s) for c in corpus.cases for s in c.specs if s.id == question)
-    assert isinstance(spec.expectation, Expected)
     wrong = {"metadata": {"name": "another"}, "protocol": {"minWriterVersion": 9}}
-    document = spec.expectation.document
-    answer = {**document, part: {**document[part], **wrong[part]}}
-    verdict = verdict_on(case, spec, Ok(answer), _ABLE)
-    judged = str(items[question].requirement("upstream"))
-    assert at_level(verdict, judged, "reader", load_registry()).requirement == named
+
+    def changed(expected: Expected) -> Any:
+        return {**expected.document, part: {**expected.document[part], **wrong[part]}}
+
+    assert _judged(corpus, items[question], changed).requirement == named
     assert named in items[question].requirements_judged("upstream")
 
 

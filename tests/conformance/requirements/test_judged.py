@@ -13,7 +13,7 @@ from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
 from conformance.judging.shown import judged_of_spec
-from conformance.requirements.judged import Judged, can_be_judged, judged_step
+from conformance.requirements.judged import Judged, can_be_judged, judged_step, shows
 from conformance.requirements.registry import SELECTIONS, load_registry
 from conformance.run.selection import Selection, select
 
@@ -320,6 +320,16 @@ def test_a_version_before_the_first_tombstone_judges_no_row_about_tombstones() -
         )
     ]
     assert early == []
+
+
+def test_a_log_with_a_version_beyond_all_others_is_looked_through_at_once(tmp_path: Path) -> None:
+    """Versions are those that there are; who counted up to the last one would never end."""
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    for version in (0, 2**63 - 1):
+        (log / f"{version:020}.json").write_text('{"protocol":{}}')
+    assert shows(tmp_path, None, "", "REC-012")
+    assert not shows(tmp_path, None, "", "REC-013")
 
 
 def _is_before_removes(table: Path, version: int | None) -> bool:
