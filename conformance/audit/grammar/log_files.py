@@ -10,7 +10,7 @@ from conformance.audit.grammar.types import LONG_END
 
 LOG_DIR: Final = "_delta_log"
 SIDECAR_DIR: Final = f"{LOG_DIR}/_sidecars"
-LAST_CHECKPOINT: Final = "_last_checkpoint"
+HINT: Final = f"{LOG_DIR}/_last_checkpoint"
 
 FileKind: TypeAlias = Literal[
     "commit", "classic_checkpoint", "multipart_checkpoint", "uuid_checkpoint", "compaction",

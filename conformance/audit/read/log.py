@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from conformance.audit.columnar.keys import Store
 from conformance.audit.grammar.log_files import (
-    LAST_CHECKPOINT,
+    HINT,
     LOG_DIR,
     SIDECAR_DIR,
     LogFile,
@@ -289,7 +289,7 @@ def read_log(storage: Storage, listing: Listing, read: Callable[..., Lines]) -> 
             for file, entry in listing.files
             if file.kind == "checksum" and (document := read_document(storage, entry.path))
         },
-        hint=read_document(storage, f"{LOG_DIR}/{LAST_CHECKPOINT}"),
+        hint=read_document(storage, HINT),
     )
 
 

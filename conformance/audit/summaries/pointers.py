@@ -22,7 +22,7 @@ from conformance.audit.checks.commits import (
 from conformance.audit.columnar.keys import Store
 from conformance.audit.columnar.rows import ADD
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
-from conformance.audit.grammar.log_files import LAST_CHECKPOINT, LOG_DIR, LogFile
+from conformance.audit.grammar.log_files import HINT, LOG_DIR, LogFile
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, Log
 from conformance.audit.read.raw import Lines
@@ -33,8 +33,6 @@ from conformance.audit.summaries.canonical_json import broken_rules, canonical_f
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded
 
-_PLACE: Final = f"{LOG_DIR}/{LAST_CHECKPOINT}"
-
 
 @check("log", "LASTS-001 SUM-013", *schemas.requirements("log/last-checkpoint"), whole=True)
 def valid_hint(view: LogView) -> Findings:
@@ -44,15 +42,15 @@ def valid_hint(view: LogView) -> Findings:
         return
     advice = "readers fall back to listing the log"
     if hint.limit is not None:
-        yield unchecked("LASTS-001", _PLACE, hint.limit)
+        yield unchecked("LASTS-001", HINT, hint.limit)
         return
     if hint.fault is not None:
         message = f"_last_checkpoint is not JSON: {hint.fault}"
-        yield finding("LASTS-001", _PLACE, message, advice)
+        yield finding("LASTS-001", HINT, message, advice)
         return
     for key in hint.duplicates:
-        yield finding("SUM-013", _PLACE, f"the key {key} occurs twice", advice)
-    yield from schema_findings("log/last-checkpoint", hint.value, _PLACE, "LASTS-001")
+        yield finding("SUM-013", HINT, f"the key {key} occurs twice", advice)
+    yield from schema_findings("log/last-checkpoint", hint.value, HINT, "LASTS-001")
 
 
 @check(
@@ -69,14 +67,14 @@ def hint_checksum(view: LogView) -> Findings:
         try:
             right = digest(canonical_form(document))
         except LimitExceeded as error:
-            yield unchecked("SUM-001", _PLACE, error)
+            yield unchecked("SUM-001", HINT, error)
             return
         if right != stated:
             message = f"checksum is {stated}, the fields have {right}"
-            yield finding("SUM-001", _PLACE, message)
+            yield finding("SUM-001", HINT, message)
             for requirement in broken_rules(document, stated):
                 message = "checksum is that of a form which breaks this rule alone"
-                yield finding(requirement, _PLACE, message)
+                yield finding(requirement, HINT, message)
 
 
 @check("log", "LASTS-002 LASTS-003 LASTS-004 LASTS-005 LASTS-006", whole=True)
@@ -92,14 +90,14 @@ def hint_describes_its_checkpoint(view: LogView) -> Findings:
         first = min(view.log.commits, default=0)
         gone: Severity | None = "warning" if 0 < first >= document["version"] else None
         advice = "readers fall back to listing the log"
-        yield finding("LASTS-002", _PLACE, message, advice, severity=gone)
+        yield finding("LASTS-002", HINT, message, advice, severity=gone)
         return
     parts = document.get("parts")
     kinds = {c.files[0].parts or None for c in named}
     if parts not in kinds and not (parts == 1 and None in kinds):
         message = f"parts is {parts}, the checkpoint has {max(filter(None, kinds), default=None)}"
         # It may be left out, and what is there has to be right.
-        yield finding("LASTS-004", _PLACE, message, severity="error" if parts else "warning")
+        yield finding("LASTS-004", HINT, message, severity="error" if parts else "warning")
         return
     meant = [c for c in named if (c.files[0].parts or None) == parts] or named
     best = [list(_wrong_numbers(document, checkpoint)) for checkpoint in meant]
@@ -124,7 +122,7 @@ def _wrong_numbers(document: dict[str, Any], checkpoint: Checkpoint) -> Findings
         if type(stated) is int and stated not in right:
             message = f"{field} is {stated}, the checkpoint has {right[0]}"
             severity: Severity | None = None if field == "size" else "warning"
-            yield finding(requirement, _PLACE, message, severity=severity)
+            yield finding(requirement, HINT, message, severity=severity)
 
 
 def _sidecar_bytes(checkpoint: Checkpoint) -> Iterator[int]:

@@ -16,7 +16,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from conformance.audit.grammar.log_files import LAST_CHECKPOINT, LOG_DIR, commit_name, name_of
+from conformance.audit.grammar.log_files import HINT, LOG_DIR, commit_name, name_of
 from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.raw import Lines, read_lines
 from conformance.base.untrusted import MIB, DocumentError, lines_of, parse_json, read_bytes
@@ -34,7 +34,6 @@ _LARGEST: Final = 256 * MIB
 """Bytes of a commit that is looked into."""
 
 _HARMLESS: Final = "checksum"
-_HINT: Final = f"{LOG_DIR}/{LAST_CHECKPOINT}"
 """Kind of a log file from which no state is read."""
 
 
@@ -134,9 +133,9 @@ def row_of_file(path: str, table: Path, *, lost: bool, vectors: bool) -> str | N
 def hinted_version(table: Path) -> int | None:
     """Return the version that the last-checkpoint hint names; ``None`` where it names none."""
     with suppress(DocumentError):
-        hint = parse_json(read_bytes(table / _HINT))
+        hint = parse_json(read_bytes(table / HINT))
         version = hint.get("version") if isinstance(hint, dict) else None
-        return version if isinstance(version, int) else None
+        return version if type(version) is int else None
     return None
 
 
@@ -165,7 +164,7 @@ class Seen:
         then = self.files
         if then is None:
             return False
-        moot = {_HINT} if hint is not None and hint > self.version else frozenset()
+        moot = {HINT} if hint is not None and hint > self.version else frozenset()
         if any(now.get(path) != digest for path, digest in then.items() if path not in moot):
             return False
         return not any(self._leads_here(path) for path in now.keys() - then.keys() - moot)

@@ -109,7 +109,6 @@ class Transaction:
         self._parameters = dict(parameters or {})
         self._id = str(uuid.uuid4())
         self._staged = _Staged()
-        self._stuck = 0
         self._read_version = base.version if base is not None else None
         self._read_target = Target.of(base.protocol, base.metadata) if base is not None else None
         self._target = self._read_target
@@ -265,13 +264,22 @@ class Transaction:
 
     def _commit(self) -> tuple[int, list[dict[str, Any]]]:
         # Obeys WNEW-001 CRC-001 DOM-005.
+        stuck = 0
         for attempt in range(_ATTEMPTS):
             version = self.base.version + 1 if self.base is not None else 0
             INT64.require(version, "the version", requirement="LOG-003")
             lines = self._commit_actions(version)
             if self._create(version, encode_commit(lines, version)):
                 return version, lines
-            self._rebase(version)
+            self._rebase()
+            stuck = stuck + 1 if self.base is not None and self.base.version < version else 0
+            if stuck == _STUCK:
+                raise CommitConflict(
+                    "something that is not a commit file has the name of the next commit",
+                    path=f"{LOG_DIR}/{commit_name(version)}",
+                    version=version,
+                    hint="inspect it, and remove it",
+                )
             time.sleep(random.uniform(0, min(0.002 * 2**attempt, _LONGEST_WAIT)))  # noqa: S311  not a secret
         raise CommitConflict(
             f"other writers were faster {_ATTEMPTS} times", hint="repeat the operation later"
@@ -316,12 +324,8 @@ class Transaction:
             return False  # what is malformed is another writer's
         return info is not None and info.raw.get("txnId") == self._id
 
-    def _rebase(self, taken: int) -> None:
-        """Rebase on the latest version, unless a commit in between conflicts.
-
-        Args:
-            taken: the version whose name is taken.
-        """
+    def _rebase(self) -> None:
+        """Rebase on the latest version, unless a commit in between conflicts."""
         if self.base is None:
             raise CommitConflict(
                 "a table was created at this place in the meantime",
@@ -349,14 +353,6 @@ class Transaction:
                 raise CommitConflict(str(error), version=version) from error
             check_conflict(self.read_write_set, winner, table)
         self.base = Snapshot(self.storage, listing, latest)
-        self._stuck = self._stuck + 1 if latest < taken else 0
-        if self._stuck == _STUCK:
-            raise CommitConflict(
-                "something that is not a commit file has the name of the next commit",
-                path=f"{LOG_DIR}/{commit_name(taken)}",
-                version=taken,
-                hint="inspect it, and remove it",
-            )
 
     def _commit_actions(self, version: int) -> list[dict[str, Any]]:
         """Return the lines of the commit, commitInfo first."""

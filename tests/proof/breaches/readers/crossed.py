@@ -33,6 +33,7 @@ from breaches.readers.features import for_changes
 from breaches.seams import Edit, documents, refusing, viewing
 from breaches.views import bodies, commits_of, log_of
 from conformance.adapter import Files
+from generators.oracle.delta_schema import ID_KEY, PHYSICAL_NAME_KEY
 
 SUMMARY: Final = {
     "commits": COMMIT,
@@ -46,8 +47,6 @@ SUMMARY: Final = {
 """The files of the log that a reader starts from, or reads instead, in each layout."""
 
 _AT: Final = 3
-ID_KEY: Final = "delta.columnMapping.id"
-NAME_KEY: Final = "delta.columnMapping.physicalName"
 _CYCLE: Final = {"a": "b", "b": "c", "c": "a"}
 
 Body = dict[str, Any]
@@ -226,7 +225,7 @@ def _surplus_by_id(root: Path, fresh: frozenset[str]) -> None:
 
 def _display_name(column: Any) -> None:
     if column["name"] == "e":
-        column["metadata"][NAME_KEY] = "e"
+        column["metadata"][PHYSICAL_NAME_KEY] = "e"
 
 
 def _dead_stay_dead(where: str) -> Edit:

@@ -18,8 +18,6 @@ import pyarrow.parquet as pq
 from breaches.edits import CHANGES, COMMIT, dropping, each, only_when, parquet, statistics, without
 from breaches.model import Ask, Breach, How, reader
 from breaches.readers.crossed import (
-    ID_KEY,
-    NAME_KEY,
     SUMMARY,
     SUMMED,
     Body,
@@ -32,6 +30,7 @@ from breaches.readers.crossed import (
 from breaches.readers.features import for_changes
 from breaches.seams import Edit, rows, viewing
 from breaches.views import bodies
+from generators.oracle.delta_schema import ID_KEY, PHYSICAL_NAME_KEY
 
 
 def _namesakes(stats: dict[str, Any]) -> None:
@@ -196,7 +195,10 @@ def _unmoved(body: Body) -> Body | None:
 def _held_by_id(root: Path, fresh: frozenset[str]) -> None:
     """Read a partition value from the file, where that has the id of the column."""
     schema = json.loads(next(bodies(root, "metaData"))["schemaString"])
-    ids = {f["metadata"][NAME_KEY]: str(f["metadata"][ID_KEY]).encode() for f in schema["fields"]}
+    ids = {
+        f["metadata"][PHYSICAL_NAME_KEY]: str(f["metadata"][ID_KEY]).encode()
+        for f in schema["fields"]
+    }
 
     def change(body: Body) -> Body:
         file = pq.read_table(root / unquote(body["path"]), partitioning=None)
