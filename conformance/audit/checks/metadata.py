@@ -253,10 +253,11 @@ def _listed(step: Step, feature: str) -> bool:
 def _constraints(step: Step) -> Findings:
     constraints = [k for k in step.new.properties if k.startswith(_CONSTRAINT)]
     if constraints and "checkConstraints" not in step.new.features:
+        # The sentence that forbids comes before the one that says what support is.
         message = f"{constraints[0]} is set, but checkConstraints is not supported"
-        yield finding("CHK-001", step.place, message)
         if step.before.known and any(name not in step.old.properties for name in constraints):
             yield finding("CHK-007", step.place, f"{constraints[0]} is added all the same")
+        yield finding("CHK-001", step.place, message)
     if _CONSTRAINT in constraints:
         yield finding("CHK-002", step.place, f"the key {_CONSTRAINT} names no constraint")
 

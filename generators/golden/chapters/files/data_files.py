@@ -430,7 +430,7 @@ for _each in _MISSING:
     )
 
 
-@FILES.case("table-root-odd-name", "SNAP-006 ADD-003", root="a b%20c+d\u00e9")
+@FILES.case("table-root-odd-name", "SNAP-006", root="a b%20c+d\u00e9")
 def _odd_root(case: CaseWriter) -> None:
     """A table below a root of odd characters reads."""
     table = GoldenTable.of(case, struct(id="long", p="string"), partition_columns=["p"])

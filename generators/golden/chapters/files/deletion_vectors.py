@@ -183,7 +183,7 @@ def _of_partitions(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VECTORS.case("table-root-odd-name", "DVDESC-016 SNAP-006", root="a b%20c")
+@VECTORS.case("table-root-odd-name", "SNAP-006", root="a b%20c")
 def _odd_root(case: CaseWriter) -> None:
     """Vector files are found below an odd root."""
     table = vector_table(case)

@@ -224,7 +224,7 @@ def _incomplete_cut(case: CaseWriter) -> None:
     refuse_load(case, refusal, "Nothing whole is left to start from")
 
 
-@CHECKPOINTS.case("two-part-counts", "CKPT-029 CKPT-N-001")
+@CHECKPOINTS.case("two-part-counts", "CKPT-029")
 def _two_counts(case: CaseWriter) -> None:
     """Two complete checkpoints of one version agree."""
     table = grown(case, 8)
@@ -233,6 +233,20 @@ def _two_counts(case: CaseWriter) -> None:
     _checkpoint(table, 5)
     write_last_checkpoint(table.root, write_multi_part(table.root, 5, table.states[5], 4))
     publish(case, table, log_info={**_at(5), "numCheckpointFiles": 4})
+
+
+@CHECKPOINTS.case("racing-classic", "CKPT-N-001")
+def _racing(case: CaseWriter) -> None:
+    # The hint gives the bytes of the other checkpoint.
+    """The later of two racing checkpoints is read, whoever wrote the hint."""
+    table = grown(case, 6)
+    first = write_classic(table.root, 3, table.states[3], CheckpointStyle(row_group_rows=2))
+    later = write_classic(table.root, 3, table.states[3])
+    if first.bytes == later.bytes:
+        raise ValueError("the checkpoints are of one size")
+    write_last_checkpoint(table.root, first)
+    describe(case, table, log_info=_at(3))
+    read_spec(case, table, None)
 
 
 @CHECKPOINTS.case("parts-of-two-counts-mixed", "CKPT-030 CKPT-021")

@@ -194,12 +194,13 @@ def _trusting_the_hint(request: Any) -> Any:
     return request
 
 
-def _two_kinds(root: Path) -> bool:
-    return any(
-        len({n.split(".")[-2] for n in names if n.count(".") == 4} | {n.count(".") for n in names})
-        > 1
-        for names in _checkpoints(root).values()
-    )
+def _hint_of_other_bytes(root: Path) -> bool:
+    try:
+        hint = json.loads((log_of(root) / "_last_checkpoint").read_bytes())
+        held = log_of(root) / f"{hint['version']:020}.checkpoint.parquet"
+        return bool(hint["sizeInBytes"] != held.stat().st_size)
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def _lacks_newest_checksum(root: Path) -> bool:
@@ -304,7 +305,7 @@ ROWS = (
         "actions",
         viewing(each("remove", lambda b: b if b.get("dataChange") else None, COMMIT)),
     ),
-    reader("refuses-racing-checkpoints", "CKPT-N-001", "files", refusing(_two_kinds)),
+    reader("refuses-the-hint-of-a-race", "CKPT-N-001", "files", refusing(_hint_of_other_bytes)),
     reader("leaves-sidecars-out", "SIDE-005", "actions", viewing(without("sidecar"))),
     reader(
         "reads-one-sidecar-alone",
