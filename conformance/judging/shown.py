@@ -51,6 +51,12 @@ _OF_NULLS: Final = ("CM-028", "CM-031", "DFT-004")
 """Rows that say what is null; no other one is about null beside an empty array."""
 _OF_DELETED: Final = "DVDESC-020"
 """The row of deleted rows: who gives too few returns none of them."""
+_OF_TRACKING: Final[Mapping[frozenset[str], Mapping[str, str]]] = {
+    frozenset({"_row_id"}): {"RT-025": "RT-023", "RT-026": "RT-024"},
+    frozenset({"_row_commit_version"}): {"RT-023": "RT-025", "RT-024": "RT-026"},
+}
+"""Column that alone is astray: of rows about its sibling, those that say the same of it."""
+_TRACKED: Final = tuple(row for pairs in _OF_TRACKING.values() for row in pairs.values())
 _OF_FEATURES: Final = frozenset(
     {"_row_id", "_row_commit_version", "_change_type", "_commit_version", "_commit_timestamp"}
 )
@@ -84,11 +90,12 @@ def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
         return tuple(_newest(case.table, version, part) for part in _NEWEST)
     if spec.type not in ("read", "row_ids", "changes", "aggregate"):
         return ()
+    rows = [ROWS_READ, *(_TRACKED if spec.type == "row_ids" else ())]
     mapping = _mapping(case, version)
-    if mapping is None:
-        return (ROWS_READ,)
-    data, partition = _MAPPED[mapping.mode]
-    return (ROWS_READ, data, *([partition] if mapping.partitions else []))
+    if mapping is not None:
+        data, partition = _MAPPED[mapping.mode]
+        rows += [data, *([partition] if mapping.partitions else [])]
+    return tuple(rows)
 
 
 def row_shown(  # noqa: PLR0913  all that it depends on
@@ -127,7 +134,7 @@ def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Ta
         return ROWS_READ
     astray = None if spec.type == "aggregate" else astray_columns(wanted, given)
     if astray is None or astray.columns & _OF_FEATURES:
-        return None
+        return None if astray is None else _OF_TRACKING.get(astray.columns, {}).get(judged)
     mapping = _mapping(case, _version(spec))
     if mapping is not None:
         of_partitions = astray.columns <= mapping.partitions

@@ -103,6 +103,7 @@ def _hollowed(name: str, empty: list[Any] | dict[str, Any]) -> Change:
 _MAPPED = "deletion-vectors/mapped-and-partitioned/read-latest"
 _VARIANTS = "variant-shredding/arrays/read-latest"
 _VECTORS = "deletion-vectors/every-second/read-latest"
+_TRACKED = "row-tracking/spark-enabled-late/row-ids-v5"
 _COUNTED = "deletion-vectors/aggregates-after-vectors/aggregate-count"
 _CROSSED = "add-cdc-file/crossed-name-all/vector"
 
@@ -126,6 +127,8 @@ _CROSSED = "add-cdc-file/crossed-name-all/vector"
         (_VECTORS, _names, ROWS_READ),
         ("type-widening/nested-types/read-latest", _hollowed("l", []), ROWS_READ),
         (_VARIANTS, _more, "SHRED-006"),
+        (_TRACKED, _nulls("_row_commit_version"), "RT-026"),
+        (_TRACKED, _nulls("_row_id"), "RT-024"),
         (_COUNTED, _moved(-1), ROWS_READ),
         (_COUNTED, _moved(1), "DVDESC-020"),
     ],

@@ -35,7 +35,10 @@ VALUES = Chapter("partition-value-serialization")
 
 @dataclass(frozen=True, slots=True)
 class _Partition:
-    """A partition column type, its values, and those that a filter is tried on."""
+    """A partition column type, its values, and those that a filter is tried on.
+
+    The order of numbers around one that is tried is not that of their texts.
+    """
 
     slug: str
     type: str
@@ -48,18 +51,18 @@ class _Partition:
 _PARTITIONS = (
     _Partition("string", "string", ("a", "B", "\u00e9", "0"), "PART-001 PART-003", ("a", "\u00e9")),
     _Partition("boolean", "boolean", (True, False), "PART-013", (True, False)),
-    _Partition("byte", "byte", (-128, 0, 127), "PART-004", (-128,)),
-    _Partition("short", "short", (-(2**15), 0, 2**15 - 1), "PART-004", (0,)),
-    _Partition("integer", "integer", (-(2**31), 0, 2**31 - 1), "PART-004", (2**31 - 1,)),
+    _Partition("byte", "byte", (-128, -9, 9, 127), "PART-004", (9,)),
+    _Partition("short", "short", (-(2**15), -9, 9, 2**15 - 1), "PART-004", (-9,)),
+    _Partition("integer", "integer", (-(2**31), 0, 9, 2**31 - 1), "PART-004", (9,)),
     _Partition("long", "long", (-(2**63), 2**53 + 1, 2**63 - 1), "PART-004", (2**53 + 1,)),
-    _Partition("float", "float", (-1.5, 0.25, 1.0e10), "PART-004", (0.25,)),
-    _Partition("double", "double", (-1.5, 0.1, 1.0e300, 5e-324), "PART-004", (0.1, 1.0e300)),
+    _Partition("float", "float", (-1.5, 2.25, 1.0e10), "PART-004", (2.25,)),
+    _Partition("double", "double", (-1.5, 2.1, 1.0e300, 5e-324), "PART-004", (2.1, 1.0e300)),
     _Partition(
         "decimal",
         "decimal(10,2)",
-        (Decimal("-0.05"), Decimal("0.00"), Decimal("1.50"), Decimal("99999999.99")),
+        (Decimal("-0.05"), Decimal("0.00"), Decimal("9.50"), Decimal("10000000.99")),
         "PART-004",
-        (Decimal("1.50"), Decimal("-0.05")),
+        (Decimal("9.50"), Decimal("-0.05")),
     ),
     _Partition(
         "decimal-38",
