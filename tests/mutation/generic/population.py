@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -82,8 +82,10 @@ def _says_less(node: cst.CSTNode, mutated: cst.CSTNode, spoken: frozenset[str]) 
         return False
     kept = {id(each) for each in mutated.args}
     lost = [each for each in node.args if id(each) not in kept]
+    told = {id(each) for each in _told_of(node, _told())}
     return bool(lost) and all(
-        (each.keyword is not None and each.keyword.value in _APART)
+        id(each) in told
+        or (each.keyword is not None and each.keyword.value in _APART)
         or _is_spoken(each.value, spoken)
         for each in lost
     )
@@ -110,6 +112,14 @@ def _is_spoken(value: cst.CSTNode, spoken: frozenset[str]) -> bool:
             return text in spoken
         case cst.FormattedString(parts=[cst.FormattedStringExpression(expression=inner), *_]):
             return _dotted(inner) in spoken
+    return False
+
+
+def _names_row(element: cst.BaseDictElement) -> bool:
+    """Whether an entry only says which row something breaks."""
+    match element:
+        case cst.DictElement(value=cst.SimpleString(value)):
+            return _REQUIREMENT.fullmatch(value) is not None
     return False
 
 
@@ -164,30 +174,123 @@ def _makes_error(node: cst.FunctionDef) -> bool:
 class _Uses(cst.CSTVisitor):
     """Counts the uses of each name in a function, and those that only say what is wrong."""
 
-    def __init__(self) -> None:
+    def __init__(self, told: Mapping[str, frozenset[int | str]] | None = None) -> None:
         super().__init__()
         self.all: Counter[str] = Counter()
         self.saying: Counter[str] = Counter()
+        self._told = told or {}
         self._depth = 0
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.Name):
             self.all[node.value] += 1
             self.saying[node.value] += self._depth > 0
-        self._depth += _says(node)
+        self._depth += self._says(node)
+        match node:
+            case cst.Attribute():  # its name is none of the function's
+                node.value.visit(self)
+                return False
+            case cst.Call():
+                node.func.visit(self)
+                told = {id(each) for each in _told_of(node, self._told)}
+                for each in node.args:
+                    self._depth += id(each) in told
+                    each.value.visit(self)
+                    self._depth -= id(each) in told
+                return False
         return not isinstance(node, cst.Annotation | cst.AssignTarget)
 
     def on_leave(self, original_node: cst.CSTNode) -> None:
-        self._depth -= _says(original_node)
+        self._depth -= self._says(original_node)
+
+    def _says(self, node: cst.CSTNode) -> bool:
+        match node:
+            case cst.Raise():
+                return True
+            case cst.Call(func=cst.Name(value)):
+                return value in _error_names()
+        return False
 
 
-def _says(node: cst.CSTNode) -> bool:
-    match node:
-        case cst.Raise():
-            return True
-        case cst.Call(func=cst.Name(value)):
-            return value in _error_names()
-    return False
+def _told_of(call: cst.Call, told: Mapping[str, frozenset[int | str]]) -> list[cst.Arg]:
+    """Give the arguments of a call that errors alone say."""
+    match call.func:
+        case cst.Name(value) | cst.Attribute(attr=cst.Name(value)):
+            names = told.get(value, frozenset())
+            return [
+                each
+                for at, each in enumerate(call.args)
+                if not each.star and (each.keyword.value if each.keyword else at) in names
+            ]
+    return []
+
+
+@cache
+def _told() -> Mapping[str, frozenset[int | str]]:
+    """Give, of each function's name, the parameters that end in errors alone, by place and name.
+
+    Where several functions have a name, those that are so in all of them.
+    """
+    functions = _Functions()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        cst.parse_module(path.read_text()).visit(functions)
+    # All are taken to be so, until one is seen that is used in another way.
+    told = {name: _places_of_all(found, None) for name, found in functions.found.items()}
+    while True:
+        kept = {
+            name: _places_of_all(found, told) & told[name]
+            for name, found in functions.found.items()
+        }
+        if kept == told:
+            return {name: places for name, places in kept.items() if places}
+        told = kept
+
+
+class _Functions(cst.CSTVisitor):
+    """Collects functions by their names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: dict[str, list[tuple[cst.FunctionDef, bool]]] = {}
+        self._in_class = [False]
+
+    def visit_ClassDef(self, node: cst.ClassDef) -> None:
+        self._in_class.append(True)
+
+    def leave_ClassDef(self, original_node: cst.ClassDef) -> None:
+        self._in_class.pop()
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
+        self.found.setdefault(node.name.value, []).append((node, self._in_class[-1]))
+        self._in_class.append(False)
+
+    def leave_FunctionDef(self, original_node: cst.FunctionDef) -> None:
+        self._in_class.pop()
+
+
+def _places_of_all(
+    functions: Sequence[tuple[cst.FunctionDef, bool]],
+    told: Mapping[str, frozenset[int | str]] | None,
+) -> frozenset[int | str]:
+    each = [_places(function, told, method=method) for function, method in functions]
+    return frozenset.intersection(*each)
+
+
+def _places(
+    function: cst.FunctionDef, told: Mapping[str, frozenset[int | str]] | None, *, method: bool
+) -> frozenset[int | str]:
+    """Give the parameters that a function uses, in errors alone where it is known which are so."""
+    uses = _Uses(told)
+    function.body.visit(uses)
+    given = function.params.params
+    static = any(_dotted(each.decorator) == "staticmethod" for each in function.decorators)
+    by_place = list(enumerate(given[1:] if method and not static else given))
+    found: set[int | str] = set()
+    for at, each in [*by_place, *((None, only) for only in function.params.kwonly_params)]:
+        name = each.name.value
+        if uses.all[name] and (told is None or uses.saying[name] == uses.all[name]):
+            found |= {name} if at is None else {at, name}
+    return frozenset(found)
 
 
 def _only_said(node: cst.FunctionDef) -> frozenset[str]:
@@ -230,8 +333,11 @@ class _Finder(cst.CSTVisitor):
         self._inner = [False]
         self._names: list[str] = []
         self._said: list[frozenset[str]] = [frozenset()]
+        self._told: set[int] = set()
 
     def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Call):
+            self._told |= {id(each) for each in _told_of(node, _told())}
         if self._left_out(node):
             return False
         if isinstance(node, _INNER):
@@ -301,6 +407,12 @@ class _Finder(cst.CSTVisitor):
                 return all(isinstance(one.value, cst.Integer) for one in each)
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(cst.Name("error")))]):
                 return True
+            case cst.Assign(
+                targets=[
+                    cst.AssignTarget(cst.Tuple([cst.Element(cst.Attribute(cst.Name("error"))), *_]))
+                ]
+            ):
+                return True
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value))]) if (
                 value in self._said[-1]
             ):
@@ -317,7 +429,11 @@ class _Finder(cst.CSTVisitor):
                 return True
             case cst.Call(func=cst.Attribute(value=cst.Name("_log"), attr=cst.Name(value))):
                 return value in _TOLD
+            case cst.Arg() if id(node) in self._told:
+                return True
             case cst.Arg(keyword=cst.Name(value)) if value in _APART:
+                return True
+            case cst.Dict(elements=[_, *_]) if all(map(_names_row, node.elements)):
                 return True
             case cst.Tuple() | cst.FormattedString():
                 return _is_spoken(node, self._spoken)
