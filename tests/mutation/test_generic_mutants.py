@@ -14,6 +14,7 @@ from generic.judging import Executed, executed_by, items, killer
 from generic.left_out import LEFT_OUT, SPOKEN
 from generic.mutant import PACKAGE, Mutant
 from generic.population import _spots, drawn, population
+from generic.told import told_by_name
 from generic.tree import adapter_of, copied
 
 pytestmark = pytest.mark.mutation
@@ -95,6 +96,18 @@ def test_what_errors_alone_say_stays() -> None:
     within = {spot.within for spot in _spots(PACKAGE / "write/alter/dropping.py")[1]}
     assert "drop_feature" in within
     assert "_blocked" not in within  # it returns an error
+
+
+def test_what_a_function_uses_in_errors_alone_stays_where_it_is_called() -> None:
+    named = told_by_name()
+    assert named["encode_text"] == {1, "action"}
+    assert "_scan" not in named
+    calls = [becomes for was, becomes in _changes("write/commit/commit_file.py")]
+    assert any("encode_text(None" in each for each in calls)
+    assert not any("encode_text(line, None" in each for each in calls)
+    rows = {was for was, _ in _changes("model/file_actions.py")}
+    assert '"deletionTimestamp"' in rows
+    assert '"CDC-008"' not in rows
 
 
 def test_a_place_that_a_refusal_names_stays() -> None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +19,7 @@ from mutmut.mutation.mutators import mutation_operators
 
 from generic.left_out import LEFT_OUT, SPOKEN
 from generic.mutant import PACKAGE, Mutant
+from generic.told import dotted, error_names, makes_error, only_said, told_by_name, told_of
 
 _TYPES = frozenset({"cast", "TypeVar", "NewType", "getLogger"})
 _UNTOUCHED = _TYPES | {"len", "isinstance", "suppress"}
@@ -82,7 +82,7 @@ def _says_less(node: cst.CSTNode, mutated: cst.CSTNode, spoken: frozenset[str]) 
         return False
     kept = {id(each) for each in mutated.args}
     lost = [each for each in node.args if id(each) not in kept]
-    told = {id(each) for each in _told_of(node, _told())}
+    told = {id(each) for each in told_of(node, told_by_name())}
     return bool(lost) and all(
         id(each) in told
         or (each.keyword is not None and each.keyword.value in _APART)
@@ -105,13 +105,13 @@ def _is_spoken(value: cst.CSTNode, spoken: frozenset[str]) -> bool:
     """Whether a refusal alone says a value: one of the names, or a place with more behind it."""
     match value:
         case cst.Tuple(elements=[cst.StarredElement(value=inner), *_]):
-            return _dotted(inner) in spoken
+            return dotted(inner) in spoken
         case cst.Name() | cst.Attribute():
-            return _dotted(value) in spoken
+            return dotted(value) in spoken
         case cst.SimpleString(text):
             return text in spoken
         case cst.FormattedString(parts=[cst.FormattedStringExpression(expression=inner), *_]):
-            return _dotted(inner) in spoken
+            return dotted(inner) in spoken
     return False
 
 
@@ -121,16 +121,6 @@ def _names_row(element: cst.BaseDictElement) -> bool:
         case cst.DictElement(value=cst.SimpleString(value)):
             return _REQUIREMENT.fullmatch(value) is not None
     return False
-
-
-def _dotted(value: cst.BaseExpression) -> str | None:
-    """Return a name, or that of an attribute with a dot; ``None`` for anything else."""
-    match value:
-        case cst.Name(name):
-            return name
-        case cst.Attribute(cst.Name(name), cst.Name(attribute)):
-            return f"{name}.{attribute}"
-    return None
 
 
 def _noted(of: cst.CSTNode) -> bool:
@@ -154,150 +144,6 @@ def _bounds(node: cst.If) -> bool:
                 and last.exc.func.value in {"exceeded", "LimitExceeded"}
             )
     return False
-
-
-@cache
-def _error_names() -> frozenset[str]:
-    tree = cst.parse_module((PACKAGE / "errors.py").read_text())
-    names = {each.name.value for each in tree.body if isinstance(each, cst.ClassDef)}
-    return frozenset({*names, "ValueError", "TypeError", "OSError", "OverflowError"})
-
-
-def _makes_error(node: cst.FunctionDef) -> bool:
-    """Whether a function returns an error, and nothing else."""
-    match node.returns:
-        case cst.Annotation(annotation=cst.Name(value)):
-            return value in _error_names()
-    return False
-
-
-class _Uses(cst.CSTVisitor):
-    """Counts the uses of each name in a function, and those that only say what is wrong."""
-
-    def __init__(self, told: Mapping[str, frozenset[int | str]] | None = None) -> None:
-        super().__init__()
-        self.all: Counter[str] = Counter()
-        self.saying: Counter[str] = Counter()
-        self._told = told or {}
-        self._depth = 0
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.Name):
-            self.all[node.value] += 1
-            self.saying[node.value] += self._depth > 0
-        self._depth += self._says(node)
-        match node:
-            case cst.Attribute():  # its name is none of the function's
-                node.value.visit(self)
-                return False
-            case cst.Call():
-                node.func.visit(self)
-                told = {id(each) for each in _told_of(node, self._told)}
-                for each in node.args:
-                    self._depth += id(each) in told
-                    each.value.visit(self)
-                    self._depth -= id(each) in told
-                return False
-        return not isinstance(node, cst.Annotation | cst.AssignTarget)
-
-    def on_leave(self, original_node: cst.CSTNode) -> None:
-        self._depth -= self._says(original_node)
-
-    def _says(self, node: cst.CSTNode) -> bool:
-        match node:
-            case cst.Raise():
-                return True
-            case cst.Call(func=cst.Name(value)):
-                return value in _error_names()
-        return False
-
-
-def _told_of(call: cst.Call, told: Mapping[str, frozenset[int | str]]) -> list[cst.Arg]:
-    """Give the arguments of a call that errors alone say."""
-    match call.func:
-        case cst.Name(value) | cst.Attribute(attr=cst.Name(value)):
-            names = told.get(value, frozenset())
-            return [
-                each
-                for at, each in enumerate(call.args)
-                if not each.star and (each.keyword.value if each.keyword else at) in names
-            ]
-    return []
-
-
-@cache
-def _told() -> Mapping[str, frozenset[int | str]]:
-    """Give, of each function's name, the parameters that end in errors alone, by place and name.
-
-    Where several functions have a name, those that are so in all of them.
-    """
-    functions = _Functions()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        cst.parse_module(path.read_text()).visit(functions)
-    # All are taken to be so, until one is seen that is used in another way.
-    told = {name: _places_of_all(found, None) for name, found in functions.found.items()}
-    while True:
-        kept = {
-            name: _places_of_all(found, told) & told[name]
-            for name, found in functions.found.items()
-        }
-        if kept == told:
-            return {name: places for name, places in kept.items() if places}
-        told = kept
-
-
-class _Functions(cst.CSTVisitor):
-    """Collects functions by their names."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: dict[str, list[tuple[cst.FunctionDef, bool]]] = {}
-        self._in_class = [False]
-
-    def visit_ClassDef(self, node: cst.ClassDef) -> None:
-        self._in_class.append(True)
-
-    def leave_ClassDef(self, original_node: cst.ClassDef) -> None:
-        self._in_class.pop()
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
-        self.found.setdefault(node.name.value, []).append((node, self._in_class[-1]))
-        self._in_class.append(False)
-
-    def leave_FunctionDef(self, original_node: cst.FunctionDef) -> None:
-        self._in_class.pop()
-
-
-def _places_of_all(
-    functions: Sequence[tuple[cst.FunctionDef, bool]],
-    told: Mapping[str, frozenset[int | str]] | None,
-) -> frozenset[int | str]:
-    each = [_places(function, told, method=method) for function, method in functions]
-    return frozenset.intersection(*each)
-
-
-def _places(
-    function: cst.FunctionDef, told: Mapping[str, frozenset[int | str]] | None, *, method: bool
-) -> frozenset[int | str]:
-    """Give the parameters that a function uses, in errors alone where it is known which are so."""
-    uses = _Uses(told)
-    function.body.visit(uses)
-    given = function.params.params
-    static = any(_dotted(each.decorator) == "staticmethod" for each in function.decorators)
-    by_place = list(enumerate(given[1:] if method and not static else given))
-    found: set[int | str] = set()
-    for at, each in [*by_place, *((None, only) for only in function.params.kwonly_params)]:
-        name = each.name.value
-        if uses.all[name] and (told is None or uses.saying[name] == uses.all[name]):
-            found |= {name} if at is None else {at, name}
-    return frozenset(found)
-
-
-def _only_said(node: cst.FunctionDef) -> frozenset[str]:
-    """Give the names that a function uses in errors alone."""
-    uses = _Uses()
-    node.body.visit(uses)
-    return frozenset(name for name, said in uses.saying.items() if said == uses.all[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,14 +183,14 @@ class _Finder(cst.CSTVisitor):
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.Call):
-            self._told |= {id(each) for each in _told_of(node, _told())}
+            self._told |= {id(each) for each in told_of(node, told_by_name())}
         if self._left_out(node):
             return False
         if isinstance(node, _INNER):
             self._inner.append(not isinstance(node, cst.Parameters))
         if isinstance(node, _NAMED):
             self._names.append(node.name.value)
-            said = _only_said(node) if isinstance(node, cst.FunctionDef) else frozenset()
+            said = only_said(node) if isinstance(node, cst.FunctionDef) else frozenset()
             self._said.append(said)
         span = self._span(node)
         if span and isinstance(node, cst.BaseSmallStatement | cst.BaseCompoundStatement):
@@ -385,7 +231,7 @@ class _Finder(cst.CSTVisitor):
 
     def _left_out(self, node: cst.CSTNode) -> bool:  # noqa: C901, PLR0911, PLR0912  a table of kinds
         match node:
-            case cst.FunctionDef() if _makes_error(node):
+            case cst.FunctionDef() if makes_error(node):
                 return True
             case cst.FunctionDef(name=cst.Name(value)) | cst.ClassDef(name=cst.Name(value)):
                 return value in _SHOWN or ".".join((*self._names, value)) in self._unseen
@@ -424,7 +270,7 @@ class _Finder(cst.CSTVisitor):
             case cst.AnnAssign(target=cst.Name(value)):
                 return value in _NAMES or (not self._names and value in self._unseen)
             case cst.Call(func=cst.Name(value)):
-                return value in _UNTOUCHED | _NAMING | _error_names()
+                return value in _UNTOUCHED | _NAMING | error_names()
             case cst.Call(func=cst.Attribute(attr=cst.Name(value))) if value in _NAMING:
                 return True
             case cst.Call(func=cst.Attribute(value=cst.Name("_log"), attr=cst.Name(value))):

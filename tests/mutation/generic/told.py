@@ -1,0 +1,166 @@
+"""What of a function ends in errors alone: names, arguments, and all of it.
+
+No clause says what an error names, so that nothing of this has to be noticed by a case.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import libcst as cst
+
+from generic.mutant import PACKAGE
+
+
+def dotted(value: cst.BaseExpression) -> str | None:
+    """Return a name, or that of an attribute with a dot; ``None`` for anything else."""
+    match value:
+        case cst.Name(name):
+            return name
+        case cst.Attribute(cst.Name(name), cst.Name(attribute)):
+            return f"{name}.{attribute}"
+    return None
+
+
+@cache
+def error_names() -> frozenset[str]:
+    tree = cst.parse_module((PACKAGE / "errors.py").read_text())
+    names = {each.name.value for each in tree.body if isinstance(each, cst.ClassDef)}
+    return frozenset({*names, "ValueError", "TypeError", "OSError", "OverflowError"})
+
+
+def makes_error(node: cst.FunctionDef) -> bool:
+    """Whether a function returns an error, and nothing else."""
+    match node.returns:
+        case cst.Annotation(annotation=cst.Name(value)):
+            return value in error_names()
+    return False
+
+
+class _Uses(cst.CSTVisitor):
+    """Counts the uses of each name in a function, and those that only say what is wrong."""
+
+    def __init__(self, told: Mapping[str, frozenset[int | str]] | None = None) -> None:
+        super().__init__()
+        self.all: Counter[str] = Counter()
+        self.saying: Counter[str] = Counter()
+        self._told = told or {}
+        self._depth = 0
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Name):
+            self.all[node.value] += 1
+            self.saying[node.value] += self._depth > 0
+        self._depth += self._says(node)
+        match node:
+            case cst.Attribute():  # its name is none of the function's
+                node.value.visit(self)
+                return False
+            case cst.Call():
+                node.func.visit(self)
+                told = {id(each) for each in told_of(node, self._told)}
+                for each in node.args:
+                    self._depth += id(each) in told
+                    each.value.visit(self)
+                    self._depth -= id(each) in told
+                return False
+        return not isinstance(node, cst.Annotation | cst.AssignTarget)
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:
+        self._depth -= self._says(original_node)
+
+    def _says(self, node: cst.CSTNode) -> bool:
+        match node:
+            case cst.Raise():
+                return True
+            case cst.Call(func=cst.Name(value)):
+                return value in error_names()
+        return False
+
+
+def told_of(call: cst.Call, told: Mapping[str, frozenset[int | str]]) -> list[cst.Arg]:
+    """Give the arguments of a call that errors alone say."""
+    match call.func:
+        case cst.Name(value) | cst.Attribute(attr=cst.Name(value)):
+            names = told.get(value, frozenset())
+            return [
+                each
+                for at, each in enumerate(call.args)
+                if not each.star and (each.keyword.value if each.keyword else at) in names
+            ]
+    return []
+
+
+@cache
+def told_by_name() -> Mapping[str, frozenset[int | str]]:
+    """Give, of each function's name, the parameters that end in errors alone, by place and name.
+
+    Where several functions have a name, those that are so in all of them.
+    """
+    functions = _Functions()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        cst.parse_module(path.read_text()).visit(functions)
+    # All are taken to be so, until one is seen that is used in another way.
+    told = {name: _places_of_all(found, None) for name, found in functions.found.items()}
+    while True:
+        kept = {
+            name: _places_of_all(found, told) & told[name]
+            for name, found in functions.found.items()
+        }
+        if kept == told:
+            return {name: places for name, places in kept.items() if places}
+        told = kept
+
+
+class _Functions(cst.CSTVisitor):
+    """Collects functions by their names, each with whether it is a method."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: dict[str, list[tuple[cst.FunctionDef, bool]]] = {}
+        self._in_class = [False]
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.FunctionDef):
+            self.found.setdefault(node.name.value, []).append((node, self._in_class[-1]))
+        if isinstance(node, cst.FunctionDef | cst.ClassDef):
+            self._in_class.append(isinstance(node, cst.ClassDef))
+        return True
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:
+        if isinstance(original_node, cst.FunctionDef | cst.ClassDef):
+            self._in_class.pop()
+
+
+def _places_of_all(
+    functions: Sequence[tuple[cst.FunctionDef, bool]],
+    told: Mapping[str, frozenset[int | str]] | None,
+) -> frozenset[int | str]:
+    each = [_places(function, told, method=method) for function, method in functions]
+    return frozenset.intersection(*each)
+
+
+def _places(
+    function: cst.FunctionDef, told: Mapping[str, frozenset[int | str]] | None, *, method: bool
+) -> frozenset[int | str]:
+    """Give the parameters that a function uses, in errors alone where it is known which are so."""
+    uses = _Uses(told)
+    function.body.visit(uses)
+    given = function.params.params
+    static = any(dotted(each.decorator) == "staticmethod" for each in function.decorators)
+    by_place = list(enumerate(given[1:] if method and not static else given))
+    found: set[int | str] = set()
+    for at, each in [*by_place, *((None, only) for only in function.params.kwonly_params)]:
+        name = each.name.value
+        if uses.all[name] and (told is None or uses.saying[name] == uses.all[name]):
+            found |= {name} if at is None else {at, name}
+    return frozenset(found)
+
+
+def only_said(node: cst.FunctionDef) -> frozenset[str]:
+    """Give the names that a function uses in errors alone."""
+    uses = _Uses()
+    node.body.visit(uses)
+    return frozenset(name for name, said in uses.saying.items() if said == uses.all[name])
