@@ -335,6 +335,6 @@ SPOKEN = {
     "write/features/void.py": frozenset({"column.name", "place"}),
     "write/rows/conform.py": frozenset({"place"}),
 }
-"""Arguments by which a refusal names a file, a column, or a part of an expression, and which do more
-on their way to it than end in errors; no clause says what it names. In ``expressions/render.py`` those, in quotes, by which casts know what Spark makes
-of a value."""
+"""Arguments by which a refusal names a file, a column, or a part of an expression, and which do
+more on their way than end in errors; no clause says what it names. In ``expressions/render.py``
+those, in quotes, by which casts know what Spark makes of a value."""
