@@ -46,7 +46,7 @@ class _Primitive:
     protocol: Mapping[str, Any] | None = None
 
 
-_PRIMITIVES = (
+PRIMITIVES = (
     _Primitive("boolean", "boolean", (True, False), "SCH-011 PQ-002", pivot=True),
     _Primitive("byte", "byte", (-128, -1, 0, 1, 127), "SCH-006 PQ-003", 0),
     _Primitive("short", "short", (-(2**15), -1, 0, 2**15 - 1), "SCH-005 PQ-004", 0),
@@ -191,7 +191,7 @@ def _primitive_case(primitive: _Primitive, case: CaseWriter) -> None:
     projected(case, table, "project-value", ["value"], "The column can be read alone")
 
 
-for _primitive in _PRIMITIVES:
+for _primitive in PRIMITIVES:
     MAPPINGS.define(
         f"{_primitive.slug}-extremes",
         f"A {_primitive.slug} column keeps its extreme values and nulls",

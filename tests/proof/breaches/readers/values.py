@@ -140,6 +140,10 @@ def _an_hour_on(held: pa.ChunkedArray[Any]) -> Any:
     return pc.add(held, pa.scalar(timedelta(hours=1)))
 
 
+def _cut_to_millis(held: pa.ChunkedArray[Any]) -> Any:
+    return held.cast(pa.timestamp("ms", held.type.tz), safe=False).cast(held.type)
+
+
 def _whole_alone(held: pa.ChunkedArray[Any]) -> pa.Array[Any]:
     """Overlook what variants inside of structs were shredded to."""
 
@@ -285,6 +289,10 @@ def _values() -> Iterator[Breach]:
         ("moves-local-times-of-changes", "CDC-003",
          for_changes(viewing(parquet(_column(_of_type(pa.timestamp("us")), _an_hour_on), CHANGES))),
          "add-cdc-file/local-times"),
+        ("cuts-fractions-of-changes", "CDC-003",
+         for_changes(viewing(parquet(_column(
+             lambda of: pa.types.is_timestamp(of.type), _cut_to_millis), CHANGES))),
+         "change-data-files/files-of-every-type"),
         ("overlooks-what-nested-variants-are-shredded-to", "SHRED-006",
          viewing(parquet(_column(
              lambda of: pa.types.is_struct(of.type) and not _is_variant(of), _whole_alone))),
