@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import commit_times, describe, publish, publish_timed
+from generators.golden.cases.publish import publish, publish_timed
 from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
@@ -22,7 +22,7 @@ from generators.golden.cases.table import (
     remove,
 )
 from generators.golden.chapters.files.deletion_vectors import store
-from generators.golden.chapters.files.types import PRIMITIVES, utc
+from generators.golden.chapters.files.types import utc
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.hints import write_last_checkpoint
@@ -262,30 +262,6 @@ def _every_kind(case: CaseWriter) -> None:
     changes += ((kind, 1, row) for kind, row in stored.items())
     ask_changes(case, table, "changes-all", 0, None, changes, "Kinds are those of the file")
     ask_changes(case, table, "changes-2-2", 2, 2, changes, "Inserts of a change file come once")
-
-
-@FILES.case("files-of-every-type", "CDC-003 CDFF-006", since="2025")
-def _every_type(case: CaseWriter) -> None:
-    """Change files keep the extreme values of every type."""
-    protocol = feature_protocol(["timestampNtz"], ["changeDataFeed"])
-    columns = {each.slug.replace("-", "_"): each for each in PRIMITIVES}
-    schema = struct(id="long", **{name: each.type for name, each in columns.items()})
-    table = feed_table(case, schema, protocol=protocol)
-    count = max(len(each.values) for each in PRIMITIVES)
-    rows = [
-        {"id": n}
-        | {name: (*each.values, None)[n % (len(each.values) + 1)] for name, each in columns.items()}
-        for n in range(count)
-    ]
-    first = table.create_with(rows)
-    new = [{**row, "id": row["id"] + 100} for row in rows]
-    kinds = ["update_preimage"] * count + ["update_postimage"] * count
-    cdc = change_file(table, [*rows, *new], kinds)
-    table.commit(remove(first), add(table.file(new)), cdc, operation="UPDATE")
-    describe(case, table)
-    commit_times(case, table)
-    changes = [*each_row(kinds[0], 1, rows), *each_row(kinds[-1], 1, new)]
-    ask_changes(case, table, "changes-1-1", 1, 1, changes, "Values are those of the file")
 
 
 @ACTIONS.case("partitioned", "CDC-006 CDC-007 CDFF-002", since="2025")

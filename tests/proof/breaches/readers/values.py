@@ -289,6 +289,13 @@ def _values() -> Iterator[Breach]:
         ("moves-local-times-of-changes", "CDC-003",
          for_changes(viewing(parquet(_column(_of_type(pa.timestamp("us")), _an_hour_on), CHANGES))),
          "add-cdc-file/local-times"),
+        ("drops-signs-of-removed-rows", "CDC-004",
+         for_changes(viewing(parquet(_column(_of_type(pa.int8()), pc.abs)))),
+         "change-data-files/files-of-every-type"),
+        ("reads-partitions-of-changes-as-false", "CDC-004",
+         for_changes(viewing(each("remove", lambda b: {**b, "partitionValues": {
+             **(b.get("partitionValues") or {}), "boolean": "false"}}, COMMIT))),
+         "change-data-files/partitions-of-every-type"),
         ("cuts-fractions-of-changes", "CDC-003",
          for_changes(viewing(parquet(_column(
              lambda of: pa.types.is_timestamp(of.type), _cut_to_millis), CHANGES))),
