@@ -42,7 +42,7 @@ _NESTED: Final = struct(
     place=struct(x="integer", y="string"),
     named=map_of("string", "long"),
 )
-_WITHIN: Final[Sequence[Mapping[str, Any]]] = (
+_WITHIN: Final[Sequence[dict[str, Any]]] = (
     {"numbers": [1, None], "place": {"x": 1, "y": None}, "named": [("a", None), ("B", 2)]},
     {"numbers": [], "place": {"x": None, "y": "y"}, "named": []},
     {"numbers": None, "place": None, "named": None},
