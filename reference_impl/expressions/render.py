@@ -337,8 +337,7 @@ def like_regex(pattern: str, escape: str) -> str:
                 )
             parts.append(_literal(escaped))
         elif character == "%":
-            # Two in a row mean the same as one.
-            parts += [".*"] if parts[-1] != ".*" else []
+            parts.append(".*")
         else:
             parts.append("." if character == "_" else _literal(character))
     return "".join(parts)
