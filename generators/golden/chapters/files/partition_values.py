@@ -49,14 +49,7 @@ class _Partition:
 
 
 _PARTITIONS = (
-    _Partition(
-        "string",
-        "string",
-        # No number has as many characters as the last, by far.
-        ("a", "B", "\u00e9", "0", "b" * 1200),
-        "PART-001 PART-003",
-        ("a", "\u00e9"),
-    ),
+    _Partition("string", "string", ("a", "B", "\u00e9", "0"), "PART-001 PART-003", ("a", "\u00e9")),
     _Partition("boolean", "boolean", (True, False), "PART-013", (True, False)),
     _Partition("byte", "byte", (-128, -9, 9, 127), "PART-004", (9,)),
     _Partition("short", "short", (-(2**15), -9, 9, 2**15 - 1), "PART-004", (-9,)),
@@ -81,9 +74,9 @@ _PARTITIONS = (
     _Partition(
         "date",
         "date",
-        (date(1, 1, 1), date(1969, 12, 31), date(2000, 2, 29), date(9999, 12, 31)),
+        (date(1, 1, 1), date(1969, 12, 31), date(2024, 2, 29), date(9999, 12, 31)),
         "PART-005",
-        (date(2000, 2, 29),),
+        (date(2024, 2, 29),),
     ),
     _Partition(
         "timestamp-iso",

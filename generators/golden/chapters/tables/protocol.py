@@ -159,7 +159,7 @@ _REFUSED = {
     ),
     "reader-version-4-without-lists": _Refused(
         EVOLUTION,
-        "The first reader version that nobody has defined is refused without lists",
+        "An undefined reader version is refused without lists",
         "PROTO-005 PROTO-007",
         legacy_protocol(4, 6),
         _VERSION,

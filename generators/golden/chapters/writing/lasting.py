@@ -449,17 +449,6 @@ def _recorded_later(case: CaseWriter) -> None:
     recipe.update({"name": "w"}, compare("id", "=", 4, "long")).publish(case)
 
 
-@FEED.case("write-required-in-structs", "CDC-012 CDFF-001")
-def _required_within(case: CaseWriter) -> None:
-    """Changes of rows whose struct is null are recorded, whatever the struct requires."""
-    schema = struct(id="long", s=struct(field("a", "long", nullable=False), field("b", "long")))
-    values: tuple[Any, ...] = ({"a": 1, "b": None}, None, {"a": 3, "b": 4}, None)
-    recipe = Recipe(schema, (), _FEED, ("changeDataFeed",))
-    recipe.append([{"id": n, "s": value} for n, value in enumerate(values)]).given()
-    recipe.update({"id": 9}, compare("id", ">", 1, "long"))
-    recipe.delete(compare("id", "=", 1, "long")).publish(case)
-
-
 def _recorded(properties: Mapping[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
     """Change rows, and move them between partitions."""
     schema = struct(field("id", "long"), field("part", "string"))
