@@ -177,9 +177,7 @@ def _number(at: Node, _: list[Rendered]) -> Rendered:
     return Rendered(spelled)
 
 
-def _negative(at: Node, args: list[Rendered]) -> Rendered:
-    if at.args[0].kind == "number" and at.args[0].value == str(2**63):
-        return Rendered(f"CAST('-{2**63}' AS BIGINT)")
+def _negative(_: Node, args: list[Rendered]) -> Rendered:
     return Rendered(f"(- {args[0].sql})", args[0].family)
 
 
@@ -337,8 +335,7 @@ def like_regex(pattern: str, escape: str) -> str:
                 )
             parts.append(_literal(escaped))
         elif character == "%":
-            # Two in a row mean the same as one.
-            parts += [".*"] if parts[-1] != ".*" else []
+            parts.append(".*")
         else:
             parts.append("." if character == "_" else _literal(character))
     return "".join(parts)

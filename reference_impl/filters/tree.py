@@ -189,9 +189,9 @@ def _unified(left: Operand, right: Operand) -> tuple[Operand, Operand]:
     for side in (left, right):
         if isinstance(side.type, Struct | Array | Map):
             raise InvalidFilter(f"values of type {side.type} are not compared")
-    if isinstance(right, Constant) and right.type != left.type:
+    if isinstance(right, Constant):
         right = _retyped(right, left.type)
-    if isinstance(left, Constant) and left.type != right.type:
+    if isinstance(left, Constant):
         left = _retyped(left, right.type)
     if not _comparable(left.type, right.type):
         raise InvalidFilter(f"{left.type} and {right.type} are not compared")

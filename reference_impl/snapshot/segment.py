@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from reference_impl.errors import (
     InvalidLogSegment,
@@ -230,12 +230,10 @@ def _with_compactions(listing: Listing, first: int, target: int) -> tuple[LogFil
 
 
 def _incomplete(listing: Listing, target: int, *, asked: bool) -> Exception:
-    below = [number for number in listing.checkpoints if number <= target]
-    first = max(below) + 1 if below else 0
+    first = max((number + 1 for number in listing.checkpoints if number <= target), default=0)
     missing = next(number for number in range(first, target + 1) if number not in listing.commits)
     # The log may have been cut by cleanup: what is left begins with a newer checkpoint.
-    cut = asked and not below and any(number > target for number in listing.checkpoints)
-    if cut and not any(number < missing for number in listing.commits):
+    if asked and missing == 0 and listing.checkpoints:
         return VersionNotFound(
             f"version {target} was cleaned up: the log begins at version "
             f"{min(listing.checkpoints)}",
@@ -277,15 +275,14 @@ def _gaps(listing: Listing) -> Iterator[int]:
     first, last = min(commits), max(commits)
     older = (v + 1 for v in listing.checkpoints if v < first)
     start = max(older, default=first) if listing.checkpoints else 0
-    if last - start + 1 > len(commits):
-        yield from (version for version in range(start, last) if version not in commits)
+    yield from (version for version in range(start, last) if version not in commits)
 
 
 def _list(storage: Storage, start: int) -> Listing:
     # Obeys CKPT-030.
     commits: dict[int, LogFile] = {}
     entries: dict[int, Entry] = {}
-    groups: dict[tuple[int, str, int, str], list[LogFile]] = defaultdict(list)
+    groups: dict[tuple[int, str, int, str | None], list[LogFile]] = defaultdict(list)
     compactions: dict[int, list[LogFile]] = defaultdict(list)
     # Names of a version begin with its digits and go on with a dot.
     start_after = f"{start:020d}" if start else None
@@ -331,16 +328,16 @@ def _with_ratified(storage: Storage, listing: Listing, ratified: RatifiedCommits
                 entries[version] = storage.head(f"{LOG_DIR}/{file.name}")
     published = {v: file for v, file in listing.commits.items() if v <= latest}
     later = {v: file for v, file in handed.items() if v >= listing.start}
-    found = Listing(
-        listing.start,
-        published | later,
-        {v: files for v, files in listing.checkpoints.items() if v <= latest},
-        {
+    found = replace(
+        listing,
+        commits=published | later,
+        checkpoints={v: files for v, files in listing.checkpoints.items() if v <= latest},
+        compactions={
             v: tuple(file for file in files if file.end <= latest)
             for v, files in listing.compactions.items()
         },
-        entries,
-        ratified,
+        entries=entries,
+        ratified=ratified,
     )
     if found.latest != latest:
         raise InvalidRatifiedCommits(
@@ -353,8 +350,8 @@ def _with_ratified(storage: Storage, listing: Listing, ratified: RatifiedCommits
 
 
 def _preference(
-    item: tuple[tuple[int, str, int, str], list[LogFile]],
-) -> tuple[int, int, int, str]:
+    item: tuple[tuple[int, str, int, str | None], list[LogFile]],
+) -> tuple[Any, ...]:
     # Obeys CKPT-N-001.
     (version, kind, parts, uuid), _ = item
     order = ("uuid_checkpoint", "classic_checkpoint", "multipart_checkpoint")

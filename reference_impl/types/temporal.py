@@ -1,7 +1,7 @@
 """Dates and instants as text: the spellings of partition values, statistics and literals.
 
-Days and microseconds are counted from 1970-01-01 with the proleptic Gregorian calendar, by
-plain integer arithmetic: Python's own dates end at the year 9999 and Spark's do not.
+Days and microseconds are counted from 1970-01-01 with the proleptic Gregorian calendar, as
+numpy has it: Python's own dates end at the year 9999 and Spark's do not.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+import numpy as np
+
 _DAY_MICROS = 86_400_000_000
 _DATE = r"([+-]?\d{4,6})-(\d{1,2})-(\d{1,2})"
 _TIME = r"(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?"
 _ZONE = r"(Z|UTC|[+-]\d{2}(?::?\d{2}(?::\d{2})?)?)?"
 _DATE_PATTERN = re.compile(_DATE, re.ASCII)
 _TIMESTAMP_PATTERN = re.compile(f"{_DATE}(?:[ T]{_TIME} ?{_ZONE})?", re.ASCII)
-_MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def parse_date(text: str) -> int:
@@ -73,16 +74,9 @@ def format_timestamp(value: datetime, *, zone: bool) -> str:
 
 
 def _days(year: int, month: int, day: int) -> int:
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    if not 1 <= month <= 12:
-        raise ValueError(f"there is no month {month}")
-    if not 1 <= day <= _MONTH_DAYS[month - 1] + (1 if leap and month == 2 else 0):
-        raise ValueError(f"month {month} of {year} has no day {day}")
-    # Years start in March here, so that the leap day is the last of its year.
-    shifted = year - (1 if month <= 2 else 0)
-    era, of_era = divmod(shifted, 400)
-    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
+    sign = "-" if year < 0 else ""
+    spelled = f"{sign}{abs(year):04d}-{month:02d}-{day:02d}"
+    return int(np.datetime64(spelled, "D").astype(np.int64))
 
 
 def _offset_seconds(offset: str | None) -> int:

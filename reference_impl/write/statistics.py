@@ -108,8 +108,7 @@ def bounds_of(values: pa.ChunkedArray, leaf: Leaf) -> tuple[Any, Any]:
             low, high = _instant(low, up=False), _instant(high, up=True)
         case date():
             low, high = low.isoformat(), high.isoformat()
-        case _:
-            pass  # integers and decimals are written as they are
+    # Integers and decimals are written as they are.
     return low, high
 
 

@@ -188,7 +188,7 @@ def undefine(transaction: Transaction, metadata: Metadata, names: Iterable[str])
             f"{held[0]} cannot be unset: existing files depend on it", stage="commit"
         )
     kept = {name: value for name, value in metadata.configuration.items() if name not in gone}
-    transaction.define(metadata=replace(metadata, configuration=kept))
+    transaction.define(transaction.target.protocol, replace(metadata, configuration=kept))
 
 
 def _require(name: str, value: str, values: tuple[str, ...]) -> None:

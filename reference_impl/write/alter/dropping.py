@@ -34,7 +34,6 @@ from reference_impl.types.keys import TYPE_CHANGES_KEY
 from reference_impl.types.model import Field, every_field, map_fields
 from reference_impl.types.schema import format_schema, parse_schema
 from reference_impl.write.checkpoints.write import (
-    Style,
     live_tombstones,
     style_of,
     write_checkpoint,
@@ -168,7 +167,7 @@ def drop_feature(snapshot: Snapshot, spelling: str) -> int:
     if name in features_needed(schema, metadata.configuration):
         raise _blocked(name, "the schema or a constraint makes use of it", "drop that first")
     if traces.in_log:
-        write_checkpoint(snapshot, Style())
+        write_checkpoint(snapshot)
     transaction.define(_without(snapshot.protocol, name), metadata)
     files = snapshot.adds()
     # A file that is added concurrently would keep its traces.

@@ -126,18 +126,13 @@ class Transaction:
         assert self._read_target is not None
         return self._read_target
 
-    def define(self, protocol: Protocol | None = None, metadata: Metadata | None = None) -> None:
-        """Stage another protocol, other metadata, or both.
+    def define(self, protocol: Protocol, metadata: Metadata) -> None:
+        """Stage a protocol and metadata, those of them that are not in force.
 
         Raises:
             UnsupportedError: this implementation does not write tables that are so defined.
             InvalidTableError: they contradict each other.
         """
-        held = self._target
-        protocol = protocol or (held.protocol if held else None)
-        metadata = metadata or (held.metadata if held else None)
-        assert protocol is not None
-        assert metadata is not None
         self._target = Target.of(protocol, metadata)
         base = self.base
         self._staged.protocol = protocol if base is None or protocol != base.protocol else None

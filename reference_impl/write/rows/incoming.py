@@ -165,7 +165,7 @@ def _with_identities(
             for f in target.schema.fields
         )
         text = format_schema(Struct(fields))
-        transaction.define(metadata=replace(target.metadata, schema_string=text))
+        transaction.define(target.protocol, replace(target.metadata, schema_string=text))
     return rows
 
 

@@ -167,16 +167,16 @@ class _Merge:
         """Return rows of the table as a clause changes them."""
         target = self.transaction.target
         held, schema, rules = pairs[TARGET], target.schema, rules_of(target)
-        if clause.values is not None:
-            kept = [n for n in schema.names if n in clause.values or n not in rules.generated]
-            rows = assign(held.select(kept), clause.values, schema, pairs)
-        else:
+        given = None
+        if clause.values is None:
             assert self.given is not None
-            assert source_rows is not None
             given = self.given.take(source_rows)
-            own = {*given.column_names}
+        own = {*(clause.values if given is None else given.column_names)}
+        names = [n for n in schema.names if n in own or n not in rules.generated]
+        if given is None:
+            rows = assign(held.select(names), clause.values, schema, pairs)
+        else:
             refuse_identities(rules, own, given, held)
-            names = [n for n in schema.names if n in own or n not in rules.generated]
             rows = pa.table([(given if n in own else held).column(n) for n in names], names=names)
         return prepare(self.transaction, rows, stored=True)
 

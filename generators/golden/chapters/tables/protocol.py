@@ -157,6 +157,13 @@ _REFUSED = {
         _VERSION,
         "2025",
     ),
+    "reader-version-4-without-lists": _Refused(
+        EVOLUTION,
+        "An undefined reader version is refused without lists",
+        "PROTO-005 PROTO-007",
+        legacy_protocol(4, 6),
+        _VERSION,
+    ),
     "reader-version-huge": _Refused(
         EVOLUTION,
         "A far reader version is refused, lists or not",
