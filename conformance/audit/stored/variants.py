@@ -36,17 +36,19 @@ def _places(place: SchemaPlace, values: pa.ChunkedArray) -> Iterator[tuple[Schem
             # Parts that are shredded out have rules of their own.
             if {each.name for each in place.stored_fields} == {"metadata", "value"}:
                 yield place, chunk
-        elif at.is_struct(chunk.type):
-            held = dict(zip(chunk.type.names, chunk.flatten(), strict=True))
-            for inner in place.inner:
-                if inner.stored is not None:
-                    yield from _places(inner, held[inner.stored.name])
-        elif is_list(chunk.type):
-            for inner in place.inner:
-                yield from _places(inner, chunk.flatten())
-        elif at.is_map(chunk.type):
-            for inner in place.inner[1:]:  # a key is no variant
-                yield from _places(inner, chunk.items)
+        else:
+            for inner, parts in _inside(place, chunk):
+                yield from _places(inner, parts)
+
+
+def _inside(place: SchemaPlace, values: pa.Array) -> list[tuple[SchemaPlace, pa.Array]]:
+    """Pair the places inside of one with what they hold."""
+    if at.is_struct(values.type):
+        held = dict(zip(values.type.names, values.flatten(), strict=True))
+        return [(each, held[each.stored.name]) for each in place.inner if each.stored is not None]
+    if at.is_map(values.type):
+        return list(zip(place.inner, (values.keys, values.items), strict=False))
+    return [(each, values.flatten()) for each in place.inner if is_list(values.type)]
 
 
 def _fault(row: dict[str, bytes | None] | None) -> str | None:
