@@ -99,14 +99,14 @@ def readded_paths(step: Step) -> Mask:
 
 
 def differing_removes(step: Step) -> Mask:
-    """Show removes that have another size or other partition values than their adds."""
+    """Show removes that have other sizes, partition values or statistics than their adds."""
     rows, before = step.rows, step.before
     live = before.adds.rows[step.codes]
     found = (rows.kind == REMOVE) & (live >= 0)
     at = np.flatnonzero(found)
     if len(at):
         other = before.store.flags("odd")[live[at]]
-        for name in ("size", "partitionValues"):
+        for name in ("size", "partitionValues", "stats"):
             stated = rows.columns[name].take(pa.array(at)).to_pylist()
             held = before.store.values(name, live[at])
             other |= np.array([a is not None and a != b for a, b in zip(stated, held, strict=True)])

@@ -44,6 +44,10 @@ class VariantError(ValueError):
     """Bytes or a text that are no variant, no bounds of one, or no path."""
 
 
+class UnknownTypeError(VariantError):
+    """A primitive type that the encoding does not have, or not yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """A value of a variant that is neither an object nor an array.
@@ -193,7 +197,7 @@ def _primitive(  # noqa: PLR0911  one return per kind
         return Leaf(_TEXTS[number], _part(data, start + 5, _unsigned(data, start + 1, 4)))
     if number == _UUID:
         return Leaf("uuid", _part(data, start + 1, 16))
-    raise VariantError(f"{number} is no primitive type of variants")
+    raise UnknownTypeError(f"{number} is no primitive type of variants")
 
 
 def _part(data: bytes, start: int, length: int) -> bytes:

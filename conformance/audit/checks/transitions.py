@@ -102,7 +102,7 @@ def removes_name_live_files(step: Step) -> Findings:
             yield finding("REC-018", line.place, message, severity="warning")
 
 
-@check("commit", "REM-009 REM-010 REM-014", screen=differing_removes)
+@check("commit", "REM-009 REM-010 REM-014 STAT-001", screen=differing_removes)
 def removes_repeat_their_file(step: Step) -> Findings:
     """Report a remove that says another thing of its file than the add that it cancels."""
     if not step.before.known:
@@ -125,6 +125,9 @@ def _differences(
     """Yield requirement, field and both values where a remove differs from its add."""
     if type(removed.get("size")) is int and removed["size"] != added.get("size"):
         yield "REM-010", "size", removed["size"], added.get("size")
+    counts = row_count(removed), row_count(added)
+    if None not in counts and counts[0] != counts[1]:
+        yield "STAT-001", "numRecords", *counts
     stated, held = (mapping_in(body, "partitionValues") for body in (removed, added))
     for name in stated.keys() & held.keys():
         a, b = stated[name] or None, held[name] or None

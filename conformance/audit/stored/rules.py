@@ -102,6 +102,7 @@ class Rules:
             if "identityColumns" in layout.features and f"{_IDENTITY}step" in column.metadata
         )
         self._parsed: list[tuple[_Rule, Expression]] = []
+        self._given: dict[str, list[pa.Array]] = {}
 
     def begin(self, place: str) -> Iterator[Finding]:
         """Parse the rules; yield what is not known of them."""
@@ -181,9 +182,21 @@ class Rules:
         for column in self._identities:
             place = held.get(column.path[0])
             if place is not None and place.stored is not None:
-                yield from _identity(
-                    opened.path, column, opened.live(opened.read(place.stored.name))
-                )
+                values = opened.live(opened.read(place.stored.name))
+                yield from _identity(opened.path, column, values)
+                if column.metadata.get(f"{_IDENTITY}allowExplicitInsert") is False:
+                    self._given.setdefault(column.name, []).extend(values.chunks)
+
+    def doubles(self, place: str) -> Iterator[Finding]:
+        """Yield identity columns that have a value twice in the files that were judged."""
+        for name, chunks in self._given.items():
+            if any(not pa.types.is_integer(each.type) for each in chunks):
+                continue  # reported as another type; the chunks may differ in theirs
+            values = pc.drop_null(pa.chunked_array([each.cast(pa.int64()) for each in chunks]))
+            number, times = pc.mode(values)[0].as_py().values() if len(values) else (None, 0)
+            if times > 1:
+                message = f"identity column {name} has {number} in {times} rows"
+                yield finding("IDN-012", place, message, "generated values are new to the column")
 
     def _broken(
         self,

@@ -27,6 +27,7 @@ _ORDERED: Final = frozenset(
 _AFTER_A_PREFIX: Final = 2
 """Characters that a writer may put after the prefix that an upper bound is cut to."""
 
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _PLAIN: Final = {
     pa.string_view(): pa.large_string(),
@@ -231,6 +232,8 @@ def _comparable(stated: Any, actual: Any, declared: Any) -> tuple[Any, Any]:
     match actual:
         case bool() | str():  # code points order like UTF-8 bytes
             return stated, actual
+        case date() if not _DATE.match(stated):  # Python reads weeks and days without dashes
+            raise ValueError(stated)
         case datetime():
             return _instant(datetime.fromisoformat(stated), declared), _instant(actual, declared)
         case date():
