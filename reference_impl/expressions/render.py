@@ -177,7 +177,9 @@ def _number(at: Node, _: list[Rendered]) -> Rendered:
     return Rendered(spelled)
 
 
-def _negative(_: Node, args: list[Rendered]) -> Rendered:
+def _negative(at: Node, args: list[Rendered]) -> Rendered:
+    if at.args[0].kind == "number" and at.args[0].value == str(2**63):
+        return Rendered(f"CAST('-{2**63}' AS BIGINT)")
     return Rendered(f"(- {args[0].sql})", args[0].family)
 
 

@@ -10,11 +10,11 @@ from types import ModuleType
 import pytest
 from generic import cli
 from generic.crew import Ended, each_in_a_fork
+from generic.in_errors import error_parameters
 from generic.judging import Executed, executed_by, items, killer
 from generic.left_out import LEFT_OUT, SPOKEN
 from generic.mutant import PACKAGE, Mutant
 from generic.population import _spots, drawn, population
-from generic.told import told_by_name
 from generic.tree import adapter_of, copied
 
 pytestmark = pytest.mark.mutation
@@ -99,7 +99,7 @@ def test_what_errors_alone_say_stays() -> None:
 
 
 def test_what_a_function_uses_in_errors_alone_stays_where_it_is_called() -> None:
-    named = told_by_name()
+    named = error_parameters()
     assert named["encode_text"] == {1, "action"}
     assert "_scan" not in named
     calls = [becomes for was, becomes in _changes("write/commit/commit_file.py")]

@@ -17,9 +17,16 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation.mutators import mutation_operators
 
+from generic.in_errors import (
+    dotted,
+    error_args,
+    error_names,
+    error_parameters,
+    makes_error,
+    only_said,
+)
 from generic.left_out import LEFT_OUT, SPOKEN
 from generic.mutant import PACKAGE, Mutant
-from generic.told import dotted, error_names, makes_error, only_said, told_by_name, told_of
 
 _TYPES = frozenset({"cast", "TypeVar", "NewType", "getLogger"})
 _UNTOUCHED = _TYPES | {"len", "isinstance", "suppress"}
@@ -82,9 +89,9 @@ def _says_less(node: cst.CSTNode, mutated: cst.CSTNode, spoken: frozenset[str]) 
         return False
     kept = {id(each) for each in mutated.args}
     lost = [each for each in node.args if id(each) not in kept]
-    told = {id(each) for each in told_of(node, told_by_name())}
+    in_errors = {id(each) for each in error_args(node, error_parameters())}
     return bool(lost) and all(
-        id(each) in told
+        id(each) in in_errors
         or (each.keyword is not None and each.keyword.value in _APART)
         or _is_spoken(each.value, spoken)
         for each in lost
@@ -179,11 +186,11 @@ class _Finder(cst.CSTVisitor):
         self._inner = [False]
         self._names: list[str] = []
         self._said: list[frozenset[str]] = [frozenset()]
-        self._told: set[int] = set()
+        self._in_errors: set[int] = set()
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.Call):
-            self._told |= {id(each) for each in told_of(node, told_by_name())}
+            self._in_errors |= {id(each) for each in error_args(node, error_parameters())}
         if self._left_out(node):
             return False
         if isinstance(node, _INNER):
@@ -275,7 +282,7 @@ class _Finder(cst.CSTVisitor):
                 return True
             case cst.Call(func=cst.Attribute(value=cst.Name("_log"), attr=cst.Name(value))):
                 return value in _TOLD
-            case cst.Arg() if id(node) in self._told:
+            case cst.Arg() if id(node) in self._in_errors:
                 return True
             case cst.Arg(keyword=cst.Name(value)) if value in _APART:
                 return True

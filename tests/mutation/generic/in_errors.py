@@ -42,11 +42,11 @@ def makes_error(node: cst.FunctionDef) -> bool:
 class _Uses(cst.CSTVisitor):
     """Counts the uses of each name in a function, and those that only say what is wrong."""
 
-    def __init__(self, told: Mapping[str, frozenset[int | str]] | None = None) -> None:
+    def __init__(self, in_errors: Mapping[str, frozenset[int | str]] | None = None) -> None:
         super().__init__()
         self.all: Counter[str] = Counter()
         self.saying: Counter[str] = Counter()
-        self._told = told or {}
+        self._in_errors = in_errors or {}
         self._depth = 0
 
     def on_visit(self, node: cst.CSTNode) -> bool:
@@ -60,11 +60,11 @@ class _Uses(cst.CSTVisitor):
                 return False
             case cst.Call():
                 node.func.visit(self)
-                told = {id(each) for each in told_of(node, self._told)}
+                in_errors = {id(each) for each in error_args(node, self._in_errors)}
                 for each in node.args:
-                    self._depth += id(each) in told
+                    self._depth += id(each) in in_errors
                     each.value.visit(self)
-                    self._depth -= id(each) in told
+                    self._depth -= id(each) in in_errors
                 return False
         return not isinstance(node, cst.Annotation | cst.AssignTarget)
 
@@ -80,11 +80,11 @@ class _Uses(cst.CSTVisitor):
         return False
 
 
-def told_of(call: cst.Call, told: Mapping[str, frozenset[int | str]]) -> list[cst.Arg]:
+def error_args(call: cst.Call, in_errors: Mapping[str, frozenset[int | str]]) -> list[cst.Arg]:
     """Give the arguments of a call that errors alone say."""
     match call.func:
         case cst.Name(value) | cst.Attribute(attr=cst.Name(value)):
-            names = told.get(value, frozenset())
+            names = in_errors.get(value, frozenset())
             return [
                 each
                 for at, each in enumerate(call.args)
@@ -94,7 +94,7 @@ def told_of(call: cst.Call, told: Mapping[str, frozenset[int | str]]) -> list[cs
 
 
 @cache
-def told_by_name() -> Mapping[str, frozenset[int | str]]:
+def error_parameters() -> Mapping[str, frozenset[int | str]]:
     """Give, of each function's name, the parameters that end in errors alone, by place and name.
 
     Where several functions have a name, those that are so in all of them.
@@ -103,15 +103,15 @@ def told_by_name() -> Mapping[str, frozenset[int | str]]:
     for path in sorted(PACKAGE.rglob("*.py")):
         cst.parse_module(path.read_text()).visit(functions)
     # All are taken to be so, until one is seen that is used in another way.
-    told = {name: _places_of_all(found, None) for name, found in functions.found.items()}
+    in_errors = {name: _places_of_all(found, None) for name, found in functions.found.items()}
     while True:
         kept = {
-            name: _places_of_all(found, told) & told[name]
+            name: _places_of_all(found, in_errors) & in_errors[name]
             for name, found in functions.found.items()
         }
-        if kept == told:
+        if kept == in_errors:
             return {name: places for name, places in kept.items() if places}
-        told = kept
+        in_errors = kept
 
 
 class _Functions(cst.CSTVisitor):
@@ -136,17 +136,17 @@ class _Functions(cst.CSTVisitor):
 
 def _places_of_all(
     functions: Sequence[tuple[cst.FunctionDef, bool]],
-    told: Mapping[str, frozenset[int | str]] | None,
+    in_errors: Mapping[str, frozenset[int | str]] | None,
 ) -> frozenset[int | str]:
-    each = [_places(function, told, method=method) for function, method in functions]
+    each = [_places(function, in_errors, method=method) for function, method in functions]
     return frozenset.intersection(*each)
 
 
 def _places(
-    function: cst.FunctionDef, told: Mapping[str, frozenset[int | str]] | None, *, method: bool
+    function: cst.FunctionDef, in_errors: Mapping[str, frozenset[int | str]] | None, *, method: bool
 ) -> frozenset[int | str]:
     """Give the parameters that a function uses, in errors alone where it is known which are so."""
-    uses = _Uses(told)
+    uses = _Uses(in_errors)
     function.body.visit(uses)
     given = function.params.params
     static = any(dotted(each.decorator) == "staticmethod" for each in function.decorators)
@@ -154,7 +154,7 @@ def _places(
     found: set[int | str] = set()
     for at, each in [*by_place, *((None, only) for only in function.params.kwonly_params)]:
         name = each.name.value
-        if uses.all[name] and (told is None or uses.saying[name] == uses.all[name]):
+        if uses.all[name] and (in_errors is None or uses.saying[name] == uses.all[name]):
             found |= {name} if at is None else {at, name}
     return frozenset(found)
 
