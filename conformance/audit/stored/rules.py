@@ -7,6 +7,7 @@ evaluates as far as its meaning is certain. The rest is left open, by a finding.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -34,6 +35,8 @@ _CONSTRAINT: Final = "delta.constraints."
 _INVARIANT: Final = "delta.invariants"
 _GENERATION: Final = "delta.generationExpression"
 _IDENTITY: Final = "delta.identity."
+_MOST: Final = 1 << 24
+"""Values of an identity column that are held at once to look for doubles."""
 _BATCH: Final = 1 << 16
 _FARTHEST: Final = 1 << 61
 _UNKNOWN: Final = (pa.ArrowException, ValueError, KeyError, OverflowError)
@@ -103,6 +106,7 @@ class Rules:
         )
         self._parsed: list[tuple[_Rule, Expression]] = []
         self._given: dict[str, list[pa.Array]] = {}
+        self._counts: Counter[str] = Counter()
 
     def begin(self, place: str) -> Iterator[Finding]:
         """Parse the rules; yield what is not known of them."""
@@ -185,10 +189,15 @@ class Rules:
                 values = opened.live(opened.read(place.stored.name))
                 yield from _identity(opened.path, column, values)
                 if column.metadata.get(f"{_IDENTITY}allowExplicitInsert") is False:
-                    self._given.setdefault(column.name, []).extend(values.chunks)
+                    self._hold(column.name, values)
+
+    def _hold(self, name: str, values: pa.ChunkedArray) -> None:
+        if self._counts[name] + len(values) <= _MOST:
+            self._counts[name] += len(values)
+            self._given.setdefault(name, []).extend(values.chunks)
 
     def doubles(self, place: str) -> Iterator[Finding]:
-        """Yield identity columns that have a value twice in the files that were judged."""
+        """Yield identity columns that have a value twice in the files that were held."""
         for name, chunks in self._given.items():
             if any(not pa.types.is_integer(each.type) for each in chunks):
                 continue  # reported as another type; the chunks may differ in theirs
