@@ -27,6 +27,9 @@ from conformance.audit.subjects import Step
 from reference_impl import untrusted
 from reference_impl.limits import budget
 
+_SOME: Final = 1 << 16
+"""Removes that are compared with their adds at once."""
+
 
 class HasRows(Protocol):
     """What has file actions as columns."""
@@ -103,8 +106,9 @@ def differing_removes(step: Step) -> Mask:
     rows, before = step.rows, step.before
     live = before.adds.rows[step.codes]
     found = (rows.kind == REMOVE) & (live >= 0)
-    at = np.flatnonzero(found)
-    if len(at):
+    every = np.flatnonzero(found)
+    # A commit may remove any number of files; the texts of all of them are not held at once.
+    for at in (every[start : start + _SOME] for start in range(0, len(every), _SOME)):
         other = before.store.flags("odd")[live[at]]
         for name in ("size", "partitionValues", "stats"):
             stated = rows.columns[name].take(pa.array(at)).to_pylist()

@@ -133,8 +133,10 @@ def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Ta
     if hollow or (judged == _OF_DELETED and _fewer(spec, wanted, given)):
         return ROWS_READ
     astray = None if spec.type == "aggregate" else astray_columns(wanted, given)
-    if astray is None or astray.columns & _OF_FEATURES:
-        return None if astray is None else _OF_TRACKING.get(astray.columns, {}).get(judged)
+    if astray is None:
+        return None
+    if astray.columns & _OF_FEATURES:
+        return _OF_TRACKING.get(astray.columns, {}).get(judged)
     mapping = _mapping(case, _version(spec))
     if mapping is not None:
         of_partitions = astray.columns <= mapping.partitions

@@ -52,7 +52,7 @@ class LogFile:
         version: the version in the name; the first of the range for a compaction.
         end: last version of the range for a compaction, else the same as ``version``.
         parts: number of parts of a multi-part checkpoint; 0 for other kinds.
-        uuid: the UUID of a UUID-named checkpoint.
+        uuid: the UUID of a UUID-named checkpoint, else ``""``.
         content: the bytes of a commit that a catalog keeps and no file holds; ``None`` for a
             file.
     """
@@ -62,7 +62,7 @@ class LogFile:
     version: int
     end: int
     parts: int = 0
-    uuid: str | None = None
+    uuid: str = ""
     content: bytes | None = None
 
 
@@ -88,7 +88,7 @@ def parse(name: str) -> LogFile | None:
             fits = fits and parts > 1 and 1 <= part <= parts
         if not fits:
             return None
-        return LogFile(name, kind, version, end, parts, groups.get("uuid"))
+        return LogFile(name, kind, version, end, parts, groups.get("uuid") or "")
     return None
 
 

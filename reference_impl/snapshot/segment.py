@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from reference_impl.errors import (
     InvalidLogSegment,
@@ -275,14 +275,15 @@ def _gaps(listing: Listing) -> Iterator[int]:
     first, last = min(commits), max(commits)
     older = (v + 1 for v in listing.checkpoints if v < first)
     start = max(older, default=first) if listing.checkpoints else 0
-    yield from (version for version in range(start, last) if version not in commits)
+    if last - start + 1 > len(commits):
+        yield from (version for version in range(start, last) if version not in commits)
 
 
 def _list(storage: Storage, start: int) -> Listing:
     # Obeys CKPT-030.
     commits: dict[int, LogFile] = {}
     entries: dict[int, Entry] = {}
-    groups: dict[tuple[int, str, int, str | None], list[LogFile]] = defaultdict(list)
+    groups: dict[tuple[int, str, int, str], list[LogFile]] = defaultdict(list)
     compactions: dict[int, list[LogFile]] = defaultdict(list)
     # Names of a version begin with its digits and go on with a dot.
     start_after = f"{start:020d}" if start else None
@@ -350,8 +351,8 @@ def _with_ratified(storage: Storage, listing: Listing, ratified: RatifiedCommits
 
 
 def _preference(
-    item: tuple[tuple[int, str, int, str | None], list[LogFile]],
-) -> tuple[Any, ...]:
+    item: tuple[tuple[int, str, int, str], list[LogFile]],
+) -> tuple[int, int, int, str]:
     # Obeys CKPT-N-001.
     (version, kind, parts, uuid), _ = item
     order = ("uuid_checkpoint", "classic_checkpoint", "multipart_checkpoint")

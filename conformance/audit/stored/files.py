@@ -54,7 +54,7 @@ from conformance.audit.stored.statistics.columns import (
     wrong_statistics,
 )
 from conformance.audit.stored.types import type_mismatches
-from conformance.audit.stored.variants import malformed_variants
+from conformance.audit.stored.variants import holds_variants, malformed_variants
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.parsed import same_value
 from reference_impl.errors import LimitExceeded, PlaceRefused
@@ -399,18 +399,27 @@ def _schema_columns(opened: _LiveFile) -> Findings:
             yield finding(requirement, opened.path, message, severity=severity)
         yield from _extra_fields(opened, place)
         typed = not any(severity is None for _, _, severity in wrong)
-        if place.forbids_nulls or (typed and describes(opened.stats, place)):
-            values = opened.read(place.stored.name)
-            for requirement, message in forbidden_nulls(place, opened.live(values)):
-                # No sentence says what the flag of a map is for.
-                severity = "warning" if requirement == "SCH-035" else None
-                yield finding(requirement, opened.path, message, severity=severity)
-            if typed:
-                yield from wrong_statistics(opened, place, values)
-        if typed:
-            yield from malformed_variants(opened, place)
+        yield from _column(opened, place, typed=typed)
     yield from _partition_types(opened, int96)
     yield from opened.rules.judge(opened, places, opened.follows)
+
+
+def _column(opened: _LiveFile, place: SchemaPlace, *, typed: bool) -> Findings:
+    """Judge what a column holds, where it has its type by what the log says of it, too."""
+    compared = place.forbids_nulls or (typed and describes(opened.stats, place))
+    encoded = typed and holds_variants(place)
+    if place.stored is None or not (compared or encoded):
+        return
+    values = opened.read(place.stored.name)
+    if compared:
+        for requirement, message in forbidden_nulls(place, opened.live(values)):
+            # No sentence says what the flag of a map is for.
+            severity: Severity | None = "warning" if requirement == "SCH-035" else None
+            yield finding(requirement, opened.path, message, severity=severity)
+        if typed:
+            yield from wrong_statistics(opened, place, values)
+    if encoded:
+        yield from malformed_variants(opened, place, values)
 
 
 def _extra_fields(opened: _LiveFile, column: SchemaPlace) -> Findings:

@@ -19,12 +19,23 @@ from conformance.base.variants import UnknownTypeError, Variant, VariantError, v
 from reference_impl.limits import budget
 
 
-def malformed_variants(opened: DataFile, column: SchemaPlace) -> Iterator[Finding]:
-    """Yield a finding for each place of a column whose variants do not parse."""
-    if column.stored is None or all(each.declared != "variant" for each in column.walk()):
-        return
-    for place, values in _places(column, opened.live(opened.read(column.stored.name))):
-        wrong = next(filter(None, map(_fault, values.to_pylist())), None)
+def holds_variants(column: SchemaPlace) -> bool:
+    """Return whether a column is a variant, or has one inside."""
+    return any(each.declared == "variant" for each in column.walk())
+
+
+def malformed_variants(
+    opened: DataFile, column: SchemaPlace, values: pa.ChunkedArray
+) -> Iterator[Finding]:
+    """Yield a finding for each place of a column whose variants do not parse.
+
+    Args:
+        opened: the file.
+        column: the column.
+        values: what the file has of it.
+    """
+    for place, parts in _places(column, opened.live(values)):
+        wrong = next(filter(None, map(_fault, parts.to_pylist())), None)
         if wrong is not None:
             yield finding("VAR-003", opened.path, f"a variant of {place.name}: {wrong}")
 

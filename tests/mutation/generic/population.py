@@ -83,13 +83,14 @@ _INNER = (cst.FunctionDef, cst.Lambda, cst.Parameters)
 """What is executed when it is called, but for the defaults of its parameters."""
 
 
-def _says_less(node: cst.CSTNode, mutated: cst.CSTNode, spoken: frozenset[str]) -> bool:
+def _says_less(
+    node: cst.CSTNode, mutated: cst.CSTNode, spoken: frozenset[str], in_errors: set[int]
+) -> bool:
     """Whether a call only loses what a message names, or an assertion."""
     if not isinstance(node, cst.Call) or not isinstance(mutated, cst.Call):
         return False
     kept = {id(each) for each in mutated.args}
     lost = [each for each in node.args if id(each) not in kept]
-    in_errors = {id(each) for each in error_args(node, error_parameters())}
     return bool(lost) and all(
         id(each) in in_errors
         or (each.keyword is not None and each.keyword.value in _APART)
@@ -213,7 +214,7 @@ class _Finder(cst.CSTVisitor):
         lines = tuple(range(begun, span[1] + 1)) if self._inner[-1] else ()
         name = operator.__name__.removeprefix("operator_")
         for mutated in operator(node):
-            if _says_less(node, mutated, self._spoken) or (
+            if _says_less(node, mutated, self._spoken, self._in_errors) or (
                 self._any_case and _same_in_any_case(node, mutated)
             ):
                 continue

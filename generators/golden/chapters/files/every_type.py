@@ -17,7 +17,6 @@ from generators.golden.cases.table import (
     DataFile,
     GoldenTable,
     add,
-    domain,
     feature_protocol,
     remove,
 )
@@ -28,7 +27,7 @@ from generators.golden.chapters.files.changes import (
     each_row,
 )
 from generators.golden.chapters.files.types import PRIMITIVES
-from generators.golden.chapters.tables.row_tracking import TRACKED_PROPERTIES
+from generators.golden.chapters.tables.row_tracking import TRACKED_PROPERTIES, high_water_mark
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
 FILES: Final = Chapter("change-data-files")
@@ -85,14 +84,9 @@ def _asked(case: CaseWriter, *, partitioned: bool) -> None:
         partition_columns=list(given[0]) if partitioned else [],
         properties={**FEED, **TRACKED_PROPERTIES},
     )
-    # Rows of one file, and of its partition if there are any.
-    groups = [[each] for each in given] if partitioned else [given]
-    ids = iter(range(1000))
 
-    def rows_of(group: Sequence[Mapping[str, Any]], first: int) -> list[dict[str, Any]]:
-        return [{"id": first + next(ids), **each} for each in group]
-
-    def written(rows: Sequence[Mapping[str, Any]], base: int) -> DataFile:
+    def written(rows: Sequence[Mapping[str, Any]]) -> DataFile:
+        base = rows[0]["id"]
         return table.file(
             rows,
             path=f"of-{base}.parquet",
@@ -101,30 +95,29 @@ def _asked(case: CaseWriter, *, partitioned: bool) -> None:
             defaultRowCommitVersion=table.version + 1,
         )
 
-    def mark(highest: int) -> dict[str, Any]:
-        return domain("delta.rowTracking", f'{{"rowIdHighWaterMark":{highest}}}')
-
-    old = [rows_of(group, 0) for group in groups]
-    first = [written(rows, rows[0]["id"]) for rows in old]
     count = len(given)
-    table.create(*map(add, first), mark(count - 1))
-    new = [[{**row, "id": row["id"] + count} for row in rows] for rows in old]
-    second = [written(rows, rows[0]["id"]) for rows in new]
+    before, after = (
+        [{"id": n, **each} for n, each in enumerate(given, start)] for start in (0, count)
+    )
+    # Rows of one file, and of its partition if there are any.
+    old, new = ([[row] for row in rows] if partitioned else [rows] for rows in (before, after))
+    first = [*map(written, old)]
+    table.create(*map(add, first), high_water_mark(count - 1))
+    second = [*map(written, new)]
     kinds = ("update_preimage", "update_postimage")
     feeds = [
         change_file(
             table,
-            [*before, *after],
-            [kind for kind in kinds for _ in before],
-            partition=_of_partition(before, partitioned=partitioned),
+            [*was, *becomes],
+            [kind for kind in kinds for _ in was],
+            partition=_of_partition(was, partitioned=partitioned),
         )
-        for before, after in zip(old, new, strict=True)
+        for was, becomes in zip(old, new, strict=True)
     ]
-    table.commit(*map(remove, first), *map(add, second), *feeds, mark(2 * count - 1))
+    table.commit(*map(remove, first), *map(add, second), *feeds, high_water_mark(2 * count - 1))
     table.commit(*map(remove, second), operation="DELETE")
     describe(case, table)
     commit_times(case, table)
-    before, after = ([row for rows in each for row in rows] for each in (old, new))
     changed = [
         change
         for kind, rows in zip(kinds, (before, after), strict=True)

@@ -47,6 +47,11 @@ _PROTOCOL = writer_protocol(_WRITERS)
 TRACKED_ROWS = struct(id="long", name="string", _row_id="long", _row_commit_version="long")
 
 
+def high_water_mark(highest: int) -> dict[str, Any]:
+    """Return the action that records a highest id."""
+    return domain("delta.rowTracking", f'{{"rowIdHighWaterMark":{highest}}}')
+
+
 class Tracked:
     """A table with row tracking and what each of its files says of its rows' ids."""
 
@@ -101,7 +106,7 @@ class Tracked:
 
     def mark(self) -> dict[str, Any]:
         """Return the action that records the highest id given out."""
-        return domain("delta.rowTracking", f'{{"rowIdHighWaterMark":{self.next_id - 1}}}')
+        return high_water_mark(self.next_id - 1)
 
     def rows(self, version: int) -> list[dict[str, Any]]:
         """Return the rows of a version with their ids and commit versions."""
