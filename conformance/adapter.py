@@ -115,7 +115,7 @@ class Files:
     ``modificationTime``, ``dataChange``, ``stats`` (parsed), ``deletionVector``,
     ``baseRowId``, ``defaultRowCommitVersion``, ``clusteringProvider``, ``tags``;
     absent keys mean null. An adapter may give fewer keys; only what it gives is compared,
-    but ``path`` is always there.
+    but ``path`` is always there. ``timestamp`` is in milliseconds since the epoch.
     """
 
     table: str

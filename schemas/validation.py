@@ -1,4 +1,4 @@
-"""Hold a document against a schema.
+"""Check a document against a schema.
 
 Serves every section of the protocol that gives a document a shape.
 """

@@ -340,7 +340,7 @@ def audit(  # noqa: PLR0913  each keyword is one option of an audit
 
     Args:
         location: path or URL of the table root.
-        data: also open the live data files, to hold them against sizes, statistics and schema.
+        data: also open the live data files, to check them against sizes, statistics and schema.
         limits: what the audit may take. What is beyond one of them, such as a data file, is not
             checked, and a finding with ``limit`` says so.
         outside: which places outside of the root are looked at; see

@@ -1,7 +1,7 @@
 """The values of variants, read without trust (section Variant Data Type, upstream).
 
 The encoding is Parquet's: ``metadata`` names the fields, ``value`` refers to them by number. What
-is read here may say anything of itself; each length is held against the bytes that there are.
+is read here may say anything of itself; each length is checked against the bytes that there are.
 """
 
 from __future__ import annotations
@@ -107,7 +107,11 @@ class Variant:
         return found
 
     def fields(self) -> Iterator[tuple[str, Variant]]:
-        """Yield the fields of an object, of anything else none."""
+        """Yield the fields of an object, of anything else none.
+
+        Raises:
+            VariantError: a field has a name that the metadata lacks.
+        """
         for number, inner in self._parts(_OBJECT):
             if number >= len(self.names):
                 raise VariantError("a field whose name is not in the metadata")

@@ -90,7 +90,7 @@ def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:
 
     Args:
         root: the folder; the shipped corpus when ``None``.
-        validate: refuse what is no regular file, and hold every document against its schema
+        validate: refuse what is no regular file, and check every document against its schema
             first, so that messages name the place.
 
     Raises:

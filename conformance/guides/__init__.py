@@ -1,7 +1,7 @@
 """The generated parts of the documentation: options, exit statuses, figures, the API.
 
 A guide holds such a part between ``<!-- name -->`` and ``<!-- /name -->``. Running
-``python -m conformance.guides`` writes them; a test holds the guides against the code.
+``python -m conformance.guides`` writes them; a test checks the guides against the code.
 """
 
 from __future__ import annotations

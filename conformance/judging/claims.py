@@ -1,4 +1,4 @@
-"""Claims held against the words of the contract, and questions and tables against claims.
+"""Claims checked against the words of the contract, and questions and tables against claims.
 
 Serves "Table Features" and the section "Adapter messages" of ``docs/formats.md``. A word that the
 contract does not know claims nothing, and what is not claimed is not judged: a misspelled claim
@@ -79,7 +79,7 @@ def description_faults(description: Description) -> list[str]:
 
 
 def validated(description: Description) -> Description:
-    """Hold a description against the contract, and return it with texts of one line.
+    """Check a description against the contract, and return it with texts of one line.
 
     Raises:
         AdapterStartError: it claims what nobody knows, or no results file may hold it.

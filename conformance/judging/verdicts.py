@@ -36,7 +36,7 @@ _ZONELESS: Final = ("2021",)
 def verdict_on(
     case: Case, spec: Spec, answer: Answer, claims: Claims, revision: str = "upstream"
 ) -> Verdict:
-    """Hold an answer against what a spec expects.
+    """Check an answer against what a spec expects.
 
     Args:
         case: the table that was asked about.
@@ -198,7 +198,7 @@ def _of_refusal(spec: Spec, error: ExpectedError, answer: Answer, unclaimed: lis
 
 
 def _difference(spec: Spec, expected: Expected, payload: Any, revision: str) -> Difference | None:
-    """Hold an answer against the expected one, and a snapshot against the version asked for."""
+    """Check an answer against the expected one, and a snapshot against the version asked for."""
     found = QUESTIONS[spec.type].compare(expected, payload)
     if found is not None and found.reason == "types" and revision in _ZONELESS:
         found = compare_rows(expected.rows(), payload, zoneless=True)

@@ -89,7 +89,11 @@ class StoredTable:
         raise StoreError(f"{shown_location(self.location)}: others are always faster")
 
     def progress(self) -> dict[str, int]:
-        """Return what is recorded: who added rows, and how far each is."""
+        """Return what is recorded: who added rows, and how far each is.
+
+        Raises:
+            StoreError: the table cannot be read.
+        """
         try:
             txns = Table(self.location).snapshot().txns
         except NotFoundError:

@@ -1,8 +1,8 @@
 """The files of a bundle, written whole or not at all, and read without trust.
 
 Serves ``docs/formats.md``, "Bundles". A bundle comes from somebody else: what is read of it is
-the description and the history, each of a bounded size and held against its schema. The table and
-the answers that lie beside them are for people and other programs, and never read here.
+the description and the history, each of a bounded size and checked against its schema. The table
+and the answers that lie beside them are for people and other programs, and never read here.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _LONGEST_ID: Final = 200
 """Characters of an id in a message."""
 
 _MOST_PATTERNS: Final = 1000
-"""Entries that stand for more than one item; each is held against each item."""
+"""Entries that stand for more than one item; each is checked against each item."""
 
 _LARGEST_EXPRESSION: Final = 50_000
 """Characters; what is linear in the length of a message may take seconds of a large expression."""

@@ -185,7 +185,7 @@ class Results:
 
 
 def read_results(path: Path) -> Results:
-    """Read a results file, and hold its lines against its footer.
+    """Read a results file, and check its lines against its footer.
 
     Raises:
         ResultsError: it is not a results file, lacks its footer, or is not as it was written.

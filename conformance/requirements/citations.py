@@ -179,7 +179,7 @@ def cited_in_mutations(folder: Path) -> Iterator[Citation]:
 
 
 def cited_in_schemas(folder: Path) -> Iterator[Citation]:
-    """Go through JSON Schemas: the audit holds actions and log files against them.
+    """Go through JSON Schemas: the audit checks actions and log files against them.
 
     Raises:
         CitationError: a schema is not JSON.

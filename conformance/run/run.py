@@ -76,7 +76,7 @@ class Run:
 
     Args:
         settings: the options.
-        trusted: another process of this run has held the corpus against schemas and manifest.
+        trusted: another process of this run has checked the corpus against schemas and manifest.
 
     Attributes:
         collected: ids of the items that are going to be asked, where pytest leaves some out.
@@ -98,7 +98,7 @@ class Run:
         self.registry: Registry = load_registry()
         self.corpus: Corpus = load_corpus(
             self.settings.corpus,
-            # The kit's own tests hold the shipped corpus against its schemas.
+            # The kit's own tests check the shipped corpus against its schemas.
             validate=self.settings.corpus is not None and not self.trusted,
         )
         self.baseline: Baseline = (
@@ -201,7 +201,7 @@ class Run:
         }
 
     def judge_item(self, item: Item) -> Judgement:
-        """Judge one item and hold the verdict against the baseline; never raises."""
+        """Judge one item and check the verdict against the baseline; never raises."""
         with self.judge.limit.about(item.id):
             verdict = verdict_of(item, self.judge, self.registry)
             return self._with_bundle(item, verdict, self._against_baseline(item, verdict))

@@ -56,7 +56,7 @@ class Selection:
 def proves(item: Item, requirements: Iterable[str], revision: str) -> bool:
     """Return whether an item can show that one of some requirements is broken.
 
-    It or a step of it judges the requirement, or it has a table written, which is held against
+    It or a step of it judges the requirement, or it has a table written, which is checked against
     everything that the audit and the checks of steps know of writers and of files.
     """
     judged = item.requirements_judged(revision)

@@ -75,7 +75,7 @@ class ProcessTree:
         return sum(_kibibytes(pid, "status", _HELD) for pid in pids) * 1024
 
     def exact_memory(self) -> int:
-        """Return the same, with what several of them share counted once; takes longer."""
+        """Return these bytes, those that processes share counted once; takes longer."""
         pids = list(self._known)
         exact = sum(_kibibytes(pid, "smaps_rollup", _OWN) for pid in pids) * 1024
         return exact or self.memory()

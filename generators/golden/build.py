@@ -90,7 +90,7 @@ def build_corpus(
 def check_corpus(definitions: Sequence[Definition], corpus: Path = CORPUS) -> list[Drift]:
     """Rebuild cases beside the corpus and compare; returns what drifted.
 
-    Every case of the corpus is held against the digest in the manifest, so a table that cannot
+    Every case of the corpus is checked against the digest in the manifest, so a table that cannot
     be rebuilt here (another engine wrote it) is still known to be the one that was committed.
     """
     manifest = read_manifest(corpus)["cases"]

@@ -124,6 +124,9 @@ def write_history(
         layout: the layout of data files.
         seed: fixes every identifier.
         options: further options of :class:`~generators.materialise.builder.TableBuilder`.
+
+    Raises:
+        ValueError: the first operation is another one.
     """
     first = history[0]
     if not isinstance(first, Create):

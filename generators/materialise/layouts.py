@@ -239,6 +239,9 @@ def lay_out(root: Path, history: History, layout: Layout, *, seed: str = "histor
     """Write a history below ``root`` in one layout.
 
     Checkpoint operations of the history are the layout's business and left out.
+
+    Raises:
+        ValueError: the history does not begin with a create.
     """
     kept = [each for each in history if not isinstance(each, Checkpoint)]
     if not kept or not isinstance(kept[0], Create):

@@ -119,7 +119,11 @@ def decode(data_type: DataType, document: Any) -> Any:
 
 
 def literal(data_type: str | DataType, value: Any) -> dict[str, Any]:
-    """Return a literal node of a filter tree."""
+    """Return a literal node of a filter tree.
+
+    Raises:
+        ValueError: the type has no literal.
+    """
     typed = type_of(data_type)
     match typed:
         case Primitive(name):

@@ -211,6 +211,9 @@ def histories(  # noqa: PLR0913  what is valid has this many sides
         primitives: names of the primitive types that are valid.
         only_rows: nothing but create, append, overwrite, delete, update and checkpoint.
         required_inside: whether what is inside of columns may be such that it cannot be null.
+
+    Raises:
+        ValueError: a feature is not one of them.
     """
     unknown = set(features) - set(FEATURES)
     if unknown:

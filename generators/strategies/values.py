@@ -138,7 +138,7 @@ def values(
         nan: whether NaN is valid in float and double.
         first_year: the earliest year that is valid; years before 1583 fall under calendars that
             old writers disagreed about.
-        max_size: the longest valid array or map.
+        max_size: the most items of an array, or entries of a map.
     """
 
     def inner(each: DataType, *, null: bool) -> st.SearchStrategy[Any]:

@@ -90,28 +90,44 @@ def encode(value: Any) -> dict[str, Any]:
 
 
 def string(value: object) -> str:
-    """Decode a string."""
+    """Decode a string.
+
+    Raises:
+        TypeError: it is of another type.
+    """
     if not isinstance(value, str):
         raise TypeError("a string")
     return value
 
 
 def boolean(value: object) -> bool:
-    """Decode a boolean."""
+    """Decode a boolean.
+
+    Raises:
+        TypeError: it is of another type.
+    """
     if not isinstance(value, bool):
         raise TypeError("a boolean")
     return value
 
 
 def int64(value: object) -> int:
-    """Decode a signed 64-bit integer."""
+    """Decode a signed 64-bit integer.
+
+    Raises:
+        TypeError: it is of another type, or out of range.
+    """
     if value not in INT64:
         raise TypeError("a 64-bit integer")
     return cast("int", value)
 
 
 def string_list(value: object) -> tuple[str, ...]:
-    """Decode an array of strings."""
+    """Decode an array of strings.
+
+    Raises:
+        TypeError: it is of another type.
+    """
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
         raise TypeError("an array of strings")
     return tuple(value)
@@ -121,6 +137,9 @@ def string_map(value: object) -> dict[str, str]:
     """Decode a map from string to string; a key with a null value counts as absent.
 
     Some writers keep a null where a property was unset.
+
+    Raises:
+        TypeError: it is of another type.
     """
     if not isinstance(value, Mapping) or not all(
         isinstance(k, str) and isinstance(v, str | None) for k, v in value.items()

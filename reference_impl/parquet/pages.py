@@ -160,6 +160,8 @@ def _chunk(stated: dict[int, int] | None) -> Chunk:
 def read_page_headers(read: Read, chunk: Chunk, size: int) -> list[Page]:
     """Read the headers of a chunk's pages, as far as a reader of the chunk would go.
 
+    ``size`` is that of the file, in bytes.
+
     Raises:
         ValueError: a header is damaged.
     """

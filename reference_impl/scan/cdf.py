@@ -88,6 +88,9 @@ def read_changes(
     """Carry out :meth:`~reference_impl.table.Table.changes`.
 
     Where the schema changed in the range, any column may be null.
+
+    Raises:
+        VersionNotFound: the range has no version.
     """
     # Obeys CDC-004 DVD-008.
     listing = list_log(storage, from_start=True, ratified=ratified)

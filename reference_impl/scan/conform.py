@@ -85,7 +85,7 @@ def find_columns(
 
 
 def missing(column: Field, length: int) -> pa.Array:
-    """Return nulls for a column that a file lacks."""
+    """Return ``length`` rows of null for a column that a file lacks."""
     # Obeys CM-028 CM-031 VOID-002 DFT-004.
     return pa.nulls(length, arrow_type(column.type))
 

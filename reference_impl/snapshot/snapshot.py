@@ -101,7 +101,7 @@ def read_commit(storage: Storage, file: LogFile, *, files: bool = True) -> Commi
 
 
 def in_commit_timestamp(info: CommitInfo | None, version: int) -> int:
-    """Return the in-commit timestamp of a version whose commit must have one.
+    """Return the in-commit timestamp, in ms, of a version whose commit must have one.
 
     Raises:
         InvalidAction: it has none.

@@ -70,7 +70,7 @@ def test_lines_without_end_end_with_the_time(tmp_path: Path) -> None:
         read_table(root, limits=Limits(seconds=0.02))
 
 
-def test_a_line_that_comes_often_is_held_against_its_schema_once(
+def test_a_line_that_comes_often_is_checked_against_its_schema_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []

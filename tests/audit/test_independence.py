@@ -27,7 +27,7 @@ SHARED = {
     "reference_impl.parquet.opening": {"open_parquet"},
     "reference_impl.errors": {"DataFileTooLarge", "DeltaError", "LimitExceeded", "PlaceRefused"},
     # The hash of Spark, which nothing of reference_impl takes from there; checkpoints that Spark
-    # wrote are held against it.
+    # wrote are checked against it.
     "generators.materialise.data.spark_hash": {"murmur3_text"},
     # JSON as such, under bounds.
     "reference_impl": {"untrusted"},

@@ -150,7 +150,7 @@ def test_a_schema_of_41_structs_is_no_finding(lake: Any) -> None:
 @pytest.mark.parametrize(
     "number", ["1e999999", "-1e999999", "1e99999999999999999999", "1e-999999", "0e9999999"]
 )
-def test_numbers_beyond_every_type_are_held_against_the_values(number: str, lake: Any) -> None:
+def test_numbers_beyond_every_type_are_checked_against_the_values(number: str, lake: Any) -> None:
     stats = f'{{"numRecords":2,"minValues":{{"id":{number}}},"maxValues":{{"id":{number}}}}}'
     lake.commit(lake.protocol(), lake.metadata())
     lake.commit(lake.file("a.parquet", stats=stats))

@@ -38,7 +38,7 @@ class Trial:
     untouched: dict[str, bytes]
 
     def judge(self, place: Path, *, finished: bool, note: str) -> None:
-        """Hold a table against before and after; one that nothing touched has been judged."""
+        """Check a table against before and after; one that nothing touched has been judged."""
         if not finished and content(place) == self.untouched:
             return
         try:
@@ -59,7 +59,7 @@ class Trial:
 
 
 def tried(root: Path, name: str, base: str) -> Trial:
-    """Try an operation without a fault, and hold it against the model."""
+    """Try an operation without a fault, and check it against the model."""
     kept, whole = root / "kept", root / "whole"
     make(kept, name, base)
     before = seen(kept)

@@ -68,7 +68,7 @@ def _facts(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def check_model(name: str, before: Seen | None, after: Seen | None) -> None:
-    """Hold an operation that nothing disturbs against the model."""
+    """Check an operation that nothing disturbs against the model."""
     scenario = ALL[name]
     assert after is not None
     assert after.rows == sorted(scenario.effect(scenario.held), key=_by_id)
@@ -78,7 +78,7 @@ def check_model(name: str, before: Seen | None, after: Seen | None) -> None:
 
 
 def judge(root: Path, before: Seen | None, after: Seen | None, *, finished: bool) -> None:
-    """Hold a table against what it was and what it was to become.
+    """Check a table against what it was and what it was to become.
 
     Args:
         root: the table.

@@ -231,7 +231,7 @@ class SideBySide(RuleBasedStateMachine):
             assert mark is None or (value - mark) * step > 0, f"{name} has {value} after {mark}"
 
     def compare(self, snapshot: Snapshot) -> None:
-        """Hold a version against the oracle's."""
+        """Check a version against the oracle's."""
         version = snapshot.version
         wanted = self.oracle.versions[version]
         rows = arrow_table(wanted.schema, [row.values for row in wanted.rows])

@@ -1,4 +1,4 @@
-"""A writer under random operations, held against the oracle and the audit as it goes.
+"""A writer under random operations, checked against the oracle and the audit as it goes.
 
 The table has few columns and small values, so that operations meet: the same rows are updated,
 merged, deleted, restored. What is drawn is which features the table has, which come later or go

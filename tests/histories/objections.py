@@ -132,7 +132,7 @@ def _foreign(change: Mapping[str, Any]) -> bool:
 
 
 def iceberg_fault(oracle: Oracle, supported: frozenset[str]) -> str | None:
-    """Hold a table against the two versions of Iceberg compatibility.
+    """Check a table against the two versions of Iceberg compatibility.
 
     Args:
         oracle: the table as it is to be.

@@ -50,7 +50,7 @@ def _has_two_checkpoints_of_a_version(snapshot: Snapshot) -> bool:
 
 
 def _lacks_nulls_that_deleted_rows_have(snapshot: Snapshot) -> bool:
-    """Find rows that a vector deletes, whose nulls are held against columns that have none."""
+    """Find rows that a vector deletes, whose nulls are checked against columns that have none."""
     vectors = snapshot.adds().column("deletionVector")
     strict = any(not each.nullable for each in snapshot.schema.fields)
     return strict and vectors.null_count < len(vectors)

@@ -37,6 +37,7 @@ FORBIDDEN = {
     r"falls? over": "crash",
     r"be had": "available",
     r"footprint": "read set and write set",
+    r"(?:holds?|held|holding) (?:\w+ ){0,5}against": "check against, compare with",
 }
 TURNS = re.compile("|".join(rf"\b(?:{turn})\b" for turn in FORBIDDEN), re.IGNORECASE)
 

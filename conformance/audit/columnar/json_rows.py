@@ -188,9 +188,9 @@ class JsonRows:
             kept.extend(columns.get(key, nothing))
 
     def odd(self, at: int, text: bytes, action: str, body: Any) -> bool:
-        """Take in a line that was parsed with care: no check may pass it over.
+        """Add a line that no fast parser may read, so that every check sees it.
 
-        Gives false for one without a path, which is no file action that could be distinguished.
+        Returns false for one without a path, as its file is unknown.
         """
         key = file_key(body)
         if key is None:

@@ -227,7 +227,8 @@ def rows_of(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any
     """Yield the rows of a file as digests, with the kind of change where it has one.
 
     Raises:
-        one of ``UNREADABLE``: the file cannot be read, or its rows cannot be compared.
+        ValueError: the rows cannot be compared.
+        one of ``UNREADABLE``: the file cannot be read.
     """
     body = _body(line, step)
     path = body["path"]

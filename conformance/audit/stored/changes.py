@@ -102,7 +102,7 @@ def _kinds_of_change(file: pq.ParquetFile, source: Any, place: str, path: str) -
 
 
 def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Findings:
-    """Hold the columns against the schema of the commit."""
+    """Check the columns against the schema of the commit."""
     layout, schema = step.new, file.schema_arrow
     if layout.schema is None:
         return

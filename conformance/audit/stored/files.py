@@ -112,7 +112,7 @@ class _LiveFile(DataFile):
     *VECTOR_REQUIREMENTS,
 )
 def live_files(view: VersionView) -> Findings:
-    """Hold every live file against its add action."""
+    """Check every live file against its add action."""
     seen: dict[str, Key] = {}
     changes: set[str] | None = None
     kept: dict[str, str] | None = None

@@ -45,7 +45,7 @@ _UNKNOWN: Final = (pa.ArrowException, ValueError, KeyError, OverflowError)
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """An expression that rows are held against.
+    """An expression that rows are checked against.
 
     Attributes:
         requirement: what a row breaks for which it is false, or another value than the column's.
@@ -158,7 +158,7 @@ class Rules:
     def judge(
         self, opened: DataFile, places: Iterable[SchemaPlace], follows: Callable[[str], bool]
     ) -> Iterator[Finding]:
-        """Hold the live rows of a data file against the rules.
+        """Check the live rows of a data file against the rules.
 
         Args:
             opened: the file.
@@ -173,7 +173,7 @@ class Rules:
             return
         for rule, expression in self._parsed:
             try:
-                # Rows of a time before an invariant need not fulfil it; a constraint is held
+                # Rows of a time before an invariant need not fulfil it; a constraint is checked
                 # against all of them when it comes.
                 known = rule.requirement == "CHK-005" or follows(rule.key)
                 for found in self._broken(opened, held, rule, expression):
@@ -362,7 +362,7 @@ def _generated(
 
 
 def _identity(path: str, column: Column, values: pa.ChunkedArray) -> Iterator[Finding]:
-    """Hold an identity column against its start, its step and its mark."""
+    """Check an identity column against its start, its step and its mark."""
     start, step, mark, explicit = (
         column.metadata.get(f"{_IDENTITY}{key}")
         for key in ("start", "step", "highWaterMark", "allowExplicitInsert")

@@ -304,7 +304,7 @@ def files_are_copied(subject: CheckpointView) -> Findings:
 def typed_copies_agree(subject: CheckpointView) -> Findings:
     """Report typed copies that say other things than the texts of their own rows.
 
-    Where the commits are there, both are held against those.
+    Where the commits are there, both are checked against those.
     """
     if subject.replayed:
         return

@@ -245,7 +245,7 @@ class Watch:
             return
 
     def _check_commit_timestamp(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
-        """Hold a commit's timestamp against the time of the attempt and the one before it."""
+        """Check a commit's timestamp against the time of the attempt and the one before it."""
         try:
             before, stamp = former.timestamp, now.timestamp
         except DeltaError:

@@ -2,7 +2,7 @@
 
 Serves the section "Write recipes" of ``docs/formats.md`` and "Identity Columns". A step names
 the column; its rows are found again by their other columns, and the values that they got are
-held against the clauses. The oracle takes them from there.
+checked against the clauses. The oracle takes them from there.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def _writer_version(replayed: Replay) -> int | None:
 
 
 def _run_whole(replayed: Replay, expected: Expected) -> Verdict | None:
-    """Take all steps, and hold what they leave against the rows and the clauses."""
+    """Take all steps, and check what they leave against the rows and the clauses."""
     verdict = _run_steps(replayed, replayed.steps)
     if verdict is not None:
         return verdict

@@ -1,4 +1,4 @@
-"""Hold a table against what the steps of a recipe asked for beside rows.
+"""Check a table against what the steps of a recipe asked for beside rows.
 
 Serves the section "Write recipes" of ``docs/formats.md``: properties and partitioning as asked,
 a protocol that supports at least the features that were asked for, progress of applications

@@ -222,7 +222,7 @@ def _owed(found: Finding) -> bool:
 
 
 def audit_table(replayed: Replay) -> Verdict | None:
-    """Hold log and files against the clauses that bind writers."""
+    """Check log and files against the clauses that bind writers."""
     rows = load_registry()
     bound = audit(str(replayed.table), revision=replayed.revision)
     found = [x for x in bound if x.severity == "error" or _owed(x)] or [

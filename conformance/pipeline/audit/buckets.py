@@ -74,7 +74,7 @@ class Latest:
 
 @dataclass(frozen=True, slots=True)
 class FileBatch:
-    """Live files whose data one task looks at: their adds, and the versions that had them first."""
+    """Live files whose data one task looks at: their bytes, adds, and first versions."""
 
     size: int
     adds: tuple[str, ...]
@@ -150,7 +150,10 @@ def audit_bucket(  # noqa: PLR0913  what a bucket is
     buckets: int,
     now: int,
 ) -> Iterator[Finding | BucketResult]:
-    """Audit a table by the file actions of one bucket; at last give what is left to others."""
+    """Audit a table by the file actions of one bucket, and yield what is left to others last.
+
+    ``now`` is in milliseconds since the epoch.
+    """
     by_path: dict[str, list[Piece]] = {}
     for piece in found:
         by_path.setdefault(piece.path, []).append(piece)
@@ -206,7 +209,10 @@ def _live(view: VersionView) -> Iterator[FileBatch]:
 def audit_files(
     location: str, options: Options, latest: Latest, lives: Iterable[FileBatch], now: int
 ) -> Iterator[Finding]:
-    """Hold some live data files against what the log says of them."""
+    """Check some live data files against what the log says of them.
+
+    ``now`` is in milliseconds since the epoch.
+    """
     texts: list[str] = []
     born: dict[str, int] = {}
     for live in lives:
@@ -237,7 +243,10 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
     left: Sequence[BucketResult],
     now: int,
 ) -> Iterator[Finding]:
-    """Run the checks that need all files of a version, over what the buckets left."""
+    """Run the checks that need all files of a version, over what the buckets left.
+
+    ``now`` is in milliseconds since the epoch.
+    """
     storage = options.storage(location)
     with within_limits(options.limits, "audit"):
         log = _log(storage, listing, small, {}, {"bucket": 0, "buckets": 1})

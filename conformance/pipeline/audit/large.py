@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A file of a log to be read."""
+    """A file of a log to be read; its size is in bytes."""
 
     path: str
     size: int

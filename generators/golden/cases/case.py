@@ -96,7 +96,7 @@ class CaseInfo:
     located: bool = False
 
     def __post_init__(self) -> None:
-        """Hold the info against the format; raises :class:`CaseError`."""
+        """Check the info against the format; raises :class:`CaseError`."""
         parts = self.id.split("/")
         if len(parts) != 2 or not all(_SLUG.match(part) for part in parts):
             raise CaseError(f"{self.id}: a case id is <chapter>/<case>, both of them slugs")
@@ -315,6 +315,9 @@ class CaseWriter:
 
         Its wire type is ``contested`` and the question's own type stands in ``of``: a harness
         that knows reads and snapshots only must pass over a question without one answer.
+
+        Raises:
+            CaseError: an accepted answer has rows, and there is no schema.
         """
         answers = []
         for each in accepted:

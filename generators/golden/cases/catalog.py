@@ -82,7 +82,11 @@ class Chapter:
         since: str | None = None,
         **info: Any,
     ) -> None:
-        """Define a case; for families whose members come out of a table of values."""
+        """Define a case; for families whose members come out of a table of values.
+
+        Raises:
+            CaseError: the name is taken.
+        """
         if name in self._definitions:
             raise CaseError(f"{self.slug}/{name} is defined twice")
         revisions = REVISIONS[REVISIONS.index(since or self._since) :]

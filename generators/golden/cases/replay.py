@@ -1,4 +1,4 @@
-"""A naive reader, to hold tables of other hands against their expected rows.
+"""A naive reader, to check tables of other hands against their expected rows.
 
 Serves "Action Reconciliation". A table that another engine wrote cannot be rebuilt byte by byte,
 so its commits are replayed here in the plainest way: JSON lines in, newest action per path wins,

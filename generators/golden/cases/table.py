@@ -240,7 +240,11 @@ class GoldenTable:
         return file
 
     def register_vector(self, descriptor: Mapping[str, Any], rows: Iterable[int]) -> dict[str, Any]:
-        """Take a deletion vector into the ledger; returns the descriptor for actions."""
+        """Take a deletion vector into the ledger; returns the descriptor for actions.
+
+        Raises:
+            ValueError: there is no descriptor.
+        """
         identity = dv_unique_id(dict(descriptor))
         if identity is None:
             raise ValueError("a deletion vector has a descriptor")
@@ -319,7 +323,11 @@ class GoldenTable:
     # Knowing
 
     def schema_at(self, version: int) -> Struct:
-        """Return the table schema of a version."""
+        """Return the table schema of a version.
+
+        Raises:
+            ValueError: no commit up to the version has a metaData action.
+        """
         metadata = self.states[version].metadata
         if metadata is None:
             raise ValueError(f"version {version} has no metadata")

@@ -2,7 +2,7 @@
 
 The engine is another hand, never the judge: every expected row is one that this module put in,
 changed or took out itself, and the table is not read back. The bytes differ from build to build
-(random names, the clock), so the cases are built on request only and held against the manifest.
+(random names, the clock), so the cases are built on request only and checked against the manifest.
 """
 
 from __future__ import annotations

@@ -56,6 +56,9 @@ class SparkTable:
 
         For statements that leave the rows as they are but work in steps, such as enabling row
         tracking on a table with files or dropping a feature. Returns the last version.
+
+        Raises:
+            CaseError: Spark committed nothing.
         """
         self.session.sql(statement.format(table=self.identifier))
         last = self._last()

@@ -105,7 +105,7 @@ def version_checksum_document(
 
     Args:
         state: the state at the version.
-        in_commit_timestamp: the version's in-commit timestamp when the table has them.
+        in_commit_timestamp: that of the version, in milliseconds, when the table has them.
         transaction_id: the ``txnId``.
         all_files: list every live file in ``allFiles``.
     """

@@ -44,7 +44,11 @@ _GUARDED: Final = (DEFAULT_KEY, START_KEY, GENERATION_KEY)
 
 
 def add_columns(snapshot: Snapshot, given: Schema, parent: Path = ()) -> int:
-    """Add columns after those that are there, or fields to a struct column."""
+    """Add columns after those that are there, or fields to a struct column.
+
+    Raises:
+        ConstraintViolation: a column is not null, generated or has a default.
+    """
     columns = read_schema(given).fields
     # Obeys DFT-008.
     for column in columns:
@@ -81,7 +85,11 @@ def rename_column(snapshot: Snapshot, path: Path, name: str) -> int:
 
 
 def drop_column(snapshot: Snapshot, path: Path) -> int:
-    """Drop a column or a nested field; column mapping must be on."""
+    """Drop a column or a nested field; column mapping must be on.
+
+    Raises:
+        ConstraintViolation: the table is partitioned or clustered by the column.
+    """
     transaction = _begin(snapshot, "DROP COLUMNS", path)
     _require_mapping(transaction, "dropped")
     parts = _parts(path)
@@ -95,7 +103,11 @@ def drop_column(snapshot: Snapshot, path: Path) -> int:
 
 
 def reorder_columns(snapshot: Snapshot, names: Sequence[str]) -> int:
-    """Put the columns into another order."""
+    """Put the columns into another order.
+
+    Raises:
+        SchemaMismatch: the names are not those of the columns, each once.
+    """
     transaction = _begin(snapshot, "CHANGE COLUMN", names)
     fields = {f.name: f for f in snapshot.schema.fields}
     if sorted(names) != sorted(fields):
@@ -133,7 +145,11 @@ def change_type(snapshot: Snapshot, path: Path, wanted: str | DataType) -> int:
 
 
 def set_nullable(snapshot: Snapshot, name: str, *, nullable: bool) -> int:
-    """Make a column nullable, or not nullable."""
+    """Make a column nullable, or not nullable.
+
+    Raises:
+        ConstraintViolation: a column that becomes not null has nulls.
+    """
     transaction = _begin(snapshot, "CHANGE COLUMN", name)
     schema = _changed(snapshot.schema, (name,), lambda c: replace(c, nullable=nullable))
     if not nullable:

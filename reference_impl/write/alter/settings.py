@@ -46,7 +46,11 @@ def unset_properties(snapshot: Snapshot, names: Iterable[str]) -> int:
 
 
 def add_constraint(snapshot: Snapshot, name: str, expression: str) -> int:
-    """Add a CHECK constraint that every row obeys already, and return the version."""
+    """Add a CHECK constraint that every row obeys already, and return the version.
+
+    Raises:
+        ConstraintViolation: the name is taken, or a row breaks it.
+    """
     # Obeys CHK-007 CHK-009 CHK-010 CHK-002 CHK-004 CHK-005.
     key = CONSTRAINT_PREFIX + name.lower()
     if key in snapshot.metadata.configuration:
@@ -59,7 +63,11 @@ def add_constraint(snapshot: Snapshot, name: str, expression: str) -> int:
 
 
 def drop_constraint(snapshot: Snapshot, name: str) -> int:
-    """Drop a CHECK constraint, and return the version."""
+    """Drop a CHECK constraint, and return the version.
+
+    Raises:
+        ConstraintViolation: there is none of that name.
+    """
     key = CONSTRAINT_PREFIX + name.lower()
     held = [k for k in snapshot.metadata.configuration if k.lower() == key]
     if not held:
@@ -77,7 +85,12 @@ def set_transaction(snapshot: Snapshot, app_id: str, version: int) -> int:
 
 
 def set_domain(snapshot: Snapshot, domain: str, configuration: str | None) -> int:
-    """Set the configuration of a user's metadata domain, or remove it, and return the version."""
+    """Set the configuration of a user's metadata domain, or remove it, and return the version.
+
+    Raises:
+        ConstraintViolation: it is a system domain.
+        UnsupportedFeatures: the table does not support metadata domains.
+    """
     # Obeys DOM-007 DOM-016.
     require_text(domain, "the name of a domain", "domainMetadata")
     if domain.startswith(_SYSTEM_PREFIX):

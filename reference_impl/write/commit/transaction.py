@@ -115,7 +115,11 @@ class Transaction:
 
     @property
     def target(self) -> Target:
-        """Protocol and metadata for written rows, staged changes included."""
+        """Protocol and metadata for written rows, staged changes included.
+
+        Raises:
+            CommitConflict: the table is not created yet, and no metadata is staged.
+        """
         if self._target is None:
             raise CommitConflict("the transaction creates a table and has no metadata yet")
         return self._target

@@ -66,7 +66,7 @@ def convert(storage: Storage, wanted: TableDefinition) -> int:
         InvalidPartitionValue: a folder's value is not of its column's type.
         InvalidDataFile: a file cannot be read as the schema says.
         ConstraintViolation: a column that is not nullable has nulls, or the definition sets a
-            rule that the rows were never held against.
+            rule that the rows were never checked against.
     """
     refuse_existing(storage)
     check_definition(wanted)

@@ -37,6 +37,9 @@ def write_manifests(snapshot: Snapshot) -> list[str]:
 
     Where a step fails the former manifests are restored; a lost storage or a killed process can
     leave some of either, each of them complete.
+
+    Raises:
+        PlaceRefused: the location of the table has a secret, or a path an end of line.
     """
     target = Target.of(snapshot.protocol, snapshot.metadata)
     adds = snapshot.adds()

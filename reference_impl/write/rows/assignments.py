@@ -63,7 +63,11 @@ def parse_assignments(
 def refuse_identities(
     rules: Rules, names: Iterable[str], given: pa.Table | None = None, held: pa.Table | None = None
 ) -> None:
-    """Refuse to set identity columns of rows that are there; to what they are they may be."""
+    """Refuse to set identity columns of rows that are there; to what they are they may be.
+
+    Raises:
+        ConstraintViolation: an identity column gets another value.
+    """
     for name in names:
         same = given is not None and held is not None and given.column(name) == held.column(name)
         if name in rules.identities and not same:

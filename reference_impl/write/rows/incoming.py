@@ -99,6 +99,7 @@ def check_rules(rows: pa.Table, checks: Mapping[str, Expression]) -> None:
 
     Raises:
         ConstraintViolation: there are some.
+        SchemaMismatch: the value of a condition is not a boolean.
     """
     # Obeys INV-005 INV-006 CHK-011.
     for name, condition in checks.items():

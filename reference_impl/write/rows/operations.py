@@ -77,7 +77,11 @@ def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
 
 
 def refuse_outside(rows: pa.Table, condition: Predicate) -> None:
-    """Refuse rows outside of the predicate of an overwrite."""
+    """Refuse rows outside of the predicate of an overwrite.
+
+    Raises:
+        ConstraintViolation: there are some.
+    """
     if not condition.holds(rows).all():
         raise ConstraintViolation(
             "a row does not match the filter of the rows that are replaced",

@@ -21,6 +21,9 @@ def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
     """Carry out :meth:`~reference_impl.table.Table.compact_log`.
 
     An existing one stays, and none is written for commits that cancel out.
+
+    Raises:
+        VersionNotFound: the range has fewer than two commits, or one of them is missing.
     """
     # Obeys COMP-001 COMP-004 COMP-005 COMP-006 COMP-007 COMP-008 COMP-013.
     check_writable(snapshot.protocol)

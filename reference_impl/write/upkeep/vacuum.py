@@ -36,7 +36,12 @@ def vacuum(
     dry_run: bool = False,
     unsafe: bool = False,
 ) -> list[str]:
-    """Carry out :meth:`~reference_impl.table.Table.vacuum`; paths are sorted."""
+    """Carry out :meth:`~reference_impl.table.Table.vacuum`; ms of retention, sorted paths.
+
+    Raises:
+        ConstraintViolation: the retention is shorter than that of the table, and not asked for as
+            unsafe.
+    """
     # Obeys DVD-001 DVD-002 DVD-003 DVD-004 VPC-002 CAT-020.
     check_writable(snapshot.protocol)
     promised = duration(snapshot.metadata.configuration, DELETED_FILE_RETENTION)

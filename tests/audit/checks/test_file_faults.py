@@ -439,7 +439,7 @@ def test_a_bound_that_the_text_does_not_order_is_no_error(lake: Any) -> None:
     assert {found.severity for found in lake.audit()} <= {"warning"}
 
 
-def test_bounds_of_a_nested_column_are_held_against_its_leaf(lake: Any) -> None:
+def test_bounds_of_a_nested_column_are_checked_against_its_leaf(lake: Any) -> None:
     inner = {"type": "struct", "fields": [lake.field("x.y"), lake.field("z")]}
     lake.commit(lake.protocol(), lake.metadata(lake.field("s", inner)))
     rows = pa.table({"s": [{"x.y": 1, "z": 2}, None, {"x.y": None, "z": 7}]})

@@ -477,7 +477,7 @@ def _typed_alone(lake: Any, **changes: Any) -> None:
         ({"minValues": {"d": date(2020, 1, 2)}}, {"STAT-012"}),
     ],
 )
-def test_typed_statistics_are_held_against_the_file(
+def test_typed_statistics_are_checked_against_the_file(
     changes: dict[str, Any], expected: set[str], fires: Any
 ) -> None:
     fires(lambda lake: _typed_alone(lake, **changes), expected)

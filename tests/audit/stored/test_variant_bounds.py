@@ -1,4 +1,4 @@
-"""Bounds of what is inside of variants are held against the values, whole or shredded."""
+"""Bounds of what is inside of variants are checked against the values, whole or shredded."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_a_malformed_shard_is_refused(kit: Kit) -> None:
     assert "K/N" in kit.output
 
 
-def test_a_part_does_not_hold_its_share_against_the_baseline_of_the_whole(kit: Kit) -> None:
+def test_a_part_does_not_check_its_share_against_the_baseline_of_the_whole(kit: Kit) -> None:
     baseline = kit.folder / "baseline.yaml"
     kit(f"--tck-write-baseline={baseline}", f"--tck-results={kit.results}")
     assert "judged: 100" in baseline.read_text()

@@ -131,7 +131,7 @@ def test_a_bad_file_is_refused(
         ("[]\n", r"the list of chapters is empty"),
     ],
 )
-def test_the_list_of_chapters_is_held_against_the_files(
+def test_the_list_of_chapters_is_checked_against_the_files(
     write_registry: WriteRegistry, make_row: MakeRow, listed: str, complaint: str
 ) -> None:
     folder = write_registry(make_row())

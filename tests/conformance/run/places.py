@@ -1,4 +1,4 @@
-"""Judge the same cases wherever the kit lies, and hold the results against each other.
+"""Judge the same cases wherever the kit lies, and check the results against each other.
 
 Run by ``tox run -e places``, which installs the wheel: from the checkout and from the wheel, in an
 empty folder and beside a folder of Python modules full of constants, with the Hypothesis of the

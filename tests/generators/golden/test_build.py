@@ -65,7 +65,7 @@ def test_changed_rows_and_lost_files_are_drift(corpus: Path, definitions: list[D
     assert "last-checkpoint-file/minimal" in found
 
 
-def test_a_case_that_no_one_rebuilds_is_held_against_the_manifest(corpus: Path) -> None:
+def test_a_case_that_no_one_rebuilds_is_checked_against_the_manifest(corpus: Path) -> None:
     assert check_corpus([], corpus) == []
     (corpus / "deletion-vectors/inline/delta/stray.txt").write_text("x", encoding="utf-8")
     (drift,) = check_corpus([], corpus)

@@ -143,7 +143,7 @@ def test_values_that_do_not_fit_are_refused(data_type: Any, value: object) -> No
         normalized(type_of(data_type), value)
 
 
-def test_rows_are_held_against_the_schema() -> None:
+def test_rows_are_checked_against_the_schema() -> None:
     with pytest.raises(ValueError, match="no such columns"):
         normalized_row(SCHEMA, {"id": 1, "x": 2})
     with pytest.raises(ValueError, match="not nullable"):

@@ -132,7 +132,7 @@ def _names_row(element: cst.BaseDictElement) -> bool:
 
 
 def _noted(of: cst.CSTNode) -> bool:
-    """Whether a transaction only notes what another writer's commit is held against."""
+    """Whether a transaction only notes what another writer's commit is checked against."""
     while isinstance(of, cst.Attribute):
         if of.attr.value in {"read_write_set", "read"}:
             return True

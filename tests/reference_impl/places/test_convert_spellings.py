@@ -54,7 +54,7 @@ def _put(root: Path, path: str) -> Path:
 
 
 def _holds(world: Any, location: str, file: Path) -> None:
-    """Convert, and hold the table against vacuum, clean-up and rewriting."""
+    """Convert, and check the table against vacuum, clean-up and rewriting."""
     table = Table(location)
     assert table.convert() == 0
     orphan = world.litter()

@@ -27,7 +27,7 @@ def outcome(location: str) -> Any:
 
 
 def survives(world: Any, location: str, expected: str, *, needed: set[str]) -> None:
-    """Vacuum and clean the table, and hold it against what it was."""
+    """Vacuum and clean the table, and check it against what it was."""
     orphan = world.litter()
     world.age()
     wanted = [2, 3, 4] if expected == ROWS else REFUSED

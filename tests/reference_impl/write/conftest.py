@@ -39,7 +39,7 @@ def actions(table: Table) -> Callable[..., list[dict[str, Any]]]:
 
 @pytest.fixture
 def clean(table: Table) -> Callable[[], None]:
-    """Hold the whole table against the audit, which shares no code with the writer."""
+    """Check the whole table against the audit, which shares no code with the writer."""
 
     def check() -> None:
         faults = [f for f in audit(table.storage.location) if f.severity != "info"]

@@ -1,1 +1,1 @@
-"""Hold statistics against the values that they describe: of columns, and inside of variants."""
+"""Check statistics against the values that they describe: of columns, and inside of variants."""

@@ -149,7 +149,10 @@ def stamped(
     enabled_at: int = 0,
     readers: Sequence[str] = (),
 ) -> GoldenTable:
-    """Return a table whose commits have these in-commit timestamps, from ``enabled_at`` on."""
+    """Return a table whose commits have these in-commit timestamps, in milliseconds.
+
+    They are enabled from version ``enabled_at`` on.
+    """
     feature = enabled_at == 0
     protocol = feature_protocol(readers, ["inCommitTimestamp"]) if readers else _PROTOCOL
     table = GoldenTable.of(

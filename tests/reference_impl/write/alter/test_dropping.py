@@ -45,7 +45,7 @@ def features(table: Table) -> set[str]:
 
 @pytest.fixture
 def clean(table: Table) -> Callable[[], None]:
-    """Hold the table against the audit, which always warns of a feature that is gone."""
+    """Check the table against the audit, which always warns of a feature that is gone."""
 
     def check() -> None:
         faults = {f.requirement for f in audit(table.storage.location) if f.severity != "info"}

@@ -58,7 +58,7 @@ def test_a_constraint_is_kept_by_every_operation(
     clean()
 
 
-def test_rows_that_are_there_are_held_against_a_new_constraint(table: Table) -> None:
+def test_rows_that_are_there_are_checked_against_a_new_constraint(table: Table) -> None:
     table.create(schema(A), rows=pa.table({"a": [1, -2]}))
     with pytest.raises(ConstraintViolation):
         table.add_constraint("positive", "a > 0")
