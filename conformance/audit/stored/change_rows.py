@@ -47,6 +47,8 @@ _ROWS: Final = 5_000
 _BYTES: Final = 16 << 20
 """Bytes of the rows of one file up to which they are compared."""
 
+ROW_IDS: Final = "delta.rowTracking.materializedRowIdColumnName"
+ROW_VERSIONS: Final = "delta.rowTracking.materializedRowCommitVersionColumnName"
 _KIND: Final = "_change_type"
 _SIGNS: Final = {"insert": -1, "update_postimage": -1, "delete": 1, "update_preimage": 1}
 _PAIRED: Final = {"update_preimage": -1, "update_postimage": 1}
@@ -224,7 +226,9 @@ def _layout(line: Line, step: Step) -> Layout:
 
 
 def rows_of(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a file as digests, with the kind of change where it has one.
+    """Yield the rows of a file as digests, of a change file with the kind of the change.
+
+    Those of a data file come with row id and commit version, or None where rows are not tracked.
 
     Raises:
         ValueError: the rows cannot be compared.
@@ -243,12 +247,14 @@ def rows_of(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any
         table = read_columns(file, source, None)
     if table.nbytes > _BYTES:
         raise ValueError("the rows are too large to compare")
-    places = places_of(_layout(line, step), table.schema)
+    layout = _layout(line, step)
+    places = places_of(layout, table.schema)
     if line.action == "cdc" and any(place.misnamed is not None for place in places):
         raise ValueError("the change file has a column by another name, which is reported")
     columns = [_column(table, place, count) for place in places]
     parts = _parts(line, step)
-    kinds = table.column(_KIND).to_pylist() if line.action == "cdc" else [None] * count
+    changed = line.action == "cdc"
+    beside = table.column(_KIND).to_pylist() if changed else _tracked(body, layout, table)
     vector = body.get("deletionVector")
     deleted = load_vector(storage, vector) if isinstance(vector, dict) else None
     mask = deleted.kept(count) if deleted else None
@@ -256,7 +262,22 @@ def rows_of(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any
     for number, live in enumerate(kept):
         if live:
             row = f"{parts}{[column[number] for column in columns]!r}"
-            yield blake2b(row.encode(), digest_size=16).hexdigest(), kinds[number]
+            yield blake2b(row.encode(), digest_size=16).hexdigest(), beside[number]
+
+
+def _tracked(body: Mapping[str, Any], layout: Layout, table: pa.Table) -> list[Any]:
+    """Return row id and commit version of each row of a data file, None where there are none."""
+    count = table.num_rows
+    base, version = body.get("baseRowId"), body.get("defaultRowCommitVersion")
+    enabled = "rowTracking" in layout.features and layout.is_true("delta.enableRowTracking")
+    if not enabled or type(base) is not int or type(version) is not int:
+        return [None] * count
+    found = []
+    for key, fresh in ((ROW_IDS, range(base, base + count)), (ROW_VERSIONS, [version] * count)):
+        name = layout.properties.get(key)
+        held = table.column(name).to_pylist() if name in table.column_names else [None] * count
+        found.append([new if old is None else old for old, new in zip(held, fresh, strict=True)])
+    return list(zip(*found, strict=True))
 
 
 def _column(table: pa.Table, place: SchemaPlace, count: int) -> list[Any]:

@@ -169,7 +169,7 @@ def changes_are_those_of_the_data(view: ChangeView) -> Findings:
     yield from differing_changes(view.step.place, read_row_changes(view.step, view.storage))
 
 
-@check("change", "ADD-009 REM-005 FA-017", whole=True)
+@check("change", "ADD-009 REM-005 FA-017 RT-049 RT-051", whole=True)
 def rearrangements_keep_values(view: ChangeView) -> Findings:
     """Report rows that come or go with files that are not to change data, as the files show."""
     yield from changed_rows(read_moved(view.step, view.storage))

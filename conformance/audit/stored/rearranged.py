@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from conformance.audit.findings import Findings, finding
 from conformance.audit.read.raw import Line
@@ -22,6 +22,9 @@ from reference_impl.storage import Storage
 _ROWS: Final = 10_000
 """Rows of a commit up to which they are compared."""
 
+_Tracked = tuple[str, tuple[int, int] | None]
+"""A row with its row id and commit version, None where rows are not tracked."""
+
 
 @dataclass(slots=True)
 class Moved:
@@ -33,6 +36,8 @@ class Moved:
         removed: rows of the files that are removed.
         moved_in: rows of those of the added files that are not to change data.
         moved_out: rows of those of the removed files that are not to change data.
+        tracked_in: the rows that are moved in, with row id and commit version where they have them.
+        tracked_out: the same of the rows that are moved out.
         places: of the first action that brings rows, and of the first that takes some; empty for
             none.
     """
@@ -42,6 +47,8 @@ class Moved:
     removed: Counter[str] = field(default_factory=Counter)
     moved_in: Counter[str] = field(default_factory=Counter)
     moved_out: Counter[str] = field(default_factory=Counter)
+    tracked_in: Counter[_Tracked] = field(default_factory=Counter)
+    tracked_out: Counter[_Tracked] = field(default_factory=Counter)
     places: tuple[str, str] = ("", "")
 
     @property
@@ -58,6 +65,8 @@ class Moved:
             self.removed + other.removed,
             self.moved_in + other.moved_in,
             self.moved_out + other.moved_out,
+            self.tracked_in + other.tracked_in,
+            self.tracked_out + other.tracked_out,
             (_first(a, c), _first(b, d)),
         )
 
@@ -108,19 +117,30 @@ def _count(found: Moved, line: Line, step: Step, storage: Storage, *, restated: 
         return
     if (row_count(line.body) or 0) > _ROWS:
         raise ValueError("the rows are too many to compare")
-    rows = Counter(row for row, _ in rows_of(line, step, storage))
+    tracked = Counter(rows_of(line, step, storage))
+    rows = _parts_of(tracked)
     quiet = line.body.get("dataChange") is False and not restated
     first, last = found.places
     if line.action == "add":
         found.added += rows
         if quiet:
             found.moved_in += rows
+            found.tracked_in += tracked
             found.places = first or line.place, last
     else:
         found.removed += rows
         if quiet:
             found.moved_out += rows
+            found.tracked_out += tracked
             found.places = first, last or line.place
+
+
+def _parts_of(tracked: Counter[_Tracked], part: int | None = None) -> Counter[Any]:
+    """Return rows alone, or each with its row id, part 0, or its commit version, part 1."""
+    found: Counter[Any] = Counter()
+    for (row, ids), count in tracked.items():
+        found[row if part is None or ids is None else (row, ids[part])] += count
+    return found
 
 
 def changed_rows(moved: Moved | None) -> Findings:
@@ -136,3 +156,14 @@ def changed_rows(moved: Moved | None) -> Findings:
             message = f"dataChange is false, and {rows.total()} {words}"
             for each in (requirement, "FA-017"):
                 yield finding(each, place, message)
+    if moved.moved_in == moved.moved_out:
+        yield from _lost_ids(moved)
+
+
+def _lost_ids(moved: Moved) -> Findings:
+    """Report rows that are only moved and have another row id or commit version afterwards."""
+    for part, requirement, what in ((0, "RT-049", "row id"), (1, "RT-051", "commit version")):
+        lost = _parts_of(moved.tracked_in, part) - _parts_of(moved.tracked_out, part)
+        if lost:
+            message = f"dataChange is false, and {lost.total()} rows get another {what}"
+            yield finding(requirement, moved.places[0], message, "materialise what they had")

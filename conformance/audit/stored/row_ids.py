@@ -16,15 +16,14 @@ from conformance.audit.checks.row_tracking import row_id_mark
 from conformance.audit.findings import Finding, Findings, check, finding
 from conformance.audit.grammar.roaring import Rows
 from conformance.audit.read.state import file_key
+from conformance.audit.stored.change_rows import ROW_IDS, ROW_VERSIONS
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.stored.data_file import DataFile, read_columns
 from conformance.audit.subjects import VersionView
 from reference_impl.errors import DeltaError
 from reference_impl.parquet.opening import open_parquet
 
-_IDS: Final = "delta.rowTracking.materializedRowIdColumnName"
-_VERSIONS: Final = "delta.rowTracking.materializedRowCommitVersionColumnName"
-_COLUMNS: Final = ((_IDS, "RT-050", "row ids"), (_VERSIONS, "RT-052", "commit versions"))
+_COLUMNS: Final = ((ROW_IDS, "RT-050", "row ids"), (ROW_VERSIONS, "RT-052", "commit versions"))
 _MOST: Final = 1 << 24
 """Materialised ids that are held at once to look for doubles."""
 
@@ -76,7 +75,7 @@ class RowIds:
             kept = deleted.kept(len(values)) if deleted else None
             valid = values.is_valid() if kept is None else pc.and_(values.is_valid(), kept)
             numbers = values.filter(valid).to_numpy().astype(np.int64)
-            if name == _IDS:
+            if name == ROW_IDS:
                 yield from self._in_range(path, numbers, row_id_mark(self.view.state.live_domains))
                 positions = np.flatnonzero(valid.to_numpy())
                 if type(base) is int and (numbers - positions == base).any():

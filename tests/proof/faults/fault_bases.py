@@ -335,10 +335,14 @@ def _everything(root: Path) -> TableBuilder:
     return builder
 
 
-def _rearranged(root: Path) -> TableBuilder:
-    builder = _filled(root)
+def _rearranged(root: Path, **properties: str) -> TableBuilder:
+    builder = _filled(root, properties=properties)
     builder.compact()
     return builder
+
+
+def _rearranged_tracked(root: Path) -> TableBuilder:
+    return _rearranged(root, **{"delta.enableRowTracking": "true"})
 
 
 def _deleted(storage: Any) -> Callable[[Path], TableBuilder]:
@@ -516,6 +520,7 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "changed-parts": _changed_parts,
     "everything": _everything,
     "rearranged": _rearranged,
+    "rearranged-tracked": _rearranged_tracked,
     "deleted": _deleted("file"),
     "deleted-inline": _deleted("inline"),
     "deleted-twice": _deleted_twice,
