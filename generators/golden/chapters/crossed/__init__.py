@@ -1,1 +1,1 @@
-"""Cases of writing by a matrix: every kind of table, taken through every course of operations."""
+"""Cases by a matrix: kinds of tables by courses of operations, and by ways to ask."""

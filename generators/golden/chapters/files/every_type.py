@@ -12,8 +12,16 @@ from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import aggregated, commit_times, describe, read_spec
+from generators.golden.cases.filters import compare
+from generators.golden.cases.publish import (
+    aggregated,
+    commit_times,
+    describe,
+    filtered,
+    read_spec,
+)
 from generators.golden.cases.table import (
+    EPOCH,
     DataFile,
     GoldenTable,
     add,
@@ -27,6 +35,7 @@ from generators.golden.chapters.files.changes import (
     each_row,
 )
 from generators.golden.chapters.files.types import PRIMITIVES
+from generators.golden.chapters.log.time_travel import travel
 from generators.golden.chapters.tables.row_tracking import TRACKED_PROPERTIES, high_water_mark
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
@@ -127,8 +136,13 @@ def _asked(case: CaseWriter, *, partitioned: bool) -> None:
     gone = each_row("delete", 2, after)
     case.judged["changes-2-2"] = "CDC-004"
     ask_changes(case, table, "changes-2-2", 2, 2, gone, "Values are those of the files removed")
-    case.judged |= dict.fromkeys(("read-v0", "row-ids-v0", "aggregate-v0"), "SNAP-007")
+    asked = ("read-v0", "at-v0", "filter-v0", "row-ids-v0", "aggregate-v0")
+    case.judged |= dict.fromkeys(asked, "SNAP-007")
     read_spec(case, table, 0)
+    travel(case, table, "v0", EPOCH, 0)
+    filtered(
+        case, table, "filter-v0", compare("id", ">=", 0, "long"), "Filtered ones, too", version=0
+    )
     tracked = [{**row, "_row_id": row["id"], "_row_commit_version": 0} for row in before]
     case.row_spec(
         "row_ids",

@@ -8,7 +8,14 @@ from typing import Any
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import describe, files_spec, publish, read_spec, snapshot_spec
+from generators.golden.cases.publish import (
+    aggregated,
+    describe,
+    files_spec,
+    publish,
+    read_spec,
+    snapshot_spec,
+)
 from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
@@ -400,7 +407,7 @@ def _state_staged(case: CaseWriter) -> None:
     file = table.file([{"c": n, "name": "of the file"} for n in range(3)])
     former = txn("app", 9), domain("mine", "before")
     managed.commit(table.protocol_action(), table.metadata(), add(file), *former)
-    later = managed.commit(*with_vector(file, inline(table, [1])), txn("app", 3))
+    later = managed.commit(*with_vector(file, inline(table, [2])), txn("app", 3))
     last = managed.commit(domain("mine", "now"))
     managed.keep_staged(later)
     managed.keep_staged(last)
@@ -414,6 +421,11 @@ def _state_staged(case: CaseWriter) -> None:
         requirement="DVDESC-020",
         ratified=ratified,
     )
+    title = "Rows that a ratified commit deletes do not count"
+    aggregated(
+        case, table, "extremes", ["c"], title, requirement="DVDESC-020", ratified=ratified
+    )  # fmt: skip
+    files_spec(case, table, requirement="REC-018", ratified=ratified)
     of: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "txn": ({"appId": "app"}, {"txnVersion": 3}, "TXN-005"),
         "domain_metadata": ({"domain": "mine"}, {"configuration": "now"}, "REC-014"),

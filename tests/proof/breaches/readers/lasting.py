@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from breaches.edits import CHECKPOINTS, COMMIT, COMPACTION, dropping, each, matching, read_lines
 from breaches.model import Ask, reader
-from breaches.readers.aggregates import by_files
+from breaches.readers.questions import by_files
 from breaches.seams import viewing
 from breaches.views import bodies
 from conformance.adapter import Answer, Ok, Request, Scan

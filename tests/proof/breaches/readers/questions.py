@@ -1,0 +1,222 @@
+"""Wrong readers of one question: of extremes by what the log says, and of each alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+
+from breaches.edits import EVERYWHERE, Lines, each, lines, parquet
+from breaches.model import Ask, Breach, How, reader
+from breaches.readers.crossed import SUMMARY, Body, no_columns, vectors_lost, with_column
+from breaches.seams import Edit, viewing
+from breaches.views import directory_values, partition_values
+from conformance.adapter import Aggregate, Answer, Changes, Files, Ok, Request, Scan
+
+Stats: TypeAlias = Sequence[Mapping[str, Any]]
+"""The statistics of all live files."""
+
+
+def by_files(change: Callable[[dict[str, Any], Sequence[Mapping[str, Any]]], None]) -> How:
+    """Change a right answer, its one row as a dict, by the live files."""
+
+    def how(ask: Ask) -> Ask:
+        def run(request: Request) -> Answer:
+            answer = ask(request)
+            if not isinstance(request, Aggregate) or not isinstance(answer, Ok):
+                return answer
+            files = ask(Files(request.table, request.version))
+            if not isinstance(files, Ok):
+                return answer
+            right: pa.Table = answer.payload
+            row = right.to_pylist()[0]
+            change(row, files.payload)
+            columns = {
+                field.name: pa.array([row[field.name]]).cast(field.type) for field in right.schema
+            }
+            return Ok(pa.table(columns))
+
+        return run
+
+    return how
+
+
+def _believing(change: Callable[[dict[str, Any], Stats], None]) -> How:
+    """Change a right answer by the statistics of the live files."""
+    return by_files(lambda row, files: change(row, [each.get("stats") or {} for each in files]))
+
+
+def _counted(row: dict[str, Any], files: Stats) -> None:
+    """Count the records of the files, where each says how many it has."""
+    if files and all("numRecords" in stats for stats in files):
+        row["count"] = sum(stats["numRecords"] for stats in files)
+
+
+def _known(row: dict[str, Any], files: Stats) -> None:
+    """Count the records that are said to be there."""
+    row["count"] = sum(stats.get("numRecords", 0) for stats in files)
+
+
+def _bounded(row: dict[str, Any], files: Stats) -> None:
+    """Take bounds for extremes, where each file has them."""
+    for kind, function, of in (("minValues", "min", min), ("maxValues", "max", max)):
+        for name, right in row.items():
+            column = name.removeprefix(f"{function}(").removesuffix(")")
+            bounds = [stats.get(kind, {}).get(column) for stats in files]
+            same = all(isinstance(bound, type(right)) for bound in bounds)
+            if name.startswith(function) and bounds and same and right is not None:
+                row[name] = of(bounds)
+
+
+def _to_milliseconds(row: dict[str, Any], _: Stats) -> None:
+    for name, value in row.items():
+        if hasattr(value, "microsecond"):
+            row[name] = value.replace(microsecond=value.microsecond // 1000 * 1000)
+
+
+def _as_texts(row: dict[str, Any], _: Stats) -> None:
+    """Order numbers as texts, so that 9 is above 10."""
+    low, high = row.get("min(p)"), row.get("max(p)")
+    if isinstance(low, int) and isinstance(high, int):
+        row["min(p)"], row["max(p)"] = sorted((low, high), key=str)
+
+
+def _nulls_left_out(row: dict[str, Any], files: Stats) -> None:
+    """Count what is not null."""
+    for stats in files:
+        row["count"] -= max(stats.get("nullCount", {}).values(), default=0)
+
+
+def _bounds(slug: str, breaks: str, case: str) -> Any:
+    return reader(slug, breaks, "answers", _believing(_bounded), case)
+
+
+_WAYS: Final[Mapping[str, Callable[[Any], object]]] = {
+    "extremes": lambda asked: isinstance(asked, Aggregate),
+    "row-ids": lambda asked: isinstance(asked, Scan) and asked.row_ids,
+    "time": lambda asked: isinstance(asked, Scan) and asked.timestamp is not None,
+    "columns": lambda asked: isinstance(asked, Scan) and asked.columns is not None,
+    "filters": lambda asked: isinstance(asked, Scan) and asked.filter and asked.version is not None,
+    "changes": lambda asked: isinstance(asked, Changes),
+}
+"""Ways of asking, each of which may have code of its own."""
+
+
+def _where(wanted: Callable[[Any], object], how: How) -> How:
+    """Go wrong in one way of asking."""
+
+    def wrong(ask: Ask) -> Ask:
+        other = how(ask)
+        return lambda asked: (other if wanted(asked) else ask)(asked)
+
+    return wrong
+
+
+def _kept_in(kind: str) -> Callable[[Body], object]:
+    return lambda body: (body.get("deletionVector") or {}).get("storageType") == kind
+
+
+def _unnamed(table: pa.Table) -> pa.Table:
+    """Read no column but those that row tracking names, as if none were found."""
+    return table.rename_columns(
+        [name if name.startswith("_") else f"no-{name}" for name in table.column_names]
+    )
+
+
+def _unnumbered(table: pa.Table) -> pa.Table:
+    return table.cast(pa.schema([field.remove_metadata() for field in table.schema]))
+
+
+def _no_values(values: Mapping[str, Any], _path: str) -> dict[str, Any]:
+    return dict.fromkeys(values)
+
+
+def _empty_texts(values: Mapping[str, Any], _path: str) -> dict[str, Any]:
+    return {name: "-1" if value == "" else value for name, value in values.items()}
+
+
+def _narrow(table: pa.Table) -> pa.Table:
+    """Read what is of the type from before as null."""
+    for at, of in enumerate(table.schema):
+        if of.type in (pa.int32(), pa.date32()):
+            table = table.set_column(at, of, pa.nulls(len(table), of.type))
+    return table
+
+
+def _last_lost(found: Lines) -> Lines:
+    """Lose the last file that is added."""
+    last = max((n for n, action in enumerate(found) if action.get("add")), default=None)
+    return [action for n, action in enumerate(found) if n != last]
+
+
+_SCANS: Final = ("row-ids", "time", "columns", "filters")
+
+_LOSSES: Final[tuple[tuple[str, str, Edit, str, tuple[str, ...]], ...]] = (
+    *(
+        (f"{kind}-vectors{of}", "DVDESC-020", vectors_lost(EVERYWHERE, _kept_in(kind)),
+         f"deletion-vectors/every-question{of}", tuple(_WAYS))
+        for kind in "ui" for of in ("", "-mapped")
+    ),
+    *(
+        (f"{mode}-{slug}", row, edit, f"column-mapping/every-question-{mode}", ways)
+        for mode, named, valued, change in (
+            ("name", "CM-029", "CM-030", _unnamed), ("id", "CM-025", "CM-026", _unnumbered)
+        )
+        for slug, row, edit, ways in (
+            ("columns", named, parquet(change), (*_SCANS, "changes")),
+            ("values", valued, partition_values(_no_values), ("extremes",)),
+        )
+    ),
+    ("empty-values", "PART-002", partition_values(_empty_texts),
+     "partition-value-serialization/every-question", (*_SCANS, "extremes")),
+    ("values-of-folders", "DATA-003", partition_values(directory_values),
+     "data-files/every-question", (*_SCANS, "extremes")),
+    ("escapes", "ADD-003", each("add", lambda body: None if "%" in body["path"] else body),
+     "add-file-and-remove-file/every-question", tuple(_WAYS)),
+    ("narrow-values", "TW-012", parquet(_narrow), "type-widening/every-question", tuple(_WAYS)),
+    ("defaults", "DFT-004", parquet(with_column("v", 5)), "default-columns/every-question",
+     tuple(_WAYS)),
+    ("variants", "VAR-005", parquet(no_columns("v")), "variant-type/every-question",
+     (*_SCANS, "changes")),
+    *(
+        (f"files-of-{layout}", "REC-018", lines(_last_lost, where),
+         f"action-reconciliation/every-question-{layout}", ("extremes", *_SCANS))
+        for layout, where in SUMMARY.items() if layout not in ("commits", "all")
+    ),
+)  # fmt: skip
+"""What is lost: its name, the row, how, the case that shows it, and the ways that it matters in."""
+
+
+def _lost_in_one_way() -> Iterator[Breach]:
+    for slug, row, edit, case, ways in _LOSSES:
+        for way in ways:
+            how = _where(_WAYS[way], viewing(edit))
+            yield reader(f"loses-{slug}-in-{way}", row, "actions", how, f"{case}/*")
+
+
+ROWS = (
+    *_lost_in_one_way(),
+    reader(
+        "counts-the-records-of-files-with-vectors",
+        "DVDESC-020",
+        "answers",
+        _believing(_counted),
+        "deletion-vectors/aggregates*",
+    ),
+    reader(
+        "counts-what-is-said-to-be-there", "SNAP-007", "answers", _believing(_known), "*/aggregate*"
+    ),
+    reader("counts-no-nulls", "SNAP-007", "answers", _believing(_nulls_left_out), "*/aggregate*"),
+    reader("orders-numbers-as-texts", "SNAP-007", "answers", _believing(_as_texts), "*/aggregate*"),
+    reader(
+        "cuts-extremes-to-milliseconds",
+        "SNAP-007",
+        "answers",
+        _believing(_to_milliseconds),
+        "*/aggregates-of-cut-times/*",
+    ),
+    _bounds("takes-wide-bounds-for-extremes", "DVD-021", "*/aggregates-of-wide-bounds/*"),
+    _bounds("takes-bounds-of-deleted-rows-for-extremes", "DVD-021", "deletion-vectors/aggregates*"),
+    _bounds("takes-cut-bounds-for-extremes", "SNAP-007", "*/aggregates-of-cut-texts/*"),
+)
