@@ -14,6 +14,7 @@ from typing import Any, Final
 from generators.golden.cases.recipes import PAIR, Recipe
 from generators.golden.chapters.files.changes import FEED
 from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS
+from generators.golden.chapters.files.types import PRIMITIVES
 from generators.oracle.delta_schema import (
     Array,
     DataType,
@@ -47,6 +48,12 @@ _VALUES: Final[Mapping[str, Callable[[int], Any]]] = {
 }
 
 
+_TYPED: Final = {
+    f"of_{each.slug.replace('-', '_')}": each for each in PRIMITIVES if each.type != "binary"
+}
+"""Columns of every type that partitions have too, but binary, which many engines fail."""
+
+
 def _value(kind: DataType, number: int) -> Any:
     match kind:
         case Struct():
@@ -69,6 +76,10 @@ def _within_row(each: Field, number: int) -> Any:
         return number * 2
     if each.name == "part":
         return ("a b", "b", None)[number % 3]
+    if each.name in _TYPED:
+        # An empty text is null in a partition.
+        held = [value for value in _TYPED[each.name].values if value != ""]
+        return (*held, None)[number % (len(held) + 1)]
     return _value(each.type, number) if number % 5 != 4 or not each.nullable else None
 
 
@@ -153,6 +164,7 @@ def _nested() -> Struct:
 
 
 _PARTS: Final = PAIR.with_fields(column("part", "string"))
+_ALL_TYPES: Final = PAIR.with_fields(*(column(n, each.type) for n, each in _TYPED.items()))
 _IDENTITY: Final = {
     "delta.identity.start": 5,
     "delta.identity.step": 3,
@@ -347,6 +359,28 @@ KINDS: Final[tuple[Kind, ...]] = (
         PAIR.with_fields(column("t", "timestamp_ntz")),
         ("t",),
         features=("timestampNtz",),
+    ),
+    Kind(
+        "timestamp-ntz",
+        "-of-every-type",
+        "a table of every type",
+        "changes moves",
+        "CDC-012 RT-036",
+        _ALL_TYPES,
+        (),
+        {**FEED, **TRACKING},
+        ("timestampNtz", "changeDataFeed", "rowTracking", "domainMetadata"),
+    ),
+    Kind(
+        "timestamp-ntz",
+        "-parted-by-every-type",
+        "a table partitioned by every type",
+        "changes moves",
+        "CDC-012 ADD-004",
+        _ALL_TYPES,
+        tuple(_TYPED),
+        {**FEED, **TRACKING},
+        ("timestampNtz", "changeDataFeed", "rowTracking", "domainMetadata"),
     ),
     Kind(
         "default-columns",
