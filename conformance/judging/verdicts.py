@@ -18,7 +18,7 @@ from conformance.golden.cases import Case, Contested, Expected, ExpectedError, S
 from conformance.judging.claims import unclaimed_features, unclaimed_needs
 from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.messages import LONGEST, count_rows, describe_expected, describe_refusal
-from conformance.judging.shown import instead_of, judged_of_spec, row_shown
+from conformance.judging.shown import instead_of, judged_of_spec, row_refused, row_shown
 from conformance.questions import QUESTIONS
 
 _HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
@@ -53,7 +53,7 @@ def verdict_on(
         unclaimed += unclaimed_needs(spec, claims)
     match spec.expectation:
         case Contested() as contested:
-            return _of_contested(spec, contested, answer, unclaimed, revision)
+            return _of_contested(case, spec, contested, answer, unclaimed, revision=revision)
         case Expected() as expected:
             return _of_answer(case, spec, expected, answer, unclaimed, revision=revision)
         case ExpectedError() as error:
@@ -72,20 +72,28 @@ def _of_answer(  # noqa: PLR0913  all that a verdict depends on
     match answer:
         case Refused():
             wanted = describe_expected(spec.type, expected)
-            return _wrongly_refused("a valid table", wanted, answer, unclaimed)
+            broken = row_refused(spec, case, revision)
+            return _wrongly_refused("a valid table", wanted, answer, unclaimed, broken)
         case Ok(payload):
             found = _difference(spec, expected, payload, revision)
             if found is None:
                 names = ", ".join(unclaimed)
                 note = f"answered right without claiming {names}" if unclaimed else ""
                 return Verdict(Outcome.PASS, note)
-            shown = _advised(spec, expected, payload)
-            if shown is None:
-                # Tables that are made for one item have no versions that show less.
-                judged = judged_of_spec(spec, case if case.specs else None).in_revision(revision)
-                shown = row_shown(case, spec, found, judged=judged, wanted=expected, given=payload)
+            shown = _advised(spec, expected, payload) or _shown(
+                case, spec, expected, payload, revision
+            )
             verdict = _wrong(spec, expected, found, unclaimed, shown)
             return replace(verdict, astray=_is_astray(case, spec, expected, payload))
+
+
+def _shown(case: Case, spec: Spec, expected: Expected, payload: Any, revision: str) -> str | None:
+    found = _difference(spec, expected, payload, revision)
+    if found is None:
+        return None
+    # Tables that are made for one item have no versions that show less.
+    judged = judged_of_spec(spec, case if case.specs else None).in_revision(revision)
+    return row_shown(case, spec, found, judged=judged, wanted=expected, given=payload)
 
 
 def _is_astray(case: Case, spec: Spec, expected: Expected, payload: Any) -> bool:
@@ -129,7 +137,9 @@ def _unsupported(unclaimed: list[str], message: str) -> Verdict:
     return Verdict(Outcome.UNSUPPORTED, words, unclaimed=tuple(unclaimed))
 
 
-def _wrongly_refused(what: str, wanted: str, answer: Refused, unclaimed: list[str]) -> Verdict:
+def _wrongly_refused(
+    what: str, wanted: str, answer: Refused, unclaimed: list[str], broken: str | None
+) -> Verdict:
     """Judge a refusal where an answer is due: wrong, unless the table needs what is unclaimed."""
     if unclaimed:
         return _unsupported(unclaimed, answer.message)
@@ -139,6 +149,7 @@ def _wrongly_refused(what: str, wanted: str, answer: Refused, unclaimed: list[st
         Hazard.WRONG_REFUSAL,
         wanted,
         describe_refusal(answer.kind, answer.stage, answer.message),
+        broken,
     )
 
 
@@ -210,8 +221,14 @@ def _difference(spec: Spec, expected: Expected, payload: Any, revision: str) -> 
     return found
 
 
-def _of_contested(
-    spec: Spec, contested: Contested, answer: Answer, unclaimed: list[str], revision: str
+def _of_contested(  # noqa: PLR0913  all that a verdict depends on
+    case: Case,
+    spec: Spec,
+    contested: Contested,
+    answer: Answer,
+    unclaimed: list[str],
+    *,
+    revision: str,
 ) -> Verdict:
     """Name the reading of the text that an answer follows; one that follows none fails."""
     if unclaimed and isinstance(answer, Refused) and answer.kind == "unsupported":
@@ -236,18 +253,22 @@ def _of_contested(
     match answer:
         case Refused():
             what = "what every reading of the text gives"
-            return _wrongly_refused(what, wanted, answer, unclaimed)
+            broken = row_refused(spec, case, revision)
+            return _wrongly_refused(what, wanted, answer, unclaimed, broken)
         case Ok(payload):
             summary = found.summary if found else "answered where every reading refuses"
             readings = [a.answer for a in contested.accepted if isinstance(a.answer, Expected)]
-            advised = (_advised(spec, each, payload) for each in readings)
+            shown = (
+                _advised(spec, each, payload) or _shown(case, spec, each, payload, revision)
+                for each in readings
+            )
             return Verdict(
                 Outcome.FAIL,
                 f"as no reading of the text has it: {summary}",
                 spec.hazard or QUESTIONS[spec.type].endangers,
                 wanted,
                 summary,
-                next(filter(None, advised), None),
+                next(filter(None, shown), None),
                 details=found.details if found else (),
             )
 

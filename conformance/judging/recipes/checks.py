@@ -7,6 +7,7 @@ step or on what the table was before it, which no audit of the table alone could
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -57,6 +58,8 @@ _COLUMNS: Final = (
     "delta.rowTracking.materializedRowIdColumnName",
     "delta.rowTracking.materializedRowCommitVersionColumnName",
 )
+_BESIDE: Final = re.compile(r"\d{20}\.json|.*\.crc|_last_checkpoint")
+"""Names of files of the log that are no checkpoint, however one is called."""
 _NAME: Final = "delta.columnMapping.physicalName"
 
 
@@ -167,6 +170,13 @@ class Watch:
                 if path in self.there and not (self.table / path).exists():
                     yield "FA-008", f"{path} is gone, which has the changes of a young version"
 
+    def _others_of_log(self) -> Iterator[Path]:
+        """Return the files of the log that came with the step, but commits, checksums and hints."""
+        for path in (self.table / LOG_DIR).rglob("*"):
+            new = path.relative_to(self.table).as_posix() not in self.there
+            if new and path.is_file() and not _BESIDE.fullmatch(path.name):
+                yield path
+
     def _modified(self, version: int) -> int:
         path = self.table / LOG_DIR / commit_name(version)
         return path.stat().st_mtime_ns // 1_000_000 if path.exists() else 0
@@ -182,7 +192,10 @@ class Watch:
         ]
         if "kind" not in step:
             if not there:
-                yield "CKPT-018", f"there is no checkpoint of version {version}"
+                # A file of another name may be meant for one; without it nothing is misnamed.
+                written = any(self._others_of_log())
+                broken = "CKPT-018" if written else "CKPT-010"
+                yield broken, f"there is no checkpoint of version {version}"
             return
         kind, ending = _FORMS[step["kind"]]
         found = [each for each in there if each.kind == kind and each.place.endswith(ending)]

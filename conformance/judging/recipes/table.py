@@ -25,6 +25,7 @@ from conformance.judging.recipes.files import (
     copy_rank,
     hinted_version,
     overwritten_file,
+    path_in_table,
     read_commits,
     row_of_file,
 )
@@ -201,6 +202,11 @@ def check_deletions(replayed: Replay, name: str, step: Mapping[str, Any]) -> Ver
         return None
     wrong = f"{lost[0]} is gone" if lost else f"{left[0]} is still there"
     now = replayed.watch.now or replayed.watch.former
+    row = None
+    if lost and now is not None:
+        # A tombstone has a time to expire at; a live file is what the table is read from.
+        live = now.adds().column("path").to_pylist()
+        row = ROWS_WRITTEN if lost[0] in (path_in_table(folder, path) for path in live) else None
     vectors = now is not None and now.adds().column("deletionVector").null_count < len(now.adds())
     return Verdict(
         Outcome.FAIL,
@@ -208,7 +214,7 @@ def check_deletions(replayed: Replay, name: str, step: Mapping[str, Any]) -> Ver
         Hazard.CORRUPTING_WRITE if lost else Hazard.COSMETIC,
         "the files that versions need, and no others",
         wrong,
-        row_of_file((lost or left)[0], folder, lost=bool(lost), vectors=vectors),
+        row or row_of_file((lost or left)[0], folder, lost=bool(lost), vectors=vectors),
         details=tuple([f"gone: {path}" for path in lost] + [f"left: {path}" for path in left]),
     )
 

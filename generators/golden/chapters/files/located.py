@@ -180,7 +180,7 @@ def _respell(case: CaseWriter, version: int, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-@ACTIONS.case("absolute-removed-relative", "REM-002")
+@ACTIONS.case("absolute-removed-relative", "REM-002 ADD-002")
 def _removed_relative(case: CaseWriter) -> None:
     """An absolute and a relative spelling of one file are contested."""
     table = _table(case)

@@ -99,7 +99,15 @@ def _feed_unlisted(case: CaseWriter) -> None:
     protocol = Protocol(1, 7, None, ("appendOnly",))
     recipe = Recipe(PAIR, (), _FEED, protocol=protocol).append(pairs(1, 2, 3)).given()
     recipe.update({"name": "x"}, compare("id", "=", 1, "long"))
-    recipe.delete(compare("id", "=", 2, "long")).publish(case)
+    recipe.delete(compare("id", "=", 2, "long"))
+    refused = Refusal("unsupported", "commit", "WVER-006")
+    recipe.publish(
+        case,
+        contested=[
+            ("carried-out", "the property is that of a feature that is not listed", None),
+            ("refused", "no clause has a writer change rows", refused),
+        ],
+    )
 
 
 for _chapter, _name, _title, _properties, _ids in (

@@ -317,7 +317,7 @@ def _nested(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
 
 
-@DATA.case("write-nested-times", "SCH-015 DATA-004")
+@DATA.case("write-nested-times", "SCH-015")
 def _nested_times(case: CaseWriter) -> None:
     """Timestamps within structs, lists and maps are instants."""
     inner = (("s", struct(t="timestamp")), ("l", array("timestamp")))
