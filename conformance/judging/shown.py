@@ -62,7 +62,7 @@ _OF_DELETED: Final = "DVDESC-020"
 """The row of deleted rows: who gives too few returns none of them."""
 _READS: Final = ("read", "aggregate")
 """Questions that are answered by rows alone."""
-_FORBIDDING: Final = frozenset({"DVDESC-020", "REC-006", "REC-007", "REC-008", "REM-002"})
+_FORBIDDING: Final = frozenset({"REC-006", "REC-007", "REC-008", "REM-002"})
 """Rows that say what is not read: who refuses to read gives nothing that they forbid."""
 _OF_LIVE: Final = (ROWS_READ, "ADD-003", "REM-002")
 """Rows of files, of which nothing is broken where rows of them come back that vectors delete."""

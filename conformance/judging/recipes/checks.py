@@ -193,8 +193,8 @@ class Watch:
         if "kind" not in step:
             if not there:
                 # A file of another name may be meant for one; without it nothing is misnamed.
-                written = any(self._others_of_log())
-                broken = "CKPT-018" if written else "CKPT-010"
+                misnamed = any(self._others_of_log())
+                broken = "CKPT-018" if misnamed else "CKPT-010"
                 yield broken, f"there is no checkpoint of version {version}"
             return
         kind, ending = _FORMS[step["kind"]]

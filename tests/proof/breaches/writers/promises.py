@@ -495,7 +495,7 @@ ROWS = (
     ),
     writer(
         "vacuums-by-encoded-paths",
-        "FA-008",
+        "SNAP-008",
         "files",
         afterwards(_no_escaped_files),
         "add-file-and-remove-file/write-vacuum-encoded-paths/*",
