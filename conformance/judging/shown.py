@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -21,18 +20,10 @@ import pyarrow as pa
 from conformance.base.untrusted import DocumentError, parse_json
 from conformance.golden.cases import Case, Expected, ExpectedError, Spec
 from conformance.golden.commits import commits_in
-from conformance.judging.compare import (
-    Difference,
-    astray_columns,
-    compare_rows,
-    hollow_alike,
-    moved_rows,
-)
+from conformance.judging.compare import Difference, astray_columns, hollow_alike
 from conformance.requirements.judged import Judged, judged_of, shows
 from conformance.requirements.levels import ROWS_READ
 from conformance.requirements.registry import SELECTIONS, load_registry
-from reference_impl import DeltaError, Snapshot, Table
-from reference_impl.scan.scan import scan
 
 _NEWEST: Final[Mapping[str, tuple[str, str]]] = {
     "protocol": ("REC-012", "REC-002"),
@@ -64,8 +55,6 @@ _READS: Final = ("read", "aggregate")
 """Questions that are answered by rows alone."""
 _FORBIDDING: Final = frozenset({"REC-006", "REC-007", "REC-008", "REM-002"})
 """Rows that say what is not read: who refuses to read gives nothing that they forbid."""
-_OF_LIVE: Final = (ROWS_READ, "ADD-003", "REM-002")
-"""Rows of files, of which nothing is broken where rows of them come back that vectors delete."""
 _OF_TRACKING: Final[Mapping[frozenset[str], Mapping[str, str]]] = {
     frozenset({"_row_id"}): {"RT-025": "RT-023", "RT-026": "RT-024"},
     frozenset({"_row_commit_version"}): {"RT-023": "RT-025", "RT-024": "RT-026"},
@@ -106,8 +95,6 @@ def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
     if spec.type not in ("read", "row_ids", "changes", "aggregate"):
         return ()
     rows = [ROWS_READ, *(_TRACKED if spec.type == "row_ids" else ())]
-    if spec.type == "read" and "deletionVectors" in case.features:
-        rows.append(_OF_DELETED)
     refused = {row_refused(spec, case, revision) for revision in SELECTIONS}
     rows += sorted(row for row in refused - {*rows} if row is not None)
     mapping = _mapping(case, version)
@@ -161,8 +148,6 @@ def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Ta
     hollow = judged not in _OF_NULLS and hollow_alike(wanted, given)
     if hollow or (judged == _OF_DELETED and _fewer(spec, wanted, given)):
         return ROWS_READ
-    if judged in _OF_LIVE and spec.type == "read" and _undeleted(case, spec, wanted, given):
-        return _OF_DELETED
     astray = None if spec.type == "aggregate" else astray_columns(wanted, given)
     if astray is None:
         return None
@@ -190,32 +175,6 @@ def _fewer(spec: Spec, wanted: pa.Table, given: pa.Table) -> bool:
         return False
     count = given.column("count")[0].as_py()
     return isinstance(count, int) and bool(count < wanted.column("count")[0].as_py())
-
-
-def _undeleted(case: Case, spec: Spec, wanted: pa.Table, given: pa.Table) -> bool:
-    """Return whether all that is wrong with an answer are rows that vectors delete."""
-    timed = "timestamp" in spec.parameters
-    if timed or "deletionVectors" not in case.features or given.num_rows <= wanted.num_rows:
-        return False
-    if compare_rows(wanted.slice(0, 0), given.slice(0, 0)) is not None:
-        return False
-    try:
-        whole = _without_vectors(Table(case.table).snapshot(_version(spec)), wanted.column_names)
-    except DeltaError:
-        return False
-    return not moved_rows(wanted, given)[0] and not moved_rows(given, whole)[0]
-
-
-def _without_vectors(snapshot: Snapshot, columns: list[str]) -> pa.Table:
-    """Read the rows of the live files of a version, those that vectors delete among them."""
-    adds = snapshot.adds()
-    at = adds.schema.get_field_index("deletionVector")
-    of = adds.schema.field(at)
-    bare = adds.set_column(at, of, pa.nulls(len(adds), of.type))
-    state: Any = SimpleNamespace(
-        limits=snapshot.limits, table=snapshot.table, storage=snapshot.storage, adds=lambda: bare
-    )
-    return scan(state, columns=columns)
 
 
 def _version(spec: Spec) -> int | None:
