@@ -156,7 +156,8 @@ def changed_rows(moved: Moved | None) -> Findings:
             message = f"dataChange is false, and {rows.total()} {words}"
             for each in (requirement, "FA-017"):
                 yield finding(each, place, message)
-    if moved.moved_in == moved.moved_out:
+    # Rows that had no ids before, as where tracking comes with the commit, lose none.
+    if moved.moved_in == moved.moved_out and all(ids for _, ids in moved.tracked_out):
         yield from _lost_ids(moved)
 
 

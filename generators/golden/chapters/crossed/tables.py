@@ -375,7 +375,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         "timestamp-ntz",
         "-parted-by-every-type",
         "a table partitioned by every type",
-        "changes moves",
+        "changes",
         "CDC-012 ADD-004",
         _ALL_TYPES,
         tuple(_TYPED),

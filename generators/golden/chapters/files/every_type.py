@@ -136,7 +136,7 @@ def _asked(case: CaseWriter, *, partitioned: bool) -> None:
     gone = each_row("delete", 2, after)
     case.judged["changes-2-2"] = "CDC-004"
     ask_changes(case, table, "changes-2-2", 2, 2, gone, "Values are those of the files removed")
-    asked = ("read-v0", "at-v0", "filter-v0", "row-ids-v0", "aggregate-v0")
+    asked = ("read-v0", "filter-v0", "row-ids-v0", "aggregate-v0")
     case.judged |= dict.fromkeys(asked, "SNAP-007")
     read_spec(case, table, 0)
     travel(case, table, "v0", EPOCH, 0)

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from breaches.edits import EVERYWHERE, Lines, each, lines, parquet
+from breaches.edits import (
+    COMMIT,
+    EVERYWHERE,
+    Lines,
+    each,
+    lines,
+    matching,
+    parquet,
+    rewrite,
+)
 from breaches.model import Ask, Breach, How, reader
 from breaches.readers.crossed import SUMMARY, Body, no_columns, vectors_lost, with_column
 from breaches.seams import Edit, viewing
@@ -95,10 +105,10 @@ def _bounds(slug: str, breaks: str, case: str) -> Any:
 _WAYS: Final[Mapping[str, Callable[[Any], object]]] = {
     "extremes": lambda asked: isinstance(asked, Aggregate),
     "row-ids": lambda asked: isinstance(asked, Scan) and asked.row_ids,
-    "time": lambda asked: isinstance(asked, Scan) and asked.timestamp is not None,
     "columns": lambda asked: isinstance(asked, Scan) and asked.columns is not None,
-    "filters": lambda asked: isinstance(asked, Scan) and asked.filter and asked.version is not None,
+    "filters": lambda asked: isinstance(asked, Scan) and asked.filter,
     "changes": lambda asked: isinstance(asked, Changes),
+    "files": lambda asked: isinstance(asked, Files),
 }
 """Ways of asking, each of which may have code of its own."""
 
@@ -133,7 +143,7 @@ def _no_values(values: Mapping[str, Any], _path: str) -> dict[str, Any]:
 
 
 def _empty_texts(values: Mapping[str, Any], _path: str) -> dict[str, Any]:
-    return {name: "-1" if value == "" else value for name, value in values.items()}
+    return {name: "-99" if value == "" else value for name, value in values.items()}
 
 
 def _narrow(table: pa.Table) -> pa.Table:
@@ -150,12 +160,48 @@ def _last_lost(found: Lines) -> Lines:
     return [action for n, action in enumerate(found) if n != last]
 
 
-_SCANS: Final = ("row-ids", "time", "columns", "filters")
+def _plain(_: Body) -> Body:
+    """Take a table for one that any reader reads."""
+    writers = ["changeDataFeed", "domainMetadata", "rowTracking"]
+    return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": writers}
+
+
+def _whole_lines(root: Path, fresh: frozenset[str]) -> None:
+    for name in matching(COMMIT, fresh):
+        kept = [line for line in (root / name).read_text().splitlines() if line.endswith("}")]
+        rewrite(root / name, "".join(f"{line}\n" for line in kept).encode())
+
+
+def _without_gaps(root: Path, fresh: frozenset[str]) -> None:
+    """Take a commit that is missing for one of nothing."""
+    there = matching(COMMIT, fresh)
+    for version in range(len(there)):
+        path = root / f"_delta_log/{version:020}.json"
+        if not path.exists():
+            path.write_text('{"commitInfo":{}}\n')
+
+
+_ANSWERED: Final[tuple[tuple[str, str, Edit, str, tuple[str, ...]], ...]] = (
+    ("unknown-features", "TF-001", each("protocol", _plain),
+     "table-features/every-question-of-unknown-feature", ()),
+    ("unknown-versions", "PROTO-005", each("protocol", _plain),
+     "protocol-evolution/every-question-of-unknown-version", ()),
+    ("broken-lines", "LOG-006", _whole_lines, "delta-log-entries/every-question-of-broken-line",
+     ()),
+    ("gaps", "SNAP-001", _without_gaps, "table-specification/every-question-of-gap",
+     ("changes",)),
+    ("missing-vectors", "DVDESC-020", vectors_lost(EVERYWHERE),
+     "deletion-vectors/every-question-of-missing-vector", ("changes", "extremes", "files")),
+)  # fmt: skip
+"""What is answered that has to be refused, as the losses; with ways that are not asked for."""
+
+_SCANS: Final = ("row-ids", "columns", "filters")
+_ROWS: Final = (*_SCANS, "extremes", "changes")
 
 _LOSSES: Final[tuple[tuple[str, str, Edit, str, tuple[str, ...]], ...]] = (
     *(
         (f"{kind}-vectors{of}", "DVDESC-020", vectors_lost(EVERYWHERE, _kept_in(kind)),
-         f"deletion-vectors/every-question{of}", tuple(_WAYS))
+         f"deletion-vectors/every-question{of}", _ROWS)
         for kind in "ui" for of in ("", "-mapped")
     ),
     *(
@@ -173,10 +219,10 @@ _LOSSES: Final[tuple[tuple[str, str, Edit, str, tuple[str, ...]], ...]] = (
     ("values-of-folders", "DATA-003", partition_values(directory_values),
      "data-files/every-question", (*_SCANS, "extremes")),
     ("escapes", "ADD-003", each("add", lambda body: None if "%" in body["path"] else body),
-     "add-file-and-remove-file/every-question", tuple(_WAYS)),
-    ("narrow-values", "TW-012", parquet(_narrow), "type-widening/every-question", tuple(_WAYS)),
+     "add-file-and-remove-file/every-question", _ROWS),
+    ("narrow-values", "TW-012", parquet(_narrow), "type-widening/every-question", _ROWS),
     ("defaults", "DFT-004", parquet(with_column("v", 5)), "default-columns/every-question",
-     tuple(_WAYS)),
+     _ROWS),
     ("variants", "VAR-005", parquet(no_columns("v")), "variant-type/every-question",
      (*_SCANS, "changes")),
     *(
@@ -193,6 +239,10 @@ def _lost_in_one_way() -> Iterator[Breach]:
         for way in ways:
             how = _where(_WAYS[way], viewing(edit))
             yield reader(f"loses-{slug}-in-{way}", row, "actions", how, f"{case}/*")
+    for slug, row, edit, case, unasked in _ANSWERED:
+        for way in (name for name in _WAYS if name not in unasked):
+            how = _where(_WAYS[way], viewing(edit))
+            yield reader(f"answers-{slug}-in-{way}", row, "actions", how, f"{case}/*")
 
 
 ROWS = (

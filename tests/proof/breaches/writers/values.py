@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from breaches.edits import (
+    CHANGES,
     COMMIT,
     dropping,
+    each,
     fields,
     parquet,
     schema,
@@ -18,12 +22,60 @@ from breaches.edits import (
     types,
     unlisted,
 )
-from breaches.model import writer
+from breaches.model import Breach, writer
 from breaches.seams import leaving
 from breaches.writers.features import after_step, doing_nothing
 from breaches.writers.rules import LINEAR, NESTED, PARTS, _bounds, _partition
 
+_LOSSES: Final[tuple[tuple[str, Callable[[Any], object], Callable[[Any], Any]], ...]] = (
+    ("nan", pa.types.is_floating, lambda value: None if value != value else value),  # noqa: PLR0124
+    ("fractions", pa.types.is_timestamp, lambda value: value.replace(microsecond=0)),
+    ("signs", pa.types.is_int64, lambda value: max(value, -value - 1)),
+    ("spaces", pa.types.is_string, str.strip),
+    ("false", pa.types.is_boolean, lambda _: True),
+    ("days", pa.types.is_date, lambda value: value.replace(day=1)),
+)
+"""What change files lose of the values of a type."""
+
+
+def _unsigned(body: dict[str, Any]) -> dict[str, Any]:
+    """Lose the signs of partition values."""
+    values = body["partitionValues"].items()
+    return {**body, "partitionValues": {name: text and text.lstrip("-") for name, text in values}}
+
+
+def _lost_in_changes() -> Iterator[Breach]:
+    for slug, wanted, change in _LOSSES:
+
+        def lost(
+            table: pa.Table,
+            wanted: Callable[[Any], object] = wanted,
+            change: Callable[[Any], Any] = change,
+        ) -> pa.Table:
+            for at, of in enumerate(table.schema):
+                if wanted(of.type):
+                    held = [v if v is None else change(v) for v in table.column(at).to_pylist()]
+                    table = table.set_column(at, of, pa.array(held, of.type))
+            return table
+
+        yield writer(
+            f"loses-{slug}-in-change-files",
+            "CDC-012",
+            "files",
+            leaving(parquet(lost, CHANGES)),
+            "timestamp-ntz/write-changes-course-of-every-type/*",
+        )
+    yield writer(
+        "loses-signs-of-partitions-of-change-files",
+        "CDC-012",
+        "actions",
+        leaving(each("cdc", _unsigned, COMMIT)),
+        "timestamp-ntz/write-changes-course-parted-by-every-type/*",
+    )
+
+
 ROWS = (
+    *_lost_in_changes(),
     writer(
         "records-no-widening",
         "TW-006",
