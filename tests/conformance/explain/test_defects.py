@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from conformance.audit import audit
 from conformance.audit.findings import Finding
 from conformance.explain.defects import Defect, load_defects
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
+from conformance.golden.commits import commits_in
 from conformance.golden.corpus import load_corpus
 from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
@@ -197,3 +200,25 @@ def test_every_mutation_that_a_reader_may_refuse_names_its_defect() -> None:
 
 def test_many_defects_are_planted_more_than_once() -> None:
     assert sum(len(defect.golden) + len(defect.mutations) > 1 for defect in DEFECTS) > 80
+
+
+def test_changes_over_a_range_whose_schema_changes_are_contested(cases: dict[str, Case]) -> None:
+    asked = [(c, s) for c in cases.values() for s in c.specs if s.type == "changes"]
+    assert len(asked) > 100
+    for case, spec in asked:
+        first, last = spec.parameters["start"], spec.parameters.get("end")
+        schemas, schema = set(), None
+        for version, content in commits_in(case.table).items():
+            schema = _schema_in(content or b"") or schema
+            if first <= version and (last is None or version <= last):
+                schemas.add(schema)
+        assert len(schemas) < 2 or isinstance(spec.expectation, Contested), spec.id
+
+
+def _schema_in(commit: bytes) -> str | None:
+    """Return the schema of the last metadata of a commit whose lines can be read."""
+    found = None
+    for line in commit.splitlines():
+        with suppress(ValueError, KeyError, TypeError):
+            found = json.loads(line)["metaData"]["schemaString"]
+    return found
