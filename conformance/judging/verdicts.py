@@ -80,20 +80,26 @@ def _of_answer(  # noqa: PLR0913  all that a verdict depends on
                 names = ", ".join(unclaimed)
                 note = f"answered right without claiming {names}" if unclaimed else ""
                 return Verdict(Outcome.PASS, note)
-            shown = _advised(spec, expected, payload) or _shown(
-                case, spec, expected, payload, revision
-            )
+            shown = _shown(case, spec, expected, payload, found, revision=revision)
             verdict = _wrong(spec, expected, found, unclaimed, shown)
             return replace(verdict, astray=_is_astray(case, spec, expected, payload))
 
 
-def _shown(case: Case, spec: Spec, expected: Expected, payload: Any, revision: str) -> str | None:
-    found = _difference(spec, expected, payload, revision)
-    if found is None:
-        return None
+def _shown(  # noqa: PLR0913  all that a row depends on
+    case: Case,
+    spec: Spec,
+    expected: Expected,
+    payload: Any,
+    found: Difference,
+    *,
+    revision: str,
+) -> str | None:
+    """Return the row that a difference shows to be broken; ``None`` for the judged one."""
     # Tables that are made for one item have no versions that show less.
     judged = judged_of_spec(spec, case if case.specs else None).in_revision(revision)
-    return row_shown(case, spec, found, judged=judged, wanted=expected, given=payload)
+    return _advised(spec, expected, payload) or row_shown(
+        case, spec, found, judged=judged, wanted=expected, given=payload
+    )
 
 
 def _is_astray(case: Case, spec: Spec, expected: Expected, payload: Any) -> bool:
@@ -233,7 +239,7 @@ def _of_contested(  # noqa: PLR0913  all that a verdict depends on
     """Name the reading of the text that an answer follows; one that follows none fails."""
     if unclaimed and isinstance(answer, Refused) and answer.kind == "unsupported":
         return _unsupported(unclaimed, answer.message)
-    found: Difference | None = None
+    unlike: list[tuple[Expected, Difference]] = []
     for accepted in contested.accepted:
         match accepted.answer, answer:
             case ExpectedError(), Refused():
@@ -241,7 +247,9 @@ def _of_contested(  # noqa: PLR0913  all that a verdict depends on
                 seen = True
             case Expected() as expected, Ok(payload):
                 difference = _difference(spec, expected, payload, revision)
-                seen, found = difference is None, found or difference
+                seen = difference is None
+                if difference is not None:
+                    unlike.append((expected, difference))
             case _:
                 seen = False
         if seen:
@@ -256,11 +264,11 @@ def _of_contested(  # noqa: PLR0913  all that a verdict depends on
             broken = row_refused(spec, case, revision)
             return _wrongly_refused(what, wanted, answer, unclaimed, broken)
         case Ok(payload):
+            found = unlike[0][1] if unlike else None
             summary = found.summary if found else "answered where every reading refuses"
-            readings = [a.answer for a in contested.accepted if isinstance(a.answer, Expected)]
             shown = (
-                _advised(spec, each, payload) or _shown(case, spec, each, payload, revision)
-                for each in readings
+                _shown(case, spec, expected, payload, difference, revision=revision)
+                for expected, difference in unlike
             )
             return Verdict(
                 Outcome.FAIL,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
+from tracked import ROOT, tracked
 
-ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("schemas", "reference_impl", "generators", "conformance")
 
 _MEASURE = re.compile(
@@ -94,14 +92,7 @@ def _measure(name: str, annotation: ast.expr | None, text: str) -> Iterator[tupl
 
 @cache
 def _trees() -> dict[str, ast.Module]:
-    listed = subprocess.run(  # noqa: S603  fixed command on the repository itself
-        ["git", "ls-files", "-z", "--", *(f"{p}/*.py" for p in PACKAGES)],  # noqa: S607
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
+    names = tracked(*(f"{package}/*.py" for package in PACKAGES))
     return {name: ast.parse((ROOT / name).read_text()) for name in names}
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from tracked import ROOT, tracked
 
-ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("schemas", "reference_impl", "generators", "conformance")
 MAX_LINES = 600
 
@@ -35,18 +33,7 @@ ENGINES = {
 }
 
 
-def _tracked(pattern: str) -> list[str]:
-    listed = subprocess.run(  # noqa: S603  fixed command on the repository itself
-        ["git", "ls-files", "-z", "--", pattern],  # noqa: S607  git is found on PATH by design
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return [name for name in listed.stdout.split("\0") if name]
-
-
-PYTHON = _tracked("*.py")
+PYTHON = tracked("*.py")
 SOURCES = [name for name in PYTHON if name.split("/")[0] in PACKAGES]
 
 

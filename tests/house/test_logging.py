@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import ast
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from tracked import ROOT, tracked
 
-ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("schemas", "reference_impl", "generators", "conformance")
 BROAD = {"Exception", "BaseException"}
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 
 
 def _modules() -> list[str]:
-    listed = subprocess.run(  # noqa: S603  fixed command on the repository itself
-        ["git", "ls-files", "-z", "--", *(f"{name}/*.py" for name in PACKAGES)],  # noqa: S607
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return [name for name in listed.stdout.split("\0") if (ROOT / name).is_file()]
+    return tracked(*(f"{name}/*.py" for name in PACKAGES))
 
 
 def _broad(caught: ast.expr | None) -> bool:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import ast
 import io
 import re
-import subprocess
 import tokenize
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from tracked import ROOT, tracked
 
-ROOT = Path(__file__).resolve().parents[2]
 GLOSSARY = ROOT / "docs/glossary.md"
 
 # A turn, and what to write in its place.
@@ -53,19 +51,8 @@ TOLERATED = {
 }
 
 
-def _tracked(*patterns: str) -> list[str]:
-    listed = subprocess.run(  # noqa: S603  fixed command on the repository itself
-        ["git", "ls-files", "-z", "--", *patterns],  # noqa: S607  git is found on PATH by design
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
-
-
 # The changelog says what was said then; the API page is made of docstrings, which are counted.
-GUIDES = [n for n in _tracked("*.md") if n not in ("CHANGELOG.md", "docs/api.md")]
+GUIDES = [n for n in tracked("*.md") if n not in ("CHANGELOG.md", "docs/api.md")]
 
 
 def _prose(text: str) -> Iterator[str]:
@@ -112,7 +99,7 @@ def test_a_guide_is_in_the_words_of_the_field(guide: str) -> None:
 
 @pytest.mark.parametrize("package", TOLERATED)
 def test_code_is_in_the_words_of_the_field(package: str) -> None:
-    modules = (name for name in _tracked(f"{package}/*.py", package) if name.endswith(".py"))
+    modules = (name for name in tracked(f"{package}/*.py", package) if name.endswith(".py"))
     texts = {name: (ROOT / name).read_text() for name in modules}
     prose = [
         (n, found) for n, text in texts.items() for found in TURNS.findall("\n".join(_prose(text)))
@@ -125,14 +112,14 @@ def test_code_is_in_the_words_of_the_field(package: str) -> None:
 
 @pytest.mark.parametrize("package", ["conformance", "reference_impl", "schemas"])
 def test_messages_are_in_the_words_of_the_field(package: str) -> None:
-    for name in _tracked(f"{package}/*.py"):
+    for name in tracked(f"{package}/*.py"):
         for node in ast.walk(ast.parse((ROOT / name).read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 assert " " not in node.value or not TURNS.findall(node.value), (name, node.lineno)
 
 
 def test_every_package_is_counted() -> None:
-    assert {name.split("/")[0] for name in _tracked("*.py")} == set(TOLERATED)
+    assert {name.split("/")[0] for name in tracked("*.py")} == set(TOLERATED)
 
 
 def test_a_turn_is_noticed() -> None:

@@ -225,10 +225,13 @@ def _layout(line: Line, step: Step) -> Layout:
     return old
 
 
-def rows_of(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any]]:
+def rows_of(
+    line: Line, step: Step, storage: Storage, *, tracked: bool = False
+) -> Iterator[tuple[str, Any]]:
     """Yield the rows of a file as digests, of a change file with the kind of the change.
 
-    Those of a data file come with row id and commit version, or None where rows are not tracked.
+    With ``tracked`` those of a data file come with row id and commit version. Whatever has neither
+    comes with None.
 
     Raises:
         ValueError: the rows cannot be compared.
@@ -253,8 +256,11 @@ def rows_of(line: Line, step: Step, storage: Storage) -> Iterator[tuple[str, Any
         raise ValueError("the change file has a column by another name, which is reported")
     columns = [_column(table, place, count) for place in places]
     parts = _parts(line, step)
-    changed = line.action == "cdc"
-    beside = table.column(_KIND).to_pylist() if changed else _tracked(body, layout, table)
+    beside: list[Any] = [None] * count
+    if line.action == "cdc":
+        beside = table.column(_KIND).to_pylist()
+    elif tracked:
+        beside = _tracked(body, layout, table)
     vector = body.get("deletionVector")
     deleted = load_vector(storage, vector) if isinstance(vector, dict) else None
     mask = deleted.kept(count) if deleted else None

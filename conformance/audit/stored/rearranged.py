@@ -34,10 +34,9 @@ class Moved:
         known: whether all files could be read.
         added: rows of the files that are added.
         removed: rows of the files that are removed.
-        moved_in: rows of those of the added files that are not to change data.
-        moved_out: rows of those of the removed files that are not to change data.
-        tracked_in: the rows that are moved in, with row id and commit version where they have them.
-        tracked_out: the same of the rows that are moved out.
+        moved_in: rows of those of the added files that are not to change data, each with its row
+            id and commit version where it has them.
+        moved_out: the same of the removed files.
         places: of the first action that brings rows, and of the first that takes some; empty for
             none.
     """
@@ -45,10 +44,8 @@ class Moved:
     known: bool = True
     added: Counter[str] = field(default_factory=Counter)
     removed: Counter[str] = field(default_factory=Counter)
-    moved_in: Counter[str] = field(default_factory=Counter)
-    moved_out: Counter[str] = field(default_factory=Counter)
-    tracked_in: Counter[_Tracked] = field(default_factory=Counter)
-    tracked_out: Counter[_Tracked] = field(default_factory=Counter)
+    moved_in: Counter[_Tracked] = field(default_factory=Counter)
+    moved_out: Counter[_Tracked] = field(default_factory=Counter)
     places: tuple[str, str] = ("", "")
 
     @property
@@ -65,8 +62,6 @@ class Moved:
             self.removed + other.removed,
             self.moved_in + other.moved_in,
             self.moved_out + other.moved_out,
-            self.tracked_in + other.tracked_in,
-            self.tracked_out + other.tracked_out,
             (_first(a, c), _first(b, d)),
         )
 
@@ -117,21 +112,19 @@ def _count(found: Moved, line: Line, step: Step, storage: Storage, *, restated: 
         return
     if (row_count(line.body) or 0) > _ROWS:
         raise ValueError("the rows are too many to compare")
-    tracked = Counter(rows_of(line, step, storage))
-    rows = _parts_of(tracked)
     quiet = line.body.get("dataChange") is False and not restated
+    tracked = Counter(rows_of(line, step, storage, tracked=quiet))
+    rows = _parts_of(tracked)
     first, last = found.places
     if line.action == "add":
         found.added += rows
         if quiet:
-            found.moved_in += rows
-            found.tracked_in += tracked
+            found.moved_in += tracked
             found.places = first or line.place, last
     else:
         found.removed += rows
         if quiet:
-            found.moved_out += rows
-            found.tracked_out += tracked
+            found.moved_out += tracked
             found.places = first, last or line.place
 
 
@@ -147,7 +140,8 @@ def changed_rows(moved: Moved | None) -> Findings:
     """Report rows that come or go with files that are not to change data."""
     if moved is None or not moved.known or moved.size > _ROWS:
         return
-    come, go = moved.moved_in - moved.removed, moved.moved_out - moved.added
+    moved_in, moved_out = _parts_of(moved.moved_in), _parts_of(moved.moved_out)
+    come, go = moved_in - moved.removed, moved_out - moved.added
     for rows, place, requirement, words in (
         (come, moved.places[0], "ADD-009", "rows of added files are in none that is removed"),
         (go, moved.places[1], "REM-005", "rows of removed files are in none that is added"),
@@ -157,14 +151,14 @@ def changed_rows(moved: Moved | None) -> Findings:
             for each in (requirement, "FA-017"):
                 yield finding(each, place, message)
     # Rows that had no ids before, as where tracking comes with the commit, lose none.
-    if moved.moved_in == moved.moved_out and all(ids for _, ids in moved.tracked_out):
+    if moved_in == moved_out and all(ids for _, ids in moved.moved_out):
         yield from _lost_ids(moved)
 
 
 def _lost_ids(moved: Moved) -> Findings:
     """Report rows that are only moved and have another row id or commit version afterwards."""
     for part, requirement, what in ((0, "RT-049", "row id"), (1, "RT-051", "commit version")):
-        lost = _parts_of(moved.tracked_in, part) - _parts_of(moved.tracked_out, part)
+        lost = _parts_of(moved.moved_in, part) - _parts_of(moved.moved_out, part)
         if lost:
             message = f"dataChange is false, and {lost.total()} rows get another {what}"
             yield finding(requirement, moved.places[0], message, "materialise what they had")

@@ -321,6 +321,37 @@ def parquet(change: Callable[[pa.Table], pa.Table], pattern: str = DATA, **optio
     return edit
 
 
+def columns(
+    wanted: Callable[[pa.Field[Any]], object],
+    change: Callable[[pa.ChunkedArray[Any]], Any],
+) -> Callable[[pa.Table], pa.Table]:
+    """Change the columns of a file that are wanted."""
+
+    def changed(table: pa.Table) -> pa.Table:
+        for at, of in enumerate(table.schema):
+            if wanted(of):
+                held = change(table.column(at))
+                table = table.set_column(
+                    at, of.with_type(held.type).with_nullable(nullable=True), held
+                )
+        return table
+
+    return changed
+
+
+def nulls(held: pa.ChunkedArray[Any]) -> pa.Array[Any]:
+    """Return nulls in place of values."""
+    of = held.type
+    if pa.types.is_struct(of):
+        of = pa.struct([inner.with_nullable(nullable=True) for inner in of])
+    return pa.nulls(len(held), of)
+
+
+def of_type(*held: pa.DataType) -> Callable[[pa.Field[Any]], bool]:
+    """Want the columns of some types."""
+    return lambda of: of.type in held
+
+
 def sized(sizes: dict[str, int]) -> Edit:
     """Correct the sizes that the log has for files."""
 

@@ -77,6 +77,16 @@ def viewing(*edits: Edit) -> How:
     return how
 
 
+def where_asked(wanted: Callable[[Request], object], how: How) -> How:
+    """Go wrong where some requests are asked, and nowhere else."""
+
+    def wrong(ask: Ask) -> Ask:
+        other = how(ask)
+        return lambda request: (other if wanted(request) else ask)(request)
+
+    return wrong
+
+
 def leaving(*edits: Edit, sums: bool = False) -> How:
     """Write, and edit what a step leaves before anybody sees it.
 

@@ -6,7 +6,6 @@ have a way of its own to each other question, which loses it there.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -86,7 +85,8 @@ class Asked:
         self.changes: list[tuple[str, int, Mapping[str, Any]]] = []
 
     def file(self, *rows: Mapping[str, Any], **options: Any) -> DataFile:
-        """Write a file of rows of consecutive ids."""
+        """Write a file of rows of consecutive ids, which the next commit adds."""
+        self.highest = max(self.highest, rows[-1]["id"])
         return self.table.file(
             rows,
             baseRowId=rows[0]["id"],
@@ -98,9 +98,6 @@ class Asked:
         """Commit actions, and the highest row id; what changes is what goes and what comes."""
         table = self.table
         before = {row["id"]: row for row in table.rows()} if table.states else {}
-        added = [each["add"] for each in actions if "add" in each]
-        ids = (body["baseRowId"] + json.loads(body["stats"])["numRecords"] - 1 for body in added)
-        self.highest = max(self.highest, *ids, -1)
         actions = (*actions, high_water_mark(self.highest))
         if not table.states:
             table.create(*actions)

@@ -164,6 +164,11 @@ def _nested() -> Struct:
 
 
 _PARTS: Final = PAIR.with_fields(column("part", "string"))
+_FOLLOWED: Final[tuple[Mapping[str, str], tuple[str, ...]]] = (
+    {**FEED, **TRACKING},
+    ("timestampNtz", "changeDataFeed", "rowTracking", "domainMetadata"),
+)
+"""Properties and features of a table of every type with a change feed and row ids."""
 _ALL_TYPES: Final = PAIR.with_fields(*(column(n, each.type) for n, each in _TYPED.items()))
 _IDENTITY: Final = {
     "delta.identity.start": 5,
@@ -368,8 +373,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         "CDC-012 RT-036",
         _ALL_TYPES,
         (),
-        {**FEED, **TRACKING},
-        ("timestampNtz", "changeDataFeed", "rowTracking", "domainMetadata"),
+        *_FOLLOWED,
     ),
     Kind(
         "timestamp-ntz",
@@ -379,8 +383,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         "CDC-012 ADD-004",
         _ALL_TYPES,
         tuple(_TYPED),
-        {**FEED, **TRACKING},
-        ("timestampNtz", "changeDataFeed", "rowTracking", "domainMetadata"),
+        *_FOLLOWED,
     ),
     Kind(
         "default-columns",

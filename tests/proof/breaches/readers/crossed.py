@@ -21,9 +21,12 @@ from breaches.edits import (
     JSON_CHECKPOINT,
     SIDECAR,
     Lines,
+    columns,
     each,
     fields,
     lines,
+    nulls,
+    of_type,
     parquet,
     statistics,
     without,
@@ -179,14 +182,6 @@ def no_columns(prefix: str) -> Callable[[pa.Table], pa.Table]:
     )
 
 
-def _no_old_decimals(table: pa.Table) -> pa.Table:
-    """Read a column of the narrow type as null."""
-    for at, of in enumerate(table.schema):
-        if of.type == pa.decimal128(6, 2):
-            table = table.set_column(at, of, pa.nulls(len(table), of.type))
-    return table
-
-
 def with_column(name: str, value: Any) -> Callable[[pa.Table], pa.Table]:
     """Read something where a file lacks a column."""
 
@@ -324,7 +319,8 @@ _CLASSES: Final[tuple[tuple[str, str, str, Callable[[str], How], tuple[str, ...]
         )
     ),
     ("reads-old-decimals-under-vectors-as-null", "TW-012", "type-widening/crossed-plain-",
-     _everywhere(viewing(in_files(_no_old_decimals, vector_of))), tuple(SUMMARY)),
+     _everywhere(viewing(in_files(columns(of_type(pa.decimal128(6, 2)), nulls), vector_of))),
+     tuple(SUMMARY)),
     ("reads-old-partition-values-as-null", "TW-012", "type-widening/crossed-plain-",
      _in_summary("add", _null_partitions), tuple(SUMMARY)),
     ("takes-new-bounds-for-narrow-ones", "TW-012", "type-widening/crossed-plain-",

@@ -18,10 +18,10 @@ from breaches.edits import (
     renaming,
     schema,
 )
-from breaches.model import Ask, How, reader
-from breaches.seams import refusing, rows, viewing
+from breaches.model import How, reader
+from breaches.seams import refusing, rows, viewing, where_asked
 from breaches.views import bodies, groups_of, partition_values, vectors
-from conformance.adapter import Answer, Changes, Request
+from conformance.adapter import Changes
 
 _MODE = "delta.columnMapping.mode"
 _NAME = "delta.columnMapping.physicalName"
@@ -158,16 +158,7 @@ def _exposing(root: Path, fresh: frozenset[str]) -> None:
 
 def for_changes(how: How) -> How:
     """Go wrong where changes are asked for."""
-
-    def wrong(ask: Ask) -> Ask:
-        other = how(ask)
-
-        def run(request: Request) -> Answer:
-            return (other if isinstance(request, Changes) else ask)(request)
-
-        return run
-
-    return wrong
+    return where_asked(lambda request: isinstance(request, Changes), how)
 
 
 _ROW_ID = "delta.rowTracking.materializedRowIdColumnName"

@@ -12,15 +12,18 @@ from breaches.edits import (
     COMMIT,
     EVERYWHERE,
     Lines,
+    columns,
     each,
     lines,
     matching,
+    nulls,
+    of_type,
     parquet,
     rewrite,
 )
 from breaches.model import Ask, Breach, How, reader
 from breaches.readers.crossed import SUMMARY, Body, no_columns, vectors_lost, with_column
-from breaches.seams import Edit, viewing
+from breaches.seams import Edit, viewing, where_asked
 from breaches.views import directory_values, partition_values
 from conformance.adapter import Aggregate, Answer, Changes, Files, Ok, Request, Scan
 
@@ -113,16 +116,6 @@ _WAYS: Final[Mapping[str, Callable[[Any], object]]] = {
 """Ways of asking, each of which may have code of its own."""
 
 
-def _where(wanted: Callable[[Any], object], how: How) -> How:
-    """Go wrong in one way of asking."""
-
-    def wrong(ask: Ask) -> Ask:
-        other = how(ask)
-        return lambda asked: (other if wanted(asked) else ask)(asked)
-
-    return wrong
-
-
 def _kept_in(kind: str) -> Callable[[Body], object]:
     return lambda body: (body.get("deletionVector") or {}).get("storageType") == kind
 
@@ -144,14 +137,6 @@ def _no_values(values: Mapping[str, Any], _path: str) -> dict[str, Any]:
 
 def _empty_texts(values: Mapping[str, Any], _path: str) -> dict[str, Any]:
     return {name: "-99" if value == "" else value for name, value in values.items()}
-
-
-def _narrow(table: pa.Table) -> pa.Table:
-    """Read what is of the type from before as null."""
-    for at, of in enumerate(table.schema):
-        if of.type in (pa.int32(), pa.date32()):
-            table = table.set_column(at, of, pa.nulls(len(table), of.type))
-    return table
 
 
 def _last_lost(found: Lines) -> Lines:
@@ -195,6 +180,7 @@ _ANSWERED: Final[tuple[tuple[str, str, Edit, str, tuple[str, ...]], ...]] = (
 )  # fmt: skip
 """What is answered that has to be refused, as the losses; with ways that are not asked for."""
 
+_NARROW_LOST: Final = parquet(columns(of_type(pa.int32(), pa.date32()), nulls))
 _SCANS: Final = ("row-ids", "columns", "filters")
 _ROWS: Final = (*_SCANS, "extremes", "changes")
 
@@ -220,7 +206,7 @@ _LOSSES: Final[tuple[tuple[str, str, Edit, str, tuple[str, ...]], ...]] = (
      "data-files/every-question", (*_SCANS, "extremes")),
     ("escapes", "ADD-003", each("add", lambda body: None if "%" in body["path"] else body),
      "add-file-and-remove-file/every-question", _ROWS),
-    ("narrow-values", "TW-012", parquet(_narrow), "type-widening/every-question", _ROWS),
+    ("narrow-values", "TW-012", _NARROW_LOST, "type-widening/every-question", _ROWS),
     ("defaults", "DFT-004", parquet(with_column("v", 5)), "default-columns/every-question",
      _ROWS),
     ("variants", "VAR-005", parquet(no_columns("v")), "variant-type/every-question",
@@ -237,11 +223,11 @@ _LOSSES: Final[tuple[tuple[str, str, Edit, str, tuple[str, ...]], ...]] = (
 def _lost_in_one_way() -> Iterator[Breach]:
     for slug, row, edit, case, ways in _LOSSES:
         for way in ways:
-            how = _where(_WAYS[way], viewing(edit))
+            how = where_asked(_WAYS[way], viewing(edit))
             yield reader(f"loses-{slug}-in-{way}", row, "actions", how, f"{case}/*")
     for slug, row, edit, case, unasked in _ANSWERED:
         for way in (name for name in _WAYS if name not in unasked):
-            how = _where(_WAYS[way], viewing(edit))
+            how = where_asked(_WAYS[way], viewing(edit))
             yield reader(f"answers-{slug}-in-{way}", row, "actions", how, f"{case}/*")
 
 

@@ -15,7 +15,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from breaches.edits import CHANGES, COMMIT, dropping, each, only_when, parquet, statistics, without
+from breaches.edits import (
+    CHANGES,
+    COMMIT,
+    columns,
+    dropping,
+    each,
+    nulls,
+    of_type,
+    only_when,
+    parquet,
+    statistics,
+    without,
+)
 from breaches.model import Ask, Breach, How, reader
 from breaches.readers.crossed import (
     SUMMARY,
@@ -104,31 +116,6 @@ def _as_unshredded(table: pa.Table) -> pa.Table:
 _STAGED: Final = r"_delta_log/_staged_commits/.*\.json"
 _VALUED: Final = tuple(name for name in SUMMED if name != "all")
 _LISTS: Final = (pa.ListType, pa.MapType)
-
-
-def _column(
-    wanted: Callable[[pa.Field[Any]], object],
-    change: Callable[[pa.ChunkedArray[Any]], Any],
-) -> Callable[[pa.Table], pa.Table]:
-    """Change the columns of a file that are wanted."""
-
-    def changed(table: pa.Table) -> pa.Table:
-        for at, of in enumerate(table.schema):
-            if wanted(of):
-                held = change(table.column(at))
-                table = table.set_column(
-                    at, of.with_type(held.type).with_nullable(nullable=True), held
-                )
-        return table
-
-    return changed
-
-
-def _nothing(held: pa.ChunkedArray[Any]) -> pa.Array[Any]:
-    of = held.type
-    if pa.types.is_struct(of):
-        of = pa.struct([inner.with_nullable(nullable=True) for inner in of])
-    return pa.nulls(len(held), of)
 
 
 def _turned(held: pa.ChunkedArray[Any]) -> Any:
@@ -241,10 +228,6 @@ def _when_partitioned(change: Callable[[pa.Table], pa.Table]) -> Edit:
     return only_when(partitioned, parquet(change))
 
 
-def _of_type(*held: pa.DataType) -> Callable[[pa.Field[Any]], bool]:
-    return lambda of: of.type in held
-
-
 def _values() -> Iterator[Breach]:
     """Return classes of values: those of a layout, and those of one table."""
     for layout in _VALUED:
@@ -264,14 +247,14 @@ def _values() -> Iterator[Breach]:
             case = f"partition-value-serialization/crossed-{layout}/*"
             yield reader(f"{slug}-in-{layout}", "SNAP-007", "actions", how, case)
     no_vectors = vectors_lost(COMMIT)
-    variants = _column(_is_variant, _nothing)
+    variants = columns(_is_variant, nulls)
     shredded = "variant-shredding/crossed"
     for slug, row, how, case in (
         ("drops-what-moves-with-a-vector", "CKC-027",
          viewing(each("add", _unmoved, COMMIT)),
          "deletion-vectors/crossed-commits"),
         ("turns-lists-under-vectors", "SNAP-007",
-         viewing(in_files(_column(lambda of: isinstance(of.type, _LISTS), _turned), vector_of)),
+         viewing(in_files(columns(lambda of: isinstance(of.type, _LISTS), _turned), vector_of)),
          "deletion-vectors/crossed-commits"),
         ("overlooks-vectors-of-files-without-the-columns", "DVDESC-020",
          _where_files_lack_all(no_vectors), "deletion-vectors/crossed-commits"),
@@ -281,27 +264,27 @@ def _values() -> Iterator[Breach]:
         ("reads-partition-values-from-files-by-id", "DATA-003", viewing(_held_by_id),
          "column-mapping/partition-column-in-file-id"),
         ("reads-changes-of-old-types-as-null", "TW-012",
-         for_changes(viewing(parquet(_column(_of_type(pa.int32()), _nothing)))),
+         for_changes(viewing(parquet(columns(of_type(pa.int32()), nulls)))),
          "type-widening/crossed-changes"),
         ("fills-defaults-in-changes", "DFT-004",
          for_changes(viewing(parquet(with_column("d", "preset")))),
          "default-columns/crossed-changes"),
         ("moves-local-times-of-changes", "CDC-003",
-         for_changes(viewing(parquet(_column(_of_type(pa.timestamp("us")), _an_hour_on), CHANGES))),
+         for_changes(viewing(parquet(columns(of_type(pa.timestamp("us")), _an_hour_on), CHANGES))),
          "add-cdc-file/local-times"),
         ("drops-signs-of-removed-rows", "CDC-004",
-         for_changes(viewing(parquet(_column(_of_type(pa.int8()), pc.abs)))),
+         for_changes(viewing(parquet(columns(of_type(pa.int8()), pc.abs)))),
          "change-data-files/files-of-every-type"),
         ("reads-partitions-of-changes-as-false", "CDC-004",
          for_changes(viewing(each("remove", lambda b: {**b, "partitionValues": {
              **(b.get("partitionValues") or {}), "boolean": "false"}}, COMMIT))),
          "change-data-files/partitions-of-every-type"),
         ("cuts-fractions-of-changes", "CDC-003",
-         for_changes(viewing(parquet(_column(
+         for_changes(viewing(parquet(columns(
              lambda of: pa.types.is_timestamp(of.type), _cut_to_millis), CHANGES))),
          "change-data-files/files-of-every-type"),
         ("overlooks-what-nested-variants-are-shredded-to", "SHRED-006",
-         viewing(parquet(_column(
+         viewing(parquet(columns(
              lambda of: pa.types.is_struct(of.type) and not _is_variant(of), _whole_alone))),
          f"{shredded}-plain"),
         ("loses-variants-of-partitions", "VAR-005", viewing(_when_partitioned(variants)),

@@ -12,6 +12,7 @@ import pyarrow as pa
 from breaches.edits import (
     CHANGES,
     COMMIT,
+    columns,
     dropping,
     each,
     fields,
@@ -44,25 +45,24 @@ def _unsigned(body: dict[str, Any]) -> dict[str, Any]:
     return {**body, "partitionValues": {name: text and text.lstrip("-") for name, text in values}}
 
 
+def _each_value(
+    wanted: Callable[[Any], object], change: Callable[[Any], Any]
+) -> Callable[[pa.Table], pa.Table]:
+    """Change each value of the columns of a type."""
+
+    def changed(held: pa.ChunkedArray[Any]) -> pa.Array[Any]:
+        return pa.array([v if v is None else change(v) for v in held.to_pylist()], held.type)
+
+    return columns(lambda of: wanted(of.type), changed)
+
+
 def _lost_in_changes() -> Iterator[Breach]:
     for slug, wanted, change in _LOSSES:
-
-        def lost(
-            table: pa.Table,
-            wanted: Callable[[Any], object] = wanted,
-            change: Callable[[Any], Any] = change,
-        ) -> pa.Table:
-            for at, of in enumerate(table.schema):
-                if wanted(of.type):
-                    held = [v if v is None else change(v) for v in table.column(at).to_pylist()]
-                    table = table.set_column(at, of, pa.array(held, of.type))
-            return table
-
         yield writer(
             f"loses-{slug}-in-change-files",
             "CDC-012",
             "files",
-            leaving(parquet(lost, CHANGES)),
+            leaving(parquet(_each_value(wanted, change), CHANGES)),
             "timestamp-ntz/write-changes-course-of-every-type/*",
         )
     yield writer(
