@@ -17,8 +17,8 @@ import pytest
 from conformance.judging.tables import TableStore
 
 HEAVY = frozenset(
-    {"crashes", "damage", "engines", "explore", "mutation", "pipeline", "pipeline_audit"}
-    | {"races", "s3", "witness_spark", "witnesses"}
+    {"corpus", "crashes", "damage", "engines", "explore", "mutation", "pipeline"}
+    | {"pipeline_audit", "races", "s3", "witness_spark", "witnesses"}
 )
 """Suites that take long, or need an engine, a server or Java; `tox run -e` has each."""
 

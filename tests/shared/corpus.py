@@ -1,0 +1,23 @@
+"""The golden tables in parts: the tests take one of four, and the rest is a heavy suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+CORPUS = Path(__file__).parents[2] / "golden-tables"
+_PARTS = 4
+
+PARTS = [
+    pytest.param(chapter, part, id=chapter, marks=[pytest.mark.corpus] if part else [])
+    for part in range(_PARTS)
+    for chapter in sorted({path.parent.name for path in CORPUS.glob("*/*/") if path.is_dir()})
+]
+"""Arguments of a test of `chapter` and `part`; all parts but the first are marked `corpus`."""
+
+
+def tables(chapter: str, part: int) -> list[Path]:
+    """Return the folders of every fourth table of a chapter, from the one that `part` counts."""
+    logs = sorted((CORPUS / chapter).rglob("_delta_log"))
+    return [log.parent for log in logs[part::_PARTS]]
