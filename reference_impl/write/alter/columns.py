@@ -203,7 +203,7 @@ def cluster_by(snapshot: Snapshot, paths: Sequence[Path]) -> int:
 
 def _begin(snapshot: Snapshot, operation: str, about: Any) -> Transaction:
     parameters = {"columns": [about] if isinstance(about, str) else list(about)}
-    return Transaction(snapshot.storage, snapshot, operation, parameters)
+    return Transaction(snapshot, operation, parameters)
 
 
 def _commit(transaction: Transaction, schema: Struct, **others: Any) -> int:

@@ -111,7 +111,6 @@ def create_table(storage: Storage, wanted: TableDefinition, rows: pa.Table | Non
     check_definition(wanted)
     transaction = Transaction(
         storage,
-        None,
         "CREATE TABLE" if rows is None else "CREATE TABLE AS SELECT",
         {"partitionBy": list(wanted.partition_columns), "properties": dict(wanted.properties)},
     )

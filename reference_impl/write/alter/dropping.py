@@ -161,7 +161,7 @@ def drop_feature(snapshot: Snapshot, spelling: str) -> int:
         raise _blocked(name, f"feature {needing[0]} needs it", "drop that first")
     traces = _TRACES.get(name, _Traces())
     traces.refuse(snapshot)
-    transaction = Transaction(snapshot.storage, snapshot, "DROP FEATURE", {"featureName": name})
+    transaction = Transaction(snapshot, "DROP FEATURE", {"featureName": name})
     metadata = _without_traces(snapshot.metadata, traces, feature.activation)
     schema = parse_schema(metadata.schema_string)
     if name in features_needed(schema, metadata.configuration):

@@ -33,9 +33,7 @@ def replace_table(snapshot: Snapshot, wanted: TableDefinition, rows: pa.Table | 
     """Carry out :meth:`~reference_impl.table.Table.replace`."""
     check_definition(wanted)
     names = tuple(wanted.partition_columns)
-    transaction = Transaction(
-        snapshot.storage, snapshot, "REPLACE TABLE", {"partitionBy": list(names)}
-    )
+    transaction = Transaction(snapshot, "REPLACE TABLE", {"partitionBy": list(names)})
     schema, configuration = _numbered(wanted.schema, transaction.read_target)
     metadata = replace(
         snapshot.metadata,

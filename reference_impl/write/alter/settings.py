@@ -26,7 +26,6 @@ def set_properties(
     """Set table properties and support features, and return the version."""
     wanted = tuple(features)
     transaction = Transaction(
-        snapshot.storage,
         snapshot,
         "SET TBLPROPERTIES" if properties or not wanted else "ADD FEATURES",
         {"properties": dict(properties), "features": list(wanted)},
@@ -38,9 +37,7 @@ def set_properties(
 def unset_properties(snapshot: Snapshot, names: Iterable[str]) -> int:
     """Unset table properties, whether they are set or not, and return the version."""
     gone = tuple(names)
-    transaction = Transaction(
-        snapshot.storage, snapshot, "UNSET TBLPROPERTIES", {"properties": list(gone)}
-    )
+    transaction = Transaction(snapshot, "UNSET TBLPROPERTIES", {"properties": list(gone)})
     undefine(transaction, snapshot.metadata, gone)
     return transaction.commit()
 
@@ -55,9 +52,7 @@ def add_constraint(snapshot: Snapshot, name: str, expression: str) -> int:
     key = CONSTRAINT_PREFIX + name.lower()
     if key in snapshot.metadata.configuration:
         raise ConstraintViolation(f"there is a constraint {name!r} already")
-    transaction = Transaction(
-        snapshot.storage, snapshot, "ADD CONSTRAINT", {"name": name, "expr": expression}
-    )
+    transaction = Transaction(snapshot, "ADD CONSTRAINT", {"name": name, "expr": expression})
     define(transaction, snapshot.protocol, snapshot.metadata, {key: expression})
     return transaction.commit()
 
@@ -72,14 +67,14 @@ def drop_constraint(snapshot: Snapshot, name: str) -> int:
     held = [k for k in snapshot.metadata.configuration if k.lower() == key]
     if not held:
         raise ConstraintViolation(f"there is no constraint {name!r}")
-    transaction = Transaction(snapshot.storage, snapshot, "DROP CONSTRAINT", {"name": name})
+    transaction = Transaction(snapshot, "DROP CONSTRAINT", {"name": name})
     undefine(transaction, snapshot.metadata, held)
     return transaction.commit()
 
 
 def set_transaction(snapshot: Snapshot, app_id: str, version: int) -> int:
     """Record the progress of an application, and return the table's version."""
-    transaction = Transaction(snapshot.storage, snapshot, "STREAMING UPDATE", {"appId": app_id})
+    transaction = Transaction(snapshot, "STREAMING UPDATE", {"appId": app_id})
     transaction.set_txn(app_id, version)
     return transaction.commit()
 
@@ -99,7 +94,7 @@ def set_domain(snapshot: Snapshot, domain: str, configuration: str | None) -> in
             action="domainMetadata",
             requirement="DOM-015",
         )
-    transaction = Transaction(snapshot.storage, snapshot, "SET DOMAIN", {"domain": domain})
+    transaction = Transaction(snapshot, "SET DOMAIN", {"domain": domain})
     if not transaction.target.supports("domainMetadata"):
         raise UnsupportedFeatures(
             ("domainMetadata",),

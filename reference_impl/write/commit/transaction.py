@@ -85,26 +85,25 @@ class Transaction:
 
     def __init__(
         self,
-        storage: Storage,
-        base: Snapshot | None,
+        on: Snapshot | Storage,
         operation: str,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
-        """Begin on a version.
+        """Begin on a version, or with a table that is to be created.
 
         Args:
-            storage: the table's storage.
-            base: the version that is read.
+            on: the version that is read; the storage of a table that is to be created.
             operation: name of the operation, for the history.
             parameters: its parameters, for the history; values are spelt as JSON.
 
         Raises:
             UnsupportedError: the table needs what this implementation does not write.
         """
+        base = on if isinstance(on, Snapshot) else None
         self.base = base
+        self.storage: Storage = on.storage if isinstance(on, Snapshot) else on
         self.created: list[str] = []
         self.read_write_set = ReadWriteSet()
-        self.storage = storage
         self._operation = operation
         self._parameters = dict(parameters or {})
         self._id = str(uuid.uuid4())

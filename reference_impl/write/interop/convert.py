@@ -73,7 +73,6 @@ def convert(storage: Storage, wanted: TableDefinition) -> int:
     found = _files(storage)
     transaction = Transaction(
         storage,
-        None,
         "CONVERT",
         {"numFiles": len(found), "partitionedBy": list(wanted.partition_columns)},
     )

@@ -50,7 +50,7 @@ def merge(
 ) -> int:
     """Carry out :meth:`~reference_impl.table.Table.merge`."""
     predicate = on if isinstance(on, str) else list(on)
-    transaction = Transaction(snapshot.storage, snapshot, "MERGE", {"predicate": predicate})
+    transaction = Transaction(snapshot, "MERGE", {"predicate": predicate})
     run = _Merge.of(transaction, source, on, Clauses() if clauses is None else clauses)
     for file in transaction.open():
         run.change(file)

@@ -39,7 +39,7 @@ def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = Non
     """
     if txn is not None and (held := snapshot.txns.get(txn[0])) and held.version >= txn[1]:
         return int(snapshot.version)
-    transaction = Transaction(snapshot.storage, snapshot, "WRITE", {"mode": "Append"})
+    transaction = Transaction(snapshot, "WRITE", {"mode": "Append"})
     if txn is not None:
         transaction.set_txn(*txn)
     changes = Changes(transaction)
@@ -52,9 +52,7 @@ def delete(snapshot: Snapshot, given: Filter = None) -> int:
 
     Where no row is deleted nothing is committed.
     """
-    transaction = Transaction(
-        snapshot.storage, snapshot, "DELETE", {"predicate": predicate_for_history(given)}
-    )
+    transaction = Transaction(snapshot, "DELETE", {"predicate": predicate_for_history(given)})
     changes = Changes(transaction)
     _delete_rows(transaction, changes, bound(given, transaction))
     return changes.commit()
@@ -65,7 +63,7 @@ def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
     parameters = {"mode": "Overwrite"} | (
         {} if given is None else {"predicate": predicate_for_history(given)}
     )
-    transaction = Transaction(snapshot.storage, snapshot, "WRITE", parameters)
+    transaction = Transaction(snapshot, "WRITE", parameters)
     condition = bound(given, transaction)
     fresh = prepare(transaction, rows)
     if condition is not None:
@@ -95,9 +93,7 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) 
 
     Where no row is updated nothing is committed.
     """
-    transaction = Transaction(
-        snapshot.storage, snapshot, "UPDATE", {"predicate": predicate_for_history(given)}
-    )
+    transaction = Transaction(snapshot, "UPDATE", {"predicate": predicate_for_history(given)})
     condition = bound(given, transaction)
     changes = Changes(transaction)
     schema, rules = transaction.target.schema, rules_of(transaction.target)

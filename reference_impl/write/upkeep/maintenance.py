@@ -49,7 +49,6 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False) -> int:
     """
     # Obeys DVD-005 CLUS-011 CLUS-012 ADD-009 REM-005.
     transaction = Transaction(
-        snapshot.storage,
         snapshot,
         "REORG" if purge_only else "OPTIMIZE",
         {"predicate": "[]", "auto": "false"},
@@ -90,9 +89,7 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
         NotFoundError: a file of the earlier version is gone.
     """
     # Obeys DVD-013 DVD-014.
-    transaction = Transaction(
-        snapshot.storage, snapshot, "RESTORE", {"version": str(earlier.version)}
-    )
+    transaction = Transaction(snapshot, "RESTORE", {"version": str(earlier.version)})
     if earlier.metadata != snapshot.metadata:
         metadata = _restored_metadata(snapshot, earlier)
         define(transaction, snapshot.protocol, metadata, {}, rows_stay=False)
