@@ -30,6 +30,7 @@ class Feature:
             where other metadata decides or where being supported is enough.
         asked_by: values of other properties that ask for it.
         types: primitive types that need it.
+        column_keys: keys of column metadata that need it.
     """
 
     name: str
@@ -42,11 +43,13 @@ class Feature:
     activation: str = ""
     asked_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     types: tuple[str, ...] = ()
+    column_keys: tuple[str, ...] = ()
 
     def is_asked_by(self, properties: Mapping[str, str]) -> bool:
         """Return whether properties of a table ask for the feature."""
-        values = {**self.asked_by, **({self.activation: ("true",)} if self.activation else {})}
-        return any(properties.get(key) in each for key, each in values.items())
+        if self.activation and str(properties.get(self.activation)).lower() == "true":
+            return True
+        return any(properties.get(key) in each for key, each in self.asked_by.items())
 
 
 def _read() -> Mapping[str, Feature]:

@@ -7,7 +7,7 @@ sections of the features that column metadata or table properties bring in.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import schemas
@@ -25,7 +25,7 @@ from conformance.audit.read.layout import (
 )
 from conformance.audit.read.raw import parse_json
 from conformance.audit.subjects import Step
-from schemas.features import find
+from schemas.features import FEATURES, find
 
 
 @check("commit", "META-001 REC-002")
@@ -154,15 +154,13 @@ def _inner_types(of: Any) -> Iterator[Any]:
         yield from _inner_types(inner)
 
 
-def _has_type(name: str) -> Callable[[Column], bool]:
-    return lambda column: name in _inner_types(column.type)
+def needs_feature(column: Column, feature: str) -> bool:
+    """Return whether the type of a column, or its metadata, needs a feature."""
+    types, keys = FEATURES[feature].types, FEATURES[feature].column_keys
+    return any(key in column.metadata for key in keys) or any(
+        of in types for of in _inner_types(column.type)
+    )
 
-
-def _has_key(*names: str) -> Callable[[Column], bool]:
-    return lambda column: any(name in column.metadata for name in names)
-
-
-_IDENTITY: Final = ("start", "step", "highWaterMark", "allowExplicitInsert")
 
 LISTED: Final[Mapping[str, str]] = {
     "allowColumnDefaults": "DFT-001",
@@ -187,43 +185,30 @@ LISTED: Final[Mapping[str, str]] = {
 _TYPED: Final = frozenset({"timestampNtz", "variantType"})
 """Features without which there may be no column of their type."""
 
-COLUMN_FEATURES: Final[tuple[tuple[Callable[[Column], bool], str, str], ...]] = (
-    (_has_type("timestamp_ntz"), "timestampNtz", "has type timestamp_ntz"),
-    (_has_type("variant"), "variantType", "has type variant"),
-    (_has_key("delta.typeChanges"), "typeWidening", "has type changes"),
-    (_has_key("delta.invariants"), "invariants", "has an invariant"),
-    (_has_key("delta.generationExpression"), "generatedColumns", "has a generation expression"),
-    (_has_key("CURRENT_DEFAULT"), "allowColumnDefaults", "has a default"),
-    (
-        _has_key(*(f"delta.identity.{key}" for key in _IDENTITY)),
-        "identityColumns",
-        "is an identity column",
-    ),
-)
-"""Column test, the feature it needs, and the words for a message."""
+COLUMN_FEATURES: Final[Mapping[str, str]] = {
+    "timestampNtz": "has type timestamp_ntz",
+    "variantType": "has type variant",
+    "typeWidening": "has type changes",
+    "invariants": "has an invariant",
+    "generatedColumns": "has a generation expression",
+    "allowColumnDefaults": "has a default",
+    "identityColumns": "is an identity column",
+}
+"""Features that columns need, and what such a column has, for messages."""
 
-_PROPERTY_FEATURES: Final = (
-    *(
-        (name, feature, LISTED[feature])
-        for name, feature in (
-            ("delta.enableDeletionVectors", "deletionVectors"),
-            ("delta.enableChangeDataFeed", "changeDataFeed"),
-            ("delta.appendOnly", "appendOnly"),
-            ("delta.enableTypeWidening", "typeWidening"),
-            ("delta.enableIcebergCompatV1", "icebergCompatV1"),
-            ("delta.enableIcebergCompatV2", "icebergCompatV2"),
-        )
-    ),
-    ("delta.appendOnly", "appendOnly", "APP-005"),
-    ("delta.enableInCommitTimestamps", "inCommitTimestamp", "ICT-003"),
-    ("delta.enableVariantShredding", "variantShredding", "SHRED-005"),
+_WITHOUT_EFFECT: Final = (
+    # Row tracking has more to say of its property.
+    *((n, row) for n, row in LISTED.items() if FEATURES[n].activation and n != "rowTracking"),
+    ("appendOnly", "APP-005"),
+    ("inCommitTimestamp", "ICT-003"),
+    ("variantShredding", "SHRED-005"),
 )
-"""Properties that have no effect while their feature is not supported."""
+"""Features whose property has no effect while they are not supported."""
 
 
 @check(
     "definition",
-    *(LISTED[feature] for _, feature, _ in COLUMN_FEATURES),
+    *(LISTED[feature] for feature in COLUMN_FEATURES),
     "CHK-001 CHK-002 CHK-007 PART-012",
 )
 def columns_need_their_features(step: Step) -> Findings:
@@ -231,8 +216,8 @@ def columns_need_their_features(step: Step) -> Findings:
     if not (step.sets_metadata or step.sets_protocol):
         return
     for column in step.new.columns:
-        for test, feature, words in COLUMN_FEATURES:
-            if test(column) and feature not in step.new.features:
+        for feature, words in COLUMN_FEATURES.items():
+            if needs_feature(column, feature) and feature not in step.new.features:
                 message = f"column {column.name} {words}, but {feature} is not supported"
                 # What the key of a feature is worth where it is not supported, no sentence says.
                 severity: Severity | None = None if feature in _TYPED else "warning"
@@ -300,12 +285,13 @@ _RESERVED: Final = frozenset(
 """Keys of column metadata that the protocol defines."""
 
 
-@check("definition", *(requirement for _, _, requirement in _PROPERTY_FEATURES), "CM-006 CM-011")
+@check("definition", *(requirement for _, requirement in _WITHOUT_EFFECT), "CM-006 CM-011")
 def properties_need_their_features(step: Step) -> Findings:
     """Report table properties that are on while their feature is not supported."""
     if not (step.sets_metadata or step.sets_protocol):
         return
-    for name, feature, requirement in _PROPERTY_FEATURES:
+    for feature, requirement in _WITHOUT_EFFECT:
+        name = FEATURES[feature].activation
         if step.new.is_true(name) and feature not in step.new.features:
             message = f"{name} is true without effect: {feature} is not supported"
             # To set a property that is without effect is forbidden of one alone.

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from conformance.audit.checks.metadata import COLUMN_FEATURES
+from conformance.audit.checks.metadata import COLUMN_FEATURES, needs_feature
 from conformance.audit.columnar.keys import Codes, Store
 from conformance.audit.columnar.rows import ADD, REMOVE, Rows
 from conformance.audit.findings import Findings, Severity, check, finding
@@ -392,8 +392,8 @@ def _in_use(step: Step) -> frozenset[str]:
     found = {*step.new.used}
     if step.new.properties.get(MODE, "none") != "none":
         found.add("columnMapping")
-    for test, feature, _ in COLUMN_FEATURES:
-        found |= {feature} if any(map(test, step.new.columns)) else set()
+    columns = step.new.columns
+    found |= {each for each in COLUMN_FEATURES if any(needs_feature(c, each) for c in columns)}
     found |= {x.name for x in FEATURES.values() if x.activation and step.new.is_true(x.activation)}
     domains = dict(step.before.live_domains)
     for line in step.of("domainMetadata"):

@@ -17,17 +17,6 @@ MODE: Final = "delta.columnMapping.mode"
 MAX_COLUMN_ID: Final = "delta.columnMapping.maxColumnId"
 """The table property that holds the highest id of a column."""
 
-_BY_PROPERTY: Final = {
-    "delta.appendOnly": "appendOnly",
-    "delta.enableChangeDataFeed": "changeDataFeed",
-}
-_BY_COLUMN: Final = {
-    "delta.invariants": "invariants",
-    "delta.generationExpression": "generatedColumns",
-    "delta.identity.start": "identityColumns",
-}
-"""Feature by the property, or the key of column metadata, that makes use of it."""
-
 LISTS: Final = 7
 """The writer version that goes by lists of features."""
 
@@ -122,13 +111,21 @@ class Layout:
     @property
     def used(self) -> frozenset[str]:
         """The features of versions before lists that metadata makes use of."""
-        found = {name for key, name in _BY_PROPERTY.items() if self.is_true(key)}
+        keys = {key for column in self.columns for key in column.metadata}
+        found = {
+            each.name
+            for each in FEATURES.values()
+            if each.legacy_writer
+            and (
+                (each.activation and self.is_true(each.activation))
+                or not keys.isdisjoint(each.column_keys)
+            )
+        }
         if any(key.startswith("delta.constraints.") for key in self.properties):
             found.add("checkConstraints")
         if self.mode != "none":
             found.add("columnMapping")
-        keys = {key for column in self.columns for key in column.metadata}
-        return frozenset(found | {name for key, name in _BY_COLUMN.items() if key in keys})
+        return frozenset(found)
 
     @property
     def max_column_id(self) -> int | None:

@@ -18,18 +18,11 @@ from schemas.features import FEATURES, find
 
 _BY_SCHEMA: Final[Mapping[str, str]] = {
     **{f'"{of}"': feature.name for feature in FEATURES.values() for of in feature.types},
-    '"delta.generationExpression"': "generatedColumns",
-    '"delta.identity.': "identityColumns",
-    '"CURRENT_DEFAULT"': "allowColumnDefaults",
-    '"delta.invariants"': "invariants",
+    **{f'"{key}"': feature.name for feature in FEATURES.values() for key in feature.column_keys},
     '"delta.columnMapping.id"': "columnMapping",
-    '"delta.typeChanges"': "typeWidening",
 }
 """What a serialised schema holds where it needs a feature."""
 
-_ACTIVATIONS: Final[Mapping[str, str]] = {
-    feature.activation: feature.name for feature in FEATURES.values() if feature.activation
-}
 _FEATURE_PROPERTY: Final = "delta.feature."
 _MAPS: Final = 2
 """The reader version by which readers go by column mapping without a list."""
@@ -50,19 +43,13 @@ def features_asked(step: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _of_properties(properties: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in properties.items():
-        text = str(value).lower()
-        if key in _ACTIVATIONS and text == "true":
-            yield _ACTIVATIONS[key]
-        elif key.startswith(_FEATURE_PROPERTY):
+    yield from (each.name for each in FEATURES.values() if each.is_asked_by(properties))
+    for key in properties:
+        if key.startswith(_FEATURE_PROPERTY):
             feature = find(key.removeprefix(_FEATURE_PROPERTY))
             yield feature.name if feature else key
         elif key.startswith("delta.constraints."):
             yield "checkConstraints"
-        elif key == "delta.columnMapping.mode" and text != "none":
-            yield "columnMapping"
-        elif key == "delta.checkpointPolicy" and text == "v2":
-            yield "v2Checkpoint"
 
 
 def features_of_readers(protocol: Protocol) -> frozenset[str]:
