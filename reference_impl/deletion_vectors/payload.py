@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -52,18 +51,6 @@ _LEAST = 12
 _Column: TypeAlias = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class _Bucket:
-    """The containers of one 32-bit bitmap, as columns; ``end`` is the byte after it."""
-
-    keys: npt.NDArray[np.uint64]
-    kinds: npt.NDArray[np.uint8]
-    counts: _Column
-    offsets: _Column
-    cardinality: int
-    end: int
-
-
 def encode(rows: Iterable[int]) -> bytes:
     """Serialize a set of rows in the format that the protocol defines."""
     # Obeys DVDESC-005 DVFMT-002 DVFMT-003 DVFMT-010.
@@ -99,7 +86,7 @@ def decode(payload: bytes) -> Bitmap:
     )
 
 
-def _portable(payload: bytes, data: npt.NDArray[np.uint8]) -> list[_Bucket]:
+def _portable(payload: bytes, data: npt.NDArray[np.uint8]) -> list[Bitmap]:
     (count,) = _unpack("<Q", payload, 4)
     _refuse_many(count, len(payload))
     at, last, before, buckets = 12, -1, 0, []
@@ -109,9 +96,9 @@ def _portable(payload: bytes, data: npt.NDArray[np.uint8]) -> list[_Bucket]:
             raise _broken(f"bucket {key} follows bucket {last}", "DVFMT-004")
         if key >= _MAX_BUCKET:
             raise _broken(f"bucket {key} has its top bit set", "DVFMT-006")
-        bucket = _bucket(payload, data, at + 4, key, before)
+        bucket, at = _bucket(payload, data, at + 4, key, before)
         buckets.append(bucket)
-        at, last, before = bucket.end, key, before + len(bucket.keys)
+        last, before = key, before + len(bucket.keys)
     _refuse_rest(payload, at)
     return buckets
 
@@ -122,25 +109,29 @@ def _refuse_many(count: int, size: int) -> None:
         raise exceeded("vector_buckets", f"the vector has {count} buckets")
 
 
-def _native(payload: bytes, data: npt.NDArray[np.uint8], order: str) -> list[_Bucket]:
+def _native(payload: bytes, data: npt.NDArray[np.uint8], order: str) -> list[Bitmap]:
     (count,) = _unpack(f"{order}I", payload, 4)
     _refuse_many(count, len(payload))
     at, before, buckets = 8, 0, []
     for key in range(count):
         (size,) = _unpack(f"{order}I", payload, at)
-        bucket = _bucket(payload, data, at + 4, key, before)
-        if bucket.end != at + 4 + size:
-            raise _broken(f"bucket {key} has {bucket.end - at - 4} bytes, not {size}", "DVFMT-011")
+        start = at + 4
+        bucket, at = _bucket(payload, data, start, key, before)
+        if at != start + size:
+            raise _broken(f"bucket {key} has {at - start} bytes, not {size}", "DVFMT-011")
         buckets.append(bucket)
-        at, before = bucket.end, before + len(bucket.keys)
+        before += len(bucket.keys)
     _refuse_rest(payload, at)
     return buckets
 
 
 def _bucket(
     payload: bytes, data: npt.NDArray[np.uint8], at: int, high: int, before: int
-) -> _Bucket:
-    """Parse one standard 32-bit bitmap that starts at byte ``at``, after ``before`` others."""
+) -> tuple[Bitmap, int]:
+    """Parse one standard 32-bit bitmap that starts at byte ``at``, and return where it ends.
+
+    ``before`` counts the containers of the bitmaps before it.
+    """
     begin = at
     (cookie,) = _unpack("<I", payload, at)
     runs = cookie & 0xFFFF == _WITH_RUNS
@@ -178,7 +169,7 @@ def _bucket(
     _check_values(data, kinds, counts, offsets, lengths)
     stored = np.where(kinds == RUN, (lengths - 2) // 4, counts)
     global_keys = keys.astype(np.uint64) + np.uint64(high << 16)
-    return _Bucket(global_keys, kinds, stored, offsets, cardinality, end)
+    return Bitmap(data, global_keys, kinds, stored, offsets, cardinality), end
 
 
 def _layout(
