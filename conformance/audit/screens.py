@@ -18,7 +18,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conformance.audit.columnar.keys import Codes
+from conformance.audit.columnar.keys import repeated
 from conformance.audit.columnar.rows import ADD, REMOVE, Mask, Rows
 from conformance.audit.findings import Findings
 from conformance.audit.grammar.types import BITS, LONG_END, decimal_of
@@ -52,12 +52,7 @@ def unescaped_paths(step: Step) -> Mask:
 
 def doubled_paths(step: Step) -> Mask:
     """Show every action of a path that the commit names more than once."""
-    return step.memo("doubled", lambda: _doubled(step.before.store.path_codes(step.codes)))
-
-
-def _doubled(codes: Codes) -> Mask:
-    _, of, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    return np.asarray((counts > 1)[of.reshape(-1)], np.bool_)
+    return step.memo("doubled", lambda: repeated(step.before.store.path_codes(step.codes)))
 
 
 def shared_paths(step: Step) -> Mask:

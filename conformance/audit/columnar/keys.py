@@ -73,6 +73,12 @@ def _long(value: Any) -> int | None:
     return value if type(value) is int and -LONG_END <= value < LONG_END else None
 
 
+def repeated(codes: Codes) -> Mask:
+    """Return which of some codes come more than once."""
+    _, of, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    return np.asarray((counts > 1)[of.reshape(-1)], np.bool_)
+
+
 class _Dictionary:
     """Texts by number; what is added later leaves the numbers of the former as they are."""
 

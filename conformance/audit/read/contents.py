@@ -27,6 +27,14 @@ _ACTION: Final = re.compile(rf'\s*\{{\s*"(?:{"|".join(ACTIONS)})"\s*:\s*\{{'.enc
 _SUMS: Final = (b'"tableSizeBytes"', b'"numFiles"')
 
 
+def is_parquet(storage: Storage, path: str) -> bool | None:
+    """Return whether a file begins as Parquet does; ``None`` where it cannot be read."""
+    try:
+        return storage.get_range(path, 0, len(_PARQUET)) == _PARQUET
+    except (OSError, ValueError, DeltaError):
+        return None
+
+
 def is_of_a_log(storage: Storage, path: str) -> bool:
     """Return whether a file has actions, as lines or as columns, or is a checksum.
 

@@ -32,6 +32,7 @@ from conformance.audit.grammar.vectors import (
     load_vector,
     vector_path,
 )
+from conformance.audit.read.contents import is_parquet
 from conformance.audit.read.layout import Layout, fields_of
 from conformance.audit.read.state import Body, Key, State, counted, file_key
 from conformance.audit.screens import removes_of_live_files
@@ -277,7 +278,7 @@ def _file(
         yield finding("ADD-006", path, f"the file has {size} bytes, add.size says {body['size']}")
     if view.layout.provider != "parquet":
         # Others are legal for legacy tables, and nothing that this audit can open.
-        if _is_parquet(view, path):
+        if is_parquet(view.storage, path):
             message = f"format.provider is {view.layout.provider}, and the file is Parquet"
             yield finding("META-012", path, message)
         return
@@ -303,17 +304,6 @@ def _misspelled(view: _Version, body: Body, path: str) -> Findings:
     elif (once_more := lenient_path(path)) != path and is_there(view.storage, once_more):
         message = f"{spelled} is the name of the file, escaped twice"
         yield finding("ADD-004", path, message, "escape each character once")
-
-
-def _is_parquet(view: _Version, path: str) -> bool:
-    try:
-        return view.storage.get_range(path, 0, len(_PARQUET)) == _PARQUET
-    except (OSError, ValueError):
-        return False
-
-
-_PARQUET: Final = b"PAR1"
-"""What every Parquet file begins with."""
 
 
 def _contents(opened: _LiveFile) -> Findings:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import schemas
 from conformance.audit.checks.commits import bare_path, fault_finding, line_findings
 from conformance.audit.checks.values import statistics_of
-from conformance.audit.columnar.keys import Codes
+from conformance.audit.columnar.keys import repeated
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.retention import RETENTION, retention
@@ -97,19 +97,15 @@ class CheckpointView:
         return replace(self, shown=shown)
 
 
-def repeated(subject: CheckpointView) -> Mask:
+def repeated_paths(subject: CheckpointView) -> Mask:
     """Show every action of a path that the checkpoint has more than once."""
     store = subject.content.store
-    return _repeated(store.path_codes(store.placed(subject.rows)[1]))
+    return repeated(store.path_codes(store.placed(subject.rows)[1]))
 
 
 def _repeated_keys(subject: CheckpointView) -> Mask:
     """Show every action of a logical file that the checkpoint has more than once."""
-    return _repeated(subject.content.store.placed(subject.rows)[1])
-
-
-def _repeated(codes: Codes) -> Mask:
-    return np.asarray((np.bincount(codes) > 1)[codes], np.bool_)
+    return repeated(subject.content.store.placed(subject.rows)[1])
 
 
 def without_statistics(subject: CheckpointView) -> Mask:

@@ -15,15 +15,14 @@ import pyarrow.types as at
 
 from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.types import BITS, decimal_of, widens
+from conformance.audit.read.contents import is_parquet
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import ACTIONS
 from conformance.audit.stored.types import type_name
 from conformance.audit.summaries.checkpoints import CheckpointView
 from reference_impl.errors import DeltaError
-from reference_impl.storage import Storage
 
-_PARQUET: Final = b"PAR1"
 _NO_PARQUET: Final = {"classic_checkpoint": "CKC-026", "multipart_checkpoint": "CKPT-N-002"}
 """What a checkpoint that is not Parquet breaks, by its kind."""
 
@@ -45,16 +44,8 @@ def are_parquet(subject: CheckpointView) -> Findings:
     requirement = _NO_PARQUET.get(subject.checkpoint.kind)
     files = [(entry.path, requirement) for entry in subject.checkpoint.entries]
     for path, broken in (*files, *((path, "SIDE-001") for path in _sidecars(subject))):
-        if broken is not None and _begins(subject.view.storage, path) is False:
+        if broken is not None and is_parquet(subject.view.storage, path) is False:
             yield finding(broken, path, "the file is not Parquet")
-
-
-def _begins(storage: Storage, path: str) -> bool | None:
-    """Return whether a file begins as Parquet does; ``None`` where it cannot be read."""
-    try:
-        return storage.get_range(path, 0, len(_PARQUET)) == _PARQUET
-    except (OSError, DeltaError):
-        return None
 
 
 @check("checkpoint", "CKC-001 CKC-010 SIDE-003", whole=True)

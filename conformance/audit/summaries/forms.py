@@ -17,7 +17,7 @@ from conformance.audit.read.log import Checkpoint
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import State, file_key
 from conformance.audit.summaries.actions import file_differences
-from conformance.audit.summaries.checkpoints import CheckpointView, expired, repeated
+from conformance.audit.summaries.checkpoints import CheckpointView, expired, repeated_paths
 from conformance.audit.summaries.parsed import comparable
 from generators.materialise.data.spark_hash import murmur3_text
 
@@ -147,7 +147,7 @@ def sidecars_once(subject: CheckpointView) -> Findings:
             yield finding("SIDE-002", subject.checkpoint.place, message)
 
 
-@check("checkpoint content", "CKPT-N-004 CKPT-N-005 CKPT-N-006", screen=repeated)
+@check("checkpoint content", "CKPT-N-004 CKPT-N-005 CKPT-N-006", screen=repeated_paths)
 def parts_split_by_key(subject: CheckpointView) -> Findings:
     """Report a file whose actions are in more than one part of a checkpoint."""
     checkpoint = subject.checkpoint

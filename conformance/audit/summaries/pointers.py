@@ -19,7 +19,7 @@ from conformance.audit.checks.commits import (
     schema_findings,
     without_nulls,
 )
-from conformance.audit.columnar.keys import Store
+from conformance.audit.columnar.keys import Store, repeated
 from conformance.audit.columnar.rows import ADD
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.log_files import HINT, LOG_DIR, LogFile
@@ -309,8 +309,7 @@ _NAMED: Final = ("txn", "domainMetadata")
 
 def _repeated(content: Lines, store: Store) -> Findings:
     """Report a small action, or one of a file, that the compaction has already."""
-    codes = store.placed(content.rows)[1]
-    again = np.bincount(codes)[codes] > 1
+    again = repeated(store.placed(content.rows)[1])
     files = set()
     for line in content.of("add", "remove", shown=again | content.rows.odd):
         file = file_key(line.body)
