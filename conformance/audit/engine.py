@@ -269,7 +269,7 @@ class Run:
 
     def _view(self, state: State) -> VersionView:
         layout = self._layouts.get(state.protocol, state.metadata)
-        return VersionView(self._storage, self._log, state, layout, self._now)
+        return VersionView(self._storage, state, layout, self._log, self._now)
 
     def _version(self, state: State, *, replayed: bool) -> Findings:
         view = self._view(state)

@@ -189,15 +189,21 @@ class Standing(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class VersionView:
+class LiveFiles:
+    """The files that are live in a version, and where they are."""
+
+    storage: Storage
+    state: State
+    layout: Layout
+
+
+@dataclass(frozen=True, slots=True)
+class VersionView(LiveFiles):
     """The state of one version with the log that it came from.
 
     Attributes:
         now: current time in ms since the epoch, for expiry.
     """
 
-    storage: Storage
     log: Log
-    state: State
-    layout: Layout
     now: int

@@ -33,8 +33,8 @@ from conformance.audit.grammar.vectors import (
     vector_path,
 )
 from conformance.audit.read.contents import is_parquet
-from conformance.audit.read.layout import Layout, fields_of
-from conformance.audit.read.state import Body, Key, State, counted, file_key
+from conformance.audit.read.layout import fields_of
+from conformance.audit.read.state import Body, Key, counted, file_key
 from conformance.audit.screens import removes_of_live_files
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.stored.data_file import DataFile
@@ -56,7 +56,7 @@ from conformance.audit.stored.statistics.columns import (
 )
 from conformance.audit.stored.types import type_mismatches
 from conformance.audit.stored.variants import holds_variants, malformed_variants
-from conformance.audit.subjects import VersionView
+from conformance.audit.subjects import LiveFiles, VersionView
 from conformance.audit.summaries.parsed import same_value
 from reference_impl.errors import LimitExceeded, PlaceRefused
 from reference_impl.limits import budget, out_of_memory
@@ -64,20 +64,11 @@ from reference_impl.parquet.opening import open_parquet
 from reference_impl.storage import Storage
 
 
-@dataclass(frozen=True, slots=True)
-class _Version:
-    """A version that files are live in."""
-
-    storage: Storage
-    state: State
-    layout: Layout
-
-
 @dataclass(frozen=True)
 class _LiveFile(DataFile):
     """A data file in a version that it is live in, with its rules; with ids of all, or none."""
 
-    view: _Version
+    view: LiveFiles
     ids: RowIds | None
     rules: Rules
 
@@ -117,7 +108,6 @@ def live_files(view: VersionView) -> Findings:
     seen: dict[str, Key] = {}
     changes: set[str] | None = None
     kept: dict[str, str] | None = None
-    version = _Version(view.storage, view.state, view.layout)
     row_ids, rules = RowIds(view), Rules(view.layout)
     place = f"{LOG_DIR}, version {view.state.version}"
     yield from (each for each in rules.begin(place) if each.severity == "info")
@@ -133,18 +123,18 @@ def live_files(view: VersionView) -> Findings:
             message = "the data file is in a directory whose name begins with an underscore"
             severity: Severity | None = None
             # Directories are named after partition columns by default, whatever their names.
-            if all(part.startswith(_partition_folders(version)) for part in hidden):
+            if all(part.startswith(_partition_folders(view)) for part in hidden):
                 severity = "warning"
             # A file that is that of changes as well has its place there.
             if path in changes:
                 severity = "info"
             yield finding("DATA-001", path, message, severity=severity)
-        vector, broken = _vector(version, body, path)
+        vector, broken = _vector(view, body, path)
         yield from broken
         if any(fault.requirement == "DVD-003" for fault in broken):
             kept = _vector_files(view.storage) if kept is None else kept
             yield from _kept_elsewhere(body, kept)
-        yield from _file(version, path, body, vector, (row_ids, rules))
+        yield from _file(view, path, body, vector, (row_ids, rules))
     yield from row_ids.doubles()
     yield from rules.doubles(place)
 
@@ -154,7 +144,7 @@ def _hidden(path: str) -> list[str]:
     return [] if is_absolute(path) else [d for d in path.split("/")[:-1] if d.startswith("_")]
 
 
-def _partition_folders(view: _Version) -> tuple[str, ...]:
+def _partition_folders(view: LiveFiles) -> tuple[str, ...]:
     """Return what the names of directories of partitions begin with."""
     layout = view.layout
     return tuple(f"{name}=" for name in {*layout.partitions, *layout.partition_columns})
@@ -186,7 +176,7 @@ _OF_THE_WHOLE: Final = frozenset(
 def removed_files(view: ChangeView) -> Findings:
     """Compare each remove with the add of its file; a file that is deleted already passes."""
     step = view.step
-    version = _Version(view.storage, step.before, step.old)
+    version = LiveFiles(view.storage, step.before, step.old)
     rules: Rules | None = None
     for line in step.of("remove") if step.before.known else ():
         budget().check_time()
@@ -208,7 +198,7 @@ def removed_files(view: ChangeView) -> Findings:
             yield from _file(version, key[0], body, vector, (None, rules))
 
 
-def _vector(view: _Version, body: Body, path: str) -> tuple[Rows | None, list[Finding]]:
+def _vector(view: LiveFiles, body: Body, path: str) -> tuple[Rows | None, list[Finding]]:
     descriptor = body.get("deletionVector")
     if not isinstance(descriptor, dict):
         return None, []
@@ -247,7 +237,7 @@ def _kept_elsewhere(body: Body, kept: Mapping[str, str]) -> Findings:
         yield finding("DVFILE-001", found, message)
 
 
-def _beside_partition_files(view: _Version, descriptor: Body) -> Findings:
+def _beside_partition_files(view: LiveFiles, descriptor: Body) -> Findings:
     """Report a vector file in the folder of a partition."""
     where = vector_path(descriptor)
     if where is None:
@@ -259,7 +249,7 @@ def _beside_partition_files(view: _Version, descriptor: Body) -> Findings:
 
 
 def _file(
-    view: _Version, path: str, body: Body, vector: Rows | None, whole: tuple[RowIds | None, Rules]
+    view: LiveFiles, path: str, body: Body, vector: Rows | None, whole: tuple[RowIds | None, Rules]
 ) -> Findings:
     try:
         size = view.storage.head(path).size
@@ -295,7 +285,7 @@ def _file(
         yield finding("META-012", path, message)
 
 
-def _misspelled(view: _Version, body: Body, path: str) -> Findings:
+def _misspelled(view: LiveFiles, body: Body, path: str) -> Findings:
     """Report a path that would name a file if it were escaped once more, or once less."""
     spelled = body.get("path", path)  # a body beyond a limit has nothing
     if spelled != path and is_there(view.storage, spelled):

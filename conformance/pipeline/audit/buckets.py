@@ -228,7 +228,7 @@ def audit_files(
         state.seen.versions[state.store.path_code(path)] = version
     storage = options.storage(location)
     layout = Layouts().get(state.protocol, state.metadata)
-    view = VersionView(storage, Log((), {}, (), (), {}, None), state, layout, now=now)
+    view = VersionView(storage, state, layout, Log((), {}, (), (), {}, None), now)
     with within_limits(options.limits, "audit"):
         for check in checks_of("files"):
             if not check.whole:
@@ -265,7 +265,7 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
                     state = State()
                     state.version = version
                     layout = Layouts().get(None, None)
-                    view = VersionView(storage, log, state, layout, now=now)
+                    view = VersionView(storage, state, layout, log, now)
                     subject = ChecksumView(log.checksums[version], view, total)
                     found += [check.run(subject) for check in checks_of("checksum") if check.whole]
         found.append(overlaps(each for part in left for each in part.ranges))
@@ -274,7 +274,7 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
         if options.data and latest is not None:
             state = State()
             layout = Layouts().get(latest.protocol, latest.metadata)
-            view = VersionView(storage, log, state, layout, now=now)
+            view = VersionView(storage, state, layout, log, now)
             found += [check.run(view) for check in checks_of("files") if check.whole]
         for each in found:
             yield from options.findings(each)
