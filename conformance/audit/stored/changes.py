@@ -18,7 +18,7 @@ from conformance.audit.read.state import file_key
 from conformance.audit.screens import beside_change_files
 from conformance.audit.stored.change_rows import differing_changes, read_row_changes
 from conformance.audit.stored.data_file import read_columns
-from conformance.audit.stored.places import SchemaPlace, field_id, places_of
+from conformance.audit.stored.places import field_id, other_field_ids, places_of
 from conformance.audit.stored.rearranged import changed_rows, read_moved
 from conformance.audit.stored.statistics.columns import plain
 from conformance.audit.stored.types import type_mismatches, type_name
@@ -117,7 +117,9 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
             # A data file may lack one that is null throughout, and may be a change file as well.
             severity: Severity | None = None if place.required else "warning"
             yield finding("CDFF-007", line.place, message, severity=severity)
-        yield from _field_ids(place, step, line, path)
+        for part, given in other_field_ids(place, layout.mode):
+            message = f"column {part.name} has id {part.column_id}, {path} gives it {given}"
+            yield finding("CM-015", line.place, message)
         wrong = type_mismatches(place, layout, step.before.widened, int96=True)
         for requirement, message, severity in wrong:
             text = f"the change data file {path}: {message}"
@@ -129,19 +131,6 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
     if extra:
         message = f"the change data file {path} has columns of its own: {', '.join(extra[:5])}"
         yield finding("WCON-001", line.place, message, "readers ignore them", severity="info")
-
-
-def _field_ids(column: SchemaPlace, step: Step, line: Line, path: str) -> Findings:
-    """Report columns that lack the ids of column mapping, at any depth."""
-    if step.new.mode == "none":
-        return
-    for place in column.walk():
-        if place.column_id is None or place.stored is None or place.misnamed is not None:
-            continue
-        if (given := field_id(place.stored)) != place.column_id:
-            given_id = "no field id" if given is None else f"field id {given}"
-            message = f"column {place.name} has id {place.column_id}, {path} gives it {given_id}"
-            yield finding("CM-015", line.place, message)
 
 
 @check("change", "CDFF-001", screen=lambda view: beside_change_files(view.step))

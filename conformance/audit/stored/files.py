@@ -43,6 +43,7 @@ from conformance.audit.stored.places import (
     SchemaPlace,
     field_id,
     forbidden_nulls,
+    other_field_ids,
     partition_places,
     places_of,
 )
@@ -440,18 +441,13 @@ def _field_ids(opened: _LiveFile, column: SchemaPlace) -> Findings:
     mode = opened.view.layout.mode
     # A table that was mapped by name later on keeps the files that it had, whose ids say nothing.
     older = mode == "name" and not opened.follows("columnMapping")
+    severity: Severity | None = "info" if older else None
     for place in column.walk():
         if place.misnamed is not None:
             yield from _misnamed_column(opened, place, place.misnamed)
-            continue
-        if mode == "none" or place.column_id is None or place.stored is None:
-            continue
-        given = field_id(place.stored)
-        if given != place.column_id:
-            given_id = "no field id" if given is None else f"field id {given}"
-            message = f"column {place.name} has id {place.column_id}, the file gives it {given_id}"
-            severity: Severity | None = "info" if older else None
-            yield finding("CM-015", opened.path, message, severity=severity)
+    for place, given in other_field_ids(column, mode):
+        message = f"column {place.name} has id {place.column_id}, the file gives it {given}"
+        yield finding("CM-015", opened.path, message, severity=severity)
 
 
 def _misnamed_column(opened: _LiveFile, place: SchemaPlace, misnamed: pa.Field) -> Findings:

@@ -78,6 +78,18 @@ def field_id(field: pa.Field) -> int | None:
     return int(found) if found is not None else None
 
 
+def other_field_ids(column: SchemaPlace, mode: str) -> Iterator[tuple[SchemaPlace, str]]:
+    """Yield places, at any depth, whose fields lack the ids of column mapping, and what they have.
+
+    Those that are found under another name are left out.
+    """
+    for place in column.walk() if mode != "none" else ():
+        if place.column_id is None or place.stored is None or place.misnamed is not None:
+            continue
+        if (given := field_id(place.stored)) != place.column_id:
+            yield place, "no field id" if given is None else f"field id {given}"
+
+
 def places_of(layout: Layout, schema: pa.Schema) -> tuple[SchemaPlace, ...]:
     """Return the top-level columns that data files have, partition columns left out."""
     partitions = frozenset(layout.partitions)
