@@ -69,9 +69,9 @@ class Question:
         comparison: of the payload of an answer with the answer that has to be given.
         rows: the expected answer has rows.
         expects: the ``expected`` of a spec, for the documentation.
-        brings: its parameters for the documentation, where they are of no request.
+        documented: its parameters for the documentation, where they are of no request.
         called: what has to be answered, in words; by default its type.
-        endangers: what a wrong answer means.
+        hazard: what a wrong answer means.
         capabilities: needed of an adapter, whatever the parameters.
         needs: capabilities that specs of it may need, by their table: who does not claim one is
             asked all the same, and may refuse.
@@ -88,9 +88,9 @@ class Question:
     comparison: _Comparison | None = None
     rows: bool = False
     expects: str = ""
-    brings: str = ""
+    documented: str = ""
     called: str = ""
-    endangers: Hazard = Hazard.SILENT_WRONG_DATA
+    hazard: Hazard = Hazard.SILENT_WRONG_DATA
     capabilities: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     default: tuple[str, ...] = ()
@@ -215,7 +215,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         comparison=lambda expected, payload: compare_history(expected.document["commits"], payload),
         expects='`{"commits": [{"version", "timestamp", "operation"}]}`, newest first',
         called="the commits",
-        endangers=Hazard.COSMETIC,
+        hazard=Hazard.COSMETIC,
         default=("ICT-013",),
         shown=(("ICT-*",),),
     ),
@@ -276,7 +276,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     ),
     "write": Question(
         rows=True,
-        brings="`operations` (array of recipe steps), optional `given` (case id of a table to "
+        documented="`operations` (array of recipe steps), optional `given` (case id of a table to "
         "start from) and `before` (the steps that made it)",
         expects='`{"versions": n}`, rows in `expected_data` of the last version',
         needs=("append.invariants",),

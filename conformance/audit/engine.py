@@ -21,7 +21,7 @@ from conformance.audit.checks import (
 )
 from conformance.audit.checks.row_tracking import note_row_ids
 from conformance.audit.checks.transitions import Balance, balance_of
-from conformance.audit.columnar.keys import Store
+from conformance.audit.columnar.keys import FileIndex
 from conformance.audit.findings import (
     Check,
     Finding,
@@ -76,8 +76,8 @@ _ACTIVE: Final = ("icebergCompatV1", "icebergCompatV2", "variantShredding")
 """Features that ask something of the files that come while they are active."""
 
 
-def _content(checkpoint: Checkpoint, store: Store) -> State:
-    state = State(store)
+def _content(checkpoint: Checkpoint, index: FileIndex) -> State:
+    state = State(index)
     state.apply(checkpoint.version, checkpoint.all)
     state.names = None
     state.begun = checkpoint.version
@@ -85,9 +85,9 @@ def _content(checkpoint: Checkpoint, store: Store) -> State:
 
 
 def _screened(check: Check[Any], subject: Any) -> Findings:
-    """Run a check over what its screen shows of the subject, odd rows always among it."""
+    """Run a check over what its screen shows of the subject, irregular rows always among it."""
     if check.screen is not None and SCREENS and subject.rows.plain:
-        subject = subject.only(check.screen(subject) | subject.rows.odd)
+        subject = subject.only(check.screen(subject) | subject.rows.irregular)
     yield from check.run(subject)
 
 
@@ -99,15 +99,15 @@ def _starts(log: Log) -> tuple[State, bool]:
     """Return the state before the first commit that can be replayed, and whether it is known."""
     first = min(log.commits, default=None)
     if first == 0:
-        return State(log.store), True
+        return State(log.index), True
     for checkpoint in log.checkpoints:
         usable = first is None or checkpoint.version >= first - 1
         if checkpoint.complete and usable and not checkpoint.all.damaged:
-            content = _content(checkpoint, log.store)
+            content = _content(checkpoint, log.index)
             if "rowTracking" in supported_features(content.protocol):
                 content.given = highest_in(checkpoint.all)
             return content, True
-    return State(log.store, known=False), False
+    return State(log.index, known=False), False
 
 
 _CHANGING: Final = frozenset({"cdc", "domainMetadata", "metaData", "protocol"})
@@ -197,7 +197,7 @@ class Run:
         for checkpoint in self._log.checkpoints:
             if checkpoint.complete and checkpoint not in self._visited:
                 # Older than the replay, or newer than every commit: judged by itself.
-                content = _content(checkpoint, state.store)
+                content = _content(checkpoint, state.index)
                 yield from self._checkpoint(checkpoint, content, replayed=False)
         yield from self._latest(state, known=known)
 
@@ -226,7 +226,7 @@ class Run:
                     left.clear()
                 left.append(commit)
         for commit in left:
-            before = State(self._log.store, known=False)
+            before = State(self._log.index, known=False)
             before.protocol, before.metadata = start.protocol, start.metadata
             step = Step(commit, before, self._layouts)
             if self._is_mine(step):
@@ -280,7 +280,7 @@ class Run:
         for checkpoint in self._complete.get(state.version, ()):
             yield from self._checkpoint(checkpoint, state, replayed=replayed)
             if not state.known and not checkpoint.all.damaged:
-                state.adopt(_content(checkpoint, state.store))
+                state.adopt(_content(checkpoint, state.index))
         document = self._log.checksums.get(state.version)
         if document is not None and state.known:
             summed = ChecksumView(document, view)
@@ -290,7 +290,7 @@ class Run:
 
     def _checkpoint(self, checkpoint: Checkpoint, state: State, *, replayed: bool) -> Findings:
         self._visited.add(checkpoint)
-        content = _content(checkpoint, state.store)
+        content = _content(checkpoint, state.index)
         # What is not replayed may have changed in commits that are gone.
         view = self._view(state if replayed else content)
         subject = CheckpointView(checkpoint, content, view, replayed, self._left_out)
@@ -300,7 +300,7 @@ class Run:
             if self._first or not check.whole:
                 yield from _screened(check, subject)
         if readable and not replayed:
-            standing = Standing(checkpoint, subject.content.store, self._layouts)
+            standing = Standing(checkpoint, subject.content.index, self._layouts)
             yield from self._of(checks_of("definition") if self._first else (), standing)
             yield from self._of(checks_of("add"), standing)
         checkpoint.forget()

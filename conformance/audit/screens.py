@@ -2,8 +2,8 @@
 
 Serves "Add File and Remove File" and "Per-file Statistics". A screen takes the subject of a check
 and gives one truth value for each row of file actions: false where the check has nothing to say
-of the row, nor needs it to judge another one that is shown. Rows that are odd are always shown,
-and a check without a screen sees all of them, so that a screen saves time and decides nothing.
+of the row, nor needs it to judge another one that is shown. Irregular rows are always shown, and a
+check without a screen sees all of them, so that a screen saves time and decides nothing.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def unescaped_paths(step: Step) -> Mask:
 
 def doubled_paths(step: Step) -> Mask:
     """Show every action of a path that the commit names more than once."""
-    return step.memo("doubled", lambda: repeated(step.before.store.path_codes(step.codes)))
+    return step.memo("doubled", lambda: repeated(step.before.index.path_codes(step.codes)))
 
 
 def shared_paths(step: Step) -> Mask:
     """Show paths that are known with more than one vector, or with one and without."""
-    return step.before.store.several(step.codes)
+    return step.before.index.several(step.codes)
 
 
 def removes_of_unknown_files(step: Step) -> Mask:
@@ -67,7 +67,7 @@ def removes_of_unknown_files(step: Step) -> Mask:
     live = adds.rows[step.codes]
     held = found & (live >= 0) & rows.bare
     if held.any():
-        held[held] = step.before.store.flags("bare")[live[held]]
+        held[held] = step.before.index.flags("bare")[live[held]]
     return np.asarray(found & ~held, np.bool_)
 
 
@@ -89,10 +89,10 @@ def readded_paths(step: Step) -> Mask:
     found = (rows.kind == ADD) & (held >= 0)
     at = np.flatnonzero(found)
     if len(at):
-        was = before.store.values("size", held[at])
+        was = before.index.values("size", held[at])
         sizes = rows.numbers("size")[at].tolist()
         other = [a is not None and a != b for a, b in zip(was, sizes, strict=True)]
-        found[at] = np.array(other, np.bool_) | before.store.flags("odd")[held[at]]
+        found[at] = np.array(other, np.bool_) | before.index.flags("irregular")[held[at]]
     return np.asarray(found, np.bool_)
 
 
@@ -104,10 +104,10 @@ def differing_removes(step: Step) -> Mask:
     every = np.flatnonzero(found)
     # A commit may remove any number of files; the texts of all of them are not held at once.
     for at in (every[start : start + _SOME] for start in range(0, len(every), _SOME)):
-        other = before.store.flags("odd")[live[at]]
+        other = before.index.flags("irregular")[live[at]]
         for name in ("size", "partitionValues", "stats"):
             stated = rows.columns[name].take(pa.array(at)).to_pylist()
-            held = before.store.values(name, live[at])
+            held = before.index.values(name, live[at])
             other |= np.array([a is not None and a != b for a, b in zip(stated, held, strict=True)])
         found[at] = other
     return np.asarray(found, np.bool_)
@@ -142,11 +142,11 @@ def by_partition_values(check: Callable[[Step], Findings]) -> Callable[[Step], M
         shown = np.zeros(len(kinds), np.bool_)
         for at, (row, text) in enumerate(zip(first.tolist(), texts, strict=True)):
             key = text, int(rows.kind[row])
-            if rows.odd[row] or key not in held:
+            if rows.irregular[row] or key not in held:
                 alone = np.zeros(len(rows), np.bool_)
                 alone[row] = True
                 judged = any(True for _ in check(step.only(alone)))
-                if rows.odd[row]:
+                if rows.irregular[row]:
                     shown[at] = True
                     continue
                 held[key] = judged
@@ -196,7 +196,7 @@ def broken_statistics(step: Step) -> Mask:
 
 def _statistics(rows: Rows, layout: Layout) -> Mask:
     found = rows.kind == ADD
-    at = np.flatnonzero(found & ~rows.odd)
+    at = np.flatnonzero(found & ~rows.irregular)
     texts = rows.columns["stats"].take(pa.array(at))
     types = _types(layout)
     partitions = frozenset(layout.partition_columns)
@@ -260,7 +260,7 @@ def _no_counts(values: Sequence[Any]) -> Iterable[int]:
 def _unfit_trees(
     trees: Sequence[Any], path: tuple[str, ...], fits: _Fits, types: _Types
 ) -> Iterator[int]:
-    """Return the places of trees of values by column that have unknown columns or odd values."""
+    """Return the places of trees of values by column that have unknown columns or unfit values."""
     alike: dict[tuple[str, ...], list[int]] = {}
     for n, tree in enumerate(trees):
         if type(tree) is dict:

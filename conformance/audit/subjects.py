@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from conformance.audit.columnar.keys import Codes, Store
+from conformance.audit.columnar.keys import Codes, FileIndex
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, Commit, Log
@@ -123,7 +123,7 @@ class Step:
     @cached_property
     def codes(self) -> Codes:
         """The codes of the keys of :attr:`rows`."""
-        return self.before.store.placed(self.rows)[1]
+        return self.before.index.codes_of(self.rows)
 
     @property
     def verdicts(self) -> dict[Any, bool]:
@@ -140,7 +140,7 @@ class Step:
         """Return the step with some of its file actions."""
         found = copy(self)
         found.shown = shown
-        self.before.store.know(self.rows, shown)
+        self.before.index.know(self.rows, shown)
         return found
 
     @cached_property
@@ -178,10 +178,10 @@ class Standing(Step):
 
     standing = True
 
-    def __init__(self, checkpoint: Checkpoint, store: Store, layouts: Layouts) -> None:
-        """Take all of a checkpoint whose rows a store has."""
+    def __init__(self, checkpoint: Checkpoint, index: FileIndex, layouts: Layouts) -> None:
+        """Take all of a checkpoint whose rows an index has."""
         commit = Commit(checkpoint.version, checkpoint.place, checkpoint.all)
-        super().__init__(commit, State(store, known=False), layouts)
+        super().__init__(commit, State(index, known=False), layouts)
 
     def of(self, *actions: str) -> Iterator[Line]:
         """Yield the lines of some actions but ``remove``."""

@@ -142,7 +142,7 @@ class Verdict:
         seen: name of the accepted answer that was seen, for ``OPEN``.
         fault: how the adapter failed to answer, for ``ERROR``; ``None`` for a fault of the kit.
         unclaimed: what the implementation does not claim, for ``UNSUPPORTED``.
-        astray: a reader gave rows that the table never had, whatever it was advised to do.
+        foreign_rows: a reader gave rows that the table never had, whatever it was advised to do.
     """
 
     outcome: Outcome
@@ -155,7 +155,7 @@ class Verdict:
     seen: str | None = None
     fault: FaultKind | None = None
     unclaimed: tuple[str, ...] = ()
-    astray: bool = False
+    foreign_rows: bool = False
 
     def as_document(self) -> dict[str, Any]:
         """Return what results and bundles keep of it, as JSON."""

@@ -32,14 +32,14 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 
-def shortened(text: str, most: int) -> str:
+def shortened(text: str, limit: int) -> str:
     """Return a text of so many characters at most; one that was longer ends with an ellipsis."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def meant(name: str, known: Iterable[str], most: int = 3, cutoff: float = 0.6) -> str:
+def meant(name: str, known: Iterable[str], limit: int = 3, cutoff: float = 0.6) -> str:
     """Return the end of a message about a name that nobody knows: what it may have been."""
-    near = get_close_matches(name, list(known), n=most, cutoff=cutoff)
+    near = get_close_matches(name, list(known), n=limit, cutoff=cutoff)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 

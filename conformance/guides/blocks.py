@@ -129,7 +129,7 @@ def _questions() -> str:
     rows = []
     for name, question in QUESTIONS.items():
         cells = ", ".join(f"`{parameter}`" for parameter in question.parameters)
-        rows.append((f"`{name}`", cells or question.brings, question.expects))
+        rows.append((f"`{name}`", cells or question.documented, question.expects))
     return _table("`type` | Parameters | `expected`", rows)
 
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 from conformance.base.untrusted import DocumentError, parse_json
 from conformance.golden.cases import Case, Expected, ExpectedError, Spec
 from conformance.golden.commits import commits_in
-from conformance.judging.compare import Difference, astray_columns, hollow_alike
+from conformance.judging.compare import Difference, equal_with_empty_as_null, wrong_columns
 from conformance.requirements.judged import Judged, judged_of, shows
 from conformance.requirements.levels import ROWS_READ
 from conformance.requirements.registry import SELECTIONS, load_registry
@@ -59,7 +59,7 @@ _OF_TRACKING: Final[Mapping[frozenset[str], Mapping[str, str]]] = {
     frozenset({"_row_id"}): {"RT-025": "RT-023", "RT-026": "RT-024"},
     frozenset({"_row_commit_version"}): {"RT-023": "RT-025", "RT-024": "RT-026"},
 }
-"""Column that alone is astray: of rows about its sibling, those that say the same of it."""
+"""Column that alone is wrong: of rows about its sibling, those that say the same of it."""
 _TRACKED: Final = tuple(row for pairs in _OF_TRACKING.values() for row in pairs.values())
 _OF_FEATURES: Final = frozenset(
     {"_row_id", "_row_commit_version", "_change_type", "_commit_version", "_commit_timestamp"}
@@ -145,22 +145,22 @@ def row_shown(  # noqa: PLR0913  all that it depends on
 
 
 def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table) -> str | None:
-    hollow = judged not in _OF_NULLS and hollow_alike(wanted, given)
-    if hollow or (judged == _OF_DELETED and _fewer(spec, wanted, given)):
+    empty = judged not in _OF_NULLS and equal_with_empty_as_null(wanted, given)
+    if empty or (judged == _OF_DELETED and _fewer(spec, wanted, given)):
         return ROWS_READ
-    astray = None if spec.type == "aggregate" else astray_columns(wanted, given)
-    if astray is None:
+    wrong = None if spec.type == "aggregate" else wrong_columns(wanted, given)
+    if wrong is None:
         return None
-    if astray.columns & _OF_FEATURES:
-        return _OF_TRACKING.get(astray.columns, {}).get(judged)
+    if wrong.columns & _OF_FEATURES:
+        return _OF_TRACKING.get(wrong.columns, {}).get(judged)
     mapping = _mapping(case, _version(spec))
     if mapping is not None:
-        of_partitions = astray.columns <= mapping.partitions
+        of_partitions = wrong.columns <= mapping.partitions
         row = _MAPPED[mapping.mode][of_partitions]
         own = _matches(judged, _OF_PARTITIONS if of_partitions else _OF_VALUES)
-        if judged in _BY_NAME - {row} or (astray.misnamed and not own):
+        if judged in _BY_NAME - {row} or (wrong.misnamed and not own):
             return row
-    return ROWS_READ if astray.keyed and _matches(judged, _OF_ROWS) else None
+    return ROWS_READ if wrong.keyed and _matches(judged, _OF_ROWS) else None
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:

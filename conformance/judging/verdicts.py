@@ -82,7 +82,7 @@ def _of_answer(  # noqa: PLR0913  all that a verdict depends on
                 return Verdict(Outcome.PASS, note)
             shown = _shown(case, spec, expected, payload, found, revision=revision)
             verdict = _wrong(spec, expected, found, unclaimed, shown)
-            return replace(verdict, astray=_is_astray(case, spec, expected, payload))
+            return replace(verdict, foreign_rows=_has_foreign_rows(case, spec, expected, payload))
 
 
 def _shown(  # noqa: PLR0913  all that a row depends on
@@ -102,7 +102,7 @@ def _shown(  # noqa: PLR0913  all that a row depends on
     )
 
 
-def _is_astray(case: Case, spec: Spec, expected: Expected, payload: Any) -> bool:
+def _has_foreign_rows(case: Case, spec: Spec, expected: Expected, payload: Any) -> bool:
     """Return whether a read without a filter gives rows that the table never had.
 
     Those of a version by its number are counted, as a column may be filled in other ways than one
@@ -177,7 +177,7 @@ def _advised(spec: Spec, expected: Expected, payload: Any) -> str | None:
 def _wrong(
     spec: Spec, expected: Expected, found: Difference, unclaimed: list[str], shown: str | None
 ) -> Verdict:
-    hazard = spec.hazard or QUESTIONS[spec.type].endangers
+    hazard = spec.hazard or QUESTIONS[spec.type].hazard
     wanted = describe_expected(spec.type, expected)
     requirement = shown
     if unclaimed:
@@ -273,7 +273,7 @@ def _of_contested(  # noqa: PLR0913  all that a verdict depends on
             return Verdict(
                 Outcome.FAIL,
                 f"as no reading of the text has it: {summary}",
-                spec.hazard or QUESTIONS[spec.type].endangers,
+                spec.hazard or QUESTIONS[spec.type].hazard,
                 wanted,
                 summary,
                 next(filter(None, shown), None),

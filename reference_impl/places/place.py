@@ -64,6 +64,14 @@ def _climbing(path: str) -> PlaceRefused:
     )
 
 
+def _outside(path: str) -> PlaceRefused:
+    return _refuse(
+        "the path leads out of the table root, which the policy 'refuse' does not follow",
+        path,
+        'to read it, open the table with outside="same-store"',
+    )
+
+
 def _refuse_long(address: str, path: str) -> None:
     """Refuse a local path that no file can have: each folder of it would be looked at."""
     if len(address) > LONGEST:
@@ -152,12 +160,8 @@ class LocalRoot:
         place = self.place(path)
         if place.store is not None:
             self._policy.other(place.store, "file", path)
-        elif self.shut and self._inside(_real(place.address, path)) is None:
-            raise _refuse(
-                "the path leads out of the table root, which the policy 'refuse' does not follow",
-                path,
-                'to read it, open the table with outside="same-store"',
-            )
+        elif self._policy.root_only and self._inside(_real(place.address, path)) is None:
+            raise _outside(path)
         return place
 
     def own(self, path: str) -> str:
@@ -231,11 +235,6 @@ class LocalRoot:
         """Return the local path that a path means if it means any, certain or not."""
         address = parse_address(path)
         return f"{self.path}/{path}" if address is None else address.path or "/"
-
-    @property
-    def shut(self) -> bool:
-        """Whether nothing outside of the root is read."""
-        return self._policy.outside == "refuse"
 
     def _folder(self, folder: str, path: str) -> str | None:
         """Return a folder relative to the root; one that a symlink leads out of it as spelled."""
@@ -332,12 +331,8 @@ class ObjectRoot:
             return place
         if not self.same_store(place.store):
             self._policy.other(place.store, self.address.scheme, path)
-        elif self._policy.outside == "refuse":
-            raise _refuse(
-                "the path leads out of the table root, which the policy 'refuse' does not follow",
-                path,
-                'to read it, open the table with outside="same-store"',
-            )
+        elif self._policy.root_only:
+            raise _outside(path)
         return place
 
     def own(self, path: str) -> str:

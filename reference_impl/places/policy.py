@@ -78,6 +78,11 @@ class Policy:
         if self.outside not in OUTSIDE:
             raise ValueError(f"outside is {self.outside!r}, not one of {', '.join(OUTSIDE)}")
 
+    @property
+    def root_only(self) -> bool:
+        """Whether nothing outside of the table root is read."""
+        return self.outside == "refuse"
+
     def other(self, address: Address, own: str, path: str) -> Any:
         """Return the options of another store that a path names, or the open store of it.
 

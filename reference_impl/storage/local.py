@@ -68,7 +68,7 @@ class LocalStorage:
             os.close(descriptor)
             msg = f"{path} is not a file"
             raise FileNotFoundError(msg)
-        if self._root.shut:
+        if self._policy.root_only:
             try:
                 self._root.check_opened(descriptor, path)
             except BaseException:

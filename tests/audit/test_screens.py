@@ -80,7 +80,7 @@ def test_lines_of_all_shapes_keep_their_order_and_their_texts() -> None:
     assert [(line.place, json.dumps(line.document).encode()) for line in found.every()] == [
         (f"f:{n + 1}", text) for n, text in enumerate(texts)
     ]
-    assert int((~found.rows.odd).sum()) == 3 * 1500
+    assert int((~found.rows.irregular).sum()) == 3 * 1500
 
 
 def test_large_replays_agree_with_a_checkpoint_but_for_what_is_planted(lake: Any) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from conformance.audit.checks.metadata import COLUMN_FEATURES, needs_feature
-from conformance.audit.columnar.keys import Codes, Store
+from conformance.audit.columnar.keys import Codes, FileIndex
 from conformance.audit.columnar.rows import ADD, REMOVE, Rows
 from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.retention import retention
@@ -230,21 +230,21 @@ class Balance:
 
 def balance_of(step: Step) -> Balance | None:
     """Count the rows of a commit, or of a part of it; ``None`` where that cannot be done."""
-    rows, store, live = step.rows, step.before.store, step.before.adds.rows
+    rows, index, live = step.rows, step.before.index, step.before.adds.rows
     if not step.before.known or not len(rows):
         return None
-    odd = step.commit.content.of("add", "remove", shown=rows.odd)
-    if rows.change.any() or any(line.body.get("dataChange") is not False for line in odd):
+    irregular = step.commit.content.of("add", "remove", shown=rows.irregular)
+    if rows.change.any() or any(line.body.get("dataChange") is not False for line in irregular):
         return Balance(changes=True, rows=(None, None), first=(None, None))
-    start, codes = store.placed(rows)
+    codes, numbers = index.codes_of(rows), index.numbers_of(rows)
     added = rows.kind == ADD
     gone = np.unique(codes[~added])
     # An add of a file that stays restates what is there.
-    fresh = np.flatnonzero(added & (np.isin(codes, gone) | (live[codes] < 0)))
+    fresh = numbers[added & (np.isin(codes, gone) | (live[codes] < 0))]
     left = live[gone]
     return Balance(
         changes=False,
-        rows=(_rows(store, start + fresh), None if (left < 0).any() else _rows(store, left)),
+        rows=(_rows(index, fresh), None if (left < 0).any() else _rows(index, left)),
         first=(_first(rows, ADD), _first(rows, REMOVE)),
         locked=_is_locked(step),
     )
@@ -259,14 +259,14 @@ def _first(rows: Rows, kind: int) -> int | None:
     return int(order.min()) if len(order) else None
 
 
-def _rows(store: Store, numbers: Codes) -> int | None:
+def _rows(index: FileIndex, numbers: Codes) -> int | None:
     """Count the rows of files less those that vectors delete; ``None`` where one is unknown."""
     if not len(numbers):
         return 0
-    odd = store.flags("odd")[numbers]
-    texts = store.values("stats", numbers[~odd])  # a plain row has no vector
+    irregular = index.flags("irregular")[numbers]
+    texts = index.values("stats", numbers[~irregular])  # a plain row has no vector
     total = 0
-    for body in chain(({"stats": text} for text in texts), store.bodies(numbers[odd])):
+    for body in chain(({"stats": text} for text in texts), index.bodies(numbers[irregular])):
         count, vector = row_count(body), body.get("deletionVector")
         deleted = vector.get("cardinality") if isinstance(vector, dict) else 0
         if count is None or type(deleted) is not int:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conformance.audit.columnar.keys import Body, Codes, Key, Store
+from conformance.audit.columnar.keys import Body, Codes, FileIndex, Key
 from conformance.audit.columnar.rows import Mask
 
 _AT_ONCE: Final = 4096
@@ -36,18 +36,18 @@ class Files(Mapping[Key, Body]):
     """Actions by key.
 
     Attributes:
-        store: of the rows.
+        index: of the rows.
         rows: the number of the row of each code; -1 for none.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, index: FileIndex) -> None:
         """Begin with none."""
-        self.store = store
-        self.rows = np.full(store.keys, -1, np.int64)
+        self.index = index
+        self.rows = np.full(index.keys, -1, np.int64)
 
     def row(self, key: Key) -> int:
         """Return the number of the row of a key; -1 for none."""
-        code = self.store.code(key)
+        code = self.index.code(key)
         return int(self.rows[code]) if 0 <= code < len(self.rows) else -1
 
     def __contains__(self, key: object) -> bool:
@@ -59,7 +59,7 @@ class Files(Mapping[Key, Body]):
         row = self.row(key) if isinstance(key, tuple) else -1
         if row < 0:
             raise KeyError(key)
-        return self.store.bodies(np.array([row], np.int64))[0]
+        return self.index.bodies(np.array([row], np.int64))[0]
 
     def __len__(self) -> int:
         """Count the keys."""
@@ -74,12 +74,12 @@ class Files(Mapping[Key, Body]):
         """Yield the keys, in the order of their rows."""
         codes = self.codes()
         for start in range(0, len(codes), _AT_ONCE):
-            yield from self.store.key_list(codes[start : start + _AT_ONCE])
+            yield from self.index.key_list(codes[start : start + _AT_ONCE])
 
     def minus(self, other: Files) -> set[Key]:
         """Return the keys that another mapping of the same log does not have."""
-        mine, theirs, store = _paired(self, other)
-        return set(store.key_list(np.flatnonzero((mine >= 0) & (theirs < 0))))
+        mine, theirs, index = _paired(self, other)
+        return set(index.key_list(np.flatnonzero((mine >= 0) & (theirs < 0))))
 
     def has_keys_of(self, other: Files) -> bool:
         """Return whether another mapping of the same log has the same keys."""
@@ -95,7 +95,7 @@ class Files(Mapping[Key, Body]):
         for start in range(0, len(codes), _AT_ONCE):
             some = codes[start : start + _AT_ONCE]
             yield from zip(
-                self.store.key_list(some), self.store.bodies(self.rows[some]), strict=True
+                self.index.key_list(some), self.index.bodies(self.rows[some]), strict=True
             )
 
     def some(self, keys: Iterable[Key | None]) -> dict[Key, Body]:
@@ -103,19 +103,19 @@ class Files(Mapping[Key, Body]):
         rows = {key: row for key in keys if key is not None and (row := self.row(key)) >= 0}
         if not rows:
             return {}
-        return dict(zip(rows, self.store.bodies(np.array([*rows.values()], np.int64)), strict=True))
+        return dict(zip(rows, self.index.bodies(np.array([*rows.values()], np.int64)), strict=True))
 
     def wholes(self, name: str) -> Codes:
-        """Return the whole numbers that actions have in a field; see :meth:`Store.wholes`."""
+        """Return the whole numbers that actions have in a field; see :meth:`FileIndex.wholes`."""
         rows = self.rows[self.rows >= 0]
-        return self.store.wholes(name, rows) if len(rows) else rows
+        return self.index.wholes(name, rows) if len(rows) else rows
 
 
-def _paired(left: Files, right: Files) -> tuple[Codes, Codes, Store]:
+def _paired(left: Files, right: Files) -> tuple[Codes, Codes, FileIndex]:
     """Return the rows of both by the codes of that one of their stores which knows more."""
     count = max(len(left.rows), len(right.rows))
-    store = left.store if left.store.keys >= right.store.keys else right.store
-    return resized(left.rows, count), resized(right.rows, count), store
+    index = left.index if left.index.keys >= right.index.keys else right.index
+    return resized(left.rows, count), resized(right.rows, count), index
 
 
 def unlike(
@@ -131,24 +131,24 @@ def unlike(
         adds: compare adds, else removes.
         whole: nothing may be left out.
     """
-    mine, theirs, store = _paired(left, right)
+    mine, theirs, index = _paired(left, right)
     both = np.flatnonzero((mine >= 0) & (theirs >= 0))
     a, b = mine[both], theirs[both]
     if not len(both):
         return
-    same = ~left.store.flags("odd")[a] & ~right.store.flags("odd")[b]
+    same = ~left.index.flags("irregular")[a] & ~right.index.flags("irregular")[b]
     if adds:
-        same &= ~left.store.flags("rich")[a] & ~right.store.flags("rich")[b]
+        same &= ~left.index.flags("rich")[a] & ~right.index.flags("rich")[b]
     for name in _ADDS if adds else _REMOVES:
         at = np.flatnonzero(same)
         if len(at):
-            pair = left.store.column(name, a[at]), right.store.column(name, b[at])
+            pair = left.index.column(name, a[at]), right.index.column(name, b[at])
             same[at] = _equal(*pair, left_out=0 if whole else _LEFT_OUT[adds].get(name, 0))
-    keys = store.key_list(both[~same])
+    keys = index.key_list(both[~same])
     order = np.array(sorted(range(len(keys)), key=lambda n: str(keys[n])), np.int64)
     for start in range(0, len(order), _AT_ONCE):
         some = order[start : start + _AT_ONCE]
-        bodies = left.store.bodies(a[~same][some]), right.store.bodies(b[~same][some])
+        bodies = left.index.bodies(a[~same][some]), right.index.bodies(b[~same][some])
         yield from zip((keys[n] for n in some.tolist()), *bodies, strict=True)
 
 
@@ -180,22 +180,22 @@ class Vectors:
 
     def get(self, path: str, default: Any = None) -> Any:
         """Return the ids of the vectors of a path, ``None`` among them; ``default`` for none."""
-        store, rows = self._adds.store, self._adds.rows
-        live = [code for code in store.keys_of(path) if code < len(rows) and rows[code] >= 0]
-        return {store.key(code)[1] for code in live} or default
+        index, rows = self._adds.index, self._adds.rows
+        live = [code for code in index.keys_of(path) if code < len(rows) and rows[code] >= 0]
+        return {index.key(code)[1] for code in live} or default
 
 
 class Seen:
     """The version that first named each path."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, index: FileIndex) -> None:
         """Begin with none."""
-        self.store = store
-        self.versions = np.full(store.paths, -1, np.int64)
+        self.index = index
+        self.versions = np.full(index.paths, -1, np.int64)
 
     def get(self, path: str) -> int | None:
         """Return the version; ``None`` for a path that never was."""
-        code = self.store.path_code(path)
+        code = self.index.path_code(path)
         found = int(self.versions[code]) if 0 <= code < len(self.versions) else -1
         return found if found >= 0 else None
 
@@ -207,16 +207,16 @@ class Seen:
 class Ids:
     """The row ids that the last add of each path with some had."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, index: FileIndex) -> None:
         """Begin with none."""
-        self.store = store
-        self.rows = np.full(store.paths, -1, np.int64)
+        self.index = index
+        self.rows = np.full(index.paths, -1, np.int64)
 
     def get(self, path: str) -> tuple[Any, Any] | None:
         """Return ``baseRowId`` and ``defaultRowCommitVersion``; ``None`` for none."""
-        code = self.store.path_code(path)
+        code = self.index.path_code(path)
         row = int(self.rows[code]) if 0 <= code < len(self.rows) else -1
         if row < 0:
             return None
-        body = self.store.bodies(np.array([row], np.int64))[0]
+        body = self.index.bodies(np.array([row], np.int64))[0]
         return body.get("baseRowId"), body.get("defaultRowCommitVersion")

@@ -1,7 +1,7 @@
 """File actions out of lines of JSON (section Delta Log Entries).
 
 A line of the plain form has one action, known fields of their types and no deletion vector, and
-so breaks no rule of its schema but one that a column shows. Every other line is odd.
+so breaks no rule of its schema but one that a column shows. Every other line is irregular.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from conformance.audit.grammar.uris import UNESCAPED, lenient_path
 from reference_impl import untrusted
 
 FEW: Final = 1
-"""File actions of one file that are worth columns. What is odd is read again for each summary of a
-version that has it: those of small commits cost the product of commits and checkpoints."""
+"""File actions of one file that are worth columns. What is irregular is read again for each summary
+of a version that has it: those of small commits cost the product of commits and checkpoints."""
 
 _NONE: Final = type(None)
 _TYPES: Final[Mapping[pa.DataType, type]] = {
@@ -171,7 +171,7 @@ class JsonRows:
         self.texts += [held[number][1] for number, _ in some]
         self._kind += [kind] * len(some)
         for flag, values in (
-            ("odd", none),
+            ("irregular", none),
             ("rich", [any(x is not None for x in of) for of in zip(*rich, strict=True)] or none),
             ("bare", [not (a or b) for a, b in zip(escaped, unescaped, strict=True)]),
             ("unescaped", unescaped),
@@ -187,7 +187,7 @@ class JsonRows:
         for key, kept in self._fields.items():
             kept.extend(columns.get(key, nothing))
 
-    def odd(self, at: int, text: bytes, action: str, body: Any) -> bool:
+    def add_irregular(self, at: int, text: bytes, action: str, body: Any) -> bool:
         """Add a line that no fast parser may read, so that every check sees it.
 
         Returns false for one without a path, as its file is unknown.
@@ -199,7 +199,7 @@ class JsonRows:
         self.texts.append(text)
         self._kind.append(_KINDS[action][0])
         change, based = body.get("dataChange") is True, body.get("baseRowId") is not None
-        known = {"odd": True, "change": change, "based": based}
+        known = {"irregular": True, "change": change, "based": based}
         for name, flags in self._flags.items():
             flags.append(known.get(name, False))
         self._keys.append(key_text(*key))

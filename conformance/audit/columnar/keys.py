@@ -130,10 +130,10 @@ class _Dictionary:
         return found if found >= 0 and self.texts[found].as_py() == text else -1
 
 
-class Store:
-    """The rows of some files, numbered through, with codes for their keys and paths.
+class FileIndex:
+    """The file actions of some files, numbered through, with codes for their keys and paths.
 
-    A store never changes: one that has more rows is another one, whose numbers agree.
+    An index never changes: one that has more rows is another one, whose numbers agree.
     """
 
     def __init__(self) -> None:
@@ -149,12 +149,12 @@ class Store:
         self._wholes: dict[str, tuple[Codes, npt.NDArray[np.int8]]] = {}
         self._count = 0
 
-    def with_rows(self, parts: Sequence[Rows]) -> Store:
-        """Return a store that holds these rows as well."""
+    def with_rows(self, parts: Sequence[Rows]) -> FileIndex:
+        """Return an index that holds these rows as well."""
         new = [rows for rows in parts if len(rows) and id(rows) not in self._codes]
         if not new:
             return self
-        found = Store()
+        found = FileIndex()
         texts = pa.chunked_array(
             [chunk for rows in new for chunk in rows.keys.chunks], pa.large_string()
         )
@@ -172,7 +172,7 @@ class Store:
         found._name_paths(self)
         return found
 
-    def _name_paths(self, former: Store) -> None:
+    def _name_paths(self, former: FileIndex) -> None:
         """Give numbers to paths: those of the keys, as long as no key has a vector."""
         texts = self._keys.texts
         fresh = texts.slice(len(former._keys.texts))
@@ -234,11 +234,14 @@ class Store:
         found: list[int] = order[starts[code] : starts[code + 1]].tolist()
         return found
 
-    def placed(self, rows: Rows) -> tuple[int, Codes]:
-        """Return the number of the first of some rows, and the codes of their keys."""
-        if not len(rows):
-            return 0, np.zeros(0, np.int64)
-        return self._starts[self._place[id(rows)]], self._codes[id(rows)]
+    def codes_of(self, rows: Rows) -> Codes:
+        """Return the codes of the keys of some rows."""
+        return self._codes[id(rows)] if len(rows) else np.zeros(0, np.int64)
+
+    def numbers_of(self, rows: Rows) -> Codes:
+        """Return the numbers of some rows, of which there is one at least."""
+        start = self._starts[self._place[id(rows)]]
+        return np.arange(start, start + len(rows))
 
     def know(self, rows: Rows, shown: Mask) -> None:
         """Keep the codes of some rows at hand, because they are looked at now."""
@@ -306,10 +309,10 @@ class Store:
             self._wholes[name] = np.zeros(self._count, np.int64), unknown
         values, known = self._wholes[name]
         unread = numbers[known[numbers] < 0]
-        odd = self.flags("odd")[unread]
+        irregular = self.flags("irregular")[unread]
         for rows, found in (
-            (unread[odd], [_whole(body, name) for body in self.bodies(unread[odd])]),
-            (unread[~odd], self._plain_wholes(name, unread[~odd])),
+            (unread[irregular], [_whole(body, name) for body in self.bodies(unread[irregular])]),
+            (unread[~irregular], self._plain_wholes(name, unread[~irregular])),
         ):
             known[rows] = [value is not None for value in found]
             values[rows] = [value or 0 for value in found]

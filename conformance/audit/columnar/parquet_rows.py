@@ -138,24 +138,24 @@ class _Column:
         if count < len(here):
             chosen = pa.array(picked)
             fields = {name: each.take(chosen) for name, each in fields.items()}
-        typed, odd, rich = self._typed(fields, count)
-        odd |= ~alone[picked] | self._broken(typed, count)
+        typed, irregular, rich = self._typed(fields, count)
+        irregular |= ~alone[picked] | self._broken(typed, count)
         paths = fields["path"].cast(pa.large_string())
         spelled = _column("partitionValues", typed, count)
         if "partitionValues" in typed:
             # Some that no one text spells.
-            odd |= _valid(typed["partitionValues"]) & np.asarray(spelled.is_null(), np.bool_)
+            irregular |= _valid(typed["partitionValues"]) & np.asarray(spelled.is_null(), np.bool_)
         keys, percent = _keys(paths, fields, with_vectors="deletionVector" in fields)
         unescaped = _matching(paths, UNESCAPED)
         if percent.any():
-            odd |= percent & ~_matching(paths, _ESCAPED)
+            irregular |= percent & ~_matching(paths, _ESCAPED)
         bare = ~unescaped & ~percent
         found = Rows(
             np.full(count, kind, np.uint8),
             numbers[picked],
-            odd,
+            irregular,
             rich,
-            bare & ~odd,
+            bare & ~irregular,
             unescaped,
             _true(typed.get("dataChange"), count),
             _valid(fields["baseRowId"]) if "baseRowId" in fields else np.zeros(count, np.bool_),
@@ -169,41 +169,41 @@ class _Column:
     def _typed(
         self, fields: Mapping[str, pa.Array], count: int
     ) -> tuple[dict[str, pa.Array], Mask, Mask]:
-        """Return the fields of their own types, what is odd for its type, and what is rich."""
+        """Return fields of their own types, what is irregular for its type, and what is rich."""
         typed: dict[str, pa.Array] = {}
-        odd = np.full(count, self.repeated, np.bool_)
+        irregular = np.full(count, self.repeated, np.bool_)
         rich = np.zeros(count, np.bool_)
         for name, values in fields.items():
             wanted = FIELDS.get(name)
             if wanted is not None and _castable(values.type, wanted):
                 typed[name] = values if at.is_map(wanted) else values.cast(wanted)
             elif wanted is not None or name == "deletionVector":
-                odd |= _valid(values)
+                irregular |= _valid(values)
             else:
                 rich |= _valid(values)
                 if name in _PARSED and not at.is_struct(values.type):
-                    odd |= _valid(values)
+                    irregular |= _valid(values)
         for name in _ABSENT[self.action]:
             if name in fields:
-                odd |= _valid(fields[name])
+                irregular |= _valid(fields[name])
         for name in RICH:
             if name in typed:
                 rich |= _valid(typed[name])
-        return typed, odd, rich
+        return typed, irregular, rich
 
     def _broken(self, typed: Mapping[str, pa.Array], count: int) -> Mask:
         """Return which rows lack a field, or have a value out of its range."""
-        odd = np.zeros(count, np.bool_)
+        irregular = np.zeros(count, np.bool_)
         for name in REQUIRED[self.action]:
-            odd |= ~_valid(typed[name]) if name in typed else np.ones(count, np.bool_)
+            irregular |= ~_valid(typed[name]) if name in typed else np.ones(count, np.bool_)
         for name in _COUNTS:
             if name in typed:
-                odd |= _true(pc.less(typed[name], 0), count)
+                irregular |= _true(pc.less(typed[name], 0), count)
         if "extendedFileMetadata" in typed:
             full = _true(typed["extendedFileMetadata"], count)
             for name in ("partitionValues", "size"):
-                odd |= full & (~_valid(typed[name]) if name in typed else True)
-        return odd
+                irregular |= full & (~_valid(typed[name]) if name in typed else True)
+        return irregular
 
 
 _NOTHING: Final = np.zeros(0, np.int64)

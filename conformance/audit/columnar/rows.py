@@ -61,7 +61,7 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
 ONLY_IN_COMMITS: Final[Mapping[str, tuple[str, ...]]] = {"add": (), "remove": ("stats", "tags")}
 """Fields that a plain action of a checkpoint has not."""
 
-FLAGS: Final = ("odd", "rich", "bare", "unescaped", "change", "based")
+FLAGS: Final = ("irregular", "rich", "bare", "unescaped", "change", "based")
 """Truth values of rows."""
 
 NAME_END: Final = "\1"
@@ -122,20 +122,20 @@ class Rows:
     Attributes:
         kind: :data:`ADD` or :data:`REMOVE` of each row.
         order: where a row stands among all lines, as a number that only rises.
-        odd: not of the plain form; every check looks at such a line itself.
+        irregular: not of the plain form; every check looks at such a line itself.
         rich: has fields that are none of :data:`COLUMNS`, as tags.
         bare: the path needs neither escapes nor has any, so that it spells itself.
         unescaped: the path has characters that a URI has to escape.
         change: ``dataChange`` is true.
         based: has a ``baseRowId``.
         keys: texts of the keys.
-        columns: the other fields; null in odd rows.
+        columns: the other fields; null in irregular rows.
         parts: where the rows can be read again.
     """
 
     kind: npt.NDArray[np.uint8]
     order: npt.NDArray[np.int64]
-    odd: Mask
+    irregular: Mask
     rich: Mask
     bare: Mask
     unescaped: Mask
@@ -156,7 +156,7 @@ class Rows:
         return cls(
             kind=np.zeros(0, np.uint8),
             order=np.zeros(0, np.int64),
-            odd=empty, rich=empty, bare=empty, unescaped=empty, change=empty, based=empty,
+            irregular=empty, rich=empty, bare=empty, unescaped=empty, change=empty, based=empty,
             keys=pa.chunked_array([], pa.large_string()),
             columns={name: pa.chunked_array([], of) for name, of in COLUMNS.items()},
             parts=[],
@@ -189,7 +189,7 @@ class Rows:
     @cached_property
     def plain(self) -> bool:
         """Whether any row is of the plain form, so that a screen is worth its time."""
-        return not bool(self.odd.all())
+        return not bool(self.irregular.all())
 
     @cached_property
     def _starts(self) -> npt.NDArray[np.int64]:

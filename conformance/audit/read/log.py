@@ -13,7 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from conformance.audit.columnar.keys import Store
+from conformance.audit.columnar.keys import FileIndex
 from conformance.audit.grammar.log_files import (
     HINT,
     LOG_DIR,
@@ -194,7 +194,7 @@ class Log:
         compactions: name and content.
         checksums: by version.
         hint: ``_last_checkpoint``; ``None`` when there is none.
-        store: the file actions of commits and compactions.
+        index: the file actions of commits and compactions.
     """
 
     entries: tuple[Entry, ...]
@@ -205,13 +205,13 @@ class Log:
     hint: Document | None
 
     @cached_property
-    def store(self) -> Store:
+    def index(self) -> FileIndex:
         """The file actions of commits and compactions, by number."""
         contents = (
             *(commit.content for commit in self.commits.values()),
             *(content for _, content in self.compactions),
         )
-        return Store().with_rows([content.rows for content in contents])
+        return FileIndex().with_rows([content.rows for content in contents])
 
 
 def _checkpoints(

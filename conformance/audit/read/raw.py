@@ -169,10 +169,10 @@ class Lines:
         """Whether a file action of the whole file says that it changes no data."""
         if "rearranges" in self.facts:
             return bool(self.facts["rearranges"])
-        if bool((~self.rows.change & ~self.rows.odd).any()):
+        if bool((~self.rows.change & ~self.rows.irregular).any()):
             return True
-        odd = self.of("add", "remove", shown=self.rows.odd)
-        return any(line.body.get("dataChange") is False for line in odd)
+        irregular = self.of("add", "remove", shown=self.rows.irregular)
+        return any(line.body.get("dataChange") is False for line in irregular)
 
     def of(self, *actions: str, shown: Mask | None = None) -> Iterator[Line]:
         """Yield the lines of some actions, in file order; of rows those that are ``shown``."""
@@ -339,7 +339,7 @@ def json_lines(path: str, texts: Iterable[tuple[int, bytes]]) -> Lines:
         else:
             line = _line(place, parsed.value)
             files = line.action in ("add", "remove")
-            if not files or not rows.odd(at, text, str(line.action), line.body):
+            if not files or not rows.add_irregular(at, text, str(line.action), line.body):
                 small.append((at, line))
     if blank:
         faults.append(_blank(path, held[-1][0] + 2 - blank, blank))

@@ -10,10 +10,8 @@ from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from conformance.audit.columnar.files import Files, Ids, Seen, Vectors, resized
-from conformance.audit.columnar.keys import Body, Key, Store, dv_id, file_key
+from conformance.audit.columnar.keys import Body, FileIndex, Key, dv_id, file_key
 from conformance.audit.columnar.rows import ADD
 from conformance.audit.grammar.types import LONG_END
 from conformance.audit.read.raw import Lines, parse_object
@@ -81,18 +79,18 @@ class State:
             which was longer again since; 0 for none.
     """
 
-    def __init__(self, store: Store | None = None, *, known: bool = True) -> None:
-        """Begin before the first commit, over the rows that a store has."""
-        self.store = Store() if store is None else store
+    def __init__(self, index: FileIndex | None = None, *, known: bool = True) -> None:
+        """Begin before the first commit, over the rows that an index has."""
+        self.index = FileIndex() if index is None else index
         self.known = known
         self.version = -1
         self.begun = -1
         self.protocol: Body | None = None
         self.metadata: Body | None = None
-        self.adds = Files(self.store)
-        self.removed = Files(self.store)
-        self.seen = Seen(self.store)
-        self.ids = Ids(self.store)
+        self.adds = Files(self.index)
+        self.removed = Files(self.index)
+        self.seen = Seen(self.index)
+        self.ids = Ids(self.index)
         self.txns: dict[str, Body] = {}
         self.domains: dict[str, Body] = {}
         self.timestamp: int | None = None
@@ -117,19 +115,19 @@ class State:
         """The vectors of each live path."""
         return Vectors(self.adds)
 
-    def know(self, store: Store) -> None:
-        """Go on over a store that has more rows."""
-        if store is self.store:
+    def know(self, index: FileIndex) -> None:
+        """Go on over an index that has more rows."""
+        if index is self.index:
             return
-        self.store = store
+        self.index = index
         for files in (self.adds, self.removed):
-            files.store, files.rows = store, resized(files.rows, store.keys)
-        self.seen.store, self.seen.versions = store, resized(self.seen.versions, store.paths)
-        self.ids.store, self.ids.rows = store, resized(self.ids.rows, store.paths)
+            files.index, files.rows = index, resized(files.rows, index.keys)
+        self.seen.index, self.seen.versions = index, resized(self.seen.versions, index.paths)
+        self.ids.index, self.ids.rows = index, resized(self.ids.rows, index.paths)
 
     def apply(self, version: int, lines: Lines) -> None:
         """Move to a version by its actions; their order does not matter."""
-        self.know(self.store.with_rows([lines.rows]))
+        self.know(self.index.with_rows([lines.rows]))
         self.version = version
         self.timestamp = None
         for _, line in lines.small:
@@ -153,8 +151,7 @@ class State:
 
     def _files(self, version: int, lines: Lines) -> None:
         rows = lines.rows
-        start, codes = self.store.placed(rows)
-        numbers = np.arange(start, start + len(rows))
+        codes, numbers = self.index.codes_of(rows), self.index.numbers_of(rows)
         added = rows.kind == ADD
         gone, new = codes[~added], codes[added]
         # Of several actions of one key the last one counts, as numpy assigns them in order.
@@ -162,7 +159,7 @@ class State:
         self.removed.rows[gone] = numbers[~added]
         self.removed.rows[new] = -1
         self.adds.rows[new] = numbers[added]
-        paths = self.store.path_codes(codes)
+        paths = self.index.path_codes(codes)
         self.seen.versions[paths[self.seen.versions[paths] < 0]] = version
         based = added & rows.based
         if based.any():
@@ -175,7 +172,7 @@ class State:
 
     def adopt(self, content: State) -> None:
         """Go on from what a checkpoint has, when the commits before it are not all there."""
-        self.store = content.store
+        self.index = content.index
         for name in (
             "protocol", "metadata", "adds", "removed", "seen", "ids", "stamped", "txns", "domains",
             "begun",

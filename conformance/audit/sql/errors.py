@@ -11,7 +11,7 @@ class Malformed(ValueError):  # noqa: N818  as above
     """The text is no SQL, as far as this audit knows."""
 
 
-class Unfinished(Malformed):
+class Incomplete(Malformed):
     """The text is no SQL of any dialect: a bracket or an operand is missing."""
 
 

@@ -13,7 +13,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
-from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain, Unfinished
+from conformance.audit.sql.errors import Incomplete, Malformed, NoColumn, Uncertain
 
 _LONGEST: Final = 100_000
 """Characters of an expression."""
@@ -66,7 +66,7 @@ def tree_of(text: str) -> exp.Expression:
     """Parse an expression.
 
     Raises:
-        Malformed: the text is no SQL; Unfinished where no dialect has it.
+        Malformed: the text is no SQL; Incomplete where no dialect has it.
         Uncertain: it is too long or too deep, or means different things to different parsers.
     """
     if len(text) > _LONGEST:
@@ -114,19 +114,19 @@ def _bound(tokens: Sequence[Token]) -> None:
 def _finished(tokens: Sequence[Token]) -> None:
     """Refuse brackets that are not closed, and operators without an operand on one side."""
     if not tokens:
-        raise Unfinished("it says nothing")
+        raise Incomplete("it says nothing")
     open_: list[TokenType] = []
     for token in tokens:
         if token.token_type in _PAIRS:
             open_.append(_PAIRS[token.token_type])
         elif token.token_type in _PAIRS.values() and (not open_ or open_.pop() != token.token_type):
-            raise Unfinished(f"nothing opens the {token.text} that it has")
+            raise Incomplete(f"nothing opens the {token.text} that it has")
     if open_:
-        raise Unfinished(f"{len(open_)} brackets are not closed")
+        raise Incomplete(f"{len(open_)} brackets are not closed")
     ends = (tokens[0], tokens[-1]) if tokens else ()
     lone = next((each.text for each in ends if each.token_type in _INFIX), None)
     if lone is not None:
-        raise Unfinished(f"an operand of {lone} is missing")
+        raise Incomplete(f"an operand of {lone} is missing")
 
 
 def _one_predicate_each(tokens: Sequence[Token]) -> None:

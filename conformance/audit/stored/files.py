@@ -136,8 +136,8 @@ def live_files(view: VersionView) -> Findings:
             kept = _vector_files(view.storage) if kept is None else kept
             yield from _kept_elsewhere(body, kept)
         yield from _file(view, path, body, vector, (row_ids, rules))
-    yield from row_ids.doubles()
-    yield from rules.doubles(place)
+    yield from row_ids.duplicates()
+    yield from rules.duplicates(place)
 
 
 def _hidden(path: str) -> list[str]:

@@ -25,7 +25,7 @@ from reference_impl.parquet.opening import open_parquet
 
 _COLUMNS: Final = ((ROW_IDS, "RT-050", "row ids"), (ROW_VERSIONS, "RT-052", "commit versions"))
 _MOST: Final = 1 << 24
-"""Materialised ids that are held at once to look for doubles."""
+"""Materialised ids that are held at once to look for duplicates."""
 
 _FARTHEST: Final = 1 << 62
 """An id beyond those of any table; sums with it still fit 64 bits."""
@@ -111,7 +111,7 @@ class RowIds:
             self.held.append((path, ids, positions))
             self.count += ids.size
 
-    def doubles(self) -> Iterator[Finding]:
+    def duplicates(self) -> Iterator[Finding]:
         """Yield findings about ids that two rows have."""
         if not self.held or not self.count:
             return
@@ -123,9 +123,9 @@ class RowIds:
         self.fresh.sort(key=lambda each: each[0])
         bases = np.array([base for base, *_ in self.fresh], np.int64)
         for path, each, positions in self.held:
-            yield from self._fresh_doubles(path, each, positions, bases)
+            yield from self._fresh_duplicates(path, each, positions, bases)
 
-    def _fresh_doubles(
+    def _fresh_duplicates(
         self, path: str, ids: _Ids, positions: _Ids, bases: _Ids
     ) -> Iterator[Finding]:
         """Compare materialised ids with the fresh ones of other rows that are live."""

@@ -20,7 +20,7 @@ from conformance.audit.findings import Finding, Findings, Severity, check, findi
 from conformance.audit.grammar.types import is_primitive
 from conformance.audit.read.layout import Column, Layout, fields_of
 from conformance.audit.read.raw import parse_object
-from conformance.audit.sql.errors import Malformed, NoColumn, Uncertain, Unfinished
+from conformance.audit.sql.errors import Incomplete, Malformed, NoColumn, Uncertain
 from conformance.audit.sql.values import arrow_of
 from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.places import SchemaPlace
@@ -36,7 +36,7 @@ _INVARIANT: Final = "delta.invariants"
 _GENERATION: Final = "delta.generationExpression"
 _IDENTITY: Final = "delta.identity."
 _MOST: Final = 1 << 24
-"""Values of an identity column that are held at once to look for doubles."""
+"""Values of an identity column that are held at once to look for duplicates."""
 _BATCH: Final = 1 << 16
 _FARTHEST: Final = 1 << 61
 _UNKNOWN: Final = (pa.ArrowException, ValueError, KeyError, OverflowError)
@@ -139,7 +139,7 @@ class Rules:
                 message = f"{rule.what} is not checked: {error}"
                 if constraint and isinstance(error, Malformed):
                     # It may be SQL that this audit does not know.
-                    severity: Severity = "error" if isinstance(error, Unfinished) else "warning"
+                    severity: Severity = "error" if isinstance(error, Incomplete) else "warning"
                     yield finding("CHK-003", place, message, severity=severity)
                 else:
                     yield finding(rule.requirement, place, message, severity="info")
@@ -196,7 +196,7 @@ class Rules:
             self._counts[name] += len(values)
             self._given.setdefault(name, []).extend(values.chunks)
 
-    def doubles(self, place: str) -> Iterator[Finding]:
+    def duplicates(self, place: str) -> Iterator[Finding]:
         """Yield identity columns that have a value twice in the files that were held."""
         for name, chunks in self._given.items():
             if any(not pa.types.is_integer(each.type) for each in chunks):

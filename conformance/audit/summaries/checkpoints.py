@@ -51,7 +51,7 @@ class FilesWithoutStatistics:
             lacking = _without_text(earlier.all.rows)
             self._keys |= {
                 file_key(line.body)
-                for line in earlier.all.of("add", shown=lacking | earlier.all.rows.odd)
+                for line in earlier.all.of("add", shown=lacking | earlier.all.rows.irregular)
                 if not _counts(line.body)
             }
             earlier.forget()
@@ -93,19 +93,19 @@ class CheckpointView:
 
     def only(self, shown: Mask) -> CheckpointView:
         """Return the subject with some of its file actions."""
-        self.content.store.know(self.rows, shown)
+        self.content.index.know(self.rows, shown)
         return replace(self, shown=shown)
 
 
 def repeated_paths(subject: CheckpointView) -> Mask:
     """Show every action of a path that the checkpoint has more than once."""
-    store = subject.content.store
-    return repeated(store.path_codes(store.placed(subject.rows)[1]))
+    index = subject.content.index
+    return repeated(index.path_codes(index.codes_of(subject.rows)))
 
 
 def _repeated_keys(subject: CheckpointView) -> Mask:
     """Show every action of a logical file that the checkpoint has more than once."""
-    return repeated(subject.content.store.placed(subject.rows)[1])
+    return repeated(subject.content.index.codes_of(subject.rows))
 
 
 def without_statistics(subject: CheckpointView) -> Mask:

@@ -240,7 +240,7 @@ def _fits(stored: str, declared: str) -> bool:
 def one_column_each(subject: CheckpointView) -> Findings:
     """Report rows of sidecars that add and remove at once."""
     for lines in subject.checkpoint.sidecars.values():
-        for line in lines.every(lines.rows.odd):  # a plain row has one action
+        for line in lines.every(lines.rows.irregular):  # a plain row has one action
             held = line.document if isinstance(line.document, dict) else {}
             if all(held.get(name) is not None for name in _FILE_ACTIONS):
                 yield finding("SIDE-003", line.place, "a row of a sidecar adds and removes")

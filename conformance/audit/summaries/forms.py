@@ -224,7 +224,7 @@ def same_content(subject: CheckpointView) -> Findings:
 
 def _differ(other: Checkpoint, subject: CheckpointView) -> bool:
     """Return whether a checkpoint says another thing than the one that is looked at."""
-    here, there, layout = subject.content, State(subject.content.store), subject.view.layout
+    here, there, layout = subject.content, State(subject.content.index), subject.view.layout
     there.apply(other.version, other.all)
     # Of two that were written one after the other, one may have what had expired for the other.
     horizon = subject.view.now - retention(layout.properties)

@@ -19,7 +19,7 @@ from conformance.audit.checks.commits import (
     schema_findings,
     without_nulls,
 )
-from conformance.audit.columnar.keys import Store, repeated
+from conformance.audit.columnar.keys import FileIndex, repeated
 from conformance.audit.columnar.rows import ADD
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.log_files import HINT, LOG_DIR, LogFile
@@ -146,7 +146,7 @@ class _Replay:
     def _clear(self, start: int) -> None:
         self._start = self._next = start
         self._whole = True
-        self._state, self._contents = State(self._log.store), list[Lines]()
+        self._state, self._contents = State(self._log.index), list[Lines]()
 
     def to(self, file: LogFile) -> tuple[State, list[Lines]] | None:
         """Return the state that the commits of a compaction give, and what each holds.
@@ -221,36 +221,36 @@ def _line_by_line(content: Lines) -> Findings:
     """Report lines of a compaction that no log file may have."""
     for fault in content.faults:
         yield fault_finding("COMP-005", fault)
-    odd = content.rows.odd  # a plain row breaks no rule of the schema
-    documents = ((without_nulls(line), line.place) for line in content.every(odd))
+    irregular = content.rows.irregular  # a plain row breaks no rule of the schema
+    documents = ((without_nulls(line), line.place) for line in content.every(irregular))
     for found in line_findings("log/commit-line", documents, "COMP-005"):
         ours = found.requirement == "LOG-004"
         yield replace(found, requirement="COMP-005") if ours else found
-    for line in content.of("add", "remove", shown=content.rows.unescaped | odd):
+    for line in content.of("add", "remove", shown=content.rows.unescaped | irregular):
         yield from bare_path("ADD-004", line)
     for action, requirement in (("sidecar", "SCA-001"), ("checkpointMetadata", "CKM-001")):
         for line in content.of(action):
             yield finding(requirement, line.place, f"a compaction has a {action} action")
 
 
-def _added(keys: set[Key], commits: Sequence[Lines], store: Store) -> set[Key]:
+def _added(keys: set[Key], commits: Sequence[Lines], index: FileIndex) -> set[Key]:
     """Return those of some files that one of the commits adds."""
     if not keys:
         return set()
-    codes = [store.placed(lines.rows)[1][lines.rows.kind == ADD] for lines in commits]
+    codes = [index.codes_of(lines.rows)[lines.rows.kind == ADD] for lines in commits]
     added = set(np.concatenate(codes).tolist()) if codes else set()
-    return {key for key in keys if store.code(key) in added}
+    return {key for key in keys if index.code(key) in added}
 
 
 def _same(
     place: str, want: State, content: Lines, within: tuple[Layout, Sequence[Lines]]
 ) -> Findings:
     """Compare a compaction with its commits, given their layout and what they hold."""
-    (layout, commits), have = within, State(want.store)
+    (layout, commits), have = within, State(want.index)
     have.apply(0, content)
-    yield from _repeated(content, have.store)
+    yield from _repeated(content, have.index)
     lost = want.removed.minus(have.removed)
-    older = lost - _added(lost, commits, want.store)
+    older = lost - _added(lost, commits, want.index)
     for file in sorted(map(str, older)):
         message = f"the compaction lacks the tombstone of {file}, an older file"
         yield finding("COMP-007", place, message, "readers bring its rows back")
@@ -307,11 +307,11 @@ _NAMED: Final = ("txn", "domainMetadata")
 """Actions of which there is one for each application or domain."""
 
 
-def _repeated(content: Lines, store: Store) -> Findings:
+def _repeated(content: Lines, index: FileIndex) -> Findings:
     """Report a small action, or one of a file, that the compaction has already."""
-    again = repeated(store.placed(content.rows)[1])
+    again = repeated(index.codes_of(content.rows))
     files = set()
-    for line in content.of("add", "remove", shown=again | content.rows.odd):
+    for line in content.of("add", "remove", shown=again | content.rows.irregular):
         file = file_key(line.body)
         if file is not None and file in files:
             message = f"the compaction has another action of {file[0]}"

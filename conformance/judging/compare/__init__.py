@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from conformance.judging.compare.columns import Astray, astray_columns, hollow_alike
+from conformance.judging.compare.columns import (
+    WrongColumns,
+    equal_with_empty_as_null,
+    wrong_columns,
+)
 from conformance.judging.compare.documents import (
     compare_document,
     compare_files,
@@ -12,6 +16,6 @@ from conformance.judging.compare.documents import (
 from conformance.judging.compare.rows import Difference, compare_rows, moved_rows
 
 __all__ = [
-    "Astray", "Difference", "astray_columns", "compare_document", "compare_files",
-    "compare_history", "compare_rows", "compare_snapshot", "hollow_alike", "moved_rows",
+    "Difference", "WrongColumns", "compare_document", "compare_files", "compare_history",
+    "compare_rows", "compare_snapshot", "equal_with_empty_as_null", "moved_rows", "wrong_columns",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ _Row: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Astray:
+class WrongColumns:
     """Columns in which an answer is wrong while the others have the right rows.
 
     Attributes:
@@ -34,7 +34,7 @@ class Astray:
     misnamed: bool
 
 
-def astray_columns(wanted: pa.Table, given: pa.Table) -> Astray | None:
+def wrong_columns(wanted: pa.Table, given: pa.Table) -> WrongColumns | None:
     """Find the columns in which an answer is wrong.
 
     Args:
@@ -66,7 +66,7 @@ def astray_columns(wanted: pa.Table, given: pa.Table) -> Astray | None:
     misnamed = lost == columns or any(
         _is_of_others(seen[name], name, right, columns) for name in columns - lost if name in seen
     )
-    return Astray(columns, bool(agree) and max(keys.values(), default=1) == 1, misnamed)
+    return WrongColumns(columns, bool(agree) and max(keys.values(), default=1) == 1, misnamed)
 
 
 def _rows(values: dict[str, list[Any]], names: list[str], count: int) -> list[_Row]:
@@ -81,7 +81,7 @@ def _is_of_others(
     return values <= others and values.isdisjoint(right[name])
 
 
-def hollow_alike(wanted: pa.Table, given: pa.Table) -> bool:
+def equal_with_empty_as_null(wanted: pa.Table, given: pa.Table) -> bool:
     """Return whether tables have equal rows where null counts as equal to what holds nothing.
 
     As for an empty array or map, and a struct of nulls.
@@ -90,15 +90,17 @@ def hollow_alike(wanted: pa.Table, given: pa.Table) -> bool:
     if sorted(names) != sorted(given.column_names):
         return False
     left, right = (
-        Counter(zip(*(map(_hollow, canonical_values(each[name])) for name in names), strict=True))
+        Counter(
+            zip(*(map(_empty_as_null, canonical_values(each[name])) for name in names), strict=True)
+        )
         for each in (wanted, given)
     )
     return bool(left == right)
 
 
-def _hollow(value: Any) -> Any:
+def _empty_as_null(value: Any) -> Any:
     if isinstance(value, tuple):
-        inner = tuple(map(_hollow, value))
+        inner = tuple(map(_empty_as_null, value))
         return None if all(each is None for each in inner) else inner
     if isinstance(value, frozenset):
         return value or None

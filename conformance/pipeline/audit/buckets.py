@@ -225,7 +225,7 @@ def audit_files(
     state.until, state.widened = dict(latest.until), set(latest.widened)
     state.names = None if latest.names is None else set(latest.names)
     for path, version in born.items():
-        state.seen.versions[state.store.path_code(path)] = version
+        state.seen.versions[state.index.path_code(path)] = version
     storage = options.storage(location)
     layout = Layouts().get(state.protocol, state.metadata)
     view = VersionView(storage, state, layout, Log((), {}, (), (), {}, None), now)

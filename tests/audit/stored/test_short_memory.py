@@ -37,7 +37,7 @@ text = '{"numRecords":1,"minValues":{"a":' + long + "}}"
 del long
 rows = SimpleNamespace(
     kind=np.array([ADD], np.uint8),
-    odd=np.array([False]),
+    irregular=np.array([False]),
     columns={"stats": pa.chunked_array([pa.array([text], pa.large_string())])},
 )
 layout = SimpleNamespace(columns=(), partition_columns=())

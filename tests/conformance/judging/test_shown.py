@@ -204,7 +204,7 @@ def test_newest_actions_are_judged_where_there_are_several(
     assert seen > 100
 
 
-class _Astray(Told):
+class _Foreign(Told):
     """Gives every row twice: of all logs, or of those that a mark is in."""
 
     def __init__(self, mark: str) -> None:
@@ -224,7 +224,7 @@ def test_a_history_names_its_layout_where_the_plain_one_is_read_right(
     mark: str, named: str, store: TableStore
 ) -> None:
     item = next(i for i in generated_items(Plan()) if i.id == "generated/history-2/compactions")
-    verdict = item.judge(Judge(_Astray(mark), _ABLE, store))
+    verdict = item.judge(Judge(_Foreign(mark), _ABLE, store))
     verdict = at_level(verdict, str(item.requirement("upstream")), "reader", load_registry())
     assert (verdict.outcome, verdict.requirement) == (Outcome.FAIL, named)
     assert named in item.requirements_judged("upstream")

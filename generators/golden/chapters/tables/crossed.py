@@ -56,7 +56,7 @@ AT: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Crossing:
+class LaidOutTable:
     """What is asked of a table in a layout: of its newest version, and of an earlier one."""
 
     case: CaseWriter
@@ -64,7 +64,7 @@ class Crossing:
     earlier: int
 
     @classmethod
-    def of(cls, case: CaseWriter, table: GoldenTable, layout: Layout, at: int = AT) -> Crossing:
+    def of(cls, case: CaseWriter, table: GoldenTable, layout: Layout, at: int = AT) -> LaidOutTable:
         """Lay out the log of a whole table, and describe it."""
         earlier = layout.lay(table, at)
         describe(case, table)
@@ -260,7 +260,7 @@ def _mapped(case: CaseWriter, mode: str, layout: Layout) -> None:
     table.commit(add(three), remove(two, deletionVector=third), add(two))
     (fourth,) = store(table, [0])
     table.commit(*with_vector(three, fourth), operation="DELETE")
-    asked = Crossing.of(case, table, layout)
+    asked = LaidOutTable.of(case, table, layout)
     names, values = ("CM-025", "CM-026") if mode == "id" else ("CM-029", "CM-030")
     asked.read("columns", names, _DATA, KEPT, "Columns are found as the mode says")
     kept = all_of(KEPT, compare("p", "=", "x", "string"))

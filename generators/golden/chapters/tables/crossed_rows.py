@@ -40,7 +40,7 @@ from generators.golden.chapters.tables.crossed import (
     AT,
     CYCLE,
     KEPT,
-    Crossing,
+    LaidOutTable,
     Mapped,
     annotated,
 )
@@ -123,7 +123,7 @@ def _tracked(case: CaseWriter, mode: str, layout: Layout) -> None:
     )  # fmt: skip
     table.commit(table.metadata(description="of no account"), operation="SET TBLPROPERTIES")
     table.commit(add(file("late")), tracked.mark())
-    asked = Crossing.of(case, table, layout)
+    asked = LaidOutTable.of(case, table, layout)
     for name, judged in (
         ("ids", "RT-023"),
         ("versions", "RT-025"),
@@ -289,7 +289,7 @@ def _widened(case: CaseWriter, mode: str, layout: Layout) -> None:
     vector = inline(table, [0])
     table.commit(*with_vector(two, vector), operation="DELETE")
     table.commit(add(file(30, -(2**40), 5)))
-    asked = Crossing.of(case, table, layout)
+    asked = LaidOutTable.of(case, table, layout)
     title = "Values are of the type of now"
     asked.read("columns", "TW-012", ["id", "k", "v", "d", "f", "s", "l"], KEPT, title)
     title = "Files of before are kept or left out by what they hold"
@@ -364,7 +364,7 @@ def _filled(case: CaseWriter, mode: str, layout: Layout) -> None:
     become(table.schema.with_fields(field("e", "long")))
     table.commit(table.metadata(), operation="ADD COLUMNS")
     table.commit(add(file(30, "", d=None, **({} if mode else {"e": 5}))))
-    asked = Crossing.of(case, table, layout)
+    asked = LaidOutTable.of(case, table, layout)
     title = "A default is no value of rows that lack it"
     asked.read("default", "DFT-004", ["id", "k", "d"], KEPT, title)
     title = "An empty text is null"
@@ -422,7 +422,7 @@ def _replayed(case: CaseWriter, layout: Layout) -> None:
     table.commit(*with_vector(gone, three), add(kept, tags={"round": "2"}), add(dead),
                  *with_vector(inside, prefixed, within))  # fmt: skip
     table.commit(add(back), remove(again), *with_vector(gone, four, three))
-    asked = Crossing.of(case, table, layout)
+    asked = LaidOutTable.of(case, table, layout)
     for k, (slug, judged, whole) in enumerate(
         (
             ("back", "REC-008", range(4)),
