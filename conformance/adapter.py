@@ -91,7 +91,7 @@ class Description:
 class Snapshot:
     """Ask for protocol and metadata of one version.
 
-    Payload: ``{"version": int, "protocol": {...}, "metadata": {...}}`` in wire spelling.
+    Payload: ``{"version": int, "protocol": {...}, "metadata": {...}}`` in wire form.
 
     Attributes:
         table: path or URL of the table root.

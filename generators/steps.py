@@ -1,7 +1,7 @@
 """Operations as the steps of write recipes, and back.
 
 Serves ``docs/formats.md``, "Write recipes" and "Histories": each operation is one step, whose rows
-and constants are spelled as typed literals. Recipes and stored histories have the codec of the
+and constants are written as typed literals. Recipes and stored histories have the codec of the
 table of operations in common; what only the kit's own builder does (``layout``), and what no step
 of a recipe can ask for (``parent``, ``values``), is in the steps of histories alone.
 """
@@ -44,7 +44,7 @@ def step_of(
     context = Context(schema)
     if step_of_version is not None:
         context = replace(context, convert=step_of_version)
-    return entry.spell(operation, context)
+    return entry.step_of(operation, context)
 
 
 def recipe_step(operation: Operation, schema: Struct) -> dict[str, Any]:

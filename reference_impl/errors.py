@@ -48,7 +48,7 @@ class DeltaError(Exception):
         stage: when; the class gives the usual stage, a raise may give another.
         clause: heading of the protocol section that the class enforces (class level).
         requirement: id of the requirement that is broken.
-        path: the file at fault, as spelt in the log or relative to the table root.
+        path: the file at fault, as written in the log or relative to the table root.
         action: wire name of the action at fault, as ``add``; the class gives the usual one.
         version: table version at fault.
         hint: what a person can do about it.
@@ -136,7 +136,7 @@ class UnsupportedFeatures(UnsupportedError):
     """The table uses features that this implementation does not honour.
 
     Attributes:
-        features: every such name, sorted, as spelt in the protocol action.
+        features: every such name, sorted, as written in the protocol action.
     """
 
     clause = "Table Features"

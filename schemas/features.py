@@ -22,7 +22,7 @@ class Feature:
         name: as in ``readerFeatures`` and ``writerFeatures``.
         kind: ``writer`` features concern writers alone; ``reader_writer`` features both.
         since: the first revision that has it.
-        aliases: other spellings of the same feature.
+        aliases: other names of the same feature.
         legacy_reader: the reader version that implies the feature; 0 for none.
         legacy_writer: the writer version that implies the feature; 0 for none.
         requires: features that must be supported along with it.
@@ -63,11 +63,11 @@ def _read() -> Mapping[str, Feature]:
 FEATURES: Final = _read()
 """Every feature of the protocol by its name."""
 
-_BY_SPELLING: Final[Mapping[str, Feature]] = {
-    spelling: each for each in FEATURES.values() for spelling in (each.name, *each.aliases)
+_BY_NAME: Final[Mapping[str, Feature]] = {
+    name: each for each in FEATURES.values() for name in (each.name, *each.aliases)
 }
 
 
-def find(spelling: str) -> Feature | None:
+def find(name: str) -> Feature | None:
     """Return the feature of a name or alias; ``None`` for an unknown one. Letter case counts."""
-    return _BY_SPELLING.get(spelling)
+    return _BY_NAME.get(name)

@@ -61,7 +61,7 @@ def shared_paths(step: Step) -> Mask:
 
 
 def removes_of_unknown_files(step: Step) -> Mask:
-    """Show removes of what is not live, or is spelled with escapes."""
+    """Show removes of what is not live, or is written with escapes."""
     rows, adds = step.rows, step.before.adds
     found = rows.kind == REMOVE
     live = adds.rows[step.codes]

@@ -94,8 +94,8 @@ def _options() -> str:
     rows = []
     for name, details in OPTIONS.items():
         value = details.get("metavar") or "|".join(details.get("choices", ()))
-        spelled = f"{name}={value}" if value else name
-        rows.append((f"`{_cell(spelled)}`", _cell(details["help"])))
+        shown = f"{name}={value}" if value else name
+        rows.append((f"`{_cell(shown)}`", _cell(details["help"])))
     return _table("Option | Meaning", rows)
 
 

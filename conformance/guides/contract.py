@@ -105,10 +105,10 @@ def with_parts(name: str, text: str) -> str:
     for place, part in SCHEMAS[name].items():
         *folders, last = place.split("/")
         functools.reduce(operator.getitem, folders, document)[last] = part
-    return _spelled(document) + "\n"
+    return _json(document) + "\n"
 
 
-def _spelled(value: Any, indent: str = "", before: int = 0, after: int = 0) -> str:
+def _json(value: Any, indent: str = "", before: int = 0, after: int = 0) -> str:
     """Spell JSON in lines of at most a width: what fits into one line stands in one."""
     flat = json.dumps(value, ensure_ascii=False)
     if before + len(flat) + after <= _WIDTH or not value or not isinstance(value, dict | list):
@@ -123,7 +123,7 @@ def _spelled(value: Any, indent: str = "", before: int = 0, after: int = 0) -> s
         return "\n".join(["[", *(pad + line for line in words), f"{indent}]"])
     last = len(value) - 1
     lines = [
-        start + _spelled(each, pad, len(start), at < last) for at, (start, each) in enumerate(parts)
+        start + _json(each, pad, len(start), at < last) for at, (start, each) in enumerate(parts)
     ]
     left, right = "{}" if isinstance(value, dict) else "[]"
     return f"{left}\n" + ",\n".join(lines) + f"\n{indent}{right}"

@@ -50,18 +50,16 @@ _MEANT: Final = {"read": "scan", "write": "append", "query": "scan", "insert": "
 """Words of engines for operations, which no letters of the contract's are near."""
 
 _STAMPS: Final = ("name", "engine_version", "adapter_version")
-_SPELLINGS: Final[Mapping[str, str]] = {
-    spelling: feature.kind
-    for feature in FEATURES.values()
-    for spelling in (feature.name, *feature.aliases)
+_FEATURE_KINDS: Final[Mapping[str, str]] = {
+    name: feature.kind for feature in FEATURES.values() for name in (feature.name, *feature.aliases)
 }
 WORDS: Final[Mapping[str, Collection[str]]] = {
     "operations": READ_OPERATIONS | WRITE_OPERATIONS,
     "capabilities": CAPABILITIES,
     "reader_features": frozenset(
-        name for name, kind in _SPELLINGS.items() if kind == "reader_writer"
+        name for name, kind in _FEATURE_KINDS.items() if kind == "reader_writer"
     ),
-    "writer_features": frozenset(_SPELLINGS),
+    "writer_features": frozenset(_FEATURE_KINDS),
 }
 """The words that each set of claims may hold."""
 
@@ -141,7 +139,7 @@ def claims_faults(claims: Claims) -> Iterator[str]:
             yield f"{name}: {len(unknown)} are no words of the contract"
             continue
         for word in sorted(shortened(str(word), _LONGEST_TEXT) for word in unknown):
-            if name == "reader_features" and word in _SPELLINGS:
+            if name == "reader_features" and word in _FEATURE_KINDS:
                 yield f"{name}: {word!r} is a feature of writers alone"
                 continue
             near = _MEANT.get(word, word) if name == "operations" else word

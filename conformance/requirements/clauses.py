@@ -130,7 +130,7 @@ class ClauseIndex:
 
 
 def sentences(document: str) -> Mapping[str, str]:
-    """Return every sentence, bullet and table cell of a text by its digest, as it is spelled."""
+    """Return every sentence, bullet and table cell of a text by its digest, as it is written."""
     plain = _unmarked(document)
     found: dict[str, str] = {}
     start = 0
@@ -143,7 +143,7 @@ def sentences(document: str) -> Mapping[str, str]:
 
 
 def quotes(document: str, digests: Iterable[str]) -> Mapping[str, str]:
-    """Find the sentences of some digests in a text, and return them as they are spelled there.
+    """Find the sentences of some digests in a text, and return them as they are written there.
 
     Args:
         document: the text, Markdown or its plain rendering.

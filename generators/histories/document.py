@@ -87,7 +87,7 @@ def history_of(document: Any) -> tuple[Operation, ...]:
     """Read a history out of its document.
 
     Raises:
-        HistoryError: the document has another shape, is not spelled as :func:`document_of` spells
+        HistoryError: the document has another shape, is not written as :func:`document_of` writes
             it, or its operations do not fit each other.
     """
     violations = errors("kit/history", document)

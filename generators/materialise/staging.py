@@ -59,7 +59,7 @@ class LiveFile:
 
     @property
     def path(self) -> str:
-        """The path as the log spells it."""
+        """The path as the log writes it."""
         return str(self.add["path"])
 
     @property

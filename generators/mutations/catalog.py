@@ -73,7 +73,7 @@ def mutation_of(  # noqa: PLR0913  the fields of an entry
     it is otherwise.
 
     Raises:
-        ValueError: the entry contradicts itself, or its change is neither spelled nor in code.
+        ValueError: the entry contradicts itself, or its change is neither written nor in code.
     """
     if (change is None) is not (id in _IN_CODE):
         raise ValueError(f"{id}: a change is spelled in the entry, or made by a function")

@@ -65,7 +65,7 @@ def _embedded_beside_sidecars(root: Path, builder: TableBuilder) -> None:
     edit_bytes({"log": _V2_TOP}, lambda data: data + line.encode())(root, builder)
 
 
-def _sidecars_named(spelled: Callable[[Path, str], str]) -> Change:
+def _sidecars_named(written: Callable[[Path, str], str]) -> Change:
     """Respell the path of each sidecar, from the table root and its name."""
 
     def change(root: Path, _builder: TableBuilder) -> None:
@@ -73,7 +73,7 @@ def _sidecars_named(spelled: Callable[[Path, str], str]) -> Change:
         lines = [json.loads(each) for each in path.read_text(encoding="utf-8").splitlines()]
         for each in lines:
             if "sidecar" in each:
-                each["sidecar"]["path"] = spelled(root, each["sidecar"]["path"])
+                each["sidecar"]["path"] = written(root, each["sidecar"]["path"])
         path.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
 
     return change

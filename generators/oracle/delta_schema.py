@@ -43,7 +43,7 @@ _ARROW_PRIMITIVES: Final[Mapping[str, pa.DataType]] = {
 }
 
 PRIMITIVE_NAMES: Final[frozenset[str]] = frozenset(_ARROW_PRIMITIVES)
-"""Names of every primitive type but decimal, as the schema string spells them."""
+"""Names of every primitive type but decimal, as the schema string writes them."""
 
 _DECIMAL_TEXT: Final = re.compile(r"decimal\(\s*(\d+)\s*,\s*(-?\d+)\s*\)")
 
@@ -118,7 +118,7 @@ class Field:
         return None if value is None else int(value)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the field as the schema string spells it."""
+        """Return the field as the schema string writes it."""
         return {
             "name": self.name,
             "type": _type_to_json(self.type),
@@ -179,14 +179,14 @@ class Struct:
 DataType: TypeAlias = Primitive | Decimal | Array | Map | Struct
 
 
-def type_of(spelled: str | DataType) -> DataType:
+def type_of(written: str | DataType) -> DataType:
     """Return the type that a text names, as ``long`` or ``decimal(10,2)``; types pass through."""
-    if not isinstance(spelled, str):
-        return spelled
-    match = _DECIMAL_TEXT.fullmatch(spelled)
+    if not isinstance(written, str):
+        return written
+    match = _DECIMAL_TEXT.fullmatch(written)
     if match:
         return Decimal(int(match[1]), int(match[2]))
-    return Primitive(spelled)
+    return Primitive(written)
 
 
 def field(
@@ -196,7 +196,7 @@ def field(
     nullable: bool = True,
     metadata: Mapping[str, Any] | None = None,
 ) -> Field:
-    """Return a column; the type may be spelled as text."""
+    """Return a column; the type may be written as text."""
     return Field(name, type_of(type), nullable, dict(metadata or {}))
 
 

@@ -154,8 +154,8 @@ def evaluate(tree: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
             for name in rest:
                 value = None if value is None else value[name]
             return value
-        case {"literal": document, "type": spelled}:
-            return decode(type_of(spelled), document)
+        case {"literal": document, "type": written}:
+            return decode(type_of(written), document)
         case {"op": str() as op, "args": [*args]} if op in _OPERATIONS:
             return _OPERATIONS[op]([evaluate(each, row) for each in args])
         case _:

@@ -127,9 +127,9 @@ def literal(data_type: str | DataType, value: Any) -> dict[str, Any]:
     typed = type_of(data_type)
     match typed:
         case Primitive(name):
-            spelled = name
+            written = name
         case Decimal(precision, scale):
-            spelled = f"decimal({precision},{scale})"
+            written = f"decimal({precision},{scale})"
         case _:
             raise ValueError(f"{data_type} has no literal node")
-    return {"literal": encode(typed, value), "type": spelled}
+    return {"literal": encode(typed, value), "type": written}

@@ -82,7 +82,7 @@ class Descriptor:
 
     @classmethod
     def from_wire(cls, struct: Mapping[str, Any]) -> Descriptor:
-        """Check a descriptor in wire spelling, whose fields have their types.
+        """Check a descriptor in wire form, whose fields have their types.
 
         Raises:
             InvalidDeletionVector: a field is outside of its range, or an inline vector has an

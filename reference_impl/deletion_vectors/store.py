@@ -44,7 +44,7 @@ class VectorStore:
         self._versioned: set[str] = set()
 
     def load(self, wire: Mapping[str, Any], path: str | None = None) -> Bitmap:
-        """Fetch and check the vector of a descriptor in wire spelling.
+        """Fetch and check the vector of a descriptor in wire form.
 
         Args:
             wire: the descriptor.

@@ -1,7 +1,7 @@
 """Spark SQL expressions as DuckDB's, node by node: what is not on the list is refused.
 
 Serves "CHECK Constraints", "Column Invariants", "Generated Columns" and "Default Columns". What
-is on the list means the same in both, or is spelled so that it does.
+is on the list means the same in both, or is written so that it does.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ColumnReference:
 
     Attributes:
         relation: the relation that has the column.
-        column: its name, as the schema spells it.
+        column: its name, as the schema writes it.
         fields: names of nested fields, from the outermost to the innermost.
         type: of the column.
     """
@@ -68,14 +68,14 @@ _CASTS: Final[Mapping[str, tuple[str, Family]]] = {
     "BOOLEAN": ("BOOLEAN", None),
     "DECIMAL": ("DECIMAL", "decimal"),
 }
-"""Targets of casts that mean the same in both; a cast to text spells numbers differently."""
+"""Targets of casts that mean the same in both; a cast to text formats numbers differently."""
 
 _OF_LITERALS: Final[Mapping[str, tuple[str, Family]]] = {
     "TIMESTAMP": ("TIMESTAMPTZ", "time"),
     "TIMESTAMP_NTZ": ("TIMESTAMP", "time"),
     "STRING": ("VARCHAR", "text"),
 }
-"""Targets for text and null alone: how another value is spelled, and in which time zone it is
+"""Targets for text and null alone: how another value is written, and in which time zone it is
 meant, differs."""
 
 _FAMILIES: Final[Mapping[DataType, Family]] = {
@@ -168,13 +168,13 @@ def _joint(args: list[Rendered]) -> Family:
 
 
 def _number(at: Node, _: list[Rendered]) -> Rendered:
-    spelled = str(at.value)
-    if "E" in spelled:
-        return Rendered(spelled, "float")
-    if "." in spelled:
-        whole, _dot, fraction = spelled.partition(".")
+    written = str(at.value)
+    if "E" in written:
+        return Rendered(written, "float")
+    if "." in written:
+        whole, _dot, fraction = written.partition(".")
         return Rendered(f"{whole or '0'}.{fraction}", "decimal")
-    return Rendered(spelled)
+    return Rendered(written)
 
 
 def _negative(at: Node, args: list[Rendered]) -> Rendered:
@@ -265,7 +265,7 @@ def _call(at: Node, args: list[Rendered]) -> Rendered | None:
 def _concatenated(args: list[Rendered]) -> Rendered | None:
     """Join text in pairs, so that neither nesting nor copying grows with their number."""
     if any(arg.family in {"float", "time"} for arg in args):
-        # How these are spelled differs.
+        # How these are written differs.
         return None
     parts = [arg.sql for arg in args]
     if len(parts) == 1:

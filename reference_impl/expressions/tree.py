@@ -19,7 +19,7 @@ class Node:
         kind: what it is:
 
             * ``column`` with the parts of the name as value; ``field`` of a struct, with a name;
-            * ``string``, ``number`` (as spelt), ``boolean``, ``null``, ``binary`` (hex digits);
+            * ``string``, ``number`` (as written), ``boolean``, ``null``, ``binary`` (hex digits);
             * ``op`` with the operator as value, ``and``, ``or``, ``not``, ``neg``, ``is_null``;
             * ``in``, ``between``, ``row``;
             * ``like`` with the escape character as value;

@@ -15,7 +15,7 @@ Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">=", "<=>"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column by its logical path, spelt as in the schema."""
+    """A column by its logical path, written as in the schema."""
 
     path: tuple[str, ...]
     type: DataType

@@ -109,7 +109,7 @@ def _column(path: Any, schema: Struct) -> Column:
     parts = [path] if isinstance(path, str) else path
     if not isinstance(parts, Sequence) or not parts:
         raise InvalidFilter(f"a column is an array of name parts, not {path!r:.80}")
-    spelt: list[str] = []
+    names: list[str] = []
     at: DataType = schema
     for part in parts:
         found = None
@@ -118,9 +118,9 @@ def _column(path: Any, schema: Struct) -> Column:
             found = at.get(part) or folded.get(part.lower())
         if found is None:
             raise UnknownColumn(f"the table has no column {'.'.join(map(str, parts))!r:.200}")
-        spelt.append(found.name)
+        names.append(found.name)
         at = found.type
-    return Column(tuple(spelt), at)
+    return Column(tuple(names), at)
 
 
 def _literal(value: Any, name: Any) -> Constant:
@@ -185,7 +185,7 @@ def _compare(operator: Operator, left: Operand, right: Operand) -> Compare:
 
 
 def _unified(left: Operand, right: Operand) -> tuple[Operand, Operand]:
-    """Type a literal like what it is compared with, where the spelling allows that."""
+    """Type a literal like what it is compared with, where its text allows that."""
     for side in (left, right):
         if isinstance(side.type, Struct | Array | Map):
             raise InvalidFilter(f"values of type {side.type} are not compared")
@@ -202,7 +202,7 @@ def _retyped(constant: Constant, of: DataType) -> Constant:
     if not constant.value.is_valid:
         return Constant(pa.scalar(None, arrow_type(of)), of)
     if constant.type == STRING:
-        return _spelled(constant.value.as_py(), of)
+        return _parsed(constant.value.as_py(), of)
     if constant.type in INTEGERS and of in INTEGERS:
         try:
             return Constant(constant.value.cast(arrow_type(of)), of)
@@ -211,7 +211,7 @@ def _retyped(constant: Constant, of: DataType) -> Constant:
     return constant
 
 
-def _spelled(text: str, of: DataType) -> Constant:
+def _parsed(text: str, of: DataType) -> Constant:
     return Constant(_scalar(text.encode() if of == BINARY else text, of), of)
 
 

@@ -41,7 +41,7 @@ def parse_hint(data: bytes) -> int | None:
     # Obeys LASTS-001 LASTS-002 LASTS-003 SUM-013.
     try:
         # orjson bounds nesting and demands UTF-8; json then detects duplicate keys and keeps the
-        # spelling of numbers, which the checksum needs.
+        # format of numbers, which the checksum needs.
         load_json(data)
         document = json.loads(
             data, object_pairs_hook=_unique, parse_int=_Number, parse_float=_Number
@@ -115,7 +115,7 @@ def _string(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Number:
-    """A number as it is spelt."""
+    """A number as it is written."""
 
     text: str
 

@@ -23,10 +23,10 @@ FileKind: TypeAlias = Literal[
 ]  # fmt: skip
 
 VERSION: Final = r"(?P<version>[0-9]{20})"
-"""How a file name spells its version, as a pattern with a group."""
+"""How a file name holds its version, as a pattern with a group."""
 
 UUID: Final = r"(?P<uuid>[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})"
-"""How a file name spells its UUID, as a pattern with a group."""
+"""How a file name holds its UUID, as a pattern with a group."""
 
 _RESTS: Final[tuple[tuple[FileKind, str], ...]] = (
     ("commit", r"\.json"),

@@ -30,7 +30,7 @@ class _WireAction:
     __slots__ = ()
 
     def to_wire(self) -> dict[str, Any]:
-        """Return the JSON object of the action's fields, in wire spelling."""
+        """Return the JSON object of the action's fields, in wire form."""
         return encode(self)
 
 

@@ -149,7 +149,7 @@ def parse_values(texts: pa.Array | pa.ChunkedArray, of: DataType, *, column: str
         An array of ``arrow_type(of)`` as long as ``texts``.
 
     Raises:
-        InvalidPartitionValue: a text does not spell a value of the type.
+        InvalidPartitionValue: a text is no value of the type.
     """
     parse = _parser(of)
     encoded = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
@@ -167,7 +167,7 @@ def parse_value(text: str | None, of: DataType, *, column: str) -> Any:
     """Parse one partition value into the Python value that Arrow gives for its type.
 
     Raises:
-        InvalidPartitionValue: the text does not spell a value of the type.
+        InvalidPartitionValue: the text is no value of the type.
     """
     # Obeys PART-002.
     [value] = parse_values(pa.array([text], pa.string()), of, column=column)

@@ -33,7 +33,7 @@ class Range:
         return type(value) is int and self.least <= value <= self.most
 
     def parse(self, text: object) -> int | None:
-        """Parse decimal digits, as properties spell numbers; ``None`` for anything else.
+        """Parse decimal digits, as properties have numbers; ``None`` for anything else.
 
         Work is bounded however long the text is.
         """

@@ -74,7 +74,7 @@ def decode(cls: type[_T], action: str, value: object, place: LogPlace) -> _T:
 
 
 def encode(value: Any) -> dict[str, Any]:
-    """Return the JSON object of a value, in wire spelling, without absent fields."""
+    """Return the JSON object of a value, in wire form, without absent fields."""
     out: dict[str, Any] = {}
     for spec in fields(value):
         name, found = spec.metadata["wire"], getattr(value, spec.name)

@@ -36,7 +36,7 @@ class Leaf:
         path: its name there.
         width: bytes of a value in memory, the characters of a string left out, and of what is
             added to it.
-        least: bytes that a value takes in the file at least, where it is spelled out.
+        least: bytes that a value takes in the file at least, where it is written out.
         strings: whether the values are strings.
         repeated: whether it is in a list.
     """

@@ -1,4 +1,4 @@
-"""From a path of the log to a place in a store: spelling, place and policy.
+"""From a path of the log to a place in a store: URI, place and policy.
 
 Serves "Add File and Remove File", "Deletion Vector Descriptor Schema" and "Sidecar File
 Information", whose paths are URIs, relative to the table root or absolute. Nothing else in the
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from reference_impl.places.place import LocalRoot, Locator, ObjectRoot, Place
 from reference_impl.places.policy import OUTSIDE, SAME_STORE, Outside, Policy, opened_as
-from reference_impl.places.spelling import (
+from reference_impl.places.uris import (
     Address,
     decode_path,
     decode_paths,

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from reference_impl.errors import PlaceRefused
 from reference_impl.places.policy import Policy, family
-from reference_impl.places.spelling import (
+from reference_impl.places.uris import (
     LONGEST,
     Address,
     decode_url,
@@ -27,7 +27,7 @@ Locator: TypeAlias = Callable[[str], str | None]
 """From a decoded path to the path relative to the root, or to nothing."""
 
 _ODD: Final = re.compile(r":|(?:^|/)\.{0,2}(?:/|$)")
-"""Found in every path that is not relative to the root in the plainest spelling."""
+"""Found in every path that is not relative to the root in the plainest form."""
 
 _LOCAL_HOSTS: Final = frozenset({"", "localhost"})
 
@@ -134,7 +134,7 @@ class LocalRoot:
         return os.path.realpath(self.path)
 
     def place(self, path: str) -> Place:
-        """Resolve a decoded path by its spelling; the policy is not asked.
+        """Resolve a decoded path by its text; the policy is not asked.
 
         Raises:
             PlaceRefused: it is not certain which place is meant, or it climbs.
@@ -237,7 +237,7 @@ class LocalRoot:
         return f"{self.path}/{path}" if address is None else address.path or "/"
 
     def _folder(self, folder: str, path: str) -> str | None:
-        """Return a folder relative to the root; one that a symlink leads out of it as spelled."""
+        """Return a folder relative to the root; one that a symlink leads out of it as written."""
         inside = self._inside(_real(folder, path))
         if inside is None and not _climbs(folder) and folder.startswith(f"{self.path}/"):
             return _plain(folder[len(self.path) :])
@@ -271,7 +271,7 @@ def _check_host(address: Address, path: str) -> None:
 
 
 class ObjectRoot:
-    """A table root in an object store, as its URL spells it."""
+    """A table root in an object store, as its URL names it."""
 
     def __init__(self, location: str, policy: Policy) -> None:
         """Bind to a URL.
@@ -288,7 +288,7 @@ class ObjectRoot:
         self._policy = policy
 
     def place(self, path: str) -> Place:
-        """Resolve a decoded path by its spelling; the policy is not asked.
+        """Resolve a decoded path by its text; the policy is not asked.
 
         Raises:
             PlaceRefused: as :meth:`LocalRoot.place`; or it is a local file, which a table in an
@@ -354,7 +354,7 @@ class ObjectRoot:
 
 
 def _exact(key: str, path: str) -> str:
-    """Refuse a key that no client asks for as it is spelled."""
+    """Refuse a key that no client asks for as it is written."""
     if any(part in ("", ".", "..") for part in key.split("/")):
         raise _refuse("a key with an empty segment or with '.' or '..' is not certain", path)
     return key

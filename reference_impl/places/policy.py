@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from reference_impl.errors import PlaceRefused
-from reference_impl.places.spelling import Address
+from reference_impl.places.uris import Address
 
 Outside: TypeAlias = Literal["refuse", "same-store", "any"]
 """``refuse``: nothing but what lies inside of the root once symlinks are resolved.
@@ -36,7 +36,7 @@ _FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
 _FAMILY: Final = {scheme: name for name, schemes in _FAMILIES.items() for scheme in schemes}
 
 _OPENED_AS: Final = {"s3n": "s3", "gcs": "gs", "wasb": "abfs", "wasbs": "abfss"}
-"""Schemes that are spelled otherwise where a store is opened."""
+"""Schemes that are written differently where a store is opened."""
 
 _ANONYMOUS: Final = {
     "s3": "aws_skip_signature",

@@ -36,7 +36,7 @@ class FileTask:
     Attributes:
         path: decoded; relative to the table root, absolute, or a URL.
         partition: logical column name to a typed Arrow scalar.
-        deletion_vector: the descriptor, in wire spelling: rows that are left out.
+        deletion_vector: the descriptor, in wire form: rows that are left out.
         only: another descriptor: rows that alone are read; ``None`` for all rows.
         base_row_id: ``baseRowId``.
         default_row_commit_version: ``defaultRowCommitVersion``.

@@ -209,7 +209,7 @@ def _object(fields: Mapping[str, bytes], known: Mapping[str, int]) -> bytes:
     large = len(ordered) > 255
     header = (large << 4 | (id_width - 1) << 2 | (offset_width - 1)) << 2 | _OBJECT
     count = len(ordered).to_bytes(4 if large else 1, "little")
-    return bytes((header,)) + count + _spelt(ids, id_width) + _spelt(offsets, offset_width) + body
+    return bytes((header,)) + count + _packed(ids, id_width) + _packed(offsets, offset_width) + body
 
 
 def _array(items: Sequence[bytes]) -> bytes:
@@ -218,10 +218,10 @@ def _array(items: Sequence[bytes]) -> bytes:
     large = len(items) > 255
     header = (large << 2 | (width - 1)) << 2 | _ARRAY
     count = len(items).to_bytes(4 if large else 1, "little")
-    return bytes((header,)) + count + _spelt(offsets, width) + body
+    return bytes((header,)) + count + _packed(offsets, width) + body
 
 
-def _spelt(numbers: Sequence[int], width: int) -> bytes:
+def _packed(numbers: Sequence[int], width: int) -> bytes:
     return b"".join(number.to_bytes(width, "little") for number in numbers)
 
 

@@ -48,10 +48,10 @@ class Paths:
 
     @classmethod
     def of(cls, chunks: Iterable[pa.Array]) -> Paths:
-        """Decode paths that are spelt as in the log.
+        """Decode paths that are written as in the log.
 
         Raises:
-            InvalidAction: a path is empty, holds a NUL, or its escapes do not spell UTF-8.
+            InvalidAction: a path is empty, holds a NUL, or its escapes are not UTF-8.
         """
         decoded = [decode_paths(chunk) for chunk in chunks]
         return cls(

@@ -180,7 +180,7 @@ class Snapshot:
     def adds(self) -> pa.Table:
         """Return the live logical files, one row each, in the columns of ``ADD_SCHEMA``.
 
-        ``path`` is spelt as in the log. ``stats`` is JSON text also where a checkpoint holds
+        ``path`` is written as in the log. ``stats`` is JSON text also where a checkpoint holds
         statistics as a struct only.
 
         Raises:

@@ -203,7 +203,7 @@ class LocalStorage:
     def above(self, name: str) -> Iterator[tuple[protocol.Storage, str]]:
         """Return the folders above the root that have a folder of that name, and the root in each.
 
-        Those above the root as it is spelled, and with its symlinks resolved.
+        Those above the root as it is written, and with its symlinks resolved.
         """
         for root in {Path(self._root.path): None, Path(self._root.real): None}:
             for folder in root.parents:

@@ -60,9 +60,9 @@ class ObjectStorage:
         self._policy = policy or Policy(options=self._options)
         self._root = ObjectRoot(location, self._policy)
         scheme, colon, rest = location.partition(":")
-        spelled = opened_as(scheme.lower()) + colon + rest
+        written = opened_as(scheme.lower()) + colon + rest
         self._opened = store is None
-        self._store = store if store is not None else _open_url(spelled, self._options)
+        self._store = store if store is not None else _open_url(written, self._options)
         if store is None:
             _check_root(self._store, self._root, location)
         self._others: dict[str, Any] = {}

@@ -23,7 +23,7 @@ STAGED: Final = re.compile(r"\.staged-[^/]*\.tmp")
 
 
 class Identity(NamedTuple):
-    """Identity of a file, equal for all its spellings.
+    """Identity of a file, equal however its path is written.
 
     Attributes:
         device: number of the file system.
@@ -116,7 +116,7 @@ class Storage(Protocol):
     def locator(self) -> Locator:
         """Return a function from a decoded path to the path below the root, ``None`` for others.
 
-        It returns the path as in a listing, for any spelling. It caches resolved folders and
+        It returns the path as in a listing, however it is written. It caches resolved folders and
         is meant for one operation.
         """
 

@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """A type without parameters; ``name`` is its spelling in the schema string."""
+    """A type without parameters; ``name`` is that in the schema string."""
 
     name: str
 
     def __str__(self) -> str:
-        """Return the spelling of the schema string."""
+        """Return the text of the schema string."""
         return self.name
 
 
@@ -26,7 +26,7 @@ class Decimal:
     scale: int
 
     def __str__(self) -> str:
-        """Return the spelling of the schema string."""
+        """Return the text of the schema string."""
         return f"decimal({self.precision},{self.scale})"
 
 
@@ -116,7 +116,7 @@ PRIMITIVES: Mapping[str, Primitive] = {
         TIMESTAMP_NTZ, VARIANT, VOID,
     )
 }  # fmt: skip
-"""Every type without parameters, by its spelling in the schema string."""
+"""Every type without parameters, by its name in the schema string."""
 
 
 def children(of: DataType) -> Iterator[tuple[str, DataType]]:

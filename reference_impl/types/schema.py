@@ -33,7 +33,7 @@ _DECIMAL = re.compile(r"decimal\(\s*(\d{1,4})\s*,\s*(-?\d{1,4})\s*\)", re.ASCII)
 _CHARACTERS = re.compile(r"(?:var)?char\(\s*\d{1,10}\s*\)", re.ASCII)
 _MAX_DIGITS = 38
 _ALIASES: Final[Mapping[str, DataType]] = {
-    "null": VOID,  # Spark's spelling of void before 3.0
+    "null": VOID,  # Spark's name of void before 3.0
     "decimal": Decimal(10, 0),  # Spark's reading of a decimal without parameters
 }
 

@@ -1,4 +1,4 @@
-"""Dates and instants as text: the spellings of partition values, statistics and literals.
+"""Dates and instants as text: the formats of partition values, statistics and literals.
 
 Days and microseconds are counted from 1970-01-01 with the proleptic Gregorian calendar, as
 numpy has it: Python's own dates end at the year 9999 and Spark's do not.
@@ -34,11 +34,11 @@ def parse_date(text: str) -> int:
 def parse_timestamp(text: str, *, zone: bool) -> int:
     """Return the microseconds since the epoch of a timestamp text.
 
-    Both spellings of the protocol are read: ``1970-01-01 00:00:00.123456`` and ISO 8601
+    Both formats of the protocol are read: ``1970-01-01 00:00:00.123456`` and ISO 8601
     ``1970-01-01T00:00:00.123456Z``. A text without zone is UTC, as is a date alone.
 
     Args:
-        text: the spelling.
+        text: the timestamp.
         zone: whether the type is an instant; a text with zone is refused otherwise.
 
     Raises:
@@ -75,8 +75,8 @@ def format_timestamp(value: datetime, *, zone: bool) -> str:
 
 def _days(year: int, month: int, day: int) -> int:
     sign = "-" if year < 0 else ""
-    spelled = f"{sign}{abs(year):04d}-{month:02d}-{day:02d}"
-    return int(np.datetime64(spelled, "D").astype(np.int64))
+    written = f"{sign}{abs(year):04d}-{month:02d}-{day:02d}"
+    return int(np.datetime64(written, "D").astype(np.int64))
 
 
 def _offset_seconds(offset: str | None) -> int:

@@ -91,7 +91,7 @@ def statistics_of(rows: pa.Table, columns: Iterable[Leaf]) -> dict[str, Any]:
 
 
 def bounds_of(values: pa.ChunkedArray, leaf: Leaf) -> tuple[Any, Any]:
-    """Return the bounds of values as statistics spell them; ``None`` where there is none."""
+    """Return the bounds of values as statistics have them; ``None`` where there is none."""
     if not is_bounded(leaf) or values.null_count == len(values):
         return None, None
     found = pc.min_max(values)
@@ -154,7 +154,7 @@ def _instant(moment: datetime, *, up: bool) -> str | None:
 def statistics_json(statistics: Mapping[str, Any]) -> str:
     """Spell statistics as JSON; decimals as numbers with every digit."""
     # Obeys CM-017.
-    return "".join(_spell(statistics))
+    return "".join(_json_parts(statistics))
 
 
 def parse_exact(text: str | None) -> dict[str, Any] | None:
@@ -170,13 +170,13 @@ def parse_exact(text: str | None) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _spell(value: Any) -> Iterator[str]:
+def _json_parts(value: Any) -> Iterator[str]:
     match value:
         case Mapping():
             yield "{"
             for number, (name, item) in enumerate(value.items()):
                 yield f"{',' if number else ''}{json.dumps(name, ensure_ascii=False)}:"
-                yield from _spell(item)
+                yield from _json_parts(item)
             yield "}"
         case Number():
             yield str(value) if value.is_finite() else "null"

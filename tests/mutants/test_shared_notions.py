@@ -234,7 +234,7 @@ MISTAKES: dict[str, Mistake] = {
     "percent decoding": Mistake(
         "add-file-and-remove-file/write-append-partitions/write",
         "ADD-004",
-        (("places.spelling:encode_path", lambda _: lambda path: path.replace("%", "!")),),
+        (("places.uris:encode_path", lambda _: lambda path: path.replace("%", "!")),),
     ),
     "checksum of the hint": Mistake(
         "checkpoints/write-checkpoint/write",

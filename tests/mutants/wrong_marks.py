@@ -35,10 +35,10 @@ MARKS: dict[str, Mutant] = {
         ("write.upkeep.maintenance:_with_high_water_mark", lambda _: lambda then, _now: then),
     ),
     "compacts-without-metadata": wrong(
-        "COMP-004", ("write.upkeep.compaction:_spelled", _leaves_out("metaData"))
+        "COMP-004", ("write.upkeep.compaction:_encoded", _leaves_out("metaData"))
     ),
     "compacts-without-progress": wrong(
-        "COMP-004", ("write.upkeep.compaction:_spelled", _leaves_out("txn"))
+        "COMP-004", ("write.upkeep.compaction:_encoded", _leaves_out("txn"))
     ),
     "ignores-the-retention": wrong("FA-008", ("write.upkeep.vacuum:duration", gives(0))),
 }

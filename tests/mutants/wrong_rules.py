@@ -323,7 +323,7 @@ RULES: dict[str, Mutant] = {
         "CKC-018", ("write.checkpoints.files:_AS_JSON", is_("delta.checkpoint.writeStatsAsStruct"))
     ),
     "compacts-without-domains": wrong(
-        "COMP-004", ("write.upkeep.compaction:_spelled", _without_domain_lines)
+        "COMP-004", ("write.upkeep.compaction:_encoded", _without_domain_lines)
     ),
     # Checkpoints, compactions, cleaning, vacuum.
     "checkpoints-half-the-files": wrong(
@@ -355,7 +355,7 @@ RULES: dict[str, Mutant] = {
         ),
     ),
     "compacts-without-tombstones": wrong(
-        "COMP-006", ("write.upkeep.compaction:_spelled", _compacts_adds)
+        "COMP-006", ("write.upkeep.compaction:_encoded", _compacts_adds)
     ),
     "cleans-what-is-needed": wrong(
         "CKPT-011",

@@ -498,7 +498,7 @@ def removed_domains_keep_their_configuration(step: Step) -> Findings:
         if line.body.get("removed") is not True or held is None:
             continue
         was, says = (body.get("configuration") for body in (held, line.body))
-        # JSON that is spelled otherwise may say the same.
+        # JSON that is written differently may say the same.
         parsed = parse_object(was)
         if was != says and (parsed is None or parsed != parse_object(says)):
             message = f"the tombstone of {name} has not the configuration that it removes"

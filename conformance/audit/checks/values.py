@@ -285,8 +285,8 @@ def bounds_have_types(step: Step) -> Findings:
                     )
                     requirement = "VAR-010" if declared == "variant" else "STAT-012"
                     # How JSON has a decimal is said nowhere, and a text keeps all of its digits.
-                    spelled = decimal_of(declared) is not None and is_decimal(value)
-                    severity: Severity | None = "warning" if spelled else None
+                    written = decimal_of(declared) is not None and is_decimal(value)
+                    severity: Severity | None = "warning" if written else None
                     yield finding(requirement, line.place, message, severity=severity)
 
 

@@ -149,11 +149,11 @@ class JsonRows:
         some, columns = _without(unfit | _contradictory(columns), some, columns)
         nothing = [None] * len(some)
         values = columns.get("partitionValues", nothing)
-        spelled = _joined(values)
-        if spelled.count(None) > values.count(None):
-            unfit = {n for n, text in enumerate(spelled) if text is None and values[n] is not None}
+        written = _joined(values)
+        if written.count(None) > values.count(None):
+            unfit = {n for n, text in enumerate(written) if text is None and values[n] is not None}
             some, columns = _without(unfit, some, columns)
-            spelled = [text for n, text in enumerate(spelled) if n not in unfit]
+            written = [text for n, text in enumerate(written) if n not in unfit]
             nothing = [None] * len(some)
         if not some:
             return
@@ -183,7 +183,7 @@ class JsonRows:
             key_text(lenient_path(path) if escapes else path, None)
             for path, escapes in zip(paths, escaped, strict=True)
         ]
-        columns["partitionValues"] = spelled
+        columns["partitionValues"] = written
         for key, kept in self._fields.items():
             kept.extend(columns.get(key, nothing))
 
@@ -335,12 +335,12 @@ def _joined(values: Iterable[Mapping[str, str | None] | None]) -> list[str | Non
             continue
         items = (*each.items(),)
         if items not in known:
-            known[items] = _spelled(items)
+            known[items] = _values_text(items)
         found.append(known[items])
     return found
 
 
-def _spelled(values: Sequence[tuple[str, str | None]]) -> str | None:
+def _values_text(values: Sequence[tuple[str, str | None]]) -> str | None:
     pieces = [
         f"{name}{NAME_END}{NULL if value is None else value}{VALUE_END}" for name, value in values
     ]

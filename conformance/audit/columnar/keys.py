@@ -55,9 +55,9 @@ def file_key(body: Mapping[str, Any]) -> Key | None:
     if not isinstance(path, str) or not path:
         return None
     vector = dv_id(body)
-    # JSON can spell half of a surrogate pair, which no column of texts holds.
-    spelled = vector and vector.encode(errors="backslashreplace").decode()
-    return lenient_path(path), spelled
+    # JSON can hold half of a surrogate pair, which no column of texts holds.
+    written = vector and vector.encode(errors="backslashreplace").decode()
+    return lenient_path(path), written
 
 
 def _whole(body: Body, name: str) -> int | None:

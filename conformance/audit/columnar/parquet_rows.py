@@ -141,10 +141,10 @@ class _Column:
         typed, irregular, rich = self._typed(fields, count)
         irregular |= ~alone[picked] | self._broken(typed, count)
         paths = fields["path"].cast(pa.large_string())
-        spelled = _column("partitionValues", typed, count)
+        written = _column("partitionValues", typed, count)
         if "partitionValues" in typed:
             # Some that no one text spells.
-            irregular |= _valid(typed["partitionValues"]) & np.asarray(spelled.is_null(), np.bool_)
+            irregular |= _valid(typed["partitionValues"]) & np.asarray(written.is_null(), np.bool_)
         keys, percent = _keys(paths, fields, with_vectors="deletionVector" in fields)
         unescaped = _matching(paths, UNESCAPED)
         if percent.any():
@@ -161,7 +161,7 @@ class _Column:
             _valid(fields["baseRowId"]) if "baseRowId" in fields else np.zeros(count, np.bool_),
             keys=pa.chunked_array([keys]),
             columns={name: _column(name, typed, count) for name in COLUMNS}
-            | {"partitionValues": spelled},
+            | {"partitionValues": written},
             parts=part_of(_Picked(source, picked.astype(np.int64))),
         )
         return found, picked
@@ -250,11 +250,11 @@ def _keys(
     if not special.any():
         return paths, percent
     picked = np.flatnonzero(special)
-    spelled = []
+    written = []
     for row, path in zip(picked.tolist(), paths.take(pa.array(picked)).to_pylist(), strict=True):
         held = vectors[row] if vectors is not None else None
-        spelled.append(key_text(lenient_path(path), vector_id(held)))
-    texts = pa.array(spelled, pa.large_string())
+        written.append(key_text(lenient_path(path), vector_id(held)))
+    texts = pa.array(written, pa.large_string())
     return pc.replace_with_mask(paths, pa.array(special), texts), percent
 
 

@@ -84,8 +84,8 @@ _SHOWN: Final = 20_000
 
 def key_text(path: str, vector: str | None) -> str:
     """Spell the key of a logical file as one text, different for different keys."""
-    spelled = path.replace(_NUL, _ESCAPED) if _NUL in path else path
-    return spelled if vector is None else f"{spelled}{VECTOR}{vector}"
+    written = path.replace(_NUL, _ESCAPED) if _NUL in path else path
+    return written if vector is None else f"{written}{VECTOR}{vector}"
 
 
 def text_key(text: str) -> tuple[str, str | None]:

@@ -2,7 +2,7 @@
 
 What the section leaves open is accepted: a timestamp without zone, no seconds in the form of
 ISO 8601, how many digits a fraction of a second has up to six, how a number that is not finite is
-spelled, a sign.
+written, a sign.
 """
 
 from __future__ import annotations

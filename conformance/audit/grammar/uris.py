@@ -25,7 +25,7 @@ def decode_path(path: str) -> str:
     Raises:
         ValueError: it is not UTF-8, is empty or has a NUL in it.
     """
-    path.encode()  # JSON can spell half of a surrogate pair
+    path.encode()  # JSON can hold half of a surrogate pair
     decoded = _bytes(path).decode()
     if not decoded or "\0" in decoded:
         raise ValueError("a path is empty or holds a NUL")

@@ -100,7 +100,7 @@ def _numbers(descriptor: Mapping[str, Any]) -> tuple[int | None, int, int]:
 
 
 def load_vector(storage: Storage, descriptor: Mapping[str, Any]) -> Rows:
-    """Fetch, check and decode the vector of a descriptor in wire spelling.
+    """Fetch, check and decode the vector of a descriptor in wire form.
 
     Raises:
         VectorFault: descriptor, file, checksum, bitmap or cardinality is wrong.
@@ -183,7 +183,7 @@ def _refuse_large(size: int) -> None:
         raise exceeded("vector", f"a deletion vector has {size} bytes")
 
 
-_SPELLED: Final = re.compile(
+_HEX_UUID: Final = re.compile(
     r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}(?:\.bin)?$", re.IGNORECASE
 )
 """A UUID in hexadecimal digits, as names of files have it."""
@@ -192,7 +192,7 @@ _SPELLED: Final = re.compile(
 def _gone(storage: Storage, path: str, descriptor: Mapping[str, Any]) -> VectorFault:
     text = descriptor["pathOrInlineDv"]
     if descriptor["storageType"] == "u":
-        if _SPELLED.search(text):
+        if _HEX_UUID.search(text):
             return VectorFault("DVDESC-002", f"{text!r} ends with no UUID in Z85")
         for requirement, way, name in _named_otherwise(text):
             if is_there(storage, name):

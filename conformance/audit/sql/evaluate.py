@@ -30,7 +30,7 @@ class Expression:
     """An expression over the columns of a table.
 
     Attributes:
-        columns: top-level columns that it uses, as the schema spells them.
+        columns: top-level columns that it uses, as the schema writes them.
         names: what it names, parts of a path each, as it spells them.
     """
 

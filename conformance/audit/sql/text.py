@@ -167,7 +167,7 @@ def name_of(node: exp.Expression) -> tuple[str, ...]:
 
 
 def used(tree: exp.Expression, folded: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the top-level columns that an expression names, as the schema spells them.
+    """Return the top-level columns that an expression names, as the schema writes them.
 
     Args:
         tree: the expression.

@@ -194,24 +194,24 @@ def equal(one: Value, other: Value) -> Value:
     return same
 
 
-def number(spelled: str) -> pa.Scalar:
-    """Return the value of a number as it is spelled.
+def number(written: str) -> pa.Scalar:
+    """Return the value of a number as it is written.
 
     Raises:
-        Uncertain: it is spelled as Spark spells none, or is too long.
+        Uncertain: it has a form that Spark has not, or is too long.
     """
-    if re.fullmatch(r"[0-9]+", spelled):
-        value = int(spelled[: _WIDEST + 1])
+    if re.fullmatch(r"[0-9]+", written):
+        value = int(written[: _WIDEST + 1])
         for of in (pa.int32(), pa.int64()):
             if value < 1 << (of.bit_width - 1):
                 return pa.scalar(value, of)
-    if re.fullmatch(r"[0-9]*\.?[0-9]*", spelled) and any(map(str.isdigit, spelled)):
-        scale = len(spelled.partition(".")[2])
-        whole = len(spelled.partition(".")[0].lstrip("0"))
+    if re.fullmatch(r"[0-9]*\.?[0-9]*", written) and any(map(str.isdigit, written)):
+        scale = len(written.partition(".")[2])
+        whole = len(written.partition(".")[0].lstrip("0"))
         if whole + scale <= _WIDEST:
-            return pa.scalar(Decimal(spelled), pa.decimal128(max(whole + scale, 1), scale))
-    elif re.fullmatch(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]{1,3}", spelled):
-        found = float(spelled)
+            return pa.scalar(Decimal(written), pa.decimal128(max(whole + scale, 1), scale))
+    elif re.fullmatch(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]{1,3}", written):
+        found = float(written)
         if math.isfinite(found):
             return pa.scalar(found, pa.float64())
-    raise Uncertain(f"the number {spelled[:60]}")
+    raise Uncertain(f"the number {written[:60]}")

@@ -300,7 +300,7 @@ def _column(table: pa.Table, place: SchemaPlace, count: int) -> list[Any]:
 
 
 def _ordered(value: Any, of: pa.DataType) -> Any:
-    """Return a value in one form: structs and maps have no order, and numbers several spellings."""
+    """Return a value in one form: structs and maps have no order, and numbers several texts."""
     if value is None:
         return None
     if at.is_struct(of):

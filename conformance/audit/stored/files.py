@@ -288,12 +288,12 @@ def _file(
 
 def _misspelled(view: LiveFiles, body: Body, path: str) -> Findings:
     """Report a path that would name a file if it were escaped once more, or once less."""
-    spelled = body.get("path", path)  # a body beyond a limit has nothing
-    if spelled != path and is_there(view.storage, spelled):
-        message = f"{spelled} is the name of the file as it is, without escapes"
+    written = body.get("path", path)  # a body beyond a limit has nothing
+    if written != path and is_there(view.storage, written):
+        message = f"{written} is the name of the file as it is, without escapes"
         yield finding("ADD-004", path, message, "write % as %25")
     elif (once_more := lenient_path(path)) != path and is_there(view.storage, once_more):
-        message = f"{spelled} is the name of the file, escaped twice"
+        message = f"{written} is the name of the file, escaped twice"
         yield finding("ADD-004", path, message, "escape each character once")
 
 

@@ -24,7 +24,7 @@ _SHARE: Final = 4
 """A canonical form has at most this share of the longest hint."""
 
 _FEW: Final = 1 << 16
-"""Characters of a form that is spelled in every other way as well; a usual one has hundreds."""
+"""Characters of a form that is written in every other way as well; a usual one has hundreds."""
 
 
 def _bytes(text: str) -> bytes:
@@ -96,7 +96,7 @@ class _Form:
     dropped: Callable[[str, bool], bool] = lambda key, top: top and key == "checksum"
     nulls: bool = True
 
-    def spell(self, document: dict[str, Any]) -> str:
+    def format(self, document: dict[str, Any]) -> str:
         left = budget().limits.hint // _SHARE
         pairs = []
         for pair in self._pairs(document, []):
@@ -259,7 +259,7 @@ def canonical_form(document: dict[str, Any]) -> str:
     Raises:
         LimitExceeded: it is too long.
     """
-    return _RIGHT.spell(document)
+    return _RIGHT.format(document)
 
 
 def digest(text: str) -> str:
@@ -281,7 +281,7 @@ def broken_rules(document: dict[str, Any], stated: str) -> list[str]:
         requirement
         for nothing in ("", None, "0" * 32)
         for requirement, form in _WRONG
-        if (text := form.spell({**document, "checksum": nothing})) != right
+        if (text := form.format({**document, "checksum": nothing})) != right
         and digest(text) == stated
     ]
     return list(dict.fromkeys(found))

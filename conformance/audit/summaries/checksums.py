@@ -126,7 +126,7 @@ def files(subject: ChecksumView) -> Findings:
     have = {file_key(item): item for item in listed if isinstance(item, dict)}
     if have.keys() != state.adds.keys() or len(listed) != len(state.adds):
         message = "allFiles differs from the live files of the version"
-        # The text does not say whether a file of this machine may be spelled another way here.
+        # The text does not say whether a path of this machine may be written in another way here.
         same = len(listed) == len(state.adds) and _places(filter(None, have)) == _places(state.adds)
         severity: Severity = "warning" if same else "error"
         yield finding("CRC-018", subject.place, message, severity=severity)
@@ -146,7 +146,7 @@ _LOCAL: Final = re.compile(r"file:(//(localhost)?)?(?=/)", re.IGNORECASE)
 
 
 def _places(keys: Iterable[Key]) -> set[Key]:
-    """Return keys with the paths of this machine spelled in one way."""
+    """Return keys with the paths of this machine written in one way."""
     return {
         (_LOCAL.sub("", path, count=1) if _LOCAL.match(path) else path, vector)
         for path, vector in keys

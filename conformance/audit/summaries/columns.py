@@ -30,7 +30,7 @@ _FILE_ACTIONS: Final = frozenset({"add", "remove"})
 
 
 def _sidecars(subject: CheckpointView) -> Iterable[str]:
-    """Return the path of each sidecar once, however it is spelled."""
+    """Return the path of each sidecar once, however it is written."""
     found: dict[str, None] = {}
     for path in subject.checkpoint.sidecars:
         with suppress(ValueError, DeltaError):  # reported as unreadable

@@ -85,7 +85,7 @@ def respelled(one: Any, other: Any, declared: str) -> bool:
 
 
 def same_statistics(stats: Mapping[str, Any], held: Mapping[str, Any], layout: Layout) -> bool:
-    """Return whether statistics are equal, though values in them may be spelled otherwise."""
+    """Return whether statistics are equal, though values in them may be written differently."""
     a, b = comparable(stats), comparable(held)
     if a == b:
         return True

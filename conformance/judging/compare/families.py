@@ -64,7 +64,7 @@ def is_variant(data_type: pa.DataType) -> bool:
 
 
 def family_of(data_type: pa.DataType) -> str:
-    """Name the family of a type, nested families spelled out.
+    """Name the family of a type, nested families written out.
 
     Returns:
         For example ``"integer"``, ``"timestamp_ntz"`` or ``"list<struct<'a': string>>"``.

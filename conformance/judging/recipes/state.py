@@ -243,7 +243,7 @@ def _columns(snapshot: Snapshot, oracle: Oracle, *, gone: bool) -> Iterator[_Fau
         for key, value in metadata.items():
             lost = name in held and held[name].get(key) != value
             if key.startswith(_RULES) or key == _DEFAULT:
-                # It may be spelt otherwise.
+                # It may be written differently.
                 lost = lost and key not in held[name] and not gone
             elif key.startswith(_PROTOCOL):
                 continue

@@ -93,7 +93,7 @@ def _read_after(replayed: Replay, name: str, rows: pa.Table | None) -> Verdict |
     return replace(verdict, details=(*verdict.details, *_misspelled(now, rows, replayed.rows)))
 
 
-_SPELLED: Final[Mapping[str, str]] = {
+_TEXT_FORMS: Final[Mapping[str, str]] = {
     "string": "PART-003",
     "date": "PART-005",
     "timestamp": "PART-006",
@@ -117,7 +117,7 @@ def _misspelled(now: Snapshot, rows: pa.Table, seen: pa.Table) -> Iterator[str]:
     types = {field.name: str(field.type) for field in now.schema.fields}
     for name in names:
         if compare_rows(rows.select([name]), seen.select([name])) is not None:
-            row = _SPELLED.get(types.get(name, ""), "PART-004")
+            row = _TEXT_FORMS.get(types.get(name, ""), "PART-004")
             if row == "PART-006" and _has_instants(now):
                 row = "PART-008"
             yield f"{row} is what gives the text of the values of {name}, which are others"

@@ -484,7 +484,7 @@ class CaseWriter:
 
 
 def document_text(document: Mapping[str, Any]) -> str:
-    """Return a JSON document as the corpus spells it: sorted keys, two spaces, final newline."""
+    """Return a JSON document as the corpus writes it: sorted keys, two spaces, final newline."""
     return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 

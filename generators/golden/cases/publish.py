@@ -215,7 +215,7 @@ def files_spec(
 
 
 def file_entries(table: GoldenTable, version: int | None = None) -> list[dict[str, Any]]:
-    """Return the live files as a ``files`` spec spells them, by path."""
+    """Return the live files as a ``files`` spec writes them, by path."""
     number = table.version if version is None else version
     entries = []
     for body in table.states[number].adds.values():

@@ -343,9 +343,9 @@ class Recipe:
         """Put the columns into another order."""
         return self.do(ReorderColumns(names))
 
-    def change_type(self, name: str, spelled: str) -> Recipe:
+    def change_type(self, name: str, written: str) -> Recipe:
         """Change a column to a wider type, or a void one to any type."""
-        return self.do(WidenColumn(name, type_of(spelled)))
+        return self.do(WidenColumn(name, type_of(written)))
 
     def given(self) -> Recipe:
         """End the table that an implementation is given; what follows is for it to do."""

@@ -81,7 +81,7 @@ class DataFile:
 
     @property
     def path(self) -> str:
-        """The path as the log spells it."""
+        """The path as the log writes it."""
         return str(self.body["path"])
 
 

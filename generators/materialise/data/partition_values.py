@@ -1,4 +1,4 @@
-"""Partition values as the log spells them, and the directory names of the old convention.
+"""Partition values as the log writes them, and the directory names of the old convention.
 
 Serves "Partition Value Serialization" and "Data Files".
 """
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 from generators.oracle.delta_schema import DataType, Decimal, Field, Primitive
 
 TimestampStyle: TypeAlias = Literal["iso", "plain"]
-"""How a timestamp partition value is spelled: adjusted to UTC, or without a zone."""
+"""How a timestamp partition value is written: adjusted to UTC, or without a zone."""
 
 NULL_DIRECTORY: Final = "__HIVE_DEFAULT_PARTITION__"
 """The directory name that the convention uses for a null partition value."""
@@ -64,7 +64,7 @@ def _iso_timestamp(value: datetime) -> str:
     return instant.isoformat(timespec="microseconds") + "Z"
 
 
-_SPELLINGS: Final[Mapping[str, Callable[[Any], str]]] = {
+_FORMATS: Final[Mapping[str, Callable[[Any], str]]] = {
     "string": str,
     "byte": str,
     "short": str,
@@ -98,8 +98,8 @@ def serialize(
     match data_type:
         case Primitive("timestamp") if timestamp_style == "plain":
             return _plain_timestamp(value.astimezone(UTC))
-        case Primitive(name) if name in _SPELLINGS:
-            return _SPELLINGS[name](value)
+        case Primitive(name) if name in _FORMATS:
+            return _FORMATS[name](value)
         case Decimal(precision, scale):
             with decimal.localcontext(decimal.Context(prec=precision)):
                 return f"{value.quantize(decimal.Decimal(1).scaleb(-scale)):f}"

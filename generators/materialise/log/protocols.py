@@ -23,7 +23,7 @@ class Protocol:
     writer_features: tuple[str, ...] | None = None
 
     def body(self) -> dict[str, Any]:
-        """Return the body as the log spells it."""
+        """Return the body as the log writes it."""
         document: dict[str, Any] = {
             "minReaderVersion": self.reader,
             "minWriterVersion": self.writer,

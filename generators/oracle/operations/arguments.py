@@ -1,7 +1,7 @@
 """Arguments of operations: the shape, spelling and reading of each, declared once.
 
 Serves ``docs/formats.md``, "Write recipes" and "Histories". An argument that names a field of an
-operation's class is spelled from it and read back into it; any other is for adapters, or for the
+operation's class is written from it and read back into it; any other is for adapters, or for the
 judge alone.
 """
 
@@ -28,7 +28,7 @@ def _no_version(number: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a step is spelled or read in.
+    """What a step is written or read in.
 
     Attributes:
         schema: the schema in force before it, or the one that the step itself defines.
@@ -76,7 +76,7 @@ class Argument:
         changes |= {"field": field or self.field, "note": note or self.note}
         return replace(self, **changes)
 
-    def spell(self, operation: Any, context: Context) -> Any:
+    def encoded(self, operation: Any, context: Context) -> Any:
         """Return the JSON value for an operation."""
         of = operation if self.field == _SEVERAL else getattr(operation, str(self.field))
         return self.encode(of, context)
@@ -106,7 +106,7 @@ def _columns_of(rows: Sequence[Row], schema: Struct) -> Struct:
     return kept
 
 
-def _spelled_rows(rows: Sequence[Row], context: Context) -> list[Any]:
+def _encoded_rows(rows: Sequence[Row], context: Context) -> list[Any]:
     kept = _columns_of(rows, context.schema)
     return [encode(kept, row) for row in rows]
 
@@ -116,7 +116,7 @@ def _lacking(rows: Sequence[Row], context: Context) -> list[str] | None:
     return None if kept is context.schema else list(kept.names)
 
 
-def _spelled_type(data_type: DataType, _: Context) -> Any:
+def _type_json(data_type: DataType, _: Context) -> Any:
     return Field("", data_type).to_json()["type"]
 
 
@@ -190,7 +190,7 @@ NAMES: Final = Argument(_STRINGS, lambda names, _: list(names), lambda names, _:
 MAP: Final = Argument(_value("stringMap"), lambda of, _: dict(of), lambda of, _: of or {})
 ROWS: Final = Argument(
     _of_rows(f"{_ROWS}schema in force."),
-    _spelled_rows,
+    _encoded_rows,
     lambda _, context: input_rows(context.step, context.schema)[1],
     "rows",
     seen="judge",
@@ -243,7 +243,7 @@ PATHS: Final = Argument(
     required=False,
     seen="judge",
 )
-TYPE: Final = Argument(_TEXT, _spelled_type, lambda document, _: _type_of(document), "type")
+TYPE: Final = Argument(_TEXT, _type_json, lambda document, _: _type_of(document), "type")
 PARENT: Final = replace(
     NAMES, shape={"$ref": "#/$defs/parent"}, field="parent", required=False, seen="history"
 )

@@ -76,7 +76,7 @@ class Entry:
     capabilities: Mapping[str, Callable[[Step], bool]] = field(default_factory=dict)
     says: str = ""
 
-    def spell(self, operation: Operation, context: Context) -> dict[str, Any]:
+    def step_of(self, operation: Operation, context: Context) -> dict[str, Any]:
         """Return the step of an operation of its class."""
         if self.defines:
             of: Any = operation
@@ -84,7 +84,7 @@ class Entry:
         step: dict[str, Any] = {"operation": self.name}
         for name, argument in self.arguments.items():
             if argument.field is not None:
-                value = argument.spell(operation, context)
+                value = argument.encoded(operation, context)
                 if value or (argument.required and name not in self.either):
                     step[name] = value
         return step

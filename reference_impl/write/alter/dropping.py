@@ -137,7 +137,7 @@ _TRACES: Final[Mapping[str, _Traces]] = {
 """Features that leave more than the property that activates them."""
 
 
-def drop_feature(snapshot: Snapshot, spelling: str) -> int:
+def drop_feature(snapshot: Snapshot, asked: str) -> int:
     """Drop a feature from the protocol, and return the version.
 
     Raises:
@@ -146,13 +146,13 @@ def drop_feature(snapshot: Snapshot, spelling: str) -> int:
         ConstraintViolation: another feature needs it, or a trace of it is left that a user has
             put in; the message names it.
     """
-    feature = find(spelling)
+    feature = find(asked)
     held = supported(snapshot.protocol)
-    name = spelling if feature is None else feature.name
+    name = asked if feature is None else feature.name
     if feature is None or name not in held:
         raise UnsupportedFeatures(
-            (spelling,),
-            f"feature {spelling!r} cannot be dropped: the table does not support it, or its "
+            (asked,),
+            f"feature {asked!r} cannot be dropped: the table does not support it, or its "
             "traces are not known",
             hint="features of the table: " + ", ".join(sorted(held)),
         )
@@ -223,7 +223,7 @@ def _without_traces(metadata: Metadata, traces: _Traces, activation: str) -> Met
 
 def _without(protocol: Protocol, name: str) -> Protocol:
     """Return the protocol that lists what is left; reader versions go by what readers need."""
-    writers = tuple(sorted(_listed_names(protocol) - _spellings(name)))
+    writers = tuple(sorted(_listed_names(protocol) - _names_of(name)))
     readers = tuple(n for n in writers if (f := find(n)) is not None and f.kind != "writer")
     if readers:
         return Protocol(3, 7, readers, writers)
@@ -231,13 +231,13 @@ def _without(protocol: Protocol, name: str) -> Protocol:
 
 
 def _listed_names(protocol: Protocol) -> set[str]:
-    """Return the features in the spelling that the protocol has, or by name where it lists none."""
+    """Return the features in the names that the protocol has, or by name where it lists none."""
     listed = protocol.writer_features
     implied = supported(protocol) - {f.name for n in listed or () if (f := find(n)) is not None}
     return {*(listed or ()), *(n for n in implied if n in FEATURES)}
 
 
-def _spellings(name: str) -> set[str]:
+def _names_of(name: str) -> set[str]:
     return {name, *FEATURES[name].aliases}
 
 

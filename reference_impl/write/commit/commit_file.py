@@ -47,7 +47,7 @@ def require_text(value: object, what: str, action: str) -> str:
 
 
 def encode_commit(lines: Iterable[Mapping[str, Any]], version: int) -> bytes:
-    """Return the content of a commit file: one action a line, given in wire spelling.
+    """Return the content of a commit file: one action a line, given in wire form.
 
     Raises:
         InvalidTableError: an action has a field of a wrong type or range, or is there twice.

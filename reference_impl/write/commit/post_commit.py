@@ -39,7 +39,7 @@ class Committed:
         base: the version before it; ``None`` for the first one.
         target: the protocol and the metadata from it on.
         version: the version that it made.
-        lines: its actions in wire spelling, commitInfo first.
+        lines: its actions in wire form, commitInfo first.
     """
 
     storage: Storage

@@ -94,7 +94,7 @@ class Transaction:
         Args:
             on: the version that is read; the storage of a table that is to be created.
             operation: name of the operation, for the history.
-            parameters: its parameters, for the history; values are spelt as JSON.
+            parameters: its parameters, for the history; values are written as JSON.
 
         Raises:
             UnsupportedError: the table needs what this implementation does not write.

@@ -238,8 +238,8 @@ def _texts(values: pa.ChunkedArray, column: Field) -> pa.ChunkedArray:
     encoded = pc.dictionary_encode(values)
     chunks = []
     for chunk in encoded.chunks:
-        spelt = [format_value(v, column.type) for v in chunk.dictionary.to_pylist()]
-        chunks.append(pa.array(spelt, pa.string()).take(chunk.indices))
+        written = [format_value(v, column.type) for v in chunk.dictionary.to_pylist()]
+        chunks.append(pa.array(written, pa.string()).take(chunk.indices))
     texts = pa.chunked_array(chunks, pa.string())
     if not column.nullable and texts.null_count:
         raise ConstraintViolation(

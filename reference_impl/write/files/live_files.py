@@ -43,7 +43,7 @@ class LiveFile:
 
     @property
     def vector(self) -> dict[str, Any] | None:
-        """The descriptor of its deletion vector, in wire spelling."""
+        """The descriptor of its deletion vector, in wire form."""
         found: dict[str, Any] | None = self.add.column("deletionVector")[0].as_py()
         return found
 

@@ -18,7 +18,7 @@ from reference_impl.types.model import Struct
 from reference_impl.write.rows.rules import Rules
 
 Assigned: TypeAlias = Mapping[str, "pa.Scalar | Expression"]
-"""Column, spelt as in the schema, to the constant or the expression that gives its value."""
+"""Column, written as in the schema, to the constant or the expression that gives its value."""
 
 
 def parse_assignments(

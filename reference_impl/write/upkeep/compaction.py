@@ -50,12 +50,12 @@ def compact_log(snapshot: Snapshot, start: int, end: int) -> None:
                 files[_key(body, name)] = (name, body)
     lines = [*single.values(), *({name: body} for name, body in files.values())]
     # A compaction without actions is useless, and looks truncated.
-    if data := "".join(_spelled(lines)).encode():
+    if data := "".join(_encoded(lines)).encode():
         with suppress(FileExistsError):
             storage.put_if_absent(f"{LOG_DIR}/{compaction_name(start, end)}", data)
 
 
-def _spelled(lines: list[dict[str, Any]]) -> Iterator[str]:
+def _encoded(lines: list[dict[str, Any]]) -> Iterator[str]:
     return (f"{json_text(line)}\n" for line in lines)
 
 

@@ -55,7 +55,7 @@ def _odd_paths(case: CaseWriter) -> None:
 def _removed_paths(case: CaseWriter) -> None:
     """Paths of adds and removes are decoded alike, each once."""
     table = GoldenTable.created(case, _PAIR)
-    # What the first two decode to is what the last two are spelled like.
+    # What the first two decode to is what the last two are written like.
     paths = ("a b.parquet", "c%20d.parquet", "a%20b.parquet", "c d.parquet")
     files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
     table.commit(*(add(file) for file in files))

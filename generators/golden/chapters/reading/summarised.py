@@ -191,7 +191,7 @@ def _respelled(case: CaseWriter, form: str) -> None:
 def _odd_removed(case: CaseWriter, form: str) -> None:
     """Removes name odd paths, and odd folders, as the adds of their files do."""
     table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
-    # What is removed is spelled as what stays once it is decoded too often, or by bytes.
+    # What is removed is written as what stays once it is decoded too often, or by bytes.
     paths = (
         *("a%20b/one.parquet", "é/two words.parquet", "c%20d.parquet", "e f.parquet"),
         *("a b/one.parquet", "Ã©/two words.parquet", "c d.parquet", "e%20f.parquet"),

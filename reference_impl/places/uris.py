@@ -1,4 +1,4 @@
-"""How a path of the log is spelled: URIs that are decoded exactly once, and their parts.
+"""How a path of the log is written: URIs that are decoded exactly once, and their parts.
 
 Serves "Add File and Remove File" and RFC 2396. What is relative, absolute or a URL is decided by
 the decoded text, which the protocol defines as the path of the file.
@@ -39,23 +39,23 @@ take two names for one that differ in them alone."""
 def decode_path(path: str, *, action: str = "add") -> str:
     """Decode the percent escapes of an action's path, once.
 
-    What comes out is relative to the table root, absolute, or a URL, just as the action spells
+    What comes out is relative to the table root, absolute, or a URL, just as the action writes
     it. A percent sign that starts no escape is literal, since writers are known to
     leave it bare and it has no other reading.
 
     Args:
-        path: the path as the action spells it.
+        path: the path as the action writes it.
         action: wire name of the action, for messages.
 
     Raises:
-        InvalidAction: the path is not text, its escapes do not spell UTF-8, or the result is
+        InvalidAction: the path is not text, its escapes are not UTF-8, or the result is
             empty or holds a NUL character.
     """
     # Obeys REM-002 CDC-006.
     try:
         decoded = unquote_to_bytes(_BARE_PERCENT.sub("%25", path)).decode() if "%" in path else path
         if not decoded.isascii():
-            decoded.encode()  # JSON can spell half of a surrogate pair
+            decoded.encode()  # JSON can hold half of a surrogate pair
     except UnicodeError:
         raise InvalidAction(
             "a path, or what its escapes spell, is not UTF-8",
