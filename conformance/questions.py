@@ -38,7 +38,7 @@ from conformance.judging.compare import (
 
 Asked: TypeAlias = Literal["reader", "writer", "audit"]
 """Who is asked. Whoever writes a file is a writer, checkpoints, vacuum and cleanup included; the
-audit of the kit has to find what breaks any row."""
+audit of the kit has to find what breaks any requirement."""
 
 CAPABILITY_PARAMETERS: Final = ("version", "timestamp", "columns", "filter")
 """Parameters that an implementation may lack, each named ``<operation>.<parameter>``."""
@@ -75,10 +75,10 @@ class Question:
         capabilities: needed of an adapter, whatever the parameters.
         needs: capabilities that specs of it may need, by their table: who does not claim one is
             asked all the same, and may refuse.
-        default: the row that an answer is held to where the case names none that it shows; the
-            first that is in force.
-        shown: patterns of rows that it shows; the first group that has one counts.
-        unshown: patterns of rows that it does not show.
+        default: the requirement that an answer is held to where the case names none that it shows;
+            the first that is in force.
+        shown: patterns of requirements that it shows; the first group that has one counts.
+        unshown: patterns of requirements that it does not show.
         asked: who is asked.
     """
 
@@ -164,13 +164,13 @@ _STATE: Final = (
 """What any question about a version shows: how its state is found in the log."""
 
 _OF_FILES: Final = ("CKC-027", "SCA-*", "SIDE-*", "SNAP-003")
-"""Rows about file actions, of which the others show nothing: sidecars hold nothing else."""
+"""Requirements about file actions, of which the others show nothing: sidecars hold nothing else."""
 
 _NO_ROWS: Final = (
     "CDC-00[346]", "CDC-01[4-7]", "CDFF-*", "DVD-008", "RT-02[3-7]", "TXN-*", "DOM-01[23]",
     "REC-00[457]", "REC-009", "REC-01[4-7]", "REC-02[23]", "ICT-*",
 )  # fmt: skip
-"""Rows of which a read of rows shows nothing."""
+"""Requirements of which a read of rows shows nothing."""
 
 _FILES: Final = (
     "REC-00[6-9]", "REC-01[018]", "REC-02[01]", "FA-*", "ADD-*", "REM-*", "DVDESC-01*", "DV-*",

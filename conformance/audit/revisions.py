@@ -14,7 +14,8 @@ _ABANDONED: Final = frozenset({"ICE2-009", "ICE2-010"})
 """Requirements of a key that a later text names otherwise: what is under it binds no longer."""
 
 _WIDER: Final = frozenset({"CM-034"})
-"""Requirements that are reported only of what the earlier row that they supersede leaves free."""
+"""Requirements that are reported only of what the earlier requirement that they supersede leaves
+free."""
 
 _EITHER: Final = frozenset({"ICT-003", "RT-035"})
 """Requirements that are reported only of what no reading of a contested text allows."""

@@ -18,7 +18,7 @@ from conformance.base.status import Status
 from conformance.base.terminal import meant, say, warn
 from conformance.base.untrusted import DocumentError
 from conformance.explain.items import ItemExplained, explain_item
-from conformance.explain.rows import RowExplained, explain_row
+from conformance.explain.requirements import RequirementExplained, explain_requirement
 from conformance.golden.cases import Spec
 from conformance.golden.corpus import load_corpus
 from conformance.items.generated import Plan, generated_items
@@ -49,10 +49,10 @@ def run_explain_cli(argv: Sequence[str]) -> int:
         warn(f"delta-tck explain: {error}")
         return Status.USAGE
     items, specs = _known()
-    found: list[RowExplained | ItemExplained] = []
+    found: list[RequirementExplained | ItemExplained] = []
     for name in arguments.ids:
         if name in registry:
-            found.append(explain_row(registry[name], registry, items.values(), texts))
+            found.append(explain_requirement(registry[name], registry, items.values(), texts))
             continue
         of_case = [item for item in items.values() if item.id.startswith(f"{name}/")]
         chosen = [items[name]] if name in items else of_case
@@ -104,11 +104,11 @@ def _unknown(name: str, registry: Registry, items: dict[str, Item]) -> str:
     return f"no requirement and no case has the id {name!r}{meant(name, ids)}"
 
 
-def _lines(found: RowExplained | ItemExplained) -> Iterator[str]:
-    return _of_row(found) if isinstance(found, RowExplained) else _of_item(found)
+def _lines(found: RequirementExplained | ItemExplained) -> Iterator[str]:
+    return _of_requirement(found) if isinstance(found, RequirementExplained) else _of_item(found)
 
 
-def _of_row(found: RowExplained) -> Iterator[str]:
+def _of_requirement(found: RequirementExplained) -> Iterator[str]:
     row = found.row
     document = found.as_document()
     yield f"{row.id}  {row.level} of {row.role}, feature {row.feature}"

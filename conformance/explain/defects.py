@@ -33,9 +33,9 @@ class Defect:
         name: slug.
         statement: what is wrong.
         reader: out of :data:`READER_RULINGS`; ``None`` where no reader is asked.
-        requirement: id of the row that a reader's answer is judged by.
+        requirement: id of the requirement that a reader's answer is judged by.
         writer: out of :data:`WRITER_RULINGS`; ``None`` where there is no table to look at.
-        breaks: id of the row that the audit finds broken, or that a writer's refusal obeys.
+        breaks: id of the requirement that the audit finds broken, or that a writer's refusal obeys.
         golden: ids of the golden cases that plant it.
         mutations: ids of the mutations that plant it.
         recipes: ids of the golden cases that ask a writer for it.

@@ -1,4 +1,4 @@
-"""What is known of a case: what it asks, which row it judges, and why an answer counts."""
+"""What is known of a case: what it asks, which requirement it judges, and why an answer counts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class ItemExplained:
 
     Attributes:
         item: the case.
-        judges: selection of ``--tck-revision`` to the row that is judged under it.
-        statements: row to what it says, of every row that is judged or named.
-        levels: row to its level and role.
-        steps: the row that each step of a recipe judges in the latest of its revisions.
+        judges: selection of ``--tck-revision`` to the requirement that is judged under it.
+        statements: requirement to what it says, of every requirement that is judged or named.
+        levels: requirement to its level and role.
+        steps: the requirement that each step of a recipe judges in the latest of its revisions.
         defects: what is planted in its table, or asked for.
         expects: what has to be answered; empty for what is no golden case.
         builder: who builds its table; ``None`` where an engine or a tool does.

@@ -1,7 +1,7 @@
-"""Which row a wrong answer breaks, where its difference shows that it is not the judged one.
+"""Which requirement a wrong answer breaks, where it shows that it is not the judged one.
 
-Serves every reading section. A question is held to one row of those that its table touches; what
-differs may be the matter of another: a partition column of a mapped table that is null says
+Serves every reading section. A question is held to one requirement of those that its table touches;
+what differs may be the matter of another: a partition column of a mapped table that is null says
 nothing of its deletion vectors.
 """
 
@@ -29,42 +29,45 @@ _NEWEST: Final[Mapping[str, tuple[str, str]]] = {
     "protocol": ("REC-012", "REC-002"),
     "metadata": ("REC-013", "REC-003"),
 }
-"""Part of a snapshot to the row on which of several actions it is of, and that it is of one."""
+"""Part of a snapshot to the requirement on which of several actions it is of, and that it is of
+one."""
 _PARTS: Final = frozenset(name for names in _NEWEST.values() for name in names)
 
 _MAPPED: Final[Mapping[str, tuple[str, str]]] = {
     "id": ("CM-025", "CM-026"),
     "name": ("CM-029", "CM-030"),
 }
-"""Mode of column mapping to the row that finds data columns, and that of partition values."""
+"""Mode of column mapping to the requirement that finds data columns, and that of partition
+values."""
 _BY_NAME: Final = frozenset(name for names in _MAPPED.values() for name in names)
 
 _OF_VALUES: Final = (
     "CM-*", "DFT-*", "META-*", "PART-*", "PQ-*", "SCH-*", "TW-*", "VAR*", "VOID-*", "VSHR-*",
 )  # fmt: skip
-"""Rows that say themselves which values a column has."""
+"""Requirements that say themselves which values a column has."""
 _OF_PARTITIONS: Final = ("CM-02[346]", "CM-030", "PART-*", "TW-*")
 """Those that say it of partition columns."""
 _OF_ROWS: Final = ("DV*", "RT-*")
-"""Rows of which nothing is broken where the right rows come with wrong values in other columns."""
+"""Requirements of which nothing is broken where the right rows come with wrong values in other
+columns."""
 _OF_NULLS: Final = ("CM-028", "CM-031", "DFT-004")
-"""Rows that say what is null; no other one is about null beside an empty array."""
+"""Requirements that say what is null; no other one is about null beside an empty array."""
 _OF_DELETED: Final = "DVDESC-020"
-"""The row of deleted rows: who gives too few returns none of them."""
+"""The requirement of deleted rows: who gives too few returns none of them."""
 _READS: Final = ("read", "aggregate")
 """Questions that are answered by rows alone."""
 _FORBIDDING: Final = frozenset({"REC-006", "REC-007", "REC-008", "REM-002"})
-"""Rows that say what is not read: who refuses to read gives nothing that they forbid."""
+"""Requirements that say what is not read: who refuses to read gives nothing that they forbid."""
 _OF_TRACKING: Final[Mapping[frozenset[str], Mapping[str, str]]] = {
     frozenset({"_row_id"}): {"RT-025": "RT-023", "RT-026": "RT-024"},
     frozenset({"_row_commit_version"}): {"RT-023": "RT-025", "RT-024": "RT-026"},
 }
-"""Column that alone is wrong: of rows about its sibling, those that say the same of it."""
+"""Column that alone is wrong: of requirements about its sibling, those that say the same of it."""
 _TRACKED: Final = tuple(row for pairs in _OF_TRACKING.values() for row in pairs.values())
 _OF_FEATURES: Final = frozenset(
     {"_row_id", "_row_commit_version", "_change_type", "_commit_version", "_commit_timestamp"}
 )
-"""Columns that a feature adds, which are the matter of its rows."""
+"""Columns that a feature adds, which are the matter of its requirements."""
 
 
 def judged_of_spec(spec: Spec, case: Case | None = None) -> Judged:
@@ -88,14 +91,14 @@ def judged_of_spec(spec: Spec, case: Case | None = None) -> Judged:
 
 
 def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
-    """Return the rows that a difference may show in place of the judged one, in any revision."""
+    """Return what a difference may show in place of the judged requirement, in any revision."""
     version = _version(spec)
     if spec.type == "snapshot":
         return tuple(_newest(case.table, version, part) for part in _NEWEST)
     if spec.type not in ("read", "row_ids", "changes", "aggregate"):
         return ()
     rows = [ROWS_READ, *(_TRACKED if spec.type == "row_ids" else ())]
-    refused = {row_refused(spec, case, revision) for revision in SELECTIONS}
+    refused = {requirement_refused(spec, case, revision) for revision in SELECTIONS}
     rows += sorted(row for row in refused - {*rows} if row is not None)
     mapping = _mapping(case, version)
     if mapping is not None:
@@ -104,8 +107,8 @@ def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
     return tuple(rows)
 
 
-def row_refused(spec: Spec, case: Case, revision: str) -> str | None:
-    """Return the row that a wrong refusal breaks; ``None`` where it is the judged one."""
+def requirement_refused(spec: Spec, case: Case, revision: str) -> str | None:
+    """Return the requirement that a wrong refusal breaks; ``None`` where it is the judged one."""
     # Tables that are made for one item have no versions that show less.
     judged = judged_of_spec(spec, case if case.specs else None)
     if spec.type not in _READS or judged.in_revision(revision) not in _FORBIDDING:
@@ -114,7 +117,7 @@ def row_refused(spec: Spec, case: Case, revision: str) -> str | None:
     return replace(judged, own=None, unshown=beside, _found={}).in_revision(revision)
 
 
-def row_shown(  # noqa: PLR0913  all that it depends on
+def requirement_shown(  # noqa: PLR0913  all that it depends on
     case: Case,
     spec: Spec,
     found: Difference,
@@ -123,13 +126,13 @@ def row_shown(  # noqa: PLR0913  all that it depends on
     wanted: Expected,
     given: Any,
 ) -> str | None:
-    """Return the row that a difference shows; ``None`` where it is the judged one.
+    """Return the requirement that a difference shows; ``None`` where it is the judged one.
 
     Args:
         case: the table.
         spec: the question.
         found: the difference.
-        judged: the row that the question is held to.
+        judged: the requirement that the question is held to.
         wanted: the answer that has to be given.
         given: the payload of the one that was.
     """

@@ -18,7 +18,12 @@ from conformance.golden.cases import Case, Contested, Expected, ExpectedError, S
 from conformance.judging.claims import unclaimed_features, unclaimed_needs
 from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.messages import LONGEST, count_rows, describe_expected, describe_refusal
-from conformance.judging.shown import instead_of, judged_of_spec, row_refused, row_shown
+from conformance.judging.shown import (
+    instead_of,
+    judged_of_spec,
+    requirement_refused,
+    requirement_shown,
+)
 from conformance.questions import QUESTIONS
 
 _HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
@@ -72,7 +77,7 @@ def _of_answer(  # noqa: PLR0913  all that a verdict depends on
     match answer:
         case Refused():
             wanted = describe_expected(spec.type, expected)
-            broken = row_refused(spec, case, revision)
+            broken = requirement_refused(spec, case, revision)
             return _wrongly_refused("a valid table", wanted, answer, unclaimed, broken)
         case Ok(payload):
             found = _difference(spec, expected, payload, revision)
@@ -85,7 +90,7 @@ def _of_answer(  # noqa: PLR0913  all that a verdict depends on
             return replace(verdict, foreign_rows=_has_foreign_rows(case, spec, expected, payload))
 
 
-def _shown(  # noqa: PLR0913  all that a row depends on
+def _shown(  # noqa: PLR0913  all that a requirement depends on
     case: Case,
     spec: Spec,
     expected: Expected,
@@ -94,10 +99,10 @@ def _shown(  # noqa: PLR0913  all that a row depends on
     *,
     revision: str,
 ) -> str | None:
-    """Return the row that a difference shows to be broken; ``None`` for the judged one."""
+    """Return the requirement that a difference shows to be broken; ``None`` for the judged one."""
     # Tables that are made for one item have no versions that show less.
     judged = judged_of_spec(spec, case if case.specs else None).in_revision(revision)
-    return _advised(spec, expected, payload) or row_shown(
+    return _advised(spec, expected, payload) or requirement_shown(
         case, spec, found, judged=judged, wanted=expected, given=payload
     )
 
@@ -133,7 +138,7 @@ _OF_CHANGES: Final[Mapping[str, str]] = {
 
 
 def named_instead(spec: Spec, case: Case) -> tuple[str, ...]:
-    """Return the rows that a verdict on a spec may name in place of the judged one."""
+    """Return the requirements that a verdict on a spec may name in place of the judged one."""
     advised = _OF_CHANGES.values() if spec.type == "changes" else ()
     return (*advised, *instead_of(spec, case))
 
@@ -261,7 +266,7 @@ def _of_contested(  # noqa: PLR0913  all that a verdict depends on
     match answer:
         case Refused():
             what = "what every reading of the text gives"
-            broken = row_refused(spec, case, revision)
+            broken = requirement_refused(spec, case, revision)
             return _wrongly_refused(what, wanted, answer, unclaimed, broken)
         case Ok(payload):
             found = unlike[0][1] if unlike else None

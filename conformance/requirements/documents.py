@@ -34,7 +34,7 @@ _NULLS: Final = frozenset({"", "~", "null"})
 
 
 class RegistryError(ValueError):
-    """A file or a row of the registry is not as it has to be.
+    """A file or a requirement of the registry is not as it has to be.
 
     Attributes:
         place: ``file:line`` of the fault.

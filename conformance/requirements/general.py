@@ -1,8 +1,8 @@
 """Requirements that say in general what others say one by one.
 
 Serves every section. Whoever breaks a part breaks the whole: a verdict that names the part names
-the general row, too, among its details. A version of the protocol brings features: whoever breaks
-a clause of one of them, on a table of such a version, breaks the row of the version.
+the general requirement, too, among its details. A version of the protocol brings features: whoever
+breaks a clause of one of them, on a table of such a version, breaks the requirement of the version.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ _PARTS: Final[Mapping[str, str]] = {
     "RT-002": "RT-028 RT-040",
     "RT-032": "RT-033 RT-036 RT-037",
 }
-"""General row to the rows that are its parts, separated by spaces."""
+"""General requirement to the requirements that are its parts, separated by spaces."""
 
 _BRINGS: Final = {2: "WVER-001", 3: "WVER-002", 4: "WVER-003", 5: "WVER-004", 6: "WVER-005"}
-"""Writer version to the row of the features that it brings."""
+"""Writer version to the requirement of the features that it brings."""
 
 _STATISTICS: Final = frozenset({"CKC-015", "CKC-018", "CKC-021"})
-"""Rows of the properties of statistics in checkpoints, which are no feature of a list."""
+"""Requirements of the properties of statistics in checkpoints, which are no feature of a list."""
 
 _LOWER: Final = "WVER-007"
 """Each version has the duties of the lower ones."""
 
 
 def general_of(broken: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the general rows of what is broken, each with the first part that is.
+    """Yield the general requirements of what is broken, each with the first part that is.
 
     Args:
-        broken: ids; rows among them are not named again.
+        broken: ids; requirements among them are not named again.
     """
     names = {*broken}
     for row, parts in _PARTS.items():
@@ -57,16 +57,16 @@ def general_of(broken: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield row, part
 
 
-def general_rows(
+def general_requirements(
     broken: Iterable[str], writer: int | None, registry: Registry, revision: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield the general rows that are broken as well, each with the part that is.
+    """Yield the general requirements that are broken as well, each with the part that is.
 
     Args:
         broken: ids that a verdict names.
         writer: minWriterVersion of the table; ``None`` where it has none.
-        registry: has the rows.
-        revision: the protocol revision; rows that are not in force in it are left out.
+        registry: has the requirements.
+        revision: the protocol revision; requirements that are not in force in it are left out.
     """
     names = [name for name in dict.fromkeys(broken) if name in registry]
     for name in names:

@@ -1,9 +1,10 @@
 """The one requirement that a case judges, out of those that it names; and that a step judges.
 
-Serves every section. A case names what it touches; what it holds an implementation to is one row,
-which binds whoever is asked and is in force in the revision: a read never judges a writer. Each
-step of a recipe has a row of its own, beside that of the recipe. Verdicts follow the level of
-the row. An older version of a table shows nothing of a feature that came later.
+Serves every section. A case names what it touches; what it holds an implementation to is one
+requirement, which binds whoever is asked and is in force in the revision: a read never judges a
+writer. Each step of a recipe has a requirement of its own, beside that of the recipe. Verdicts
+follow the level of the requirement. An older version of a table shows nothing of a feature that
+came later.
 """
 
 from __future__ import annotations
@@ -32,17 +33,19 @@ _FAILING: Final = ("MUST", "SHOULD")
 """Levels that can be broken: MAY allows, and a definition binds by the clauses that use it."""
 
 SUPPORTED: Final = frozenset({"CKC-011", "PQ-001", "PROP-005", "PROP-008"})
-"""What readers should support: refusing breaks these rows, and a wrong answer breaks more."""
+"""What readers should support: refusing breaks these requirements, and a wrong answer breaks
+more."""
 
 _ADVISED: Final = SUPPORTED | {
     "CDC-019", "CM-006", "DVSTO-008", "ICT-013", "ICT-014", "ICT-015", "ICT-016", "ICT-017",
     "PART-009",
 }  # fmt: skip
-"""SHOULD rows of readers that say what the answer is. The others say how readers come to it, as
-by which checkpoint; whoever does otherwise may still answer right."""
+"""SHOULD requirements of readers that say what the answer is. The others say how readers come to
+it, as by which checkpoint; whoever does otherwise may still answer right."""
 
 _REFUSALS: Final = frozenset({"PROTO-005"})
-"""Rows that demand a refusal and nothing else: who refuses more than is due breaks another."""
+"""Requirements that demand a refusal and nothing else: who refuses more than is due breaks
+another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +55,12 @@ class Judged:
     Attributes:
         question: type of the question.
         named: ids that the item names; the first MUST that can be judged is, else the first SHOULD.
-        own: the row that is judged where it can be, whatever else is named.
+        own: the requirement that is judged where it can be, whatever else is named.
         alone: no other one is judged in its place.
         timed: the version is asked for by a timestamp.
         refusing: a refusal is due.
-        unshown: rows that the table does not show, of those that answers are held to by default.
+        unshown: requirements that the table does not show, of those that answers are held to by
+            default.
     """
 
     question: str
@@ -80,7 +84,7 @@ class Judged:
         return AUDITED if self.question == "audit" else QUESTIONS[self.question]
 
     def in_revision(self, revision: str, registry: Registry | None = None) -> str | None:
-        """Return the row that is judged under a revision; ``None`` where nothing is."""
+        """Return the requirement that is judged under a revision; ``None`` where nothing is."""
         if registry is not None:
             return self._find(revision, registry)
         if revision not in self._found:
@@ -121,7 +125,7 @@ class Judged:
         return _matches(name, patterns) and not _matches(name, self._question.unshown)
 
     def _recommends_later(self, row: Requirement, revision: str) -> bool:
-        """Whether a later text recommends what is shown; a text without the row demands no more."""
+        """Whether a later text recommends what is shown; one without the clause demands no more."""
         return (
             row.level == "SHOULD"
             and not row.holds_in(revision)
@@ -163,7 +167,7 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
 
 
 def shown_rows(named: tuple[str, ...], table: Path, version: int | None) -> tuple[str, ...]:
-    """Return the rows out of some that a version of a golden table can show.
+    """Return the requirements out of some that a version of a golden table can show.
 
     Args:
         named: ids that a spec touches.
@@ -181,8 +185,8 @@ def shown_rows(named: tuple[str, ...], table: Path, version: int | None) -> tupl
 def judged_step(operation: str, said: str | None = None, *, refused: bool = False) -> Judged:
     """Return what a step is held to: what its recipe says, else what its operation judges.
 
-    Operations that judge nothing of their own, and clauses not in force, come to the rows. So does
-    a step that is refused: it leaves nothing that could break what the operation judges.
+    Operations that judge nothing of their own, and clauses not in force, come to the requirements.
+    So does a step that is refused: it leaves nothing that could break what the operation judges.
     """
     return Judged("write", (), said or (None if refused else OPERATIONS[operation].judges))
 
@@ -192,10 +196,10 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 
 
 def binds(row: Requirement, asked: Asked, *, refusing: bool = False) -> bool:
-    """Return whether a row binds who is asked.
+    """Return whether a requirement binds who is asked.
 
-    A row that binds who writes has a reader refuse what breaks it where the registry has a ruling
-    that says so.
+    A requirement that binds who writes has a reader refuse what breaks it where the registry has a
+    ruling that says so.
     """
     if asked == "audit":
         return True
@@ -207,7 +211,7 @@ def binds(row: Requirement, asked: Asked, *, refusing: bool = False) -> bool:
 def can_be_judged(
     row: Requirement, asked: Asked, revision: str, *, refusing: bool = False, own: bool = False
 ) -> bool:
-    """Return whether a row can be judged: it binds, can be broken, and is in force.
+    """Return whether a requirement can be judged: it binds, can be broken, and is in force.
 
     A SHOULD of readers that does not always say what the answer is counts only where a case says
     that it judges it, its ``own``.
@@ -237,33 +241,37 @@ _SINCE: Final = {
     "TF-002": (re.compile(rb'"writerFeatures"'), 1),
     "VPC-003": (re.compile(rb'"vacuumProtocolCheck"'), 1),
 }
-"""Rows about what comes again or later: what commits say, and how often before one shows it."""
+"""Requirements about what comes again or later: what commits say, and how often before one shows
+it."""
 _AGAIN: Final = ("META-002", "REC-012", "REC-013")
-"""Rows of which the latest version, too, shows nothing before the action has come again."""
+"""Requirements of which the latest version, too, shows nothing before the action has come again."""
 _UNTIL: Final = {"CM-024": re.compile(rb'"delta\.columnMapping\.mode": ?"(name|id)"')}
-"""Rows about tables that a feature has no effect on yet: what commits say from where on it has."""
+"""Requirements about tables that a feature has no effect on yet: what commits say from where on it
+has."""
 _UNSAID: Final = (None, math.inf)
 """Where no commit says it: those that did are gone, or the table is about its absence."""
 _REMOVE: Final = re.compile(rb'"remove": ?\{')
 _REFERRED: Final = frozenset({"REC-018", "REC-020"})
-"""Rows on which of several references to a file counts: before a remove only a case says them."""
+"""Requirements on which of several references to a file counts: before a remove only a case says
+them."""
 _OF_REMOVES: Final = ("REC-007", "REC-008", "REM-")
-"""Rows about tombstones, or what their ids begin with; a version before the first shows none."""
+"""Requirements about tombstones, or what their ids begin with; a version before the first shows
+none."""
 
 _OF_SUMMARIES: Final = {
     "checkpoint": ("CKC-", "CKM-", "SCA-", "SIDE-"),
     "compacted": ("COMP-",),
 }
-"""What the names of summaries of the log have, and rows about what is in them."""
+"""What the names of summaries of the log have, and requirements about what is in them."""
 
 
 def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool:
-    """Return whether a version of a table can show how a row is obeyed.
+    """Return whether a version of a table can show how a requirement is obeyed.
 
     Args:
         table: root of the golden table.
         version: the version asked for; the latest when ``None``, of which the case says so.
-        feature: the table feature of the row; only those that change rows are looked for.
+        feature: the table feature of the requirement; only those that change rows are looked for.
         row: the clause that is judged.
 
     Returns:

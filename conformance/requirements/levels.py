@@ -33,7 +33,7 @@ def at_level(
         judged: the requirement that the item judges.
         asked: who was asked.
         registry: has the levels.
-        revision: what is not in force under it is not broken: the item's own row is named.
+        revision: what is not in force under it is not broken: the item's own requirement is named.
     """
     named = verdict.requirement
     if named is not None and named in registry and not registry[named].holds_in(revision):
@@ -65,7 +65,7 @@ def at_level(
 
 
 def _broken_must(broken: str, asked: str, verdict: Verdict, registry: Registry) -> str | None:
-    """Name the MUST that is broken where a failure is more than the breach of a lesser row."""
+    """Name the MUST that is broken where a failure is more than the breach of a lesser clause."""
     if asked == "reader":
         wrong = broken in SUPPORTED and verdict.hazard is not Hazard.WRONG_REFUSAL
         # Whoever fills or dates otherwise than is advised still gives rows of the table.

@@ -27,7 +27,7 @@ PROVED: Final = DEFAULT_FOLDER / "proved.yaml"
 """The proofs, as the last whole run of them ended."""
 
 UNPROVED: Final = DEFAULT_FOLDER / "unproved.yaml"
-"""The MUST rows of 2025 that have no proof, each with its reason."""
+"""The MUST requirements of 2025 that have no proof, each with its reason."""
 
 _SLUG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9/_.-]*")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -63,7 +63,7 @@ class Proofs:
     all: Mapping[str, tuple[Proof, ...]]
 
     def proved(self, rows: Iterable[Requirement]) -> int:
-        """Count the rows that have a proof."""
+        """Count the requirements that have a proof."""
         return sum(row.id in self.all for row in rows)
 
 

@@ -1,8 +1,8 @@
-"""The requirement registry: every clause of the protocol as a row that cases can name.
+"""The requirement registry: every clause of the protocol, for cases to name by an id.
 
-Serves every section of the protocol. The rows live in ``conformance/requirements/<chapter>.yaml``;
-this module reads them strictly, so that a bad row stops the run with file and line instead of
-judging anybody by a mistake of ours.
+Serves every section of the protocol. The requirements live in
+``conformance/requirements/<chapter>.yaml``; this module reads them strictly, so that a bad
+requirement stops the run with file and line instead of judging anybody by a mistake of ours.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 DEFAULT_FOLDER: Final = PACKAGE / "requirements"
-"""Where the shipped rows are."""
+"""Where the shipped requirements are."""
 
 ROLES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -39,7 +39,7 @@ ROLES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "cleanup": ("audit",),
     }
 )
-"""Who must obey a clause, and who notices a breach of it unless the row says otherwise."""
+"""Who must obey a clause, and who notices a breach of it unless the requirement says otherwise."""
 
 LEVELS: Final = ("MUST", "SHOULD", "MAY", "DEF")
 """How binding a clause is; ``DEF`` defines a notion and binds through the clauses that use it."""
@@ -71,7 +71,7 @@ _OPTIONAL: Final = ("clause_digest", "notice", "contested", "ruling", "supersede
 
 
 class UnknownRequirementError(KeyError):
-    """An id is named that no row has.
+    """An id is named that no requirement has.
 
     Attributes:
         requirement: the id as named.
@@ -107,8 +107,8 @@ class Requirement:
     """One clause of the protocol in the project's own words.
 
     Attributes:
-        id: permanent; never reused, even when the row is retired.
-        chapter: slug of the file that holds the row.
+        id: permanent; never reused, even when the requirement is retired.
+        chapter: slug of the file that holds the requirement.
         section: heading in the protocol text.
         role: who must obey; a key of :data:`ROLES`.
         level: out of :data:`LEVELS`.
@@ -120,11 +120,11 @@ class Requirement:
         notice: who has to notice a breach, out of :data:`NOTICERS`.
         contested: accepted outcomes; empty unless the text is silent or disputed.
         ruling: what the project rules where the text is wrong, silent or disputed.
-        superseded_by: id of the row that takes its place in a later text; the row does not
+        superseded_by: id of the one that takes its place in a later text; this one does not
             bind where that one does.
-        superseded_in: the texts that hold that other row.
-        retired: why the row no longer judges anybody; ``None`` while it does.
-        place: ``file:line`` of the row.
+        superseded_in: the texts that hold that other requirement.
+        retired: why the requirement no longer judges anybody; ``None`` while it does.
+        place: ``file:line`` of the requirement.
     """
 
     id: str
@@ -157,14 +157,14 @@ class Requirement:
 
 
 class Registry:
-    """All requirements, in the order of the files and rows.
+    """All requirements, in the order of the files and requirements.
 
     Raises:
-        RegistryError: two rows share an id, or one is superseded by a row that is not there.
+        RegistryError: two share an id, or one is superseded by another that is not there.
     """
 
     def __init__(self, requirements: Iterable[Requirement], titles: Mapping[str, str]) -> None:
-        """Index the rows; ``titles`` maps chapter slugs to headings, in reading order."""
+        """Index the requirements; ``titles`` maps chapter slugs to headings, in reading order."""
         self._rows: dict[str, Requirement] = {}
         self._titles = dict(titles)
         for row in requirements:
@@ -181,10 +181,10 @@ class Registry:
             self._rows[row.id] = replace(row, superseded_in=successor.revisions)
 
     def __getitem__(self, requirement_id: str) -> Requirement:
-        """Return the row with an id.
+        """Return the requirement with an id.
 
         Raises:
-            UnknownRequirementError: no row has it.
+            UnknownRequirementError: no requirement has it.
         """
         try:
             return self._rows[requirement_id]
@@ -192,15 +192,15 @@ class Registry:
             raise UnknownRequirementError(requirement_id, self._rows) from None
 
     def __contains__(self, requirement_id: object) -> bool:
-        """Return whether a row, retired or not, has the id."""
+        """Return whether a requirement, retired or not, has the id."""
         return requirement_id in self._rows
 
     def __iter__(self) -> Iterator[Requirement]:
-        """Go through the rows in file order."""
+        """Go through the requirements in file order."""
         return iter(self._rows.values())
 
     def __len__(self) -> int:
-        """Count the rows, retired ones included."""
+        """Count the requirements, retired ones included."""
         return len(self._rows)
 
     @property
@@ -213,7 +213,7 @@ class Registry:
         return self._titles[chapter]
 
     def for_revision(self, revision: str) -> tuple[Requirement, ...]:
-        """Return the rows that bind under a selection out of :data:`SELECTIONS`.
+        """Return the requirements that bind under a selection out of :data:`SELECTIONS`.
 
         Raises:
             ValueError: the selection is not one.
@@ -226,7 +226,7 @@ def load_registry(folder: Path | None = None) -> Registry:
     """Read every chapter of a folder; the shipped one, read once, when none is given.
 
     Raises:
-        RegistryError: a file or a row is not as it has to be.
+        RegistryError: a file or a requirement is not as it has to be.
     """
     return _shipped() if folder is None else _read_folder(folder)
 

@@ -114,7 +114,7 @@ def _added(table: Path, version: int) -> Iterator[str]:
                 yield path_in_table(table, parse_json(line)["add"]["path"])
 
 
-def row_of_file(path: str, table: Path, *, lost: bool, vectors: bool) -> str | None:
+def requirement_of_file(path: str, table: Path, *, lost: bool, vectors: bool) -> str | None:
     """Name what a step breaks that deletes a file that it must keep, or keeps one that has to go.
 
     Args:

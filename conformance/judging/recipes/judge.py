@@ -41,7 +41,7 @@ from conformance.judging.recipes.table import (
     wrong_rows,
 )
 from conformance.judging.recipes.traces import Traces
-from conformance.requirements.general import general_rows
+from conformance.requirements.general import general_requirements
 from conformance.requirements.levels import ROWS_WRITTEN
 from conformance.requirements.registry import load_registry
 from generators.oracle.delta_schema import from_json
@@ -130,7 +130,7 @@ def _explained(replayed: Replay, verdict: Verdict) -> Verdict:
             broken = found.requirement
         verdict = replace(verdict, requirement=broken, details=tuple(details))
     named = (verdict.requirement, *(detail.partition(" ")[0] for detail in verdict.details))
-    general = general_rows(
+    general = general_requirements(
         filter(None, named), _writer_version(replayed), load_registry(), replayed.revision
     )
     more = dict.fromkeys(f"{row} in general: {part} is broken" for row, part in general)

@@ -76,7 +76,7 @@ class Replay:
         before: the steps that made the table that is given, for the oracle.
         given: the schema of a table that is given without them.
         revision: the protocol revision.
-        said: number of a step to the row that the recipe says it judges.
+        said: number of a step to the requirement that the recipe says it judges.
         unclaimed_needs: capabilities that the recipe needs and are not claimed, for which a step
             may be refused.
         traces: what the steps left beside rows.

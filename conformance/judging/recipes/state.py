@@ -67,7 +67,7 @@ def check_state(
         "properties, partitioning and features as asked",
         "; ".join(messages),
         faults[0][0],
-        details=(*messages, *_rows_of_features(snapshot, steps)),
+        details=(*messages, *_unlisted(snapshot, steps)),
     )
 
 
@@ -187,7 +187,7 @@ def _clusters(step: Mapping[str, Any]) -> bool:
     return step["operation"] == "cluster_by" and bool(step["columns"])
 
 
-def _rows_of_features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _unlisted(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for name in _lacking(snapshot, steps):
         if name in LISTED:
             yield f"{LISTED[name]} {name} is not in the protocol"

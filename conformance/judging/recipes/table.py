@@ -27,7 +27,7 @@ from conformance.judging.recipes.files import (
     overwritten_file,
     path_in_table,
     read_commits,
-    row_of_file,
+    requirement_of_file,
 )
 from conformance.judging.recipes.identity import identity_values
 from conformance.judging.recipes.replay import Replay
@@ -44,7 +44,7 @@ AUDITED: Final = "the audit finds"
 """How the message of a verdict begins that the audit took."""
 
 UNREADABLE: Final = "the table cannot be read"
-"""What the message of a verdict says whose row is that of a reader's error."""
+"""What the message of a verdict says whose requirement is that of a reader's error."""
 
 _SHOWN: Final = 10
 
@@ -101,7 +101,7 @@ _TEXT_FORMS: Final[Mapping[str, str]] = {
     "boolean": "PART-013",
     "binary": "PART-014",
 }
-"""Type to the row of its text as a partition value; numbers have PART-004."""
+"""Type to the requirement of its text as a partition value; numbers have PART-004."""
 
 _INSTANT: Final = re.compile(r"[+-]?\d{4,}-\d\d-\d\dT.*Z")
 """A timestamp in the form of PART-008, which is another than that of PART-006."""
@@ -196,7 +196,7 @@ def check_deletions(replayed: Replay, name: str, step: Mapping[str, Any]) -> Ver
     left = [
         path
         for path in step.get("gone", ())
-        if (folder / path).exists() and row_of_file(path, folder, lost=False, vectors=False)
+        if (folder / path).exists() and requirement_of_file(path, folder, lost=False, vectors=False)
     ]
     if not lost and not left:
         return None
@@ -214,7 +214,7 @@ def check_deletions(replayed: Replay, name: str, step: Mapping[str, Any]) -> Ver
         Hazard.CORRUPTING_WRITE if lost else Hazard.COSMETIC,
         "the files that versions need, and no others",
         wrong,
-        row or row_of_file((lost or left)[0], folder, lost=bool(lost), vectors=vectors),
+        row or requirement_of_file((lost or left)[0], folder, lost=bool(lost), vectors=vectors),
         details=tuple([f"gone: {path}" for path in lost] + [f"left: {path}" for path in left]),
     )
 

@@ -33,7 +33,8 @@ _PLAIN: Final[Mapping[str, str]] = {"update_preimage": "delete", "update_postima
 """An update may be reported as the loss of one row and the gain of another."""
 
 MATERIALISED: Final[Mapping[str, str]] = {"RT-049": "RT-050", "RT-051": "RT-052"}
-"""Row by which ids, or commit versions, should be kept to the row of what keeps them in files."""
+"""Requirement by which ids, or commit versions, should be kept to the requirement of what keeps
+them in files."""
 
 _UNTOUCHED: Final = {"commit": "WNEW-001", "checksum": "CRC-039"}
 """Kinds of log files that nobody writes again, and what it breaks."""

@@ -79,4 +79,5 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "version-requirements/write-feed-4": {0: "WVER-003", 1: "CDC-011"},
     "version-requirements/write-identity-6": {0: "WVER-005"},
 }
-"""Case id to number of a step, among those that are asked for, to the row that it judges."""
+"""Case id to number of a step, among those that are asked for, to the requirement that it
+judges."""

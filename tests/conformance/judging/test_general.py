@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.requirements.general import general_rows
+from conformance.requirements.general import general_requirements
 from conformance.requirements.registry import load_registry
 
 
 def _general(broken: list[str], writer: int | None, revision: str = "2025") -> set[str]:
-    return {row for row, _ in general_rows(broken, writer, load_registry(), revision)}
+    return {row for row, _ in general_requirements(broken, writer, load_registry(), revision)}
 
 
 @pytest.mark.parametrize(

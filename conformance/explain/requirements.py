@@ -24,7 +24,7 @@ _HELD: Final = frozenset({"upstream", "2025", "2021"})
 
 
 @dataclass(frozen=True, slots=True)
-class RowExplained:
+class RequirementExplained:
     """All that is known of a requirement.
 
     Attributes:
@@ -35,7 +35,7 @@ class RowExplained:
         cases: kind to what judges it: golden questions, recipes, mutations, audit checks.
         builders: who builds the tables of those questions and recipes.
         steps: recipe and number of each step that judges it.
-        named: how many cases name it and judge another row.
+        named: how many cases name it and judge another requirement.
         proofs: wrong implementations and faults that a case caught by its name.
         unproved: why there is none of them, where the kit says so.
         tests: where the kit's own tests name it; empty in a wheel, which has none.
@@ -96,9 +96,9 @@ class RowExplained:
         }
 
 
-def explain_row(
+def explain_requirement(
     row: Requirement, registry: Registry, items: Iterable[Item], texts: Mapping[str, str]
-) -> RowExplained:
+) -> RequirementExplained:
     """Gather what is known of a requirement.
 
     Args:
@@ -114,7 +114,7 @@ def explain_row(
     coverage = _coverage(registry)
     citations = _citations()
     judged = {case for kinds in coverage.cited.get(row.id, {}).values() for case in kinds}
-    return RowExplained(
+    return RequirementExplained(
         row,
         {name: next(iter(each.values())) for name, each in quoted.items() if each},
         tuple(each for each in SELECTIONS if row.holds_in(each)),
