@@ -198,7 +198,7 @@ def merge_findings(findings: Iterable[Finding]) -> list[Finding]:
 
 
 WHOLE: Final = "is a part of it, and is broken"
-"""What is said of a row that is broken in general, after the part."""
+"""What is said of a requirement that is broken in general, after the part."""
 
 
 def gathered(findings: Iterable[Finding], revision: str | None = None) -> list[Finding]:
@@ -206,7 +206,7 @@ def gathered(findings: Iterable[Finding], revision: str | None = None) -> list[F
 
     Args:
         findings: of an audit.
-        revision: general rows that are not in force in it are left out; ``None`` leaves none out.
+        revision: general requirements are named that are in force in it; all for ``None``.
     """
     found = merge_findings(findings)
     named = {each.requirement for each in found if each.severity != "info"}

@@ -36,7 +36,7 @@ _SIZE: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a process is at.
+    """What a process works on, for who watches whether it still lives.
 
     Attributes:
         number: how many it had before; a new one is a sign of life.

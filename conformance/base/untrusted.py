@@ -224,7 +224,7 @@ def _float(text: str) -> float:
     return value
 
 
-def plain_name(text: str) -> str | None:
+def name_fault(text: str) -> str | None:
     """Say why a text is not the name of one file, ``None`` when it is one."""
     if text in ("", ".", ".."):
         return f"{text!r} is not a name"
@@ -235,8 +235,8 @@ def plain_name(text: str) -> str | None:
     return None
 
 
-def inside(text: str) -> str | None:
+def path_fault(text: str) -> str | None:
     """Say why a text is not a path below a folder, ``None`` when it is one."""
-    faults = (plain_name(part) for part in text.split("/"))
+    faults = (name_fault(part) for part in text.split("/"))
     fault = next((fault for fault in faults if fault), None)
     return fault and f"{printable(text[:80])!r} is not a path below the table: {fault}"

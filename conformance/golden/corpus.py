@@ -17,7 +17,7 @@ from conformance.base.faults import CorpusError
 from conformance.base.home import PACKAGE, PROJECT
 from conformance.base.outcomes import Hazard
 from conformance.base.terminal import printable
-from conformance.base.untrusted import DocumentError, parse_json, plain_name, read_bytes
+from conformance.base.untrusted import DocumentError, name_fault, parse_json, read_bytes
 from conformance.golden.cases import (
     ROW_TYPES,
     Accepted,
@@ -240,7 +240,7 @@ class _Loader:
 
 
 def _slug(path: Path, name: str) -> str:
-    fault = plain_name(name)
+    fault = name_fault(name)
     if fault:
         raise CorpusError(path, fault, "#/contested/accepted")
     return name

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conformance.base.faults import CorpusError
-from conformance.base.untrusted import MIB, inside, plain_name
+from conformance.base.untrusted import MIB, name_fault, path_fault
 from generators.placeholders import BESIDE
 from reference_impl.errors import PlaceRefused
 from reference_impl.places import LocalRoot, Policy
@@ -98,7 +98,7 @@ def check_named(path: Path, document: Mapping[str, Any], table: Path) -> None:
     """
     root = document.get("root")
     if root is not None:
-        fault = plain_name(root)
+        fault = name_fault(root)
         if root == BESIDE:
             fault = f"{BESIDE!r} is the folder next to the table"
         if fault:
@@ -161,7 +161,7 @@ def below(table: Path, name: str, document: Path, pointer: str = "") -> Path:
     Raises:
         CorpusError: it is no path below the table, or a symlink leads it out of there.
     """
-    fault = inside(name)
+    fault = path_fault(name)
     if fault:
         raise CorpusError(document, fault, pointer)
     root = LocalRoot(str(table.absolute()), Policy("refuse"))

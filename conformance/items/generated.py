@@ -116,7 +116,7 @@ class ReadHistory:
         return replace(verdict, requirement=ROWS_READ) if same else verdict
 
     def _judge_layout(self, judge: Judge, history: History, layout: Layout) -> Verdict:
-        with judge.store.fresh() as root:
+        with judge.store.new_table() as root:
             laid = lay_out(root, history, layout)
             case = Case(
                 self.id,

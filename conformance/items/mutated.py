@@ -34,7 +34,7 @@ class _ForReader:
 
     def judge(self, judge: Judge) -> Verdict:
         """Ask for the rows of the changed table."""
-        with judge.store.fresh() as root:
+        with judge.store.new_table() as root:
             same = _same_rows(self.mutation.build(root))
             verdict = self._ask(judge, root, self._expectation(same))
             if "refused" in self.mutation.tolerated and verdict.hazard is Hazard.WRONG_REFUSAL:
@@ -129,7 +129,7 @@ def judge_mutation(mutation: Mutation, judge: Judge) -> Verdict:
 
     A finding about something else is luck: it may be gone with the next change of the audit.
     """
-    with judge.store.fresh() as root:
+    with judge.store.new_table() as root:
         mutation.build(root)
         try:
             # The base is clean, so whatever is found is of the change.

@@ -12,7 +12,7 @@ from typing import Final
 
 from conformance.base.faults import CorpusError
 from conformance.base.scratch import Scratch
-from conformance.base.untrusted import open_plain, plain_name
+from conformance.base.untrusted import name_fault, open_plain
 from conformance.golden.cases import Case
 from conformance.golden.tree import below
 from generators.placeholders import BESIDE, expand_files
@@ -128,7 +128,7 @@ class TableStore:
         return self._written
 
     @contextmanager
-    def fresh(self) -> Iterator[Path]:
+    def new_table(self) -> Iterator[Path]:
         """Lend the path of a table that is not there yet."""
         path = self._new_table(None)
         try:
@@ -140,7 +140,7 @@ class TableStore:
         self._made += 1
         parent = self._scratch.path / str(self._made)
         name = (case.root if case is not None else None) or _DEFAULT_NAME
-        fault = plain_name(name)
+        fault = name_fault(name)
         if case is not None and fault:
             raise CorpusError(case.table.parent, fault)
         path = parent / name

@@ -276,7 +276,7 @@ class FileStage(ABC):
         return [*actions, *self._high_water_action(actions)]
 
     def stage_files(self, wanted: Mapping[FileKey, LiveFile]) -> list[_Action]:
-        """Make other files the live ones, after the oracle has taken the rows of theirs.
+        """Stage removes and adds that make other files the live ones; the oracle has their rows.
 
         A change feed reports the rows of those files, for no change files come with them.
         """

@@ -26,7 +26,7 @@ class NotOfferedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a message means.
+    """Which refusal an engine's message stands for.
 
     Attributes:
         pattern: expression that is searched for in class name and message, joined by ``": "``.
