@@ -180,7 +180,7 @@ def mutation_tasks() -> Iterator[Task]:
 
 
 def _planted(mutation: Any, name: str) -> str | None:
-    with _store().fresh() as root:
+    with _store().new_table() as root:
         mutation.build(root)
         return f"mutations/{mutation.id}/audit" if found_at(root, name) else None
 
