@@ -191,7 +191,7 @@ def set_default(snapshot: Snapshot, name: str, expression: str | None) -> int:
 def cluster_by(snapshot: Snapshot, paths: Sequence[Path]) -> int:
     """Cluster the table by columns from now on, by none where no column is given."""
     transaction = _begin(snapshot, "CLUSTER BY", [".".join(_parts(path)) for path in paths])
-    define(transaction, snapshot.protocol, snapshot.metadata, {}, ["clustering"])
+    define(transaction, snapshot.metadata, features=["clustering"])
     columns = named_leaves(transaction.target, [_parts(path) for path in paths])
     held = transaction.domains.get(CLUSTERING_DOMAIN)
     transaction.set_domain(clustering_domain(columns, held))
@@ -211,7 +211,7 @@ def _commit(transaction: Transaction, schema: Struct, **others: Any) -> int:
     base = transaction.base
     assert base is not None
     metadata = replace(base.metadata, schema_string=format_schema(schema), **others)
-    define(transaction, base.protocol, metadata, {})
+    define(transaction, metadata)
     return transaction.commit()
 
 

@@ -20,7 +20,6 @@ from reference_impl.types.schema import format_schema, parse_schema
 from reference_impl.write.alter.definition import define
 from reference_impl.write.clock import now
 from reference_impl.write.commit.transaction import Transaction
-from reference_impl.write.features.protocols import LEAST
 from reference_impl.write.files.clustering import clustering_domain, named_leaves
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.incoming import prepare
@@ -116,7 +115,7 @@ def create_table(storage: Storage, wanted: TableDefinition, rows: pa.Table | Non
     )
     clustered = ("clustering",) if wanted.clustering_columns else ()
     features = (*wanted.features, *clustered)
-    define(transaction, LEAST, wanted.metadata(), wanted.properties, features)
+    define(transaction, wanted.metadata(), wanted.properties, features)
     if clustered:
         columns = named_leaves(transaction.target, wanted.clustering_columns)
         transaction.set_domain(clustering_domain(columns, None))

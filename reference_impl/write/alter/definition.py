@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from reference_impl.errors import InvalidMetadata
 from reference_impl.expressions.sql import Expression
-from reference_impl.model.actions import Metadata, Protocol
+from reference_impl.model.actions import Metadata
 from reference_impl.model.column_mapping import MODE_PROPERTY
 from reference_impl.model.features import is_true
 from reference_impl.model.file_actions import to_objects
@@ -30,6 +30,7 @@ from reference_impl.write.features.mapping import MAX_ID_PROPERTY, map_columns, 
 from reference_impl.write.features.protocols import (
     CONSTRAINT_PREFIX,
     FEATURE_PREFIX,
+    LEAST,
     READER_VERSION_KEY,
     WRITER_VERSION_KEY,
     features_needed,
@@ -65,11 +66,10 @@ _REQUESTS: Final = (READER_VERSION_KEY, WRITER_VERSION_KEY)
 _BOOLEANS: Final = frozenset(f.activation for f in FEATURES.values() if f.activation)
 
 
-def define(  # noqa: PLR0913  each is one fact about the table that is to be
+def define(
     transaction: Transaction,
-    protocol: Protocol,
     metadata: Metadata,
-    properties: Mapping[str, str],
+    properties: Mapping[str, str] | None = None,
     features: Iterable[str] = (),
     *,
     rows_stay: bool = True,
@@ -78,7 +78,6 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
 
     Args:
         transaction: where to stage.
-        protocol: the protocol so far.
         metadata: the metadata so far, the schema as it is to be.
         properties: to set, in addition to the present ones.
         features: to support, besides those that the schema and the properties need.
@@ -90,9 +89,10 @@ def define(  # noqa: PLR0913  each is one fact about the table that is to be
         UnsupportedError: the table would need what this implementation does not write.
     """
     # Obeys CM-010 CM-012 TF-015 RT-041 SHRED-005 CHK-007.
-    kept, asked = _requested(metadata, properties)
+    kept, asked = _requested(metadata, properties or {})
     asked |= set(features)
     base = transaction.base
+    protocol = LEAST if base is None else base.protocol
     before = {} if base is None else base.metadata.configuration
     schema, kept = map_columns(
         parse_schema(metadata.schema_string),

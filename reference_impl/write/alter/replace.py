@@ -43,14 +43,7 @@ def replace_table(snapshot: Snapshot, wanted: TableDefinition, rows: pa.Table | 
     )
     transaction.remove_all()
     # The existing rows are removed, so that they are not checked against new rules.
-    define(
-        transaction,
-        snapshot.protocol,
-        metadata,
-        wanted.properties,
-        wanted.features,
-        rows_stay=False,
-    )
+    define(transaction, metadata, wanted.properties, wanted.features, rows_stay=False)
     _check_partitioning(transaction.read_target, transaction.target)
     if transaction.target.supports("clustering"):
         transaction.set_domain(clustering_domain((), None))

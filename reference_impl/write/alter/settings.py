@@ -30,7 +30,7 @@ def set_properties(
         "SET TBLPROPERTIES" if properties or not wanted else "ADD FEATURES",
         {"properties": dict(properties), "features": list(wanted)},
     )
-    define(transaction, snapshot.protocol, snapshot.metadata, properties, wanted)
+    define(transaction, snapshot.metadata, properties, wanted)
     return transaction.commit()
 
 
@@ -53,7 +53,7 @@ def add_constraint(snapshot: Snapshot, name: str, expression: str) -> int:
     if key in snapshot.metadata.configuration:
         raise ConstraintViolation(f"there is a constraint {name!r} already")
     transaction = Transaction(snapshot, "ADD CONSTRAINT", {"name": name, "expr": expression})
-    define(transaction, snapshot.protocol, snapshot.metadata, {key: expression})
+    define(transaction, snapshot.metadata, {key: expression})
     return transaction.commit()
 
 

@@ -31,7 +31,6 @@ from reference_impl.write.alter.definition import define
 from reference_impl.write.clock import now
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.iceberg import VERSIONS
-from reference_impl.write.features.protocols import LEAST
 from reference_impl.write.files.data_files import NULL_FOLDER
 from reference_impl.write.files.other_tables import not_named_above, noting_tables
 from reference_impl.write.rows.rules import rules_of
@@ -76,7 +75,7 @@ def convert(storage: Storage, wanted: TableDefinition) -> int:
         "CONVERT",
         {"numFiles": len(found), "partitionedBy": list(wanted.partition_columns)},
     )
-    define(transaction, LEAST, wanted.metadata(), wanted.properties, wanted.features)
+    define(transaction, wanted.metadata(), wanted.properties, wanted.features)
     _refuse_rules(transaction)
     transaction.add(_add(transaction, file) for file in found)
     return transaction.commit()

@@ -92,7 +92,7 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
     transaction = Transaction(snapshot, "RESTORE", {"version": str(earlier.version)})
     if earlier.metadata != snapshot.metadata:
         metadata = _restored_metadata(snapshot, earlier)
-        define(transaction, snapshot.protocol, metadata, {}, rows_stay=False)
+        define(transaction, metadata, rows_stay=False)
     _restore_clustering(transaction, earlier)
     _restore_row_ids(transaction, earlier)
     now, then = snapshot.adds(), earlier.adds()
