@@ -7,6 +7,7 @@ the audit judges that one's tables too.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from copy import copy
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -179,6 +180,13 @@ class State:
         ):  # fmt: skip
             setattr(self, name, getattr(content, name))
         self.known = True
+
+    def without_files(self) -> State:
+        """Return the version less its files, to which those of a part may be applied."""
+        found, nothing = copy(self), State()
+        for name in ("index", "adds", "removed", "seen", "ids", "id_ranges", "known"):
+            setattr(found, name, getattr(nothing, name))
+        return found
 
     @property
     def live_domains(self) -> dict[str, Body]:

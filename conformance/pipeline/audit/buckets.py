@@ -7,7 +7,7 @@ plain values, so that they are tried without Spark as well.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from conformance.audit.engine import Run, Sum, checks_of
 from conformance.audit.findings import Finding
 from conformance.audit.read.log import Listing, Log, read_log
 from conformance.audit.read.raw import Document, Lines, json_lines
-from conformance.audit.read.state import Home, IdRange, State, file_key
+from conformance.audit.read.state import IdRange, State, file_key
 from conformance.audit.revisions import in_revision
 from conformance.audit.stored.change_rows import RowChanges, differing_changes
 from conformance.audit.stored.rearranged import Moved, changed_rows
@@ -59,20 +59,6 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Latest:
-    """The latest version, less its files."""
-
-    version: int
-    protocol: Any
-    metadata: Any
-    domains: Mapping[str, Any]
-    since: Mapping[str, int]
-    until: Mapping[str, int]
-    widened: Collection[Home]
-    names: Collection[str] | None
-
-
-@dataclass(frozen=True, slots=True)
 class FileBatch:
     """Live files whose data one task looks at: their bytes, adds, and first versions."""
 
@@ -89,7 +75,7 @@ class BucketResult:
         sums: see :class:`~conformance.audit.engine.Run`.
         ranges: of row ids.
         vectors: that are stored in files, each with its data file.
-        latest: the latest version; ``None`` where the log does not give it.
+        latest: the latest version, less its files; ``None`` where the log does not give it.
         live: data files to look at.
         tasks: how many of them were taken out to be looked at already.
     """
@@ -97,12 +83,12 @@ class BucketResult:
     sums: list[tuple[int, Sum]] = field(default_factory=list)
     ranges: list[IdRange] = field(default_factory=list)
     vectors: list[tuple[str, str]] = field(default_factory=list)
-    latest: Latest | None = None
+    latest: State | None = None
     live: list[FileBatch] = field(default_factory=list)
     tasks: int = 0
 
 
-def latest_of(left: Iterable[BucketResult]) -> Latest | None:
+def latest_of(left: Iterable[BucketResult]) -> State | None:
     """Return the latest version, which every bucket that knows it gives; ``None`` for none."""
     return next((each.latest for each in left if each.latest is not None), None)
 
@@ -170,19 +156,9 @@ def _left(run: Run, *, data: bool) -> BucketResult:
     view = run.latest
     if view is None:
         return left
-    state = view.state
     left.ranges = id_ranges(view)
     left.vectors = list(stored_vectors(view))
-    left.latest = Latest(
-        state.version,
-        state.protocol,
-        state.metadata,
-        dict(state.domains),
-        dict(state.since),
-        dict(state.until),
-        state.widened,
-        state.names,
-    )
+    left.latest = view.state.without_files()
     if data:
         left.live = list(_live(view))
     return left
@@ -207,7 +183,7 @@ def _live(view: VersionView) -> Iterator[FileBatch]:
 
 
 def audit_files(
-    location: str, options: Options, latest: Latest, lives: Iterable[FileBatch], now: int
+    location: str, options: Options, latest: State, lives: Iterable[FileBatch], now: int
 ) -> Iterator[Finding]:
     """Check some live data files against what the log says of them.
 
@@ -218,12 +194,8 @@ def audit_files(
     for live in lives:
         texts += live.adds
         born |= live.born
-    state = State()
+    state = latest.without_files()
     state.apply(latest.version, json_lines("", enumerate(text.encode() for text in texts)))
-    state.protocol, state.metadata = latest.protocol, latest.metadata
-    state.domains, state.since = dict(latest.domains), dict(latest.since)
-    state.until, state.widened = dict(latest.until), set(latest.widened)
-    state.names = None if latest.names is None else set(latest.names)
     for path, version in born.items():
         state.seen.versions[state.index.path_code(path)] = version
     storage = options.storage(location)

@@ -19,10 +19,10 @@ import pyarrow as pa
 from conformance.audit.findings import PLACES, Finding, gathered
 from conformance.audit.read.log import Listing, list_log, sidecar_path
 from conformance.audit.read.raw import read_parts
+from conformance.audit.read.state import State
 from conformance.pipeline.audit.buckets import (
     BucketResult,
     FileBatch,
-    Latest,
     Options,
     audit_bucket,
     audit_files,
@@ -78,7 +78,7 @@ def read_unit(
         yield from pieces(unit.path, lines, buckets)
 
 
-def ids_are_stored(latest: Latest) -> bool:
+def ids_are_stored(latest: State) -> bool:
     """Return whether rows may have stored ids, which are compared across all files."""
     configuration = (latest.metadata or {}).get("configuration")
     name = "delta.rowTracking.materializedRowIdColumnName"
