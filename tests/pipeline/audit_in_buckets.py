@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from conformance.audit.findings import Finding, gathered
 from conformance.audit.read.log import list_log
+from conformance.audit.read.raw import Lines
 from conformance.pipeline.audit.buckets import (
     BucketResult,
     Options,
@@ -22,20 +23,20 @@ from conformance.pipeline.audit.large import (
     sidecars_of,
     units_of,
 )
-from conformance.pipeline.audit.split import OtherActions, Piece
+from conformance.pipeline.audit.split import Piece
 
 
 def in_parts(location: str, options: Options, buckets: int) -> list[Finding]:
     """Audit a table in buckets, one after the other."""
     listing, now = list_log(options.storage(location)), int(time.time() * 1000)
     held: list[Piece] = []
-    small: dict[str, OtherActions] = {}
+    small: dict[str, Lines] = {}
 
     def read(units: Iterable[Unit]) -> None:
         for unit in units:
             for each in read_unit(location, options, buckets, unit):
-                if isinstance(each, OtherActions):
-                    small[each.path] = each
+                if isinstance(each, Lines):
+                    small[unit.path] = each
                 else:
                     held.append(each)
 

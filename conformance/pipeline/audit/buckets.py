@@ -24,7 +24,7 @@ from conformance.audit.stored.rearranged import Moved, changed_rows
 from conformance.audit.stored.vectors import shared_vectors, stored_vectors
 from conformance.audit.subjects import Layouts, LogView, VersionView
 from conformance.audit.summaries.checksums import ChecksumView, Measure
-from conformance.pipeline.audit.split import OtherActions, Piece, bucket_of, lines_of_bucket
+from conformance.pipeline.audit.split import Piece, bucket_of, lines_of_bucket
 from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
@@ -96,7 +96,7 @@ def latest_of(left: Iterable[BucketResult]) -> State | None:
 def _log(
     storage: Storage,
     listing: Listing,
-    small: Mapping[str, OtherActions],
+    small: Mapping[str, Lines],
     found: Mapping[str, Sequence[Piece]],
     mine: Mapping[str, int],
 ) -> Log:
@@ -129,7 +129,7 @@ def audit_bucket(  # noqa: PLR0913  what a bucket is
     location: str,
     options: Options,
     listing: Listing,
-    small: Mapping[str, OtherActions],
+    small: Mapping[str, Lines],
     found: Iterable[Piece],
     *,
     bucket: int,
@@ -211,7 +211,7 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
     location: str,
     options: Options,
     listing: Listing,
-    small: Mapping[str, OtherActions],
+    small: Mapping[str, Lines],
     left: Sequence[BucketResult],
     now: int,
 ) -> Iterator[Finding]:

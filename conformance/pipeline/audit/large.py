@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from conformance.audit.findings import PLACES, Finding, gathered
 from conformance.audit.read.log import Listing, list_log, sidecar_path
-from conformance.audit.read.raw import read_parts
+from conformance.audit.read.raw import Lines, read_parts
 from conformance.audit.read.state import State
 from conformance.pipeline.audit.buckets import (
     BucketResult,
@@ -29,7 +29,7 @@ from conformance.pipeline.audit.buckets import (
     audit_whole,
     latest_of,
 )
-from conformance.pipeline.audit.split import OtherActions, Piece, buckets_for, pieces, size_of
+from conformance.pipeline.audit.split import Piece, buckets_for, pieces, size_of
 from conformance.pipeline.store import columns
 from reference_impl.errors import DeltaError
 from reference_impl.limits import within_limits
@@ -56,7 +56,7 @@ def units_of(listing: Listing) -> list[Unit]:
     ]
 
 
-def sidecars_of(location: str, options: Options, small: Iterable[OtherActions]) -> list[Unit]:
+def sidecars_of(location: str, options: Options, small: Iterable[Lines]) -> list[Unit]:
     """Return the sidecars that checkpoints name; those that are at fault are reported elsewhere."""
     storage = options.storage(location)
     lines = (line for each in small for _, line in each.small if line.action == "sidecar")
@@ -69,9 +69,7 @@ def sidecars_of(location: str, options: Options, small: Iterable[OtherActions]) 
     return list(found.values())
 
 
-def read_unit(
-    location: str, options: Options, buckets: int, unit: Unit
-) -> Iterator[OtherActions | Piece]:
+def read_unit(location: str, options: Options, buckets: int, unit: Unit) -> Iterator[Lines | Piece]:
     """Read a file, and take it apart by the buckets of its file actions."""
     with within_limits(options.limits, "audit"):
         lines = read_parts(options.storage(location), unit.path, sidecar=unit.sidecar)
@@ -126,10 +124,11 @@ def _split(
     def rows() -> Iterator[dict[str, Any]]:
         for batch in batches:
             for given in batch.column(0).to_pylist():
-                for each in read_unit(location, options, buckets, pickle.loads(given)):  # noqa: S301  of this job
-                    if isinstance(each, OtherActions):
+                unit = pickle.loads(given)  # noqa: S301  of this job
+                for each in read_unit(location, options, buckets, unit):
+                    if isinstance(each, Lines):
                         yield {
-                            "bucket": _SMALL, "path": each.path, "start": 0, "numbers": b"",
+                            "bucket": _SMALL, "path": unit.path, "start": 0, "numbers": b"",
                             "data": pickle.dumps(each),
                         }  # fmt: skip
                     else:
@@ -217,17 +216,17 @@ def on_spark(
         frame = given.mapInArrow(partial(_split, location, options, count), _ddl(_SPLIT))
         return frame.persist(StorageLevel.DISK_ONLY)
 
-    def collected(frame: DataFrame) -> list[OtherActions]:
-        chosen = frame.where(f"bucket = {_SMALL}").select("data")
-        return [pickle.loads(bytes(row[0])) for row in chosen.toLocalIterator()]  # noqa: S301  of this job
+    def collected(frame: DataFrame) -> dict[str, Lines]:
+        chosen = frame.where(f"bucket = {_SMALL}").select("path", "data")
+        return {row[0]: pickle.loads(bytes(row[1])) for row in chosen.toLocalIterator()}  # noqa: S301  of this job
 
     held = read(units_of(listing))
-    small = {each.path: each for each in collected(held)}
+    small = collected(held)
     more = sidecars_of(location, options, small.values())
     frames = [held]
     if more:
         frames.append(read(more))
-        small |= {each.path: each for each in collected(frames[1])}
+        small |= collected(frames[1])
     # Every bucket is audited, those that no file action is in as well.
     nothing = [(bucket, "", 0, bytearray(), bytearray()) for bucket in range(count)]
     all_ = session.createDataFrame(nothing, _ddl(_SPLIT))
@@ -258,7 +257,7 @@ def _gathered(
     session: SparkSession,
     location: str,
     options: Options,
-    parts: tuple[Listing, dict[str, OtherActions], DataFrame],
+    parts: tuple[Listing, dict[str, Lines], DataFrame],
     now: int,
 ) -> list[Finding]:
     """Put together what buckets, data files and the whole say."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -63,23 +63,6 @@ _STREAM: Final = b"\xff\xff\xff\xff"
 
 
 @dataclass(frozen=True, slots=True)
-class OtherActions:
-    """What a file of a log holds but for its file actions, and how many there are of those.
-
-    Attributes:
-        path: of the file.
-        small: place and line of each.
-        faults: what cannot be read.
-        facts: of the whole file, see :class:`~conformance.audit.read.raw.Lines`.
-    """
-
-    path: str
-    small: Sequence[tuple[int, Line]]
-    faults: tuple[Fault, ...]
-    facts: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class Piece:
     """File actions of one file that are in one bucket.
 
@@ -112,8 +95,8 @@ def _buckets(rows: Rows, buckets: int) -> npt.NDArray[np.int64]:
     return np.array(found, np.int64)
 
 
-def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[OtherActions | Piece]:
-    """Take a file apart: its file actions by bucket, and at last its other actions."""
+def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[Lines | Piece]:
+    """Take a file apart: its file actions by bucket, and at last the lines of all others."""
     counts: Counter[str | None] = Counter()
     small: list[tuple[int, Line]] = []
     faults: list[Fault] = []
@@ -131,7 +114,7 @@ def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[OtherAct
         rearranges = rearranges or lines.rearranges
         yield from _pieces(path, lines.rows, buckets)
     facts = {"counts": dict(counts), "highest": highest, "added": added, "rearranges": rearranges}
-    yield OtherActions(path, small, tuple(faults), facts)
+    yield Lines(small, tuple(faults), facts=facts)
 
 
 def _pieces(path: str, rows: Rows, buckets: int) -> Iterator[Piece]:
@@ -154,11 +137,11 @@ def _pieces(path: str, rows: Rows, buckets: int) -> Iterator[Piece]:
                 )
 
 
-def lines_of_bucket(small: OtherActions, found: Iterable[Piece], mine: Mapping[str, int]) -> Lines:
+def lines_of_bucket(small: Lines, found: Iterable[Piece], mine: Mapping[str, int]) -> Lines:
     """Make the lines of a file of a bucket's pieces of it.
 
     Args:
-        small: of the file.
+        small: of the file, without its file actions.
         found: the pieces.
         mine: ``bucket`` and how many ``buckets`` there are, which says whose change files
             these are.
@@ -174,7 +157,7 @@ def lines_of_bucket(small: OtherActions, found: Iterable[Piece], mine: Mapping[s
         with pa.ipc.open_stream(piece.data) as stream:
             rows += [batch_lines(piece.path, numbers, batch)[1] for batch in stream]
     if texts:
-        rows.append(json_lines(small.path, texts).rows)
+        rows.append(json_lines(piece.path, texts).rows)
     return Lines(kept, small.faults, Rows.joined(rows), small.facts)
 
 
