@@ -42,9 +42,9 @@ from conformance.audit.stored.change_rows import RowChanges, read_row_changes
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.stored.rearranged import Moved, read_moved
 from conformance.audit.subjects import (
+    CheckpointStep,
     Layouts,
     LogView,
-    Standing,
     Step,
     VersionView,
     highest_in,
@@ -300,9 +300,9 @@ class Run:
             if self._first or not check.whole:
                 yield from _screened(check, subject)
         if readable and not replayed:
-            standing = Standing(checkpoint, subject.content.index, self._layouts)
-            yield from self._of(checks_of("definition") if self._first else (), standing)
-            yield from self._of(checks_of("add"), standing)
+            step = CheckpointStep(checkpoint, subject.content.index, self._layouts)
+            yield from self._of(checks_of("definition") if self._first else (), step)
+            yield from self._of(checks_of("add"), step)
         checkpoint.forget()
 
     def _latest(self, state: State, *, known: bool) -> Findings:

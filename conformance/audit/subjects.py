@@ -71,10 +71,10 @@ class Step:
     ``before`` is the running state: a check reads it and changes nothing.
 
     Attributes:
-        standing: whether these are the adds of a checkpoint, and not of a commit.
+        from_checkpoint: whether these are the adds of a checkpoint, and not of a commit.
     """
 
-    standing = False
+    from_checkpoint = False
 
     def __init__(self, commit: Commit, before: State, layouts: Layouts) -> None:
         """Derive protocol and metadata after the commit."""
@@ -170,13 +170,13 @@ class Step:
         return next(self.of("commitInfo"), None)
 
 
-class Standing(Step):
+class CheckpointStep(Step):
     """The adds of a checkpoint whose commits are gone, as a step that begins with nothing.
 
     Tombstones may be older than the metadata, so that they are left out.
     """
 
-    standing = True
+    from_checkpoint = True
 
     def __init__(self, checkpoint: Checkpoint, index: FileIndex, layouts: Layouts) -> None:
         """Take all of a checkpoint whose rows an index has."""

@@ -328,13 +328,13 @@ def vectors_need_row_counts(step: Step) -> Findings:
     """Report an add with a deletion vector and without statistics."""
     # A checkpoint leaves texts of statistics out where the table asks for that.
     left_out = step.new.properties.get("delta.checkpoint.writeStatsAsJson", "").lower() == "false"
-    if step.standing and left_out:
+    if step.from_checkpoint and left_out:
         return
     for line in step.of("add"):
         if dv_id(line.body) is None or row_count(line.body) is not None:
             continue
         parsed = mapping_in(line.body, "stats_parsed").get("numRecords")
-        if not step.standing or type(parsed) is not int:
+        if not step.from_checkpoint or type(parsed) is not int:
             message = "a file with a deletion vector has no numRecords in its stats"
             for requirement in ("DVDESC-022", "STAT-002"):
                 yield finding(requirement, line.place, message)

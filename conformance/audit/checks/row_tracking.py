@@ -155,7 +155,7 @@ def marks_are_high_enough(step: Step) -> Findings:
 @check("add", "RT-031 RT-033 RT-037")
 def checkpoints_keep_ids(step: Step) -> Findings:
     """Report ids of a checkpoint without its commits that no log can have given."""
-    if not step.standing or not _supported(step):
+    if not step.from_checkpoint or not _supported(step):
         return
     domains = {str(line.body.get("domain")): line.body for line in step.of("domainMetadata")}
     mark, enabled = row_id_mark(domains), step.new.is_true(_ENABLED)

@@ -17,9 +17,9 @@ from conformance.audit.columnar.rows import ADD
 from conformance.audit.grammar.types import LONG_END
 from conformance.audit.read.raw import Lines, parse_object
 
-__all__ = ["Body", "Home", "IdRange", "Key", "State", "dv_id", "file_key", "row_count"]
+__all__ = ["Body", "FieldKey", "IdRange", "Key", "State", "dv_id", "file_key", "row_count"]
 
-Home: TypeAlias = tuple[tuple[object, ...], str]
+FieldKey: TypeAlias = tuple[tuple[object, ...], str]
 """Identity of a field, and a path through arrays and maps inside of it."""
 
 IdRange: TypeAlias = tuple[int, int, str, int, int]
@@ -100,7 +100,7 @@ class State:
         self.until: dict[str, int] = {}
         self.names: set[str] | None = set() if known else None
         self.paths: dict[tuple[str, ...], set[int]] = {}
-        self.widened: set[Home] = set()
+        self.widened: set[FieldKey] = set()
         self.id_ranges: list[IdRange] = []
         self.given = -1
         self.lapsed = 0

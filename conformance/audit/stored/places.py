@@ -11,7 +11,7 @@ import pyarrow.types as at
 
 from conformance.audit.read.layout import COLUMN_ID, PHYSICAL_NAME, Layout, fields_of
 from conformance.audit.read.raw import is_list, mapping_in
-from conformance.audit.read.state import Home
+from conformance.audit.read.state import FieldKey
 
 _CHANGES: Final = "delta.typeChanges"
 
@@ -28,7 +28,7 @@ class SchemaPlace:
         forbids: the requirement of the flag that forbids it.
         column_id: the id of column mapping; ``None`` where there is none to have.
         changes: type changes that are recorded for this place, the first one first.
-        home: identity of the nearest field, and the path inside of it, under which they are.
+        field_key: identity of the nearest field, and the path inside of it, under which they are.
         stored: what the file has; ``None`` where it has nothing, or more than one thing.
         inner: the places inside; empty where the file has something of another kind.
         misnamed: what the file has for it under its logical name, by its id under the name of no
@@ -43,7 +43,7 @@ class SchemaPlace:
     forbids: str
     column_id: int | None
     changes: tuple[tuple[str, str], ...]
-    home: Home
+    field_key: FieldKey
     stored: pa.Field | None
     inner: tuple[SchemaPlace, ...]
     misnamed: pa.Field | None = None
@@ -125,7 +125,7 @@ def _changes(metadata: Mapping[str, Any], within: str) -> tuple[tuple[str, str],
     )
 
 
-def _home(path: tuple[str, ...], metadata: Mapping[str, Any], within: str) -> Home:
+def _field_key(path: tuple[str, ...], metadata: Mapping[str, Any], within: str) -> FieldKey:
     given = metadata.get(COLUMN_ID)
     field = path[: len(path) - len(within.split("."))] if within else path
     return (given,) if type(given) is int else field, within
@@ -187,8 +187,8 @@ class _PlaceFinder:
         inner: tuple[SchemaPlace, ...] = ()
         if stored is not None:
             inner = tuple(self._inner(named[0], declared, enclosing, stored.type))
-        changes, home = _changes(*enclosing), _home(named[0], *enclosing)
-        return SchemaPlace(*named, declared, *required, number, changes, home, stored, inner)
+        changes, field_key = _changes(*enclosing), _field_key(named[0], *enclosing)
+        return SchemaPlace(*named, declared, *required, number, changes, field_key, stored, inner)
 
     def _inner(
         self,

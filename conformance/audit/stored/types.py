@@ -15,7 +15,7 @@ from conformance.audit.findings import Severity
 from conformance.audit.grammar.types import decimal_of, is_primitive, widens
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import is_list
-from conformance.audit.read.state import Home
+from conformance.audit.read.state import FieldKey
 from conformance.audit.stored.places import SchemaPlace
 
 TypeMismatch: TypeAlias = tuple[str, str, Severity | None]
@@ -57,7 +57,7 @@ def type_name(stored: pa.DataType) -> str:
 
 
 def type_mismatches(
-    column: SchemaPlace, layout: Layout, widened: Container[Home], *, int96: bool
+    column: SchemaPlace, layout: Layout, widened: Container[FieldKey], *, int96: bool
 ) -> Iterator[TypeMismatch]:
     """Yield what does not fit in a top-level column, at any depth.
 
@@ -73,7 +73,7 @@ def type_mismatches(
                 place, place.stored.type, layout, int96=int96
             ):
                 yield requirement, message, severity
-                if requirement == "TW-006" and place.home in widened:
+                if requirement == "TW-006" and place.field_key in widened:
                     yield "TW-009", f"a type change of column {place.name} was recorded", None
 
 
