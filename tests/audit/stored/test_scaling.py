@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from conformance.audit import audit
-from conformance.audit.columnar.keys import Store, _Dictionary
+from conformance.audit.columnar.keys import FileIndex, _Dictionary
 from conformance.audit.stored import places
 from conformance.audit.stored.places import field_id
 from conformance.audit.summaries.checksums import _binned
@@ -24,15 +24,15 @@ TEXTS = ["", "a", "b", "\u00e9", "\uffff", "\U0001f600", *(f"part={n}/x" for n i
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
-    """Keep the numbers of the bodies that each read of a store asks for."""
+    """Keep the numbers of the bodies that each read of an index asks for."""
     asked: list[list[int]] = []
-    bodies = Store.bodies
+    bodies = FileIndex.bodies
 
-    def counted(store: Store, numbers: Any) -> Any:
+    def counted(index: FileIndex, numbers: Any) -> Any:
         asked.append([*numbers])
-        return bodies(store, numbers)
+        return bodies(index, numbers)
 
-    monkeypatch.setattr(Store, "bodies", counted)
+    monkeypatch.setattr(FileIndex, "bodies", counted)
     return asked
 
 
@@ -184,13 +184,13 @@ def test_vectors_of_one_path_are_not_looked_through_for_each_action(
         text = "".join(json.dumps(line) + "\n" for line in lines)
         (log / f"{version:020d}.json").write_text(text)
     asked = []
-    right = Store.key
+    right = FileIndex.key
 
-    def counted(store: Store, code: int) -> Any:
+    def counted(index: FileIndex, code: int) -> Any:
         asked.append(code)
-        return right(store, code)
+        return right(index, code)
 
-    monkeypatch.setattr(Store, "key", counted)
+    monkeypatch.setattr(FileIndex, "key", counted)
     found = audit(str(tmp_path / "t"), data=False)
     assert {"FA-019", "DVD-018", "REM-014"} <= {each.requirement for each in found}
     assert len(asked) < 20_000
