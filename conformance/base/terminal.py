@@ -37,9 +37,9 @@ def shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def meant(name: str, known: Iterable[str], limit: int = 3, cutoff: float = 0.6) -> str:
+def meant(name: str, known: Iterable[str], at_most: int = 3, cutoff: float = 0.6) -> str:
     """Return the end of a message about a name that nobody knows: what it may have been."""
-    near = get_close_matches(name, list(known), n=limit, cutoff=cutoff)
+    near = get_close_matches(name, list(known), n=at_most, cutoff=cutoff)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
