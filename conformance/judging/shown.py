@@ -17,6 +17,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from conformance.audit import AuditError
+from conformance.audit.read.log import open_log
 from conformance.base.untrusted import DocumentError, parse_json
 from conformance.golden.cases import Case, Expected, ExpectedError, Spec
 from conformance.golden.commits import commits_in
@@ -24,6 +26,7 @@ from conformance.judging.compare import Difference, equal_with_empty_as_null, wr
 from conformance.requirements.judged import Judged, judged_of, shows
 from conformance.requirements.levels import ROWS_READ
 from conformance.requirements.registry import SELECTIONS, load_registry
+from reference_impl.storage import LocalStorage
 
 _NEWEST: Final[Mapping[str, tuple[str, str]]] = {
     "protocol": ("REC-012", "REC-002"),
@@ -208,9 +211,10 @@ def _mapping(case: Case, version: int | None) -> _Mapping | None:
 
 @lru_cache(maxsize=2048)
 def _said(table: Path) -> tuple[tuple[int, _Mapping | None], ...]:
-    """Return what the commits of a table say of mapping, each with its version."""
-    found = []
-    for version, content in commits_in(table).items():
+    """Return what the log of a table says of mapping, each with its version."""
+    commits = commits_in(table)
+    found = [] if 0 in commits else _said_first(table)
+    for version, content in commits.items():
         if content is None:
             return ()
         try:
@@ -219,6 +223,17 @@ def _said(table: Path) -> tuple[tuple[int, _Mapping | None], ...]:
         except (DocumentError, KeyError, TypeError, AttributeError):
             return ()
     return tuple(found)
+
+
+def _said_first(table: Path) -> list[tuple[int, _Mapping | None]]:
+    """Return what the first checkpoint says, where the commits of before are gone."""
+    try:
+        held = open_log(LocalStorage(table)).checkpoints[:1]
+    except AuditError:
+        return []
+    return [
+        (each.version, _mapping_of(line.body)) for each in held for line in each.top.of("metaData")
+    ]
 
 
 def _mapping_of(metadata: Mapping[str, Any]) -> _Mapping | None:

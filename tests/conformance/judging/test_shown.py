@@ -106,6 +106,8 @@ _VECTORS = "deletion-vectors/every-second/read-latest"
 _TRACKED = "row-tracking/spark-enabled-late/row-ids-v5"
 _COUNTED = "deletion-vectors/aggregates-after-vectors/aggregate-count"
 _CROSSED = "add-cdc-file/crossed-name-all/vector"
+_BOUNDS = "column-mapping/crossed-id-{}/bounds-u-v3"
+_CUT = ("parts", "v2-json", "v2-parquet")
 
 
 @pytest.mark.parametrize(
@@ -121,6 +123,9 @@ _CROSSED = "add-cdc-file/crossed-name-all/vector"
         ("column-mapping/id-mode-feature/project-partition", _more, "CM-026"),
         (_CROSSED, _swapped("a", "c"), "CM-029"),
         (_CROSSED.replace("vector", "removed"), _swapped("a", "c"), "CM-029"),
+        # The first checkpoint says how columns are mapped, where the commits of before are gone.
+        *((_CROSSED.replace("all", cut), _swapped("a", "c"), "CM-029") for cut in _CUT),
+        *((_BOUNDS.format(cut), _swapped("u", "v"), "CM-025") for cut in _CUT),
         (_CROSSED, _more, "DVDESC-020"),
         (_VECTORS, _fewer, ROWS_READ),
         (_VECTORS, _more, "DVDESC-020"),
