@@ -102,8 +102,19 @@ def mutated_items(registry: Registry, *, audited: bool) -> Iterator[Item]:
                 frozenset(mutation.base.features),
                 revisions,
                 judge,
-                Judged(question, mutation.requirements, refusing=mutation.expect == "refused"),
+                Judged(
+                    question,
+                    mutation.requirements,
+                    _audited_row(mutation, registry) if question == "audit" else None,
+                    refusing=mutation.expect == "refused",
+                ),
             )
+
+
+def _audited_row(mutation: Mutation, registry: Registry) -> str | None:
+    """Return the first row of a mutation that an audit has to notice; the others bind readers."""
+    named = (name for name in mutation.requirements if name in registry)
+    return next((name for name in named if "audit" in registry[name].notice), None)
 
 
 def _revisions(mutation: Mutation, registry: Registry) -> frozenset[str]:

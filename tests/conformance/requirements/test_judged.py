@@ -270,8 +270,19 @@ def test_a_row_that_demands_a_refusal_judges_no_reader_that_is_to_read() -> None
     found = {item.id: item for item in mutated_items(load_registry(), audited=True)}
     mutation = "mutations/features-writer-version-beyond"
     assert found[f"{mutation}/read"].requirement("2025") == "SNAP-007"
-    assert found[f"{mutation}/audit"].requirement("2025") == "PROTO-005"
+    assert found[f"{mutation}/audit"].requirement("2025") == "PROTO-006"
     assert found["mutations/protocol-reader-version-beyond/read"].requirement("2025") == "PROTO-005"
+
+
+def test_the_audit_is_held_to_what_an_audit_notices() -> None:
+    rows = load_registry()
+    items = [i for i in mutated_items(rows, audited=True) if i.id.endswith("/audit")]
+    for item in items:
+        noticed = [name for name in item.requirements if "audit" in rows[name].notice]
+        judged = item.requirement("upstream")
+        assert not noticed or judged in noticed, item.id
+    found = {item.id: item.requirement("2025") for item in items}
+    assert found["mutations/vector-file-empty/audit"] == "DVSTO-001"
 
 
 def test_a_version_judges_no_checkpoint_that_it_is_not_read_from(items: tuple[Item, ...]) -> None:
