@@ -87,12 +87,21 @@ def validated(description: Description) -> Description:
         named = getattr(description, "name", None)
         who = one_line(shortened(named, 100)) if isinstance(named, str) else "the adapter"
         raise AdapterStartError(f"{who} claims what nobody knows: {'; '.join(faults)}")
+    # One that runs here may give claims of its own class, which say something else later.
+    claims = Claims(
+        **{name: _plain(getattr(description.claims, name)) for name in (*_HIGHEST, *WORDS)}
+    )
     return replace(
         description,
+        claims=claims,
         name=one_line(description.name),
         engine_version=one_line(description.engine_version),
         adapter_version=one_line(description.adapter_version),
     )
+
+
+def _plain(claimed: int | frozenset[str]) -> Any:
+    return frozenset(map(str.__str__, claimed)) if isinstance(claimed, frozenset) else int(claimed)
 
 
 def _type_faults(description: Description) -> Iterator[str]:

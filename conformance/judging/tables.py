@@ -14,38 +14,10 @@ from conformance.base.faults import CorpusError
 from conformance.base.scratch import Scratch
 from conformance.base.untrusted import name_fault, open_plain
 from conformance.golden.cases import Case
-from conformance.golden.tree import below
+from conformance.golden.tree import below, fingerprint
 from generators.placeholders import BESIDE, expand_files
 
 _DEFAULT_NAME: Final = "table"
-
-
-def fingerprint(folder: Path) -> dict[str, tuple[int, ...]]:
-    """Return what shows whether a folder was touched: path to its inode's facts.
-
-    The time of the last change to an inode moves with every write, rename and change of times,
-    and nobody can set it; reading leaves it alone.
-    """
-    found: dict[str, tuple[int, ...]] = {}
-    root = str(folder)
-    cut = len(root) + 1
-    pending = [root]
-    while pending:
-        place = pending.pop()
-        try:
-            entries = list(os.scandir(place))
-        except OSError as error:
-            found[f"{place[cut:]}/"] = (error.errno or 0,)  # closed, or gone
-            continue
-        for entry in entries:
-            name = entry.path[cut:]
-            if entry.is_dir(follow_symlinks=False):
-                found[f"{name}/"] = ()
-                pending.append(entry.path)
-            else:
-                facts = entry.stat(follow_symlinks=False)
-                found[name] = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-    return found
 
 
 def _copy_tree(source: Path, target: Path) -> None:

@@ -355,7 +355,7 @@ class _MainPlugin(_WorkerPlugin):
     def _look_at_corpus(self) -> None:
         """Make a run worth nothing during which somebody wrote to the tables that it copies."""
         try:
-            self.run.refuse_altered()
+            self.run.refuse_written()
         except CorpusError as error:
             self._status, self._altered = Status.CORPUS, str(error)
 

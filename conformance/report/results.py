@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +21,8 @@ from typing import IO, Any, Final, Self
 
 import schemas
 from conformance.base.faults import OutputError, UnusableError
-from conformance.base.outcomes import Verdict
+from conformance.base.outcomes import FAILING, Verdict
+from conformance.base.status import Status
 from conformance.base.untrusted import MIB, DocumentError, count_values, lines_of, parse_json
 from conformance.items.items import Item
 from conformance.report.output import open_output, written_to
@@ -87,12 +90,15 @@ class ResultsWriter:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: IO[bytes] = open_output(path, "results")
+        self._kept = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
         self._digest = hashlib.sha256()
+        self._written = hashlib.sha256()
         self._records: list[Mapping[str, Any]] = []
 
     def _put(self, document: Mapping[str, Any]) -> None:
         line = _line(document)
         self._digest.update(line)
+        self._written.update(line)
         try:
             with written_to(self._path, "results"):
                 self._file.write(line)
@@ -131,6 +137,20 @@ class ResultsWriter:
         digest = f"sha256:{self._digest.hexdigest()}"
         self._put({**footer, "digest": digest})
         self._file.close()
+        self._refuse_altered()
+
+    def _refuse_altered(self) -> None:
+        """Refuse a file that holds something else than what was written."""
+        if not self._kept:
+            return
+        whole = hashlib.sha256()
+        try:
+            for line in lines_of(self._path.resolve(), _LARGEST):
+                whole.update(line)
+        except DocumentError as error:
+            raise OutputError(f"results are kept no longer in {self._path}: {error}") from error
+        if whole.digest() != self._written.digest():
+            raise OutputError(f"results are kept no longer in {self._path}: somebody wrote there")
 
     def __enter__(self) -> Self:
         """Return the writer."""
@@ -243,6 +263,12 @@ def _is_json(raw: bytes) -> bool:
     return True
 
 
+def _is_red(record: Mapping[str, Any]) -> bool:
+    """Return whether a run with this record is no success, whatever its options are."""
+    standing = record["standing"]
+    return standing == "stale" or (standing == "new" and record["outcome"] in FAILING)
+
+
 def _faults(found: Results, records: int, digest: str) -> Iterator[str]:
     footer = found.footer
     if len(found.records) < records:
@@ -253,6 +279,9 @@ def _faults(found: Results, records: int, digest: str) -> Iterator[str]:
         yield "the footer counts other outcomes than the records have"
     if footer["judged"] != share_of(found.records.values()).judged:
         yield "the footer counts other judged cases than the records have"
+    failed = sum(1 for each in found.records.values() if _is_red(each))
+    if footer["status"] == Status.OK and (failed or not footer["judged"]):
+        yield f"the footer says that all is well: {failed} failed, {footer['judged']} were judged"
     if footer["complete"] == bool(footer["partial"]):
         yield "the footer says both that the run is complete and that it is partial"
     selected = found.header["selected"]

@@ -109,16 +109,19 @@ class Run:
         self.asked = len(self.selected)
         if self.settings.shard is not None:
             self.selected = self.settings.shard.of(self.selected)
-        self.refuse_altered()
+        asked = set() if self.trusted else {item.id.rpartition("/")[0] for item in self.selected}
+        self._marks = self.corpus.marks(asked)
+        self.corpus.refuse_altered(asked)
 
-    def refuse_altered(self) -> None:
-        """Refuse cases that are not as they were built: before the run, and once more after it.
+    def refuse_written(self) -> None:
+        """Refuse cases that somebody has written to since the run began.
 
         Raises:
-            CorpusError: one is altered.
+            CorpusError: somebody has.
         """
-        if not self.trusted:
-            self.corpus.refuse_altered({item.id.rpartition("/")[0] for item in self.selected})
+        now = self.corpus.marks(self._marks)
+        for name in sorted(name for name, mark in self._marks.items() if now[name] != mark):
+            raise CorpusError(self.corpus.root / name, "somebody has written to it")
 
     def of_source(self, source: str) -> list[Item]:
         """Return the selected items of one source."""

@@ -7,8 +7,9 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -186,6 +187,22 @@ def versionless() -> Told:
     """Return an adapter that reads and writes, and takes no version of any table."""
     operations = READ_OPERATIONS | {"append"}
     return Told(replace(EVERYTHING, reader_version=0, writer_version=0, operations=operations))
+
+
+class Shrinking(Claims):
+    """Claims that are fewer once they were written down."""
+
+    def as_document(self) -> dict[str, Any]:
+        """Say all, and claim scans alone from then on."""
+        document = super().as_document()
+        object.__setattr__(self, "operations", frozenset({"scan"}))
+        return document
+
+
+def shrinking() -> Told:
+    """Return an adapter that claims less once its claims are written down."""
+    given = {each.name: getattr(EVERYTHING, each.name) for each in fields(EVERYTHING)}
+    return Told(Shrinking(**given))
 
 
 class Vandal(Scripted):

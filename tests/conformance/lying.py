@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -122,6 +125,65 @@ def _no_rows(honest: Any, request: Request, _: int) -> Answer:
     return Ok(pa.table({})) if isinstance(request, Scan) else honest(request)
 
 
+def _gone_astray(honest: Any, request: Request, asked: int) -> Answer:
+    return honest(request) if asked < 3 else Refused("not_found", "load", "no table there")
+
+
+def _lazy(honest: Any, request: Request, _: int) -> Answer:
+    """Give rows that are to be had one by one, and end in an error."""
+    answer = honest(request)
+    if not isinstance(request, Scan) or not isinstance(answer, Ok):
+        return answer  # type: ignore[no-any-return]
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from answer.payload.to_batches()
+        raise RuntimeError("the rest is gone")
+
+    return Ok(pa.RecordBatchReader.from_batches(answer.payload.schema, batches()))
+
+
+def _texts(honest: Any, request: Request, _: int) -> Answer:
+    """Give every value as its text."""
+    answer = honest(request)
+    if isinstance(answer, Ok) and isinstance(answer.payload, pa.Table):
+        return Ok(
+            pa.table({n: answer.payload[n].cast("string") for n in answer.payload.column_names})
+        )
+    return answer  # type: ignore[no-any-return]
+
+
+def _half(honest: Any, request: Request, _: int) -> Answer:
+    answer = honest(request)
+    if isinstance(answer, Ok) and isinstance(answer.payload, pa.Table):
+        return Ok(answer.payload.slice(0, answer.payload.num_rows // 2))
+    return answer  # type: ignore[no-any-return]
+
+
+def _restoring(honest: Any, request: Request, _: int) -> Answer:
+    """Write to a file of the table, and leave it with the bytes and the times that it had."""
+    file = next(Path(request.table).rglob("*.json"))
+    content, facts = file.read_bytes(), file.stat()
+    file.write_bytes(b"{}")
+    file.write_bytes(content)
+    os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    return honest(request)  # type: ignore[no-any-return]
+
+
+def _exchanged(honest: Any, request: Request, _: int) -> Answer:
+    """Put a copy in the place of the table."""
+    table = Path(request.table)
+    table.rename(table.with_name("kept"))
+    shutil.copytree(table.with_name("kept"), table)
+    return honest(request)  # type: ignore[no-any-return]
+
+
+def _posing(honest: Any, request: Request, asked: int) -> Answer:
+    """Print what a results file has, and give rows of nothing."""
+    record = {"line": "result", "id": "a/b/c", "outcome": "pass"}
+    os.write(1, f"{json.dumps(record)}\n".encode())
+    return _shape(honest, request, asked)
+
+
 LIES: dict[str, Callable[[], Lie]] = {
     "right-shape": lambda: _shape,
     "echo": lambda: _echo,
@@ -137,6 +199,13 @@ LIES: dict[str, Callable[[], Lie]] = {
     "untold": lambda: _refuse(None),
     "raising": lambda: _raise,
     "tired": lambda: _tired,
+    "gone-astray": lambda: _gone_astray,
+    "lazy": lambda: _lazy,
+    "texts": lambda: _texts,
+    "half": lambda: _half,
+    "restoring": lambda: _restoring,
+    "exchanged": lambda: _exchanged,
+    "posing": lambda: _posing,
     "nothing": lambda: _nothing,
     "no-rows": lambda: _no_rows,
 }

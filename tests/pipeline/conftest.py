@@ -11,6 +11,7 @@ import pytest
 
 from conformance.adapter import Claims
 from conformance.report.results import ResultsWriter
+from conformance.run.run import status_of_run
 
 HERE = Path(__file__).parent
 for folder in (HERE, HERE.parent / "audit", HERE.parent / "conformance"):
@@ -54,6 +55,7 @@ def results(tmp_path: Path) -> Write:
     def write(cases: Mapping[str, str | dict[str, Any]], release: str = "1.0", **more: Any) -> Path:
         path = tmp_path / f"{len(list(tmp_path.glob('*.jsonl')))}.jsonl"
         partial = more.pop("partial", ())
+        records: list[dict[str, Any]] = []
         name = more.pop("name", "mine")
         with ResultsWriter(path) as writer:
             writer.begin(
@@ -72,8 +74,9 @@ def results(tmp_path: Path) -> Write:
             )
             for case, said in cases.items():
                 fields = {"outcome": said} if isinstance(said, str) else dict(said)
-                writer.add(record(case, **fields))
-            writer.close(0, partial)
+                records.append(record(case, **fields))
+                writer.add(records[-1])
+            writer.close(status_of_run(records, (), 0, (), None), partial)
         return path
 
     return write

@@ -107,6 +107,15 @@ FORGED: dict[str, Callable[[Lines], Lines]] = {
         for line in lines
     ],
     "more judged than there are": _footer(judged=3),
+    "all well": _footer(status=0),
+    "all well, though nothing was judged": lambda lines: _footer(
+        status=0, counts={"unsupported": 3}, judged=0
+    )(
+        [
+            {**line, "outcome": "unsupported", "hazard": None} if "outcome" in line else line
+            for line in lines
+        ]
+    ),
     "two headers": lambda lines: [lines[0], *lines],
     "two footers": lambda lines: [*lines, lines[-1]],
     "a footer in the middle": lambda lines: [*lines[:2], lines[-1], *lines[2:]],

@@ -12,6 +12,7 @@ from fakes import EVERYTHING
 
 from conformance.base.faults import BaselineError, OutputError
 from conformance.base.outcomes import FAILING, Outcome, Verdict
+from conformance.base.status import Status
 from conformance.report import run_report_cli
 from conformance.report.baseline import Baseline, Entry, load_baseline
 from conformance.report.baseline_writing import BaselineFile, Outcomes
@@ -141,7 +142,7 @@ def test_an_output_that_takes_nothing_is_named(
     header = _header()
     with ResultsWriter(results) as writer:
         writer.begin({**header, "shard": {"number": 1, "of": 1, "selected": 0}})
-        writer.close(0)
+        writer.close(Status.EMPTY_SELECTION)
     assert read_results(results).records == {}
     with pytest.raises(OutputError, match="results cannot be written"):
         write_results(read_results(results), path)

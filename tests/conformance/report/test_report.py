@@ -15,6 +15,7 @@ from conformance.adapter import Claims
 from conformance.base.outcomes import MEANINGS, Outcome
 from conformance.report import run_diff_cli, run_report_cli
 from conformance.report.results import ResultsWriter
+from conformance.run.run import status_of_run
 
 
 def _record(identity: str, outcome: str, **fields: Any) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def _file(
         writer.begin({**stamp, **header})
         for record in records:
             writer.add(record)
-        writer.close(0, partial)
+        writer.close(status_of_run(records, (), 0, (), None), partial)
     return path
 
 
@@ -199,6 +200,18 @@ def test_a_case_that_is_worse_off_is_a_regression(
     assert "regression: log/a/read" not in back
     # What is no longer judged is not mended.
     assert ("fixed" in back) is (before != "unsupported")
+
+
+def test_a_failure_that_does_more_harm_is_a_regression(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused, wrong = (
+        [_failure("log/a/read", hazard)] for hazard in ("wrong refusal", "silent wrong data")
+    )
+    assert _diff(tmp_path, refused, wrong) == 1
+    assert "regression: log/a/read" in capsys.readouterr().out
+    assert _diff(tmp_path, wrong, refused) == 0
+    assert "changed: log/a/read" in capsys.readouterr().out
 
 
 def test_every_outcome_has_a_rank() -> None:
@@ -345,7 +358,7 @@ EDITS: dict[str, Callable[[list[str]], list[str]]] = {
     "an outcome that is none": _edited(1, '"pass"', '"passed"'),
     "another outcome": _edited(1, '"outcome": "pass"', '"outcome": "open"'),
     "another message": _edited(2, "rows differ", "rows agree"),
-    "another status": _edited(-1, '"status": 0', '"status": 1'),
+    "another status": _edited(-1, '"status": 1', '"status": 0'),
     "other claims": _edited(0, '"scan"', '"history"'),
     "a partial run made whole": _edited(-1, '"partial": ["-x"]', '"partial": []'),
 }

@@ -101,6 +101,10 @@ HOSTILE = {
     "a line without end": ("while True: os.write(1, b'x' * 65536)", "garbage"),
     "lines without end": ("while True: os.write(1, b'{}\\n' * 999)", "wrong id"),
     "two answers": ("os.mkfifo(rows_to); answer(ok); answer(ok); time.sleep(9)", "garbage"),
+    "a claim that is refused": (
+        "ok['ok']['rows'] = rows_to; answer({**ok, 'refused': {'message': 'no'}})",
+        "garbage",
+    ),
     "a FIFO as rows": ("os.mkfifo(rows_to); answer(ok)", "garbage"),
     "a folder as rows": ("os.mkdir(rows_to); answer(ok)", "garbage"),
     "a device as rows": ("os.symlink('/dev/zero', rows_to); answer(ok)", "garbage"),
