@@ -49,6 +49,12 @@ _MOST_PATTERNS: Final = 1000
 _LARGEST_EXPRESSION: Final = 50_000
 """Characters; what is linear in the length of a message may take seconds of a large expression."""
 
+_SHORTEST: Final = 3
+"""Characters of a message; fewer are part of nearly every failure's."""
+
+_SAYING_NOTHING: Final = ("", *"aeinorst 01:,.", "qxz jvk 07")
+"""Texts that say nothing of any failure; an expression that one of them satisfies says no more."""
+
 _REPETITION: Final = re.compile(r"(?<!\\)\{(?:[0-9]+,)?([0-9]+),?\}")
 _EXPRESSION_SECONDS: Final = 10.0
 """Processor time for all messages that are regular expressions; thousands of usual ones take a
@@ -219,11 +225,14 @@ def _entry(node: Node) -> Entry:
     intermittent = chance is not None and chance.choice(("true", "false")) == "true"
     texts = {key: value.text() for key, value in values.items()}
     message = texts["message"]
+    if len(message.strip()) < _SHORTEST:
+        raise values["message"].fail("is so short that it is part of nearly every message")
     if is_pattern(message):
         if _size(message) > _LARGEST_EXPRESSION:
             raise values["message"].fail("is too large a regular expression, or repeats too much")
         try:
-            _occurs(message[1:-1], "")
+            if any(_occurs(message[1:-1], each) for each in _SAYING_NOTHING):
+                raise values["message"].fail("is a regular expression that any text satisfies")
         except pa.ArrowInvalid as error:
             raise values["message"].fail(f"is no regular expression: {error}") from error
     return Entry(**texts, intermittent=intermittent, place=node.place)

@@ -2,9 +2,9 @@
 
 Totals hide regressions, so every case that two runs judge differently is named. A case is worse
 off when its outcome ranks higher (:data:`conformance.base.outcomes.MEANINGS`): an answer that is no
-longer given is a regression as much as a wrong one. Two files are comparable when they judge one
-implementation by one revision; whatever else differs between the runs is said, because it may be
-the reason.
+longer given is a regression as much as a wrong one. So is a failure that came to a worse hazard.
+Two files are comparable when they judge one implementation by one revision; whatever else differs
+between the runs is said, because it may be the reason.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from conformance.base.faults import UnusableError
-from conformance.base.outcomes import MEANINGS, Outcome
+from conformance.base.outcomes import HAZARDS, MEANINGS, Outcome
 from conformance.judging.claims import fewer_claims
 from conformance.judging.messages import alike
 from conformance.report.results import Results
@@ -174,7 +174,8 @@ class Difference:
         if old.get("intermittent") and new.get("intermittent"):
             return Change(name, "intermittent", _words(old), _words(new))
         better = now < was and MEANINGS[Outcome(new["outcome"])].judged
-        kind = "regression" if now > was else "fixed" if better else "changed"
+        worse = now > was or (now == was and _does_more_harm(old, new))
+        kind = "regression" if worse else "fixed" if better else "changed"
         return Change(name, kind, _words(old), _words(new))
 
 
@@ -198,6 +199,13 @@ def _comparable(record: Mapping[str, Any]) -> tuple[object, ...]:
     meaning = MEANINGS[Outcome(record["outcome"])]
     message = record["message"] if meaning.fails or meaning.strict else ""
     return record["outcome"], record["hazard"], record["seen"], alike(message)
+
+
+def _does_more_harm(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Return whether a failure turned into one of a worse hazard, as a refusal into wrong rows."""
+    if old["hazard"] is None or new["hazard"] is None:
+        return False
+    return HAZARDS.index(new["hazard"]) < HAZARDS.index(old["hazard"])
 
 
 def _words(record: Mapping[str, Any] | None) -> str:
