@@ -226,7 +226,7 @@ def _said(table: Path) -> tuple[tuple[int, _Mapping | None], ...]:
 
 
 def _said_first(table: Path) -> list[tuple[int, _Mapping | None]]:
-    """Return what the first checkpoint says, where the commits of before are gone."""
+    """Return what the first checkpoint says, where earlier commits are gone."""
     try:
         held = open_log(LocalStorage(table)).checkpoints[:1]
     except AuditError:

@@ -130,7 +130,7 @@ def _gone_astray(honest: Any, request: Request, asked: int) -> Answer:
 
 
 def _lazy(honest: Any, request: Request, _: int) -> Answer:
-    """Give rows that are to be had one by one, and end in an error."""
+    """Give rows one by one, and raise after the last."""
     answer = honest(request)
     if not isinstance(request, Scan) or not isinstance(answer, Ok):
         return answer  # type: ignore[no-any-return]

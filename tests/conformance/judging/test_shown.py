@@ -123,7 +123,7 @@ _CUT = ("parts", "v2-json", "v2-parquet")
         ("column-mapping/id-mode-feature/project-partition", _more, "CM-026"),
         (_CROSSED, _swapped("a", "c"), "CM-029"),
         (_CROSSED.replace("vector", "removed"), _swapped("a", "c"), "CM-029"),
-        # The first checkpoint says how columns are mapped, where the commits of before are gone.
+        # The first checkpoint says how columns are mapped, where earlier commits are gone.
         *((_CROSSED.replace("all", cut), _swapped("a", "c"), "CM-029") for cut in _CUT),
         *((_BOUNDS.format(cut), _swapped("u", "v"), "CM-025") for cut in _CUT),
         (_CROSSED, _more, "DVDESC-020"),

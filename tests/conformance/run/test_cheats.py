@@ -60,7 +60,7 @@ def _cheat(project: Project, alter: str, restore: str) -> None:
         (MANIFEST, "pass"),
         ("", "pass"),
     ],
-    ids=["restored", "listed anew", "left"],
+    ids=["restored", "listed again", "left"],
 )
 def test_whoever_writes_what_is_expected_makes_the_run_worth_nothing(
     project: Project, alter: str, restore: str, *, listed: bool, isolation: str
