@@ -6,7 +6,7 @@ Columns keep their wire names, because they are wire columns. An absent field is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
@@ -148,6 +148,11 @@ def from_objects(action: str, objects: Sequence[Any], place: LogPlace) -> pa.Tab
             requirement=requirement,
         ) from None
     return pa.Table.from_arrays(columns, schema=kind.schema)
+
+
+def chosen(files: pa.Table, flags: Iterable[bool]) -> pa.Table:
+    """Return the file actions of a table whose flag is true, one flag for each."""
+    return files.filter(pa.array(flags, pa.bool_()))
 
 
 def to_objects(files: pa.Table) -> Iterator[dict[str, Any]]:

@@ -19,6 +19,7 @@ from reference_impl.errors import (
     UnknownColumn,
     UnsupportedFeatures,
 )
+from reference_impl.model.file_actions import to_objects
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.keys import DEFAULT_KEY, GENERATION_KEY, START_KEY, TYPE_CHANGES_KEY
 from reference_impl.types.model import VARIANT, VOID, Array, DataType, Field, Map, Struct
@@ -26,14 +27,14 @@ from reference_impl.types.schema import format_schema, parse_type, to_json
 from reference_impl.types.widening import is_widening
 from reference_impl.write.alter.create import Schema, read_schema
 from reference_impl.write.alter.definition import define
-from reference_impl.write.commit.transaction import Transaction
+from reference_impl.write.commit.transaction import Transaction, add_of
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, Numbering, highest_id
 from reference_impl.write.files.clustering import (
     CLUSTERING_DOMAIN,
     clustering_domain,
     clustering_leaves,
     named_leaves,
-    with_statistics,
+    without_statistics,
 )
 from reference_impl.write.rows.rules import rules_of
 
@@ -197,7 +198,8 @@ def cluster_by(snapshot: Snapshot, paths: Sequence[Path]) -> int:
     transaction.set_domain(clustering_domain(columns, held))
     # A file that is added concurrently may lack statistics.
     transaction.read(None, snapshot.adds())
-    transaction.add(with_statistics(snapshot, transaction.read_target, columns))
+    lacking = to_objects(without_statistics(snapshot.adds(), columns))
+    transaction.add(add_of(add, data_change=False) for add in lacking)
     return transaction.commit()
 
 

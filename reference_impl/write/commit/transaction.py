@@ -87,7 +87,7 @@ class Transaction:
         self,
         on: Snapshot | Storage,
         operation: str,
-        parameters: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any],
     ) -> None:
         """Begin on a version, or with a table that is to be created.
 
@@ -105,7 +105,7 @@ class Transaction:
         self.created: list[str] = []
         self.read_write_set = ReadWriteSet()
         self._operation = operation
-        self._parameters = dict(parameters or {})
+        self._parameters = parameters
         self._id = str(uuid.uuid4())
         self._staged = _Staged()
         self._read_version = base.version if base is not None else None
@@ -368,8 +368,8 @@ class Transaction:
         everywhere = tracked or is_iceberg_compatible(target.protocol, target.metadata)
         adds = ensure_num_records(self.storage, staged.adds, everywhere=everywhere)
         clustered = clustering_leaves(target, self.domains)
-        if clustered and self.base is not None:
-            adds = ensure_clustering_statistics(self.base, target, adds, clustered)
+        if clustered:
+            adds = ensure_clustering_statistics(self.storage, target, adds, clustered)
         if tracked:
             adds, mark = assign_row_ids(adds, self.domains, version)
             if mark is not None:

@@ -17,6 +17,7 @@ from reference_impl.errors import InvalidMetadata
 from reference_impl.model.actions import Metadata, Protocol
 from reference_impl.model.column_mapping import Mode, physical_name
 from reference_impl.model.features import active, supported
+from reference_impl.model.file_actions import chosen
 from reference_impl.types.keys import TYPE_CHANGES_KEY
 from reference_impl.types.model import (
     DOUBLE,
@@ -118,14 +119,9 @@ def files_to_rewrite(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> 
         return adds  # partition values have to be in every file
     vectors = adds.column("deletionVector").to_pylist()
     texts = adds.column("stats").to_pylist()
-    return adds.filter(
-        pa.array(
-            [
-                vector is not None or num_records_of(text) is None
-                for vector, text in zip(vectors, texts, strict=True)
-            ],
-            pa.bool_(),
-        )
+    pairs = zip(vectors, texts, strict=True)
+    return chosen(
+        adds, [vector is not None or num_records_of(text) is None for vector, text in pairs]
     )
 
 

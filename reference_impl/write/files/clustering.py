@@ -22,10 +22,10 @@ from reference_impl.errors import (
     UnknownColumn,
 )
 from reference_impl.model.actions import DomainMetadata
-from reference_impl.model.file_actions import to_objects
+from reference_impl.model.file_actions import ADD_SCHEMA, chosen
 from reference_impl.model.wire import json_text
-from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.snapshot.stats import Leaf, Structs, column_at, leaves
+from reference_impl.storage import Storage
 from reference_impl.untrusted import load_json, parse_json
 from reference_impl.write.features.target import Target
 from reference_impl.write.files.live_files import live_files
@@ -52,7 +52,7 @@ def clustering_leaves(target: Target, domains: Mapping[str, DomainMetadata]) -> 
         InvalidTableError: the domain does not name columns of the table.
     """
     held = domains.get(CLUSTERING_DOMAIN)
-    if held is None or held.removed or not target.supports("clustering"):
+    if held is None or not target.supports("clustering"):
         return ()
     known = {leaf.physical: leaf for leaf in leaves(target.schema, target.table.mode)}
     try:
@@ -77,7 +77,7 @@ def clustering_domain(columns: Iterable[Leaf], before: DomainMetadata | None) ->
     """
     # Obeys CM-035 CLUS-006.
     held: dict[str, Any] = {}
-    if before is not None and not before.removed:
+    if before is not None:
         with suppress(ValueError):  # what is no JSON names no columns, and is replaced
             document = load_json(before.configuration)
             held = document if isinstance(document, dict) else {}
@@ -121,24 +121,13 @@ def named_leaves(target: Target, paths: Iterable[Sequence[str]]) -> tuple[Leaf, 
     return tuple(found)
 
 
-def with_statistics(
-    snapshot: Snapshot, target: Target, columns: Sequence[Leaf]
-) -> list[dict[str, Any]]:
-    """Return the live files that lack statistics of columns, as bodies of adds that have them.
-
-    Raises:
-        DeltaError: a file cannot be read.
-    """
-    adds = snapshot.adds()
-    lacking = [_lacks(text, columns) for text in adds.column("stats").to_pylist()]
-    bodies = to_objects(adds.filter(pa.array(lacking, pa.bool_())))
-    return ensure_clustering_statistics(
-        snapshot, target, [{**body, "dataChange": False} for body in bodies], columns
-    )
+def without_statistics(adds: pa.Table, columns: Sequence[Leaf]) -> pa.Table:
+    """Return the add actions, in wire columns, that lack statistics of columns."""
+    return chosen(adds, [_lacks(text, columns) for text in adds.column("stats").to_pylist()])
 
 
 def ensure_clustering_statistics(
-    snapshot: Snapshot, target: Target, adds: Sequence[dict[str, Any]], columns: Sequence[Leaf]
+    storage: Storage, target: Target, adds: Sequence[dict[str, Any]], columns: Sequence[Leaf]
 ) -> list[dict[str, Any]]:
     """Return bodies of adds that all have statistics of columns, read from the file if necessary.
 
@@ -147,14 +136,12 @@ def ensure_clustering_statistics(
     """
     # Obeys CLUS-010.
     lacking = [at for at, body in enumerate(adds) if _lacks(body.get("stats"), columns)]
-    if not lacking:
-        return list(adds)
     listed = [
         {**adds[at], "partitionValues": list(adds[at]["partitionValues"].items())} for at in lacking
     ]
-    chosen = pa.Table.from_pylist(listed, schema=snapshot.adds().schema)
+    files = live_files(storage, target, pa.Table.from_pylist(listed, schema=ADD_SCHEMA))
     found = list(adds)
-    for at, file in zip(lacking, live_files(snapshot.storage, target, chosen), strict=True):
+    for at, file in zip(lacking, files, strict=True):
         document = _document(adds[at].get("stats"))
         for name, value in statistics_of(file.rows, columns).items():
             document[name] = _merged(document.get(name), value)

@@ -17,7 +17,7 @@ from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound, NotF
 from reference_impl.model.actions import Metadata
 from reference_impl.model.column_mapping import lasting_name
 from reference_impl.model.features import active
-from reference_impl.model.file_actions import to_objects
+from reference_impl.model.file_actions import chosen, to_objects
 from reference_impl.places import decode_path, decode_paths
 from reference_impl.snapshot.history import ICT_PROVENANCE
 from reference_impl.snapshot.paths import logical_keys
@@ -63,17 +63,17 @@ def optimize(snapshot: Snapshot, *, purge_only: bool = False) -> int:
         adds = adds.filter(own)
     deleted = pc.is_valid(adds.column("deletionVector"))
     small = pc.less(adds.column("size"), _LARGE)
-    chosen = adds.filter(deleted if purge_only else pc.or_(deleted, small))
-    inside = [snapshot.storage.holds(decode_path(str(p))) for p in chosen["path"].to_pylist()]
-    chosen = chosen.filter(pa.array(inside, pa.bool_()))
+    files = adds.filter(deleted if purge_only else pc.or_(deleted, small))
+    inside = [snapshot.storage.holds(decode_path(str(p))) for p in files["path"].to_pylist()]
+    files = chosen(files, inside)
     groups: dict[Any, list[int]] = {}
-    for number, values in enumerate(chosen.column("partitionValues").to_pylist()):
+    for number, values in enumerate(files.column("partitionValues").to_pylist()):
         groups.setdefault(tuple(values), []).append(number)
-    vectors = chosen.column("deletionVector")
+    vectors = files.column("deletionVector")
     # One small file alone is not rewritten.
     kept = [at for part in groups.values() for at in part if len(part) > 1 or vectors[at].is_valid]
     changes = Changes(transaction, data_change=False, clusters=clusters)
-    part = chosen.take(pa.array(kept, pa.int64()))
+    part = files.take(pa.array(kept, pa.int64()))
     for file in live_files(snapshot.storage, transaction.read_target, part):
         changes.move(file)
     return changes.commit()
@@ -97,8 +97,9 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
     _restore_row_ids(transaction, earlier)
     now, then = snapshot.adds(), earlier.adds()
     have, want = _keys(now), _keys(then)
+    wanted = set(want)
     transaction.read(None, now)
-    transaction.remove(now.filter(pa.array([key not in set(want) for key in have], pa.bool_())))
+    transaction.remove(chosen(now, [key not in wanted for key in have]))
     numbered = dict(zip(have, now.column("baseRowId").to_pylist(), strict=True))
     ids = then.column("baseRowId").to_pylist()
     # A file that is there still, but lost its row ids when the feature was dropped, comes again.
@@ -106,8 +107,7 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
         key not in numbered or (numbered[key] is None and number is not None)
         for key, number in zip(want, ids, strict=True)
     ]
-    back = then.filter(pa.array(missing, pa.bool_()))
-    bodies = list(to_objects(back))
+    bodies = list(to_objects(chosen(then, missing)))
     for add in bodies:
         _require_files(snapshot, add)
     transaction.add(add_of(add, data_change=True) for add in bodies)
