@@ -62,10 +62,8 @@ def truth(values: pa.ChunkedArray, text: str) -> npt.NDArray[np.bool_]:
 
 
 def _mask(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
-    filled = values.fill_null(False)  # noqa: FBT003  a value
-    if isinstance(filled, pa.ChunkedArray):
-        filled = filled.combine_chunks()
-    return np.asarray(filled.to_numpy(zero_copy_only=False), np.bool_)
+    found: npt.NDArray[np.bool_] = values.fill_null(False).to_numpy(zero_copy_only=False)  # noqa: FBT003  a value
+    return found
 
 
 def parse_predicate(given: Filter, schema: Struct) -> Predicate | None:

@@ -207,6 +207,7 @@ def ensure_num_records(
         DataFileNotFound: a file that lacks it does not exist.
         InvalidDataFile: its footer cannot be read.
     """
+    # Obeys DVDESC-022.
     return [
         _with_num_records(storage, body)
         if (everywhere or body.get("deletionVector") is not None)

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reference_impl.errors import ConstraintViolation, UnsupportedFeatures
-from reference_impl.model.actions import DomainMetadata, Metadata, Protocol
+from reference_impl.model.actions import Metadata, Protocol
 from reference_impl.model.column_mapping import ID_KEY, MODE_PROPERTY, NAME_KEY
 from reference_impl.model.features import supported
 from reference_impl.model.file_actions import to_objects
@@ -98,7 +98,7 @@ def _refuse_policy(snapshot: Snapshot) -> None:
 
 
 def _refuse_domains(snapshot: Snapshot) -> None:
-    held = sorted(name for name, d in snapshot.domain_metadata.items() if not d.removed)
+    held = sorted(snapshot.domain_metadata)
     if held:
         raise _blocked("domainMetadata", f"there is the domain {held[0]!r}", "remove it first")
 
@@ -173,8 +173,8 @@ def drop_feature(snapshot: Snapshot, asked: str) -> int:
     # A file that is added concurrently would keep its traces.
     transaction.read(None, files)
     domain = snapshot.domain_metadata.get(traces.domain)
-    if domain is not None and not domain.removed:
-        transaction.set_domain(DomainMetadata(domain.domain, domain.configuration, removed=True))
+    if domain is not None:
+        transaction.set_domain(replace(domain, removed=True))
     rewrite = _to_rewrite(snapshot, files, traces, metadata)
     transaction.add(_stripped(files.filter(pa.array(~rewrite)), traces.file_fields))
     changes = Changes(transaction, data_change=False)

@@ -153,7 +153,7 @@ def write_v2(
             hint="support the feature v2Checkpoint first",
         )
     top: dict[str, Sequence[Any]] = {
-        "checkpointMetadata": [{"version": snapshot.version, "tags": {}}],
+        "checkpointMetadata": [{"version": snapshot.version}],
         **small,
     }
     if encoding == "json" and any(name.endswith("_parsed") for name in files["add"].column_names):
@@ -191,7 +191,7 @@ def _write_sidecars(
         }
         created.append(f"{SIDECAR_DIR}/{name}")
         written = put_parquet(snapshot, created[-1], {}, part)
-        bodies.append({"path": name, "sizeInBytes": written, "modificationTime": now(), "tags": {}})
+        bodies.append({"path": name, "sizeInBytes": written, "modificationTime": now()})
     return bodies
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from reference_impl.errors import InvalidColumnMapping
 from reference_impl.model.column_mapping import ID_KEY, MODE_PROPERTY, NAME_KEY
@@ -26,11 +26,11 @@ def highest_id(configuration: Mapping[str, str], schema: Struct) -> int:
     Raises:
         InvalidColumnMapping: the property is no 32-bit integer.
     """
-    text = configuration.get(MAX_ID_PROPERTY)
-    held = 0 if text is None else INT31.parse(text)
+    text = configuration.get(MAX_ID_PROPERTY, "0")
+    held = INT31.parse(text)
     if held is None:
         raise InvalidColumnMapping(
-            f"{MAX_ID_PROPERTY} is {str(text)[:80]!r}, not the highest 32-bit id of a column",
+            f"{MAX_ID_PROPERTY} is {text[:80]!r}, not the highest 32-bit id of a column",
             stage="commit",
             requirement="CM-021",
         )
@@ -52,7 +52,7 @@ class Numbering:
         name: gives the physical name of a column.
     """
 
-    highest: int = 0
+    highest: int
     name: Callable[[Field], str] = fresh_name
 
     def following(self) -> int:
@@ -117,5 +117,5 @@ def map_columns(
 
 
 def _highest(schema: Struct) -> int:
-    numbers = (column.metadata.get(ID_KEY, 0) for _, column in every_field(schema))
+    numbers: Iterator[Any] = (column.metadata.get(ID_KEY) for _, column in every_field(schema))
     return max((number for number in numbers if number in INT31), default=0)

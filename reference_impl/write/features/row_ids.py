@@ -13,7 +13,6 @@ from reference_impl.model.wire import json_text
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.types.model import Struct
 from reference_impl.untrusted import load_json
-from reference_impl.write.statistics import num_records_of
 
 ROW_TRACKING_DOMAIN: Final = "delta.rowTracking"
 ROW_TRACKING_SUSPENDED: Final = "delta.rowTrackingSuspended"
@@ -65,7 +64,7 @@ def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:
     """
     # Obeys RT-032 RT-037.
     held = domains.get(ROW_TRACKING_DOMAIN)
-    if held is None or held.removed:
+    if held is None:
         return _NONE
     try:
         document = load_json(held.configuration)
@@ -106,7 +105,7 @@ def assign_row_ids(
         fresh = dict(body)
         if fresh.get("baseRowId") is None:
             fresh["baseRowId"] = mark + 1
-            mark += num_records_of(fresh["stats"]) or 0
+            mark += load_json(fresh["stats"])["numRecords"]
         if fresh.get("defaultRowCommitVersion") is None:
             fresh["defaultRowCommitVersion"] = version
         out.append(fresh)

@@ -58,7 +58,7 @@ def _without(of: DataType, place: str) -> DataType:
 
 def drop_void(values: pa.Array, of: DataType) -> pa.Array:
     """Return values of a type without the fields in it that are void."""
-    if not isinstance(of, Struct) or not has_void(of):
+    if not isinstance(of, Struct):
         return values
     kept = [(at, column) for at, column in enumerate(of.fields) if column.type != VOID]
     children = [drop_void(values.field(at), column.type) for at, column in kept]

@@ -23,7 +23,7 @@ from reference_impl.places import encode_path
 from reference_impl.snapshot.stats import Leaf
 from reference_impl.storage import Storage
 from reference_impl.types.arrow import arrow_type, with_children, with_fields
-from reference_impl.types.model import VOID, Array, DataType, Field, Map, Struct
+from reference_impl.types.model import Array, DataType, Field, Map, Struct
 from reference_impl.write.clock import now
 from reference_impl.write.features.iceberg import NESTED_IDS_KEY, is_iceberg_compatible
 from reference_impl.write.features.target import Target
@@ -203,7 +203,7 @@ def partition_folder(columns: Sequence[Field], texts: Sequence[str | None]) -> s
 def _without_void(rows: pa.Table, target: Target) -> pa.Table:
     for at, name in enumerate(rows.column_names):
         column = target.schema.get(name)
-        if column is not None and column.type != VOID and has_void(column.type):
+        if column is not None and has_void(column.type):
             chunks = [drop_void(chunk, column.type) for chunk in rows.column(at).chunks]
             rows = rows.set_column(at, name, pa.chunked_array(chunks))
     return rows
@@ -234,7 +234,7 @@ def _retype(values: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _texts(values: pa.ChunkedArray, column: Field) -> pa.ChunkedArray:
-    """Spell the partition values of rows; each distinct value once."""
+    """Write the partition values of rows; each distinct value once."""
     encoded = pc.dictionary_encode(values)
     chunks = []
     for chunk in encoded.chunks:

@@ -89,6 +89,6 @@ def _batches(reader: FileReader, task: FileTask, masks: list[Mask]) -> Iterator[
         masks.append(
             np.ones(batch.num_rows, np.bool_)
             if kept is None
-            else np.asarray(kept.to_numpy(zero_copy_only=False), np.bool_)
+            else kept.to_numpy(zero_copy_only=False)
         )
         yield batch

@@ -52,17 +52,14 @@ def _with_vector(file: LiveFile, vector: Descriptor) -> dict[str, Any]:
     return {
         **body,
         "dataChange": True,
-        "stats": _widened(body, file.rows.num_rows),
+        "stats": _widened(body),
         "deletionVector": vector.to_wire(),
     }
 
 
-def _widened(add: Mapping[str, Any], rows: int) -> str:
-    """Return the statistics of a file, its bounds declared as no longer exact.
-
-    A file with a vector must have ``numRecords``; its bounds become wide.
-    """
-    # Obeys DVDESC-022 STAT-002 STAT-009 STAT-010 STAT-013.
+def _widened(add: Mapping[str, Any]) -> str:
+    """Return the statistics of a file, its bounds declared as no longer exact."""
+    # Obeys STAT-002 STAT-009 STAT-010 STAT-013.
     held = parse_exact(add.get("stats"))
     if held is None:
         raise InvalidStatistics(
@@ -70,4 +67,4 @@ def _widened(add: Mapping[str, Any], rows: int) -> str:
             path=str(add["path"]),
             stage="commit",
         )
-    return statistics_json({**held, "numRecords": rows, "tightBounds": False})
+    return statistics_json({**held, "tightBounds": False})

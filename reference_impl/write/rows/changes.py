@@ -123,7 +123,7 @@ class Changes:
         if self._vectors:
             vectors = write_vectors(transaction.storage, self._vectors, transaction.created)
             transaction.add(vectors)
-        if self._feed and self._needs_feed and target.active("changeDataFeed"):
+        if self._feed and self._needs_feed:
             rows = pa.concat_tables(self._feed)
             feed = FileWriter(
                 transaction.storage,
@@ -189,11 +189,10 @@ class Changes:
 
 
 def _stack(parts: list[pa.Table], target: Any) -> pa.Table:
-    names = parts[0].schema.names
     schema = pa.schema(
         [*arrow_schema(target.schema), *list(parts[0].schema)[len(target.schema.fields) :]]
     )
-    return pa.concat_tables([_typed(part.select(names), schema) for part in parts])
+    return pa.concat_tables([_typed(part, schema) for part in parts])
 
 
 def _typed(rows: pa.Table, schema: pa.Schema) -> pa.Table:

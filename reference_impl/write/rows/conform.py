@@ -55,7 +55,7 @@ def conform(rows: pa.Table, schema: Struct) -> pa.Table:
         arrays.append(pa.chunked_array(chunks, arrow_type(column.type)))
     names = pa.schema([arrow_field(f).with_nullable(nullable=True) for f in columns])
     if not columns:
-        return _without_columns(rows.num_rows)
+        return rows.select([])
     return pa.Table.from_arrays(arrays, schema=names)
 
 
@@ -100,11 +100,6 @@ def _match(names: Sequence[str], fields: Sequence[Field], place: tuple[str, ...]
             raise SchemaMismatch(f"the rows have column {label!r} twice")
         found[target] = at
     return found
-
-
-def _without_columns(length: int) -> pa.Table:
-    """Return rows of no columns; Arrow keeps their number only through a column that is dropped."""
-    return pa.table({"_": pa.nulls(length)}).select([])
 
 
 def _conform(  # noqa: PLR0911  one return per kind of type

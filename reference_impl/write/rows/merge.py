@@ -199,7 +199,7 @@ def _deciding_clauses(clauses: Any, rows: dict[str, pa.Table]) -> _Places:
     plan = np.full(length, _KEEP)
     for number, clause in enumerate(clauses):
         free = np.flatnonzero(plan == _KEEP)
-        if clause.condition is not None and free.size:
+        if clause.condition is not None:
             picked = {name: part.take(free) for name, part in rows.items()}
             free = free[truth(clause.condition.evaluate(picked), clause.condition.text)]
         plan[free] = number

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from reference_impl.errors import InvalidMetadata, UnsupportedExpression
 from reference_impl.expressions.sql import Expression, parse_expression
@@ -147,12 +146,11 @@ def _identity(column: Field) -> Identity:
         return value
 
     start, step, mark = (number(key) for key in (START_KEY, STEP_KEY, HIGH_WATER_MARK_KEY))
-    explicit: Any = column.metadata.get(EXPLICIT_KEY, False)
     if start is None or not step:
         raise _malformed(column, "an identity column has a start and a step that is not 0")
     if column.type != LONG:
         raise _malformed(column, f"an identity column is of type long, not {column.type}")
-    return Identity(start, step, mark, bool(explicit))
+    return Identity(start, step, mark, bool(column.metadata.get(EXPLICIT_KEY)))
 
 
 def _malformed(column: Field, message: str) -> InvalidMetadata:
