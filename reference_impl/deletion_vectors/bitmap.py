@@ -50,8 +50,6 @@ class Bitmap:
         Returns:
             True for each row that stays; ``None`` when all of them do.
         """
-        if length == 0:
-            return None
         first, last = start // CONTAINER_ROWS, (start + length - 1) // CONTAINER_ROWS
         low, high = np.searchsorted(self.keys, [np.uint64(first), np.uint64(last + 1)])
         if low == high:

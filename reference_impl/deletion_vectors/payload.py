@@ -189,7 +189,6 @@ def _layout(
         table: where they start by the table of offsets, if there is one.
     """
     lengths = np.where(kinds == BITMAP, BITMAP_BYTES, 2 * counts)
-    starts = at + np.cumsum(lengths) - lengths
     # The length of a run container is only known from its runs: the offset table locates them
     # at once, and without it there are few to visit.
     runs = np.flatnonzero(kinds == RUN)

@@ -210,7 +210,7 @@ def _case(at: Node, args: list[Rendered]) -> Rendered:
     tail = f" ELSE {left.pop()} END" if otherwise else " END"
     whens = zip(left[::2], left[1::2], strict=True)
     sql = head + "".join(f" WHEN {when} THEN {then}" for when, then in whens) + tail
-    return Rendered(sql, _joint(args[1 + operand :: 2] + (args[-1:] if otherwise else [])))
+    return Rendered(sql, _joint(args[1 + operand :: 2] + args[-1:]))
 
 
 def _cast(at: Node, args: list[Rendered]) -> Rendered | None:

@@ -29,8 +29,7 @@ from reference_impl.types.model import DataType, Struct
 
 _ROWS: Final = "rows_"
 _AT: Final = "#at"
-_NOTHING: Final = "#nothing"
-"""Names of helper columns, unlikely to be those of a table."""
+"""Name of a helper column, unlikely to be that of a table: the number of the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ class Expression:
             LimitExceeded: it takes more time or memory than the limits allow.
         """
         given = {
-            name: _only(rows, columns).append_column(_AT, pa.arange(0, rows.num_rows))
+            name: _only(rows, columns)
             for (name, columns), rows in zip(self.used.items(), (left, right), strict=True)
         }
         first, second = given
@@ -119,10 +118,8 @@ class Expression:
 
 
 def _only(rows: pa.Table, columns: tuple[str, ...]) -> pa.Table:
-    """Return the columns that are used; a column of nulls where none is, to keep the length."""
-    if columns:
-        return rows.select(list(columns))
-    return pa.table({_NOTHING: pa.nulls(rows.num_rows, pa.int8())})
+    """Return the columns that are used, and the number of each row."""
+    return rows.select(list(columns)).append_column(_AT, pa.arange(0, rows.num_rows))
 
 
 def parse_expression(text: str, schema: Struct) -> Expression:

@@ -190,10 +190,8 @@ def _map(struct: pa.StructArray) -> pa.Array:
     offsets = pa.arange(0, length * width + 1, width) if width else pa.repeat(0, length + 1)
     names = pa.array([field.name for field in struct.type], pa.string())
     keys = names.take(pa.array(np.tile(np.arange(width), length)))
-    mask = struct.is_null() if struct.null_count else None
-    return pa.MapArray.from_arrays(
-        offsets.cast(pa.int32()), keys, _interleaved(values, length), mask=mask
-    )
+    items = _interleaved(values, length)
+    return pa.MapArray.from_arrays(offsets.cast(pa.int32()), keys, items, mask=struct.is_null())
 
 
 def _interleaved(values: Sequence[pa.Array], length: int) -> pa.Array:

@@ -173,12 +173,12 @@ def _group_each(
     files: bool,
 ) -> dict[str, Lines]:
     """Group lines, given with their numbers, one by one."""
-    found: dict[str, list[bytes]] = {}
+    found: dict[str, list[bytes]] = {name: [] for name in _KINDS}
     for number, line in lines:
-        kind = _classify_line(line) or (other(line, number) if line else None)
+        kind = _classify_line(line) or other(line, number)
         if kind is not None:
-            found.setdefault(kind, []).append(line)
-    return {name: Lines.of(found[name]) if files and name in found else Lines() for name in _KINDS}
+            found[kind].append(line)
+    return {name: Lines.of(each if files else ()) for name, each in found.items()}
 
 
 def _classify_line(line: bytes) -> str | None:

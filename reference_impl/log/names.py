@@ -79,16 +79,16 @@ def parse(name: str) -> LogFile | None:
             continue
         groups = match.groupdict()
         version = int(groups["version"])
-        end = int(groups.get("end") or version)
-        part, parts = int(groups.get("part") or 0), int(groups.get("parts") or 0)
-        fits = version in INT64 and end in INT64
+        end = int(groups.get("end", version))
+        part, parts = int(groups.get("part", 0)), int(groups.get("parts", 0))
+        fits = end in INT64
         if kind == "compaction":
             fits = fits and end > version
         if kind == "multipart_checkpoint":
             fits = fits and parts > 1 and 1 <= part <= parts
         if not fits:
             return None
-        return LogFile(name, kind, version, end, parts, groups.get("uuid") or "")
+        return LogFile(name, kind, version, end, parts, groups.get("uuid", ""))
     return None
 
 

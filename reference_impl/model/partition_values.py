@@ -211,21 +211,18 @@ def format_value(  # noqa: PLR0911  one return per type
         case Primitive("binary"):
             return bytes(value).decode("latin-1")
         case Primitive("float"):
-            return _format_float(pa.scalar(value, pa.float32()).cast(pa.string()).as_py(), value)
+            return _format_float(pa.scalar(value, pa.float32()).cast(pa.string()).as_py())
         case Primitive("double"):
-            return _format_float(repr(float(value)), value)
+            return _format_float(repr(float(value)))
         case Decimal(_, scale):
             return f"{value:.{scale}f}"
         case _:
             return str(value)
 
 
-def _format_float(text: str, value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return text.replace("e+", "E").replace("e", "E")
+def _format_float(text: str) -> str:
+    number = text.replace("e+", "E").replace("e", "E")
+    return number.replace("nan", "NaN").replace("inf", "Infinity")
 
 
 def _parsed(parse: Callable[[str], Any], text: str, of: DataType, column: str) -> Any:

@@ -280,7 +280,7 @@ def _check_commits(
     per_key = orders * len(paths) + keys
     every = np.arange(len(paths))
     # A compaction may well hold one path under several deletion vectors.
-    plain = every[~np.isin(orders, list(committed.compacted))] if committed.compacted else every
+    plain = every[~np.isin(orders, list(committed.compacted))]
     for numbers, rows, message, requirement in (
         (per_path[plain], plain, "two {} actions of one path", "FA-012"),
         (per_key, every, "two file actions of one logical file", "WLOG-001"),

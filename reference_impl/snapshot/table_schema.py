@@ -44,7 +44,7 @@ class TableSchema:
     columns: Struct
     partition_columns: tuple[Field, ...]
     mode: Mode
-    partition_names: frozenset[str] = field(init=False, repr=False, compare=False)
+    partition_names: frozenset[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Collect the names once: they are asked for column by column."""

@@ -85,9 +85,7 @@ def _map(array: pa.MapArray, target: pa.DataType) -> pa.Array:
         return array
     array = pa.concat_arrays([array])
     keys, items = array.keys.cast(pa.string()), array.items.cast(pa.string())
-    return pa.MapArray.from_arrays(
-        array.offsets, keys, items, type=target, mask=array.is_null() if array.null_count else None
-    )
+    return pa.MapArray.from_arrays(array.offsets, keys, items, type=target, mask=array.is_null())
 
 
 _FEW_KEYS: Final = 64
@@ -130,7 +128,7 @@ def _last_values(maps: pa.MapArray) -> pa.MapArray:
         keys.take(pa.array(kept)),
         maps.items.slice(start, held).take(pa.array(kept)),
         type=maps.type,
-        mask=maps.is_null() if maps.null_count else None,
+        mask=maps.is_null(),
     )
 
 
@@ -174,7 +172,7 @@ def _statistics(text: pa.Array, parsed: pa.Array | None) -> pa.Array:
         orjson.dumps(_pruned(value), _text, orjson.OPT_PASSTHROUGH_DATETIME).decode()
         for value in parsed.filter(wanted).to_pylist()
     ]
-    return pc.replace_with_mask(text, wanted, pa.array(made, pa.string())) if made else text
+    return pc.replace_with_mask(text, wanted, pa.array(made, pa.string()))
 
 
 def _pruned(value: Any) -> Any:

@@ -195,13 +195,10 @@ class CheckpointReader:
     ) -> tuple[Iterable[tuple[str, Any]], dict[str, Lines]]:
         """Return the small actions of a JSON file, and its lines of file actions if asked for."""
         found: list[tuple[str, Any]] = []
-
-        def take(name: str, value: Any) -> None:
-            if name in _SMALL:
-                found.append((name, value))
-
+        place = self._place(path)
         try:
-            lines = group_actions(self._storage.get(path), self._place(path), take, files=files)
+            data = self._storage.get(path)
+            lines = group_actions(data, place, lambda *item: found.append(item), files=files)
         except FileNotFoundError:
             raise self._missing(path) from None
         except MalformedCommit as error:
