@@ -156,8 +156,8 @@ def _family(place: ColumnReference) -> Family:
 
 def _string(value: str) -> str:
     """Spell text; DuckDB ends a statement at a NUL character."""
-    parts = ["'" + part.replace("'", "''") + "'" for part in value.split("\0")]
-    return parts[0] if len(parts) == 1 else "(" + " || chr(0) || ".join(parts) + ")"
+    parts = ("'" + part.replace("'", "''") + "'" for part in value.split("\0"))
+    return "(" + " || chr(0) || ".join(parts) + ")"
 
 
 def _joint(args: list[Rendered]) -> Family:

@@ -58,14 +58,12 @@ def fold(root: Node, make: Callable[[Node, list[_Result]], _Result]) -> _Result:
     open_: list[tuple[Node, bool]] = [(root, False)]
     while open_:
         at, ready = open_.pop()
-        if not ready and at.args:
+        if not ready:
             open_.append((at, True))
             open_ += [(arg, False) for arg in reversed(at.args)]
             continue
-        count = len(at.args)
-        given = done[len(done) - count :] if count else []
-        del done[len(done) - count :]
-        done.append(make(at, given))
+        below = len(done) - len(at.args)
+        done[below:] = [make(at, done[below:])]
     return done[0]
 
 

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, cast
 
 from reference_impl.errors import InvalidColumnMapping
 from reference_impl.model.actions import Metadata, Protocol
+from reference_impl.model.features import supported
 from reference_impl.model.ranges import INT31
 from reference_impl.types.model import Field, Struct, walk
 
@@ -20,8 +21,6 @@ Mode: TypeAlias = Literal["none", "name", "id"]
 MODE_PROPERTY = "delta.columnMapping.mode"
 ID_KEY = "delta.columnMapping.id"
 NAME_KEY = "delta.columnMapping.physicalName"
-
-_FEATURE = "columnMapping"
 
 
 def column_mapping_mode(protocol: Protocol, metadata: Metadata) -> Mode:
@@ -35,8 +34,7 @@ def column_mapping_mode(protocol: Protocol, metadata: Metadata) -> Mode:
         InvalidColumnMapping: the property has a value that is no mode.
     """
     # Obeys CM-023 RVER-001.
-    listed = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
-    if protocol.min_reader_version != 2 and _FEATURE not in listed:
+    if "columnMapping" not in supported(protocol):
         return "none"
     mode = metadata.configuration.get(MODE_PROPERTY, "none")
     if mode not in ("none", "name", "id"):

@@ -357,10 +357,10 @@ class Transaction:
         # Obeys ICT-006 WLOG-002 WLOG-003 WLOG-004 FA-016 FA-019.
         staged, target = self._staged, self.target
         moment = now()
-        timestamp = None
         metadata = staged.metadata
+        info: dict[str, Any] = {}
         if target.active(ICT):
-            timestamp = self._in_commit_timestamp(moment)
+            timestamp = info["inCommitTimestamp"] = self._in_commit_timestamp(moment)
             metadata = self._with_provenance(metadata, version, timestamp)
         domains = dict(staged.domains)
         suspended = is_true(target.configuration, ROW_TRACKING_SUSPENDED)
@@ -374,7 +374,6 @@ class Transaction:
             adds, mark = assign_row_ids(adds, self.domains, version)
             if mark is not None:
                 domains[mark.domain] = mark
-        info: dict[str, Any] = {} if timestamp is None else {"inCommitTimestamp": timestamp}
         info |= self._commit_info(moment)
         if target.active("rowTracking"):
             info["tags"] = {"delta.rowTracking.preserved": "true"}
@@ -419,7 +418,7 @@ class Transaction:
             return moment
         before = base.timestamp
         if before is None:
-            if not Target.of(base.protocol, base.metadata).active(ICT):
+            if not self.read_target.active(ICT):
                 return moment
             raise InvalidMetadata(
                 "the commit with the latest in-commit timestamp is gone",
@@ -437,8 +436,7 @@ class Transaction:
     ) -> Metadata | None:
         """Add the enablement version and timestamp, unless it is enabled from version 0."""
         # Obeys ICT-010 ICT-011.
-        base = self.base
-        if base is None or Target.of(base.protocol, base.metadata).active(ICT):
+        if self.base is None or self.read_target.active(ICT):
             return metadata
         assert metadata is not None
         provenance = dict(zip(ICT_PROVENANCE, (str(version), str(timestamp)), strict=True))

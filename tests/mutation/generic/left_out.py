@@ -262,6 +262,7 @@ LEFT_OUT = {
     "write/files/clustering.py:_lacks": "which bounds are read again from their file",
     "write/files/clustering.py:PROVIDER": "how a writer names itself",
     "write/files/clustering.py:sorted_by": "in which order a file has its rows, is free",
+    "write/files/data_files.py:FileWriter._folder": _PLACES,
     "write/files/data_files.py:_FILE_BYTES": _FREE,
     "write/files/data_files.py:_FOLDERS_BYTES": _FREE,
     "write/files/data_files.py:_FOLDER_BYTES": _FREE,
