@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
@@ -18,12 +18,20 @@ from generators.golden.cases.publish import (
     files_spec,
     publish,
     publish_cut,
+    publish_timed,
     read_spec,
     snapshot_spec,
 )
 from generators.golden.cases.recipes import Recipe
 from generators.golden.cases.summarise import v2_alone
 from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
+from generators.golden.chapters.files.changes import (
+    ask_changes,
+    change_file,
+    each_row,
+    feed_table,
+    pairs,
+)
 from generators.golden.chapters.files.deletion_vectors import numbered, vector_table, with_vector
 from generators.golden.chapters.writing.operations import old_files
 from generators.materialise.data.deletion_vectors import (
@@ -40,6 +48,7 @@ from generators.placeholders import BESIDE, BESIDE_PLACEHOLDER, TABLE_PLACEHOLDE
 ACTIONS = Chapter("add-file-and-remove-file", located=True)
 VECTORS = Chapter("deletion-vectors", since="2025", located=True)
 CHECKPOINTS = Chapter("v2-checkpoint-feature", since="2025", located=True)
+FEED = Chapter("add-cdc-file", since="2025", located=True)
 
 _PAIR = struct(id="long", name="string")
 _PARTITIONED = _PAIR.with_fields(field("p", "string"))
@@ -260,7 +269,7 @@ _VECTOR_PLACES: Final[Mapping[str, tuple[str, str, str]]] = {
     ),
     "absolute-encoded": (
         "The absolute path of a vector is decoded like that of a file",
-        "of the table/50%25 #1.bin",
+        "of the table/50%25 +1#.bin",
         _URI,
     ),
     "absolute-outside": ("A vector may lie outside of the table", "lent/vectors.bin", _OUTSIDE),
@@ -379,3 +388,39 @@ def _sidecars(case: CaseWriter) -> None:
     path.write_text(text.replace(name, f"{name}{_URI}/{SIDECAR_DIRECTORY}/"), encoding="utf-8")
     case.judged = dict.fromkeys(("files-latest", "read-latest", "read-v1"), "SIDE-005")
     publish_cut(case, table, 1)
+
+
+# Change files.
+
+
+@FEED.case("absolute-paths", "CDC-006 ADD-002 REM-002")
+def _changes(case: CaseWriter) -> None:
+    """Change files, and files that are changes, are found by absolute URIs."""
+    table = feed_table(case)
+    first, second = (
+        _within(table, table.file(pairs(10 * n), path=f"of table/50%25+{n}.parquet"))
+        for n in range(2)
+    )
+    table.create(add(first), add(second))
+    table.commit(remove(second), operation="DELETE")
+    kept = table.file(first.rows[:1])
+    outside, inside = (
+        change_file(table, [row], [kind], prefix=f"{kind}s of/cdc+50%25")
+        for kind, row in (("delete", first.rows[1]), ("insert", kept.rows[0]))
+    )
+    _moved_out(case, unquote(outside["cdc"]["path"]))
+    for each, prefix in ((outside, _OUTSIDE), (inside, _URI)):
+        each["cdc"]["path"] = f"{prefix}/{each['cdc']['path']}"
+    table.commit(remove(first), add(kept), outside, inside, operation="UPDATE")
+    publish_timed(case, table)
+    changes = [
+        *each_row("insert", 0, [*first.rows, *second.rows]),
+        *each_row("delete", 1, second.rows),
+        ("delete", 2, first.rows[1]),
+        ("insert", 2, kept.rows[0]),
+    ]
+    for slug, version, judged in (
+        ("added", 0, "ADD-002"), ("removed", 1, "REM-002"), ("listed", 2, "CDC-006"),
+    ):  # fmt: skip
+        title = "Absolute paths lead to changes as relative ones do"
+        ask_changes(case, table, slug, version, version, changes, title, requirement=judged)

@@ -292,7 +292,8 @@ def _local_changes(case: CaseWriter) -> None:
     _ask(case, table, "CDC-003", ("listed", 1, "insert", rows))
 
 
-# Variants: whole and shredded, under mapping, vectors and partitions, at the top and in a struct.
+# Variants: whole and shredded, under mapping, vectors and partitions, at the top and in structs,
+# arrays and maps.
 
 _METADATA: Final = b"\x01\x00\x00"
 _SHREDDED: Final = pa.struct(
@@ -309,7 +310,15 @@ def _variant(number: int) -> dict[str, Any]:
 
 
 def _variants(case: CaseWriter, mode: str) -> None:
-    plain = struct(id="long", v="variant", w="variant", s=struct(x="variant"), p="integer")
+    plain = struct(
+        id="long",
+        v="variant",
+        w="variant",
+        s=struct(x="variant"),
+        l=array("variant"),
+        m=map_of("string", "variant"),
+        p="integer",
+    )
     schema, properties = mapped_by(mode, plain, case.info.id)
     if mode:
         # What one column is called elsewhere is the name of the other.
@@ -349,6 +358,8 @@ def _variants(case: CaseWriter, mode: str) -> None:
         columns["s"] = pa.StructArray.from_arrays(
             [stored(60)], fields=[_of_file(inner, _SHREDDED, mode)]
         )
+        columns["l"] = pa.ListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), stored(90))
+        columns["m"] = pa.MapArray.from_arrays([0, 1, 2, 3], ["k"] * 3, stored(100))
         names = [_of_file(schema[name], held.type, mode) for name, held in columns.items()]
         data = pa.Table.from_arrays([*columns.values()], schema=pa.schema(names))
         if kinds:
@@ -356,7 +367,15 @@ def _variants(case: CaseWriter, mode: str) -> None:
         path = f"{'_change_data/' if kinds else ''}part-{table.unique_name('variant')}.parquet"
         (table.root / path).parent.mkdir(exist_ok=True)
         rows = [
-            {"id": n, "v": _variant(n), "w": _variant(n + 30), "s": {"x": _variant(n + 60)}, "p": p}
+            {
+                "id": n,
+                "v": _variant(n),
+                "w": _variant(n + 30),
+                "s": {"x": _variant(n + 60)},
+                "l": [_variant(n + 90)],
+                "m": {"k": _variant(n + 100)},
+                "p": p,
+            }
             for n in ids
         ]
         body = {
@@ -380,7 +399,8 @@ def _variants(case: CaseWriter, mode: str) -> None:
     _ask(case, table, names, added, ("listed", 1, "insert", listed.rows))
     kept = is_in("id", [11, 12], "long")
     _read(case, table, "columns", names, ["id", "v", "w"], kept, "Shredded variants are found")
-    _read(case, table, "nested", "SHRED-006", ["id", "s"], kept, "So are those inside of a struct")
+    title = "So are those inside of structs, arrays and maps"
+    _read(case, table, "nested", "SHRED-006", ["id", "s", "l", "m"], kept, title)
     title, kept = "Rows that a vector marks are gone", compare("id", "<", 10, "long")
     columns = ["id"] if mode else ["id", "v"]
     _read(case, table, "vectors", "DVDESC-020", columns, kept, title)
