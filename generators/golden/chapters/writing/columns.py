@@ -344,9 +344,12 @@ for _name, _column, _type in (
 @WIDENING.case("write-drop-feature", "TW-011")
 def _drop_widening(case: CaseWriter) -> None:
     """Type widening that is dropped leaves no trace."""
-    recipe = Recipe(_NUMBERS, (), _WIDENING, ("typeWidening",)).append([_numbers(1)])
-    recipe.change_type("b", "integer").append([_numbers(500)])
-    recipe.keep("drop_feature", feature="typeWidening").append([_numbers(600)]).publish(case)
+    record = {"delta.typeChanges": [{"fromType": "integer", "toType": "long"}]}
+    within = field("s", struct(field("x", "long", metadata=record)))
+    one, two, three = ({**_numbers(n), "s": {"x": n}} for n in (1, 500, 600))
+    recipe = Recipe(_NUMBERS.with_fields(within), (), _WIDENING, ("typeWidening",)).append([one])
+    recipe.given().change_type("b", "integer").append([two])
+    recipe.keep("drop_feature", feature="typeWidening").append([three]).publish(case)
 
 
 _DEFAULT: Final = struct(
@@ -439,10 +442,10 @@ def _domains_kept_when_rearranged(case: CaseWriter) -> None:
 
 @DOMAINS.case("write-kept-when-overwritten", "DOM-014")
 def _domains_kept_when_overwritten(case: CaseWriter) -> None:
-    """Domains are kept when all rows are overwritten."""
+    """Domains are kept when all rows are overwritten or the table replaced."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1, 2))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').set_domain("theirs", "{}").given()
-    recipe.overwrite(pairs(5)).append(pairs(6)).publish(case)
+    recipe.overwrite(pairs(5)).append(pairs(6)).replace(PAIR, (), pairs(7)).publish(case)
 
 
 @DOMAINS.case("write-kept-when-columns-change", "DOM-014", features=("columnMapping",))

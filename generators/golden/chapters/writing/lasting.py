@@ -414,11 +414,12 @@ def _page_version(case: CaseWriter) -> None:
     recipe.given().append(pairs(3)).overwrite(pairs(4)).publish(case)
 
 
-@CHECKPOINTS.case("write-v2-json-vectors", "CKC-004 CKPT-V2-001 CKPT-V2-003 SIDE-002")
+@CHECKPOINTS.case("write-v2-json-vectors", "CKC-004 CKPT-V2-001 CKPT-V2-003 SIDE-002 RT-031")
 def _json_vectors(case: CaseWriter) -> None:
-    """A V2 checkpoint in JSON has the vectors of its files."""
-    features = ("deletionVectors", "v2Checkpoint")
-    recipe = Recipe(PAIR, (), _VECTORS, features).append(pairs(*range(8))).append(pairs(20, 21))
+    """A V2 checkpoint in JSON has the vectors and the row ids of its files."""
+    features = ("deletionVectors", "v2Checkpoint", "rowTracking", "domainMetadata")
+    recipe = Recipe(PAIR, (), {**_VECTORS, **_TRACKING}, features).append(pairs(*range(8)))
+    recipe.append(pairs(20, 21))
     recipe.delete(is_in("id", [1, 3, 20], "long")).checkpoint("v2-json").append(pairs(30))
     recipe.delete(is_in("id", [5, 21], "long")).checkpoint("v2-json", 2)
     recipe.append(pairs(31)).publish(case, needs=("checkpoint.kind",))
@@ -493,7 +494,7 @@ for _slug, _title, _properties, _features, _ids in (
 def _tracked_vectors(case: CaseWriter) -> None:
     """Files with vectors get row ids as row tracking is enabled."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(5)))
-    recipe.append(pairs(9)).delete_by_vectors(is_in("id", [1, 3], "long"))
+    recipe.append(pairs(9)).delete_by_vectors(is_in("id", [1, 4], "long"))
     recipe.keep("enable_feature", feature="rowTracking").set_properties(_TRACKING)
     recipe.append(pairs(10)).update({"name": "x"}, compare("id", "=", 2, "long")).publish(case)
 
@@ -511,9 +512,11 @@ def _clustered_mapped(case: CaseWriter) -> None:
 def _widened_twice(case: CaseWriter) -> None:
     """Every change of a column's type stays on record after a checkpoint."""
     schema = struct(field("id", "long"), field("v", "byte"))
-    recipe = Recipe(schema, (), {"delta.enableTypeWidening": "true"}, ("typeWidening",))
+    properties = {"delta.enableTypeWidening": "true", "delta.checkpoint.writeStatsAsStruct": "true"}
+    recipe = Recipe(schema, (), properties, ("typeWidening",))
     recipe.append([{"id": 1, "v": 1}]).change_type("v", "short").append([{"id": 2, "v": 300}])
-    recipe.checkpoint().change_type("v", "integer").append([{"id": 3, "v": 70_000}]).publish(case)
+    recipe.checkpoint().change_type("v", "long").append([{"id": 3, "v": 1 << 40}]).checkpoint()
+    recipe.append([{"id": 4, "v": 2}]).publish(case)
 
 
 @CLOCK.case("write-behind-alter", "ICT-008 ICT-009")

@@ -162,7 +162,7 @@ def _merged(version: int, case: CaseWriter) -> None:
     recipe.append([_event(number) for number in range(1, 7)])
     recipe.merge([_event(number) for number in (2, 8)], SAME_ID, *UPSERT)
     recipe.overwrite([_event(9)], compare("part", "=", "b", "string"))
-    recipe.append([_event(10)]).publish(case)
+    recipe.append([_event(10)]).restore(1).publish(case)
 
 
 for _chapter, _version, _ids in (

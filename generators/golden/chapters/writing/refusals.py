@@ -270,8 +270,11 @@ def _by_merge(recipe: Recipe) -> Recipe:
     return recipe.merge(source, SAME_ID, *UPSERT, stored=stored)
 
 
-def _source_changed(change: _Step, case: CaseWriter) -> None:
+def _source_changed(change: _Step, case: CaseWriter, *, recorded: bool = False) -> None:
     recipe = Recipe(_SOURCED, features=("generatedColumns",))
+    if recorded:
+        features = ("generatedColumns", "changeDataFeed")
+        recipe = Recipe(_SOURCED, ("y",), {"delta.enableChangeDataFeed": "true"}, features)
     recipe.append([{"id": n, "x": n, "y": 2 * n} for n in (1, 2)])
     change(recipe).publish(
         case,
@@ -297,6 +300,12 @@ for _slug, _phrase, _step in _SOURCES:
         f"{_phrase} of its source leaves no stale generated value",
         "GEN-004 GEN-005",
         partial(_source_changed, _step),
+    )
+    GENERATED.define(
+        f"write-source-partition-{_slug}",
+        f"{_phrase} of its source moves a row to its partition",
+        "GEN-004 GEN-005 CDC-012",
+        partial(_source_changed, _step, recorded=True),
     )
 
 

@@ -31,6 +31,7 @@ DEFAULTS: Final = Chapter("default-columns", since="2025")
 MAPPING: Final = Chapter("column-mapping", since="2025")
 
 _LISTED: Final = ("identityColumns",)
+_MAPPED: Final = {"delta.columnMapping.mode": "name"}
 
 
 def _constraint(requirement: str) -> Refusal:
@@ -87,8 +88,7 @@ def _none_counted(case: CaseWriter) -> None:
 
 
 def _mark_kept(change: Callable[[Recipe], Recipe], case: CaseWriter) -> None:
-    mapped = {"delta.columnMapping.mode": "name"}
-    recipe = Recipe(_numbered(1, 1, highWaterMark=2), (), mapped, (*_LISTED, "columnMapping"))
+    recipe = Recipe(_numbered(1, 1, highWaterMark=2), (), _MAPPED, (*_LISTED, "columnMapping"))
     recipe.append([{"k": 1, "id": 1}, {"k": 2, "id": 2}]).given()
     # An append would write the mark again.
     change(recipe).publish(case)
@@ -254,8 +254,7 @@ for _version, _row in ((4, "WVER-003"), (6, "WVER-007")):
 
 
 def _mapped(version: int, case: CaseWriter) -> None:
-    properties = {"delta.columnMapping.mode": "name"}
-    recipe = Recipe(PAIR, (), properties, protocol=Protocol(2, version)).append(pairs(1)).given()
+    recipe = Recipe(PAIR, (), _MAPPED, protocol=Protocol(2, version)).append(pairs(1)).given()
     recipe.append(pairs(2)).rename_column("name", "label")
     recipe.append([{"id": 3, "label": "c"}]).publish(case)
 
@@ -337,6 +336,13 @@ def _write_variants(case: CaseWriter) -> None:
     recipe.checkpoint().append(_variants(8)).publish(case)
 
 
+@VARIANT.case("write-variants-mapped", "CM-013 VAR-003")
+def _write_mapped(case: CaseWriter) -> None:
+    """Files know a variant by the name that mapping gives it."""
+    recipe = Recipe(_VARIANT, (), _MAPPED, ("variantType", "columnMapping")).append(_variants(2, 5))
+    recipe.rename_column("v", "w").update({"id": 9}, compare("id", "=", 2, "long")).publish(case)
+
+
 @VARIANT.case("write-unasked", "VAR-001")
 def _write_unasked(case: CaseWriter) -> None:
     """A table with a variant column lists the feature, asked for or not."""
@@ -391,15 +397,17 @@ def _update_null(case: CaseWriter) -> None:
     recipe.update({"id": 9}, compare("id", "=", 1, "long")).publish(case)
 
 
-@DEFAULTS.case("write-merge-with-default", "DFT-005")
+@DEFAULTS.case("write-merge-with-default", "DFT-005 CDC-012")
 def _merge_default(case: CaseWriter) -> None:
-    """A row that a merge inserts without a value gets the default."""
+    """A row that a merge inserts gets the default, in its record too."""
     plain, named = PAIR.fields
     schema = struct(plain, replace(named, metadata={"CURRENT_DEFAULT": "'none'"}))
-    recipe = Recipe(schema, features=("allowColumnDefaults",)).append(pairs(1, 2))
-    insert = MergeClause("not_matched", "insert")
-    recipe.merge([{"id": 5}], SAME_ID, insert, stored=[{"id": 5, "name": "none"}])
-    recipe.publish(case)
+    feed = {"delta.enableChangeDataFeed": "true"}
+    recipe = Recipe(schema, (), feed, ("allowColumnDefaults", "changeDataFeed"))
+    recipe.append(pairs(1, 2))
+    clauses = (MergeClause("matched", "delete"), MergeClause("not_matched", "insert"))
+    stored = [{"id": 5, "name": "none"}, {"id": 2, "name": None}]
+    recipe.merge([{"id": 5}, {"id": 2}], SAME_ID, *clauses, stored=stored).publish(case)
 
 
 @DEFAULTS.case("write-variant-default", "DFT-010")
@@ -444,12 +452,12 @@ def _upgrade_locked(case: CaseWriter) -> None:
 )
 def _upgrade_mapped(case: CaseWriter) -> None:
     """An upgrade lists the mapping of columns for readers and for writers."""
-    properties = {"delta.columnMapping.mode": "name"}
-    recipe = Recipe(PAIR, (), properties, protocol=Protocol(2, 5)).append(pairs(1, 2)).given()
+    recipe = Recipe(PAIR, (), _MAPPED, protocol=Protocol(2, 5)).append(pairs(1, 2)).given()
     recipe.keep("enable_feature", feature="deletionVectors").append(pairs(3)).publish(case)
 
 
 _TIMED: Final = {"delta.enableInCommitTimestamps": "true"}
+_OFF: Final = dict.fromkeys(_TIMED, "false")
 _AHEAD: Final = 4_102_444_800_000
 """2100-01-01, in ms since the epoch: in the future of every test run."""
 
@@ -458,7 +466,9 @@ _AHEAD: Final = 4_102_444_800_000
 def _behind(case: CaseWriter) -> None:
     """A commit carries a later time than the one before under any clock."""
     recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",), start=_AHEAD).append(pairs(1))
-    recipe.given().append(pairs(2)).delete(compare("id", "=", 1, "long")).publish(case)
+    recipe.given().append(pairs(2)).delete(compare("id", "=", 1, "long")).append(pairs(3, 4))
+    recipe.keep("optimize").update({"name": "x"}, compare("id", "=", 2, "long"))
+    recipe.overwrite(pairs(7), compare("id", ">=", 3, "long")).restore(4).publish(case)
 
 
 @CLOCK.case("write-alter", "ICT-005 ICT-006 ICT-007 ICT-009")
@@ -472,9 +482,10 @@ def _altered(case: CaseWriter) -> None:
 
 @CLOCK.case("write-enable", "ICT-005 ICT-010 ICT-011 ICT-012")
 def _enable(case: CaseWriter) -> None:
-    """A table tells since when its commits carry their time."""
+    """A table tells since when its commits carry their time, again if anew."""
     recipe = Recipe(PAIR).append(pairs(1)).keep("enable_feature", feature="inCommitTimestamp")
-    recipe.set_properties(_TIMED).append(pairs(2)).append(pairs(3)).publish(case)
+    recipe.set_properties(_TIMED).append(pairs(2)).append(pairs(3)).set_properties(_OFF)
+    recipe.append(pairs(4)).set_properties(_TIMED).append(pairs(5)).publish(case)
 
 
 @CLOCK.case("write-enable-behind", "ICT-010 ICT-011 ICT-012")
@@ -499,7 +510,7 @@ def _enable_behind_checkpoint(case: CaseWriter) -> None:
 def _enable_again_behind(case: CaseWriter) -> None:
     """Times turned on again begin above that of the file before."""
     recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",)).append(pairs(1))
-    recipe.set_properties(dict.fromkeys(_TIMED, "false")).append(pairs(2)).given()
+    recipe.set_properties(_OFF).append(pairs(2)).given()
     for version in (2, 3):
         case.file_time(f"_delta_log/{version:020d}.json", _AHEAD + version)
     recipe.set_properties(_TIMED).append(pairs(3)).publish(case)
@@ -534,7 +545,7 @@ def _replaced(properties: Mapping[str, str], features: tuple[str, ...], case: Ca
 
 for _slug, _mapping in (
     ("", {}),
-    ("-mapped", {"delta.columnMapping.mode": "name"}),
+    ("-mapped", _MAPPED),
     ("-mapped-by-id", {"delta.columnMapping.mode": "id"}),
 ):
     TRACKING.define(
@@ -582,8 +593,7 @@ for _slug, _column in (("row-ids", "_row_id"), ("versions", "_version")):
 @MAPPING.case("write-name-again", "CM-014 CM-019 CM-020 CM-022")
 def _name_again(case: CaseWriter) -> None:
     """A column of a name that was dropped is another column."""
-    mapped = {"delta.columnMapping.mode": "name"}
-    recipe = Recipe(PAIR, (), mapped, ("columnMapping",)).append(pairs(1, 2))
+    recipe = Recipe(PAIR, (), _MAPPED, ("columnMapping",)).append(pairs(1, 2))
     recipe.add_column(field("x", "long")).append([{"id": 3, "name": "c", "x": 5}])
     recipe.drop_column("x").add_column(field("x", "long"))
     recipe.append([{"id": 4, "name": "d", "x": 6}]).keep("optimize").publish(case)
