@@ -512,11 +512,9 @@ def _clustered_mapped(case: CaseWriter) -> None:
 def _widened_twice(case: CaseWriter) -> None:
     """Every change of a column's type stays on record after a checkpoint."""
     schema = struct(field("id", "long"), field("v", "byte"))
-    properties = {"delta.enableTypeWidening": "true", "delta.checkpoint.writeStatsAsStruct": "true"}
-    recipe = Recipe(schema, (), properties, ("typeWidening",))
+    recipe = Recipe(schema, (), {"delta.enableTypeWidening": "true"}, ("typeWidening",))
     recipe.append([{"id": 1, "v": 1}]).change_type("v", "short").append([{"id": 2, "v": 300}])
-    recipe.checkpoint().change_type("v", "long").append([{"id": 3, "v": 1 << 40}]).checkpoint()
-    recipe.append([{"id": 4, "v": 2}]).publish(case)
+    recipe.checkpoint().change_type("v", "integer").append([{"id": 3, "v": 70_000}]).publish(case)
 
 
 @CLOCK.case("write-behind-alter", "ICT-008 ICT-009")

@@ -406,7 +406,7 @@ def _merge_default(case: CaseWriter) -> None:
     recipe = Recipe(schema, (), feed, ("allowColumnDefaults", "changeDataFeed"))
     recipe.append(pairs(1, 2))
     clauses = (MergeClause("matched", "delete"), MergeClause("not_matched", "insert"))
-    stored = [{"id": 5, "name": "none"}, {"id": 2, "name": None}]
+    stored: list[dict[str, Any]] = [{"id": 5, "name": "none"}, {"id": 2, "name": None}]
     recipe.merge([{"id": 5}, {"id": 2}], SAME_ID, *clauses, stored=stored).publish(case)
 
 
