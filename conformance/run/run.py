@@ -121,7 +121,10 @@ class Run:
         """
         now = self.corpus.marks(self._marks)
         for name in sorted(name for name, mark in self._marks.items() if now[name] != mark):
-            raise CorpusError(self.corpus.root / name, "somebody has written to it")
+            raise CorpusError(
+                self.corpus.root / name,
+                "somebody has written to it, or linked to its files, since the run began",
+            )
 
     def of_source(self, source: str) -> list[Item]:
         """Return the selected items of one source."""

@@ -55,6 +55,21 @@ def _undecoded_names(path: str) -> str:
     return f"{folder}{slash}{_as_written(name)}"
 
 
+def _moved_along(root: Path, fresh: frozenset[str]) -> None:
+    """Let absolute paths of files of the table name those of its copy."""
+
+    def moved(body: dict[str, Any]) -> dict[str, Any]:
+        _, within, rest = body["path"].rpartition(f"/{root.name}/")
+        return {**body, "path": f"file://{root}/{rest}"} if within else body
+
+    for kind in ("add", "remove", "cdc"):
+        each(kind, moved)(root, fresh)
+
+
+def _below(path: str) -> str:
+    return path.removeprefix("file:///")
+
+
 def _one_change_file(found: Lines) -> Lines:
     first = next((a for a in found if "cdc" in a), None)
     return [a for a in found if "cdc" not in a or a is first]
@@ -202,6 +217,13 @@ ROWS = (
         "actions",
         viewing(each("cdc", lambda b: {**b, "path": _undecoded_names(b["path"])})),
         "add-cdc-file/escaped-names/*",
+    ),
+    reader(
+        "looks-for-absolute-change-files-below-the-table",
+        "CDC-006",
+        "actions",
+        viewing(_moved_along, each("cdc", lambda b: {**b, "path": _below(b["path"])})),
+        "add-cdc-file/absolute-paths/*",
     ),
     reader(
         "reads-one-change-file-of-a-version",

@@ -11,23 +11,63 @@ from typing import Any
 import pyarrow as pa
 
 from breaches.edits import (
+    CHANGES,
     COMMIT,
     COMPACTION,
+    SIDECAR,
     Lines,
     dropping,
     each,
+    fields,
+    lines,
     matching,
     parquet,
+    properties,
     read_lines,
     rewrite,
+    statistics,
 )
 from breaches.model import writer
-from breaches.seams import Edit, afterwards, carrying_out, leaving
+from breaches.seams import Edit, afterwards, carrying_out, during, leaving
 from breaches.views import bodies, commits_of, log_of
 from breaches.writers.tracking import STARTING_EARLY
 
 _DEFAULTS = "default-columns/write-"
 _VALUES = "add-file-and-remove-file/write-odd-value-"
+
+
+_SINCE = "delta.inCommitTimestampEnablementVersion"
+
+
+def _since_the_first(root: Path, fresh: frozenset[str]) -> None:
+    """Let timestamps that are turned on again begin where they began at first."""
+    given = [body["configuration"].get(_SINCE) for body in bodies(root, "metaData")]
+    first = next(version for version in [*given, None] if version or version is None)
+    properties(lambda p: p.update({_SINCE: first}) if _SINCE in p else None, COMMIT)(root, fresh)
+
+
+def _recorded_again(field: Any) -> None:
+    if field["name"] == "x":
+        record = {"fromType": "integer", "toType": "long"}
+        field["metadata"]["delta.typeChanges"] = [record]
+
+
+def _undefaulted(changes: pa.Table) -> pa.Table:
+    at = changes.schema.get_field_index("name")
+    return changes.set_column(at, changes.field(at), pa.nulls(len(changes), pa.string()))
+
+
+def _loose(found: Any) -> Any:
+    return {name: value for name, value in found.items() if name != "tightBounds"}
+
+
+def _uncounted(found: Any) -> Any:
+    return {name: value for name, value in found.items() if name != "numRecords"}
+
+
+def _unowned(actions: Lines) -> Lines:
+    gone = {"domain": "theirs", "configuration": "{}", "removed": True}
+    return [*actions, {"domainMetadata": gone}]
 
 
 def _without_column(name: str) -> Edit:
@@ -201,5 +241,54 @@ ROWS = (
         "files",
         afterwards(_no_vectors),
         "vacuum-protocol-check/write-unknown-feature-vectors/*",
+    ),
+    writer(
+        "backfills-row-ids-under-loose-bounds",
+        "STAT-012",
+        "actions",
+        during("set_properties", statistics(_loose, COMMIT)),
+        "row-tracking/write-enable-with-vectors/*",
+    ),
+    writer(
+        "leaves-row-ids-out-of-sidecars",
+        "RT-031",
+        "actions",
+        during("checkpoint", dropping("add", "baseRowId", where=SIDECAR)),
+        "checkpoints/write-v2-json-vectors/*",
+    ),
+    writer(
+        "turns-timestamps-on-again-since-the-first-time",
+        "ICT-010",
+        "actions",
+        during("set_properties", _since_the_first),
+        "in-commit-timestamps/write-enable/*",
+    ),
+    writer(
+        "drops-type-widening-but-for-structs",
+        "TW-011",
+        "actions",
+        during("drop_feature", fields(_recorded_again, COMMIT)),
+        "type-widening/write-drop-feature/*",
+    ),
+    writer(
+        "records-no-default-of-what-a-merge-inserts",
+        "CDC-001",
+        "files",
+        during("merge", parquet(_undefaulted, CHANGES)),
+        "default-columns/write-merge-with-default/*",
+    ),
+    writer(
+        "restores-without-counts-under-iceberg",
+        "ICE2-016",
+        "actions",
+        during("restore", statistics(_uncounted, COMMIT)),
+        "iceberg-compatibility-v2/write-merge/*",
+    ),
+    writer(
+        "replaces-a-table-with-its-domains",
+        "DOM-014",
+        "actions",
+        during("replace", lines(_unowned, COMMIT)),
+        "domain-metadata/write-kept-when-overwritten/*",
     ),
 )
