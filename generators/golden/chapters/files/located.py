@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
@@ -404,20 +404,19 @@ def _changes(case: CaseWriter) -> None:
     table.create(add(first), add(second))
     table.commit(remove(second), operation="DELETE")
     kept = table.file(first.rows[:1])
-    outside, inside = (
-        change_file(table, [row], [kind], prefix=f"{kind}s of/cdc+50%25")
-        for kind, row in (("delete", first.rows[1]), ("insert", kept.rows[0]))
-    )
-    _moved_out(case, unquote(outside["cdc"]["path"]))
-    for each, prefix in ((outside, _OUTSIDE), (inside, _URI)):
-        each["cdc"]["path"] = f"{prefix}/{each['cdc']['path']}"
-    table.commit(remove(first), add(kept), outside, inside, operation="UPDATE")
+    recorded = [
+        change_file(table, rows, [kind] * len(rows), prefix=f"_change_data/{kind}s of/cdc+50%25")
+        for kind, rows in (("delete", first.rows), ("insert", kept.rows))
+    ]
+    for each in recorded:
+        each["cdc"]["path"] = f"{_URI}/{each['cdc']['path']}"
+    table.commit(remove(first), add(kept), *recorded, operation="UPDATE")
     publish_timed(case, table)
     changes = [
         *each_row("insert", 0, [*first.rows, *second.rows]),
         *each_row("delete", 1, second.rows),
-        ("delete", 2, first.rows[1]),
-        ("insert", 2, kept.rows[0]),
+        *each_row("delete", 2, first.rows),
+        *each_row("insert", 2, kept.rows),
     ]
     for slug, version, judged in (
         ("added", 0, "ADD-002"), ("removed", 1, "REM-002"), ("listed", 2, "CDC-006"),
