@@ -105,14 +105,14 @@ def mutated_items(registry: Registry, *, audited: bool) -> Iterator[Item]:
                 Judged(
                     question,
                     mutation.requirements,
-                    _audited_row(mutation, registry) if question == "audit" else None,
+                    _audited_requirement(mutation, registry) if question == "audit" else None,
                     refusing=mutation.expect == "refused",
                 ),
             )
 
 
-def _audited_row(mutation: Mutation, registry: Registry) -> str | None:
-    """Return the first row of a mutation that an audit has to notice; the others bind readers."""
+def _audited_requirement(mutation: Mutation, registry: Registry) -> str | None:
+    """Return the first requirement that an audit has to notice; the others bind readers."""
     named = (name for name in mutation.requirements if name in registry)
     return next((name for name in named if "audit" in registry[name].notice), None)
 

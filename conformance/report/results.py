@@ -92,13 +92,11 @@ class ResultsWriter:
         self._file: IO[bytes] = open_output(path, "results")
         self._kept = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
         self._digest = hashlib.sha256()
-        self._written = hashlib.sha256()
         self._records: list[Mapping[str, Any]] = []
 
     def _put(self, document: Mapping[str, Any]) -> None:
         line = _line(document)
         self._digest.update(line)
-        self._written.update(line)
         try:
             with written_to(self._path, "results"):
                 self._file.write(line)
@@ -133,9 +131,9 @@ class ResultsWriter:
             "partial": list(partial),
             "status": status,
         }
-        self._digest.update(_line(footer))
-        digest = f"sha256:{self._digest.hexdigest()}"
-        self._put({**footer, "digest": digest})
+        sealed = self._digest.copy()
+        sealed.update(_line(footer))
+        self._put({**footer, "digest": f"sha256:{sealed.hexdigest()}"})
         self._file.close()
         self._refuse_altered()
 
@@ -149,7 +147,7 @@ class ResultsWriter:
                 whole.update(line)
         except DocumentError as error:
             raise OutputError(f"results are kept no longer in {self._path}: {error}") from error
-        if whole.digest() != self._written.digest():
+        if whole.digest() != self._digest.digest():
             raise OutputError(f"results are kept no longer in {self._path}: somebody wrote there")
 
     def __enter__(self) -> Self:

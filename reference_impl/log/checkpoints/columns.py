@@ -172,7 +172,8 @@ def _statistics(text: pa.Array, parsed: pa.Array | None) -> pa.Array:
         orjson.dumps(_pruned(value), _text, orjson.OPT_PASSTHROUGH_DATETIME).decode()
         for value in parsed.filter(wanted).to_pylist()
     ]
-    return pc.replace_with_mask(text, wanted, pa.array(made, pa.string()))
+    # Texts of a million files are not copied for nothing.
+    return pc.replace_with_mask(text, wanted, pa.array(made, pa.string())) if made else text
 
 
 def _pruned(value: Any) -> Any:

@@ -197,8 +197,9 @@ def cluster_by(snapshot: Snapshot, paths: Sequence[Path]) -> int:
     held = transaction.domains.get(CLUSTERING_DOMAIN)
     transaction.set_domain(clustering_domain(columns, held))
     # A file that is added concurrently may lack statistics.
-    transaction.read(None, snapshot.adds())
-    lacking = to_objects(without_statistics(snapshot.adds(), columns))
+    files = snapshot.adds()
+    transaction.read(None, files)
+    lacking = to_objects(without_statistics(files, columns))
     transaction.add(add_of(add, data_change=False) for add in lacking)
     return transaction.commit()
 

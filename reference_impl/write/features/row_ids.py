@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from reference_impl.errors import InvalidMetadata, InvalidTableError
 from reference_impl.model.actions import DomainMetadata
@@ -13,6 +13,7 @@ from reference_impl.model.wire import json_text
 from reference_impl.scan.row_tracking import COMMIT_VERSION_PROPERTY, ROW_ID_PROPERTY
 from reference_impl.types.model import Struct
 from reference_impl.untrusted import load_json
+from reference_impl.write.statistics import num_records_of
 
 ROW_TRACKING_DOMAIN: Final = "delta.rowTracking"
 ROW_TRACKING_SUSPENDED: Final = "delta.rowTrackingSuspended"
@@ -105,7 +106,7 @@ def assign_row_ids(
         fresh = dict(body)
         if fresh.get("baseRowId") is None:
             fresh["baseRowId"] = mark + 1
-            mark += load_json(fresh["stats"])["numRecords"]
+            mark += cast("int", num_records_of(fresh["stats"]))
         if fresh.get("defaultRowCommitVersion") is None:
             fresh["defaultRowCommitVersion"] = version
         out.append(fresh)

@@ -16,11 +16,12 @@ from breaches.edits import (
     COMPACTION,
     SIDECAR,
     Lines,
+    columns,
     dropping,
     each,
     fields,
-    lines,
     matching,
+    nulls,
     parquet,
     properties,
     read_lines,
@@ -52,22 +53,8 @@ def _recorded_again(field: Any) -> None:
         field["metadata"]["delta.typeChanges"] = [record]
 
 
-def _undefaulted(changes: pa.Table) -> pa.Table:
-    at = changes.schema.get_field_index("name")
-    return changes.set_column(at, changes.field(at), pa.nulls(len(changes), pa.string()))
-
-
-def _loose(found: Any) -> Any:
-    return {name: value for name, value in found.items() if name != "tightBounds"}
-
-
-def _uncounted(found: Any) -> Any:
-    return {name: value for name, value in found.items() if name != "numRecords"}
-
-
-def _unowned(actions: Lines) -> Lines:
-    gone = {"domain": "theirs", "configuration": "{}", "removed": True}
-    return [*actions, {"domainMetadata": gone}]
+def _lacking(name: str) -> Edit:
+    return statistics(lambda found: {key: found[key] for key in found if key != name}, COMMIT)
 
 
 def _without_column(name: str) -> Edit:
@@ -246,7 +233,7 @@ ROWS = (
         "backfills-row-ids-under-loose-bounds",
         "STAT-012",
         "actions",
-        during("set_properties", statistics(_loose, COMMIT)),
+        during("set_properties", _lacking("tightBounds")),
         "row-tracking/write-enable-with-vectors/*",
     ),
     writer(
@@ -274,21 +261,14 @@ ROWS = (
         "records-no-default-of-what-a-merge-inserts",
         "CDC-001",
         "files",
-        during("merge", parquet(_undefaulted, CHANGES)),
+        during("merge", parquet(columns(lambda of: of.name == "name", nulls), CHANGES)),
         "default-columns/write-merge-with-default/*",
     ),
     writer(
         "restores-without-counts-under-iceberg",
         "ICE2-016",
         "actions",
-        during("restore", statistics(_uncounted, COMMIT)),
+        during("restore", _lacking("numRecords")),
         "iceberg-compatibility-v2/write-merge/*",
-    ),
-    writer(
-        "replaces-a-table-with-its-domains",
-        "DOM-014",
-        "actions",
-        during("replace", lines(_unowned, COMMIT)),
-        "domain-metadata/write-kept-when-overwritten/*",
     ),
 )

@@ -166,6 +166,7 @@ ROWS = (
             ("add_constraint", "restored"),
             ("drop_constraint", "restored"),
             ("restore", "restored"),
+            ("replace", "overwritten"),
         )
     ),
     *(
