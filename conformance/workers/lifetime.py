@@ -84,7 +84,7 @@ def supervised(run: Callable[[], int], *, watched: bool = True) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     parent = os.getpid()
-    signals = {signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    signals = {signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     child = os.fork()
     if child == 0:
@@ -94,8 +94,11 @@ def supervised(run: Callable[[], int], *, watched: bool = True) -> int:
     os.close(writing)
     watch = _Watch(child, Journal(scratch.path))
     try:
+        signal.setitimer(signal.ITIMER_REAL, _LOOK_SECONDS, _LOOK_SECONDS)
         ended = _wait(child, signals, watch)
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.sigtimedwait({signal.SIGALRM}, 0)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         write_to(None)
         scratch.close()
@@ -140,11 +143,15 @@ def _go_on(run: Callable[[], int], parent: int, writing: int) -> None:
 
 
 def _wait(child: int, signals: set[signal.Signals], watch: _Watch) -> str:
-    """Wait for the child, look on, and pass on the signals that only this process got."""
+    """Wait for the child, look on, and pass on the signals that only this process got.
+
+    A timer wakes it to look: a wait with a time limit that lasts over a suspension gives a signal
+    that nobody sent.
+    """
     while True:
-        received = signal.sigtimedwait(signals, _LOOK_SECONDS)
+        received = signal.sigwaitinfo(signals)
         watch.look()
-        if received is None or received.si_signo == signal.SIGCHLD:
+        if received.si_signo in (signal.SIGCHLD, signal.SIGALRM):
             pid, status = os.waitpid(child, os.WNOHANG)
             if pid:
                 code = os.waitstatus_to_exitcode(status)

@@ -88,6 +88,22 @@ def test_a_run_that_is_ended_removes_its_copies(
     assert _gone(project)
 
 
+def test_a_run_that_is_suspended_goes_on_as_if_it_had_not_been(project: Project) -> None:
+    project.adapter(
+        "(here / 'asked').write_text(str(os.getpid()))\n"
+        "while not (here / 'go').exists(): time.sleep(0.05)"
+    )
+    process = _asked(project, "none")
+    for _ in range(3):
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.7)  # beyond the time that the run waits at once
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.05)
+    (project.folder / "mypackage" / "go").touch()
+    _, output = process.communicate(timeout=HANG_SECONDS)
+    assert process.returncode == Status.OK, output
+
+
 def test_what_a_killed_run_left_is_swept_by_the_next(project: Project) -> None:
     project.adapter("(here / 'asked').write_text(str(os.getpid())); time.sleep(600)")
     process = _asked(project, "process")
