@@ -52,6 +52,9 @@ _LARGEST_EXPRESSION: Final = 50_000
 _SHORTEST: Final = 3
 """Characters of a message; fewer are part of nearly every failure's."""
 
+_LABEL: Final = re.compile(r"\s*\w+:\s*")
+"""How every message of one kind begins, such as ``rows:``."""
+
 _SAYING_NOTHING: Final = ("", *"aeinorst 01:,.", "qxz jvk 07")
 """Texts that say nothing of any failure; an expression that one of them satisfies says no more."""
 
@@ -227,6 +230,8 @@ def _entry(node: Node) -> Entry:
     message = texts["message"]
     if len(message.strip()) < _SHORTEST:
         raise values["message"].fail("is so short that it is part of nearly every message")
+    if _LABEL.fullmatch(message):
+        raise values["message"].fail("names what differs, but not how")
     if is_pattern(message):
         if _size(message) > _LARGEST_EXPRESSION:
             raise values["message"].fail("is too large a regular expression, or repeats too much")
