@@ -9,8 +9,9 @@ check without a screen sees all of them, so that a screen saves time and decides
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import chain
 from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
@@ -163,30 +164,35 @@ _TEXT: Final[frozenset[type]] = frozenset({str, type(None)})
 _BOOL: Final[frozenset[type]] = frozenset({bool, type(None)})
 
 
+_Types: TypeAlias = dict[str, Any]
+"""Types of values by column, and in a tree of its own those of the fields of a struct."""
+
+
 def _types(layout: Layout) -> _Types:
-    """Return the types that bounds of each primitive column may have, by its physical path."""
-    found = {}
+    """Return the types that bounds of each column may have, by its physical names."""
+    found: _Types = {}
     for column in layout.columns:
-        declared = column.type
-        if not isinstance(declared, str) or not column.reachable:
-            continue
-        if declared in BITS:
-            found[column.physical] = _WHOLE
-        elif declared in ("float", "double") or decimal_of(declared):
-            found[column.physical] = _NUMBER
-        elif declared == "boolean":
-            found[column.physical] = _BOOL
-        else:
-            found[column.physical] = _TEXT
-    # Arrays and maps have counts of nulls, and no bounds.
-    nested = {
-        column.physical: frozenset[type]()
-        for column in layout.columns
-        if column.reachable
-        and isinstance(column.type, Mapping)
-        and column.type.get("type") in ("array", "map")
-    }
-    return nested | found
+        types = _types_of(column.type)
+        if types is not None and column.reachable:
+            at = found
+            for name in column.physical[:-1]:
+                # A broken schema may have other columns of that name.
+                at[name] = at[name] if isinstance(at.get(name), dict) else {}
+                at = at[name]
+            at[column.physical[-1]] = types
+    return found
+
+
+def _types_of(declared: Any) -> frozenset[type] | None:
+    if not isinstance(declared, str):
+        # Arrays and maps have counts of nulls, and no bounds.
+        nested = isinstance(declared, Mapping) and declared.get("type") in ("array", "map")
+        return frozenset() if nested else None
+    if declared in BITS:
+        return _WHOLE
+    if declared in ("float", "double") or decimal_of(declared):
+        return _NUMBER
+    return _BOOL if declared == "boolean" else _TEXT
 
 
 def broken_statistics(step: Step) -> Mask:
@@ -198,84 +204,64 @@ def _statistics(rows: Rows, layout: Layout) -> Mask:
     found = rows.kind == ADD
     at = np.flatnonzero(found & ~rows.irregular)
     texts = rows.columns["stats"].take(pa.array(at))
-    types = _types(layout)
-    partitions = frozenset(layout.partition_columns)
-    longest = budget().limits.number
-    long = re.compile(f"[-+.0-9eE]{{{longest},}}")  # what is beyond the limit on numbers
-    plain = np.zeros(len(at), np.bool_)
-    for start in range(0, len(at), _AT_ONCE):
-        some: list[tuple[int, dict[str, Any]]] = []
-        for place, text in enumerate(texts.slice(start, _AT_ONCE).to_pylist(), start):
-            if text is None:
-                plain[place] = True
-            elif len(text) <= longest or not long.search(text):
-                try:
-                    stats = untrusted.load_json(text)
-                except (orjson.JSONDecodeError, MemoryError):  # parsed with care
-                    continue
-                if type(stats) is dict and stats.keys() <= _KNOWN:
-                    some.append((place, stats))
-        unfit = _unfit([stats for _, stats in some], types, partitions)
-        plain[[place for n, (place, _) in enumerate(some) if n not in unfit]] = True
-    found[at] = ~plain
+    is_plain = _judge(layout)
+    some = (texts.slice(start, _AT_ONCE).to_pylist() for start in range(0, len(at), _AT_ONCE))
+    plain = [text is None or is_plain(text) for text in chain.from_iterable(some)]
+    found[at] = ~np.array(plain, np.bool_)
     return np.asarray(found, np.bool_)
 
 
-_AT_ONCE: Final = 100
-"""Statistics that are parsed at once: so few that Python's collector has no work with them."""
-
-_Types: TypeAlias = Mapping[tuple[str, ...], frozenset[type]]
-_Fits: TypeAlias = Callable[[frozenset[type], str, Sequence[Any]], Iterable[int]]
-"""Gives the places of values that do not fit a column of some types and a name."""
+_AT_ONCE: Final = 1000
+"""Statistics that are held as texts at once."""
 
 
-def _unfit(
-    some: Sequence[Mapping[str, Any]], types: _Types, partitions: AbstractSet[str]
-) -> set[int]:
-    """Return the places of statistics that are not plainly those of columns of these types."""
+def _judge(layout: Layout) -> Callable[[str], bool]:
+    """Return what says whether statistics are plainly those of a schema's columns."""
+    types = _types(layout)
+    trees = ("minValues", None), ("maxValues", None), ("nullCount", layout.partition_columns.keys())
+    longest = budget().limits.number
+    long = re.compile(f"[-+.0-9eE]{{{longest},}}")  # what is beyond the limit on numbers
 
-    def bounds(held: frozenset[type], _: str, values: Sequence[Any]) -> Iterable[int]:
-        if held.issuperset(map(type, values)):
-            return ()
-        return (n for n, value in enumerate(values) if type(value) not in held)
-
-    def counts(_: frozenset[type], name: str, values: Sequence[Any]) -> Iterable[int]:
-        return range(len(values)) if name in partitions else _no_counts(values)
-
-    return {
-        *_no_counts([stats.get("numRecords") for stats in some]),
-        *bounds(_BOOL, "tightBounds", [stats.get("tightBounds") for stats in some]),
-        *_unfit_trees([stats.get("minValues") for stats in some], (), bounds, types),
-        *_unfit_trees([stats.get("maxValues") for stats in some], (), bounds, types),
-        *_unfit_trees([stats.get("nullCount") for stats in some], (), counts, types),
-    }
-
-
-def _no_counts(values: Sequence[Any]) -> Iterable[int]:
-    if set(map(type, values)) == {int} and min(values) >= 0 and max(values) < LONG_END:
-        return ()
-    return (n for n, x in enumerate(values) if type(x) is not int or not 0 <= x < LONG_END)
-
-
-def _unfit_trees(
-    trees: Sequence[Any], path: tuple[str, ...], fits: _Fits, types: _Types
-) -> Iterator[int]:
-    """Return the places of trees of values by column that have unknown columns or unfit values."""
-    alike: dict[tuple[str, ...], list[int]] = {}
-    for n, tree in enumerate(trees):
-        if type(tree) is dict:
-            alike.setdefault((*tree,), []).append(n)
-        elif tree is not None or path:
-            yield n
-    for names, at in alike.items():
-        # Trees of the same columns are judged column by column.
-        columns = zip(*(trees[n].values() for n in at), strict=True)
-        for name, values in zip(names, columns, strict=True):
-            place = (*path, name)
-            held = types.get(place)
-            unfit = (
-                _unfit_trees(values, place, fits, types)
-                if held is None
-                else fits(held, name, values)
+    def is_plain(text: str) -> bool:
+        if len(text) > longest and long.search(text):
+            return False
+        try:
+            stats = untrusted.load_json(text)
+        except (orjson.JSONDecodeError, MemoryError):  # parsed with care
+            return False
+        return (
+            type(stats) is dict
+            and stats.keys() <= _KNOWN
+            and _is_count(stats.get("numRecords"))
+            and type(stats.get("tightBounds")) in _BOOL
+            and all(
+                (tree := stats.get(name)) is None or _fit(tree, types, uncounted)
+                for name, uncounted in trees
             )
-            yield from (at[n] for n in unfit)
+        )
+
+    return is_plain
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < LONG_END
+
+
+def _fit(tree: Any, types: _Types, uncounted: AbstractSet[str] | None = None) -> bool:
+    """Return whether a tree of values by column has columns of these types alone.
+
+    The values are bounds, or counts of nulls where there are columns that have none.
+    """
+    if type(tree) is not dict:
+        return False
+    for name, value in tree.items():
+        held = types.get(name)
+        if type(held) is dict:
+            fits = _fit(value, held, uncounted)
+        elif uncounted is None:
+            fits = held is not None and type(value) in held
+        else:
+            fits = held is not None and _is_count(value) and name not in uncounted
+        if not fits:
+            return False
+    return True

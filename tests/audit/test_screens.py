@@ -20,7 +20,7 @@ FAULTS = {name: plant for name, _, plant in planted()}
 def _found(table: Path, monkeypatch: pytest.MonkeyPatch, *, screens: bool) -> Any:
     """Audit a log by columns and screens, however small it is, or line by line."""
     with monkeypatch.context() as patch:
-        patch.setattr(raw, "FEW", 0 if screens else 1 << 62)
+        patch.setattr(raw, "COLUMNAR", screens)
         patch.setattr(engine, "SCREENS", screens)
         try:
             return sorted(map(astuple, audit(str(table), data=False)))

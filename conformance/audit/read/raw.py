@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from conformance.audit.columnar.json_rows import FEW, JsonRows
+from conformance.audit.columnar.json_rows import JsonRows
 from conformance.audit.columnar.parquet_rows import file_rows
 from conformance.audit.columnar.rows import ADD, REMOVE, Mask, Rows
 from reference_impl import untrusted
@@ -310,6 +310,10 @@ def _without_blanks(path: str, data: bytes) -> tuple[list[tuple[int, bytes]], li
     return texts, faults
 
 
+COLUMNAR: Final = True
+"""Whether plain lines become columns; without that every line is parsed with care."""
+
+
 def json_lines(path: str, texts: Iterable[tuple[int, bytes]]) -> Lines:
     """Make lines of texts of a file with their places in it, from 0."""
     small: list[tuple[int, Line]] = []
@@ -318,17 +322,15 @@ def json_lines(path: str, texts: Iterable[tuple[int, bytes]]) -> Lines:
         lambda at, text: _line(f"{path}:{at + 1}", parse_json(text).value),
         checkpoint=".checkpoint." in path,
     )
-    held = list(texts)
-    taken = rows.take(held) if len(held) >= FEW else [False] * len(held)
-    blank = 0
-    for (at, text), done in zip(held, taken, strict=True):
+    at = blank = 0
+    for at, text in texts:
         if not text or text.isspace():
             blank += 1
             continue
         if blank:
             faults.append(_blank(path, at + 1 - blank, blank))
             blank = 0
-        if done:
+        if COLUMNAR and rows.take(at, text):
             continue
         place = f"{path}:{at + 1}"
         parsed = parse_json(text)
@@ -342,7 +344,7 @@ def json_lines(path: str, texts: Iterable[tuple[int, bytes]]) -> Lines:
             if not files or not rows.add_irregular(at, text, str(line.action), line.body):
                 small.append((at, line))
     if blank:
-        faults.append(_blank(path, held[-1][0] + 2 - blank, blank))
+        faults.append(_blank(path, at + 2 - blank, blank))
     return Lines(small, tuple(faults), rows.rows())
 
 

@@ -30,7 +30,7 @@ PROGRAMS = {
 line = b'{"add":{"path":' + long.encode() + b"}}"
 del long
 leave(SPARE)
-print(JsonRows(None).take([(0, line)]))
+print([JsonRows(None).take(0, line)])
 """,
     "statistics are shown to the check": """
 text = '{"numRecords":1,"minValues":{"a":' + long + "}}"
@@ -40,7 +40,7 @@ rows = SimpleNamespace(
     irregular=np.array([False]),
     columns={"stats": pa.chunked_array([pa.array([text], pa.large_string())])},
 )
-layout = SimpleNamespace(columns=(), partition_columns=())
+layout = SimpleNamespace(columns=(), partition_columns={})
 screens._types = lambda layout: {}
 with within_limits(Limits(), "a test"):
     leave(SPARE)

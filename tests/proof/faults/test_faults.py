@@ -84,10 +84,10 @@ def test_columns_and_buckets_hide_no_planted_fault(
     root = tmp_path / "table"
     shutil.copytree(sound(fault.table), root)
     plant(fault, root)
-    monkeypatch.setattr(raw, "FEW", 1 << 62)
+    monkeypatch.setattr(raw, "COLUMNAR", False)
     monkeypatch.setattr(engine, "SCREENS", False)
     by_line = _compared(audit(str(root)))
-    monkeypatch.setattr(raw, "FEW", 0)
+    monkeypatch.setattr(raw, "COLUMNAR", True)
     monkeypatch.setattr(engine, "SCREENS", True)
     assert _compared(audit(str(root))) == by_line
     assert _compared(in_parts(str(root), Options(), 3)) == by_line
