@@ -49,7 +49,7 @@ def _case(directory: Path, info: CaseInfo, scratch: Path, builder: TableBuilder)
     case = CaseWriter(info, target)
     case.delta.rmdir()
     shutil.move(scratch, case.delta)
-    state = builder.states[-1]
+    state = builder.states[builder.version]
     case.describe(
         schema=builder.schema.to_json(),
         protocol=builder.protocol.body(),
@@ -59,7 +59,7 @@ def _case(directory: Path, info: CaseInfo, scratch: Path, builder: TableBuilder)
             "numRemoveFiles": len(state.removes),
             "sizeInBytes": sum(each["size"] for each in state.adds.values()),
             "numCommits": len(builder.commits),
-            "numActions": sum(len(each) for each in builder.commits),
+            "numActions": sum(len(each) for each in builder.commits.values()),
         },
         data_layout={"numPartitionColumns": len(builder.partition_columns)}
         if builder.partition_columns

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from generators.materialise.data.data_files import FileLayout
-from generators.materialise.log import bodies, checkpoints, hints
-from generators.materialise.log.checkpoints import CheckpointStyle, Written
-from generators.materialise.log.files import Action, write_commit
+from generators.materialise.log import bodies
+from generators.materialise.log.files import Action
 from generators.materialise.log.protocols import Protocol, protocol_for
-from generators.materialise.log.state import FileKey, LogState
+from generators.materialise.log.state import FileKey
 from generators.materialise.staging import (
     ROW_TRACKING_COLUMNS,
     FileStage,
@@ -26,7 +25,6 @@ from generators.materialise.staging import (
 )
 from generators.oracle.delta_schema import Struct, assign_column_mapping
 from generators.oracle.model import Oracle, Row
-from generators.oracle.operations import CheckpointKind
 
 START: Final = 1_704_067_200_000
 """2024-01-01T00:00:00Z in milliseconds since the epoch: the time of the first commit."""
@@ -48,13 +46,7 @@ class TableBuilder(FileStage):
     """Builds one table below ``root``; every method that commits gives the new version.
 
     Attributes:
-        root: the table root on disk.
         schema: the schema in force, column mapping metadata included.
-        protocol: the protocol in force.
-        properties: the table properties in force.
-        oracle: what each version holds.
-        files: the live logical files by key.
-        states: the log's state at every version.
     """
 
     def __init__(  # noqa: PLR0913  a table has this many independent properties
@@ -87,17 +79,20 @@ class TableBuilder(FileStage):
             hive: put partitioned data files into directories by the old convention.
         """
         super().__init__(
-            root, schema, partition_columns, seed=seed, layout=layout or FileLayout(), hive=hive
+            root,
+            schema,
+            partition_columns,
+            properties,
+            seed=seed,
+            layout=layout or FileLayout(),
+            hive=hive,
         )
-        self.properties = dict(properties or {})
         if self.mapping_mode != "none":
             self.schema, highest = assign_column_mapping(schema, seed)
             self.properties.setdefault("delta.columnMapping.maxColumnId", str(highest))
             self.oracle = Oracle(self.schema, self.partition_columns)
         self.protocol = protocol or protocol_for(self.schema, self.properties, features)
         self._name_hidden_columns()
-        self.states: list[LogState] = []
-        self.commits: list[list[dict[str, Any]]] = []
         self._row_ids: list[dict[int, int]] = []
         self._live: list[dict[FileKey, LiveFile]] = []
         self._start = start
@@ -109,11 +104,6 @@ class TableBuilder(FileStage):
                 self.properties.setdefault(key, f"_{kind}-col-{self.identifier(kind)}")
 
     # What holds now
-
-    @property
-    def version(self) -> int:
-        """The latest committed version; -1 before :meth:`create`."""
-        return len(self.states) - 1
 
     @property
     def mapping_mode(self) -> str:
@@ -168,11 +158,7 @@ class TableBuilder(FileStage):
             if self.protocol.supports("catalogManaged"):
                 info["txnId"] = str(self.identifier(f"txn/{version}"))
             listed.insert(0, {"commitInfo": info})
-        write_commit(self.root, version, listed, modified=self.time_of(version))
-        state = self.states[-1].copy() if self.states else LogState()
-        state.apply(listed)
-        self.states.append(state)
-        self.commits.append(listed)
+        state = self.write_commit(version, listed, modified=self.time_of(version))
         self._live.append(dict(self.files))
         self.oracle.properties = dict(self.properties)
         self.oracle.transactions = {k: v["version"] for k, v in state.transactions.items()}
@@ -334,70 +320,18 @@ class TableBuilder(FileStage):
 
     # What stands beside the commits
 
-    def checkpoint(  # noqa: PLR0913  kind, layout and hint are independent of one another
-        self,
-        kind: CheckpointKind = "classic",
-        version: int | None = None,
-        *,
-        parts: int = 2,
-        sidecars: int = 0,
-        style: CheckpointStyle | None = None,
-        hint: bool = True,
-    ) -> Written:
-        """Write a checkpoint.
+    def name_for(self, what: str, place: str) -> str:  # noqa: ARG002  a place names its kind
+        """Return the UUID that the seed gives to a place."""
+        return str(self.identifier(place))
 
-        Args:
-            kind: spec and naming scheme.
-            version: the version to checkpoint, the latest when ``None``.
-            parts: parts of a multi-part checkpoint.
-            sidecars: sidecar files of a V2 checkpoint.
-            style: what the checkpoint carries.
-            hint: also write ``_last_checkpoint``, its checksum included.
-        """
+    def sidecar_time(self, version: int) -> int:
+        """Return the time of the commit of a version."""
+        return self.time_of(version)
+
+    def checksum(self, version: int | None = None, **options: Any) -> Path:
+        """Write the checksum file of a version, with the transaction id of its commit."""
         at = self.version if version is None else version
-        state = self.states[at]
-        match kind:
-            case "classic":
-                written = checkpoints.write_classic(self.root, at, state, style)
-            case "multi-part":
-                written = checkpoints.write_multi_part(self.root, at, state, parts, style)
-            case _:
-                named = kind != "v2-classic"
-                names = [
-                    f"{self.identifier(f'sidecar/{kind}/{at}/{number}')}.parquet"
-                    for number in range(sidecars)
-                ]
-                written = checkpoints.write_v2(
-                    self.root,
-                    at,
-                    state,
-                    identity=str(self.identifier(f"{kind}/{at}/{sidecars}")) if named else None,
-                    extension="json" if kind == "v2-json" else "parquet",
-                    sidecars=sidecars,
-                    sidecar_names=names,
-                    modified=self.time_of(at),
-                    style=style,
-                )
-        if hint:
-            hints.write_last_checkpoint(self.root, written)
-        return written
-
-    def compact_log(self, start: int, end: int) -> Path:
-        """Write the log compaction file of the versions ``start`` to ``end``, both included."""
-        return hints.write_compaction(self.root, start, end, self.commits[start : end + 1])
-
-    def checksum(self, version: int | None = None, *, all_files: bool = False) -> Path:
-        """Write the checksum file of a version, the latest when ``None``."""
-        at = self.version if version is None else version
-        state = self.states[at]
-        timed = (state.metadata or {}).get("configuration", {}).get(_TIMED) == "true"
-        document = hints.version_checksum_document(
-            state,
-            in_commit_timestamp=self.time_of(at) if timed else None,
-            transaction_id=str(self.identifier(f"txn/{at}")),
-            all_files=all_files,
-        )
-        return hints.write_version_checksum(self.root, at, document)
+        return super().checksum(at, transaction_id=str(self.identifier(f"txn/{at}")), **options)
 
     # What features promise
 

@@ -108,7 +108,7 @@ def _checksums(builder: TableBuilder) -> int:
 
 def _compact(builder: TableBuilder, start: int, end: int) -> None:
     """Compact a range of commits, unless they leave nothing that a compaction could hold."""
-    commits = builder.commits[start : end + 1]
+    commits = map(builder.commits.__getitem__, range(start, end + 1))
     if any(set(action) - {"commitInfo", "cdc"} for actions in commits for action in actions):
         builder.compact_log(start, end)
 

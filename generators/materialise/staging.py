@@ -8,7 +8,7 @@ actions that the commit must carry.
 from __future__ import annotations
 
 import uuid
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from generators.materialise.log import bodies
 from generators.materialise.log.files import json_text
 from generators.materialise.log.protocols import Protocol
 from generators.materialise.log.state import FileKey, file_key
+from generators.materialise.logged import LoggedTable
 from generators.oracle.delta_schema import Struct, field
 from generators.oracle.model import Oracle, Row, TrackedRow
 
@@ -70,15 +71,11 @@ class LiveFile:
         )
 
 
-class FileStage(ABC):
+class FileStage(LoggedTable):
     """The live files of a table, and the ways to change them; the base of the builder.
 
     Attributes:
-        root: the table root on disk.
-        schema: the schema in force.
-        partition_columns: logical names in force.
         protocol: the protocol in force.
-        properties: the table properties in force.
         oracle: what each version holds.
         files: the live logical files by key.
     """
@@ -88,17 +85,15 @@ class FileStage(ABC):
         root: Path,
         schema: Struct,
         partition_columns: Sequence[str],
+        properties: Mapping[str, str] | None,
         *,
         seed: str,
         layout: FileLayout,
         hive: bool,
     ) -> None:
         """Begin with no file; see :class:`~generators.materialise.builder.TableBuilder`."""
-        self.root = Path(root)
-        self.schema = schema
-        self.partition_columns = tuple(partition_columns)
+        super().__init__(root, schema, partition_columns, properties)
         self.protocol = Protocol()
-        self.properties: dict[str, str] = {}
         self.seed = seed
         self.oracle = Oracle(schema, self.partition_columns)
         self.files: dict[FileKey, LiveFile] = {}

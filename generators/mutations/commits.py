@@ -42,7 +42,7 @@ def _remove_own_add(root: Path, _builder: TableBuilder) -> None:
 
 
 def _remove_again(root: Path, builder: TableBuilder) -> None:
-    removed = next(iter(builder.states[-1].removes.values()))
+    removed = next(iter(builder.states[builder.version].removes.values()))
     write_commit(root, builder.version + 1, [{"remove": removed}])
 
 

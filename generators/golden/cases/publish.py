@@ -110,7 +110,7 @@ def describe(
             "numRemoveFiles": len(state.removes),
             "sizeInBytes": sum(int(body.get("size") or 0) for body in state.adds.values()),
             "numCommits": len(table.versions),
-            "numActions": sum(len(lines) for lines in table.actions.values()),
+            "numActions": sum(len(lines) for lines in table.commits.values()),
             **(log_info or {}),
         },
         data_layout=layout,

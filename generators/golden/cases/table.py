@@ -22,8 +22,9 @@ from generators.materialise.data.data_files import FileLayout, write_data_file
 from generators.materialise.data.partition_values import hive_directory, stored_value
 from generators.materialise.data.statistics import under_vector
 from generators.materialise.log import bodies
-from generators.materialise.log.files import Action, json_text, write_commit
-from generators.materialise.log.state import LogState, dv_unique_id
+from generators.materialise.log.files import Action, json_text
+from generators.materialise.log.state import dv_unique_id
+from generators.materialise.logged import LoggedTable
 from generators.oracle.delta_schema import (
     Array,
     DataType,
@@ -113,16 +114,13 @@ def domain(name: str, configuration: str, *, removed: bool = False) -> dict[str,
     return {"domainMetadata": bodies.domain(name, configuration, removed=removed)}
 
 
-class GoldenTable:
+class GoldenTable(LoggedTable):
     """A table below ``root`` and what a read of each of its versions gives.
 
     Attributes:
-        root: the table root on disk.
         schema: the schema in force; assign before :meth:`metadata` to evolve it.
-        partition_columns: logical names of the partition columns.
         properties: the table properties; mutable, for the next :meth:`metadata`.
         protocol: the protocol in force; assign before :meth:`protocol_action` to change it.
-        states: what the log says, per version.
     """
 
     def __init__(  # noqa: PLR0913  what a table is made of
@@ -137,15 +135,10 @@ class GoldenTable:
         name: str | None = None,
     ) -> None:
         """Start a table without any commit; ``seed`` fixes its id and file names."""
-        self.root = root
-        self.schema = schema
-        self.partition_columns = tuple(partition_columns)
-        self.properties = dict(properties or {})
+        super().__init__(root, schema, partition_columns, properties)
         self.protocol = dict(protocol)
         self.name = name
-        self.states: dict[int, LogState] = {}
         self.infos: dict[int, dict[str, Any] | None] = {}
-        self.actions: dict[int, list[Action | str]] = {}
         self._seed = seed
         self._files: dict[str, DataFile] = {}
         self._deleted: dict[str, frozenset[int]] = {}
@@ -166,11 +159,6 @@ class GoldenTable:
         return table
 
     @property
-    def version(self) -> int:
-        """The last committed version; -1 before the first."""
-        return max(self.states, default=-1)
-
-    @property
     def versions(self) -> list[int]:
         """All committed versions, ascending."""
         return sorted(self.states)
@@ -179,6 +167,10 @@ class GoldenTable:
         """Return the next identifier, a UUID that depends on the seed only."""
         self._counter += 1
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"delta-tck/{self._seed}/{what}/{self._counter}"))
+
+    def name_for(self, what: str, place: str) -> str:  # noqa: ARG002  names are counted
+        """Return the next identifier; see :meth:`unique_name`."""
+        return self.unique_name(what)
 
     # Writing
 
@@ -312,12 +304,8 @@ class GoldenTable:
         if with_info:
             body = bodies.commit_info(operation, EPOCH + MINUTE * number, info)
             lines.insert(0, {"commitInfo": body})
-        write_commit(self.root, number, lines)
-        state = self.states[self.version].copy() if self.states else LogState()
-        state.apply(each for each in actions if not isinstance(each, str))
-        self.states[number] = state
+        self.write_commit(number, lines)
         self.infos[number] = body
-        self.actions[number] = lines
         return number
 
     # Knowing

@@ -24,8 +24,6 @@ from generators.golden.cases.table import (
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.golden.chapters.files.types import utc
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
-from generators.materialise.log.checkpoints import write_classic
-from generators.materialise.log.hints import write_last_checkpoint
 from generators.oracle.delta_schema import Struct, field, struct
 
 FILES = Chapter("change-data-files")
@@ -178,7 +176,7 @@ def _before_checkpoint(case: CaseWriter) -> None:
     table.create(add(files[0]))
     for file in files[1:]:
         table.commit(add(file))
-    write_last_checkpoint(table.root, write_classic(table.root, 2, table.states[2]))
+    table.checkpoint(version=2)
     table.commit(table.metadata(), operation="SET TBLPROPERTIES")
     publish_timed(case, table, log_info={"lastCheckpointVersion": 2})
     changes = [row for number in range(3) for row in each_row("insert", number, files[number].rows)]

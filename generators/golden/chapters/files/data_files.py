@@ -23,7 +23,6 @@ from generators.golden.cases.publish import (
 )
 from generators.golden.cases.table import GoldenTable, add, remove
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
-from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, json_text
 from generators.oracle.delta_schema import struct
 
@@ -91,7 +90,7 @@ def _odd_paths_checkpoint(case: CaseWriter) -> None:
     table = GoldenTable.created(case, _PAIR)
     files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(_PATHS)]
     table.commit(*(add(file) for file in files))
-    write_classic(case.delta, 1, table.states[1])
+    table.checkpoint(version=1, hint=False)
     table.commit(*(remove(file) for file in files[1::2]))
     publish(case, table, log_info={"lastCheckpointVersion": 1})
 
@@ -291,7 +290,7 @@ def _re_add_after_checkpoint(case: CaseWriter) -> None:
     table = GoldenTable.of(case, _PAIR)
     file = table.file([{"id": 1, "name": "a"}], statistics=False)
     table.create(add(file, tags={"round": "1", "first": "yes"}))
-    write_classic(case.delta, 0, table.states[0])
+    table.checkpoint(version=0, hint=False)
     table.commit(add(file, tags={"round": "2"}, dataChange=False))
     publish(case, table, log_info={"lastCheckpointVersion": 0})
 
@@ -305,7 +304,7 @@ def _add_again(case: CaseWriter) -> None:
     table.create(add(file), add(other))
     table.commit(remove(file))
     table.commit(add(file))
-    write_classic(case.delta, 2, table.states[2])
+    table.checkpoint(version=2, hint=False)
     table.commit(remove(other))
     publish(case, table, log_info={"lastCheckpointVersion": 2})
 
@@ -436,7 +435,7 @@ def _odd_root(case: CaseWriter) -> None:
     table = GoldenTable.of(case, struct(id="long", p="string"), partition_columns=["p"])
     table.create(add(table.file([{"id": 1}], partition={"p": "x y"})))
     table.append([{"id": 2}], partition={"p": "%20"})
-    write_classic(case.delta, 1, table.states[1])
+    table.checkpoint(version=1, hint=False)
     table.append([{"id": 3}], partition={"p": "z"})
     publish(case, table, log_info={"lastCheckpointVersion": 1})
 

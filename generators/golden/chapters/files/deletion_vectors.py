@@ -18,7 +18,7 @@ from generators.materialise.data.deletion_vectors import (
     inline_descriptor,
     write_vector_file,
 )
-from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.materialise.log.files import drop_commits, json_text
 from generators.oracle.delta_schema import Struct, field, mapped_by, struct
 
@@ -257,7 +257,7 @@ def _life_checkpoint(case: CaseWriter) -> None:
     first, second = store(table, [1], [1, 3])
     table.commit(*with_vector(file, first))
     table.commit(*with_vector(file, second, first))
-    write_classic(table.root, 2, table.states[2], CheckpointStyle(stats_parsed=True))
+    table.checkpoint(version=2, style=CheckpointStyle(stats_parsed=True), hint=False)
     table.commit(*with_vector(plain, inline(table, [0])))
     drop_commits(table.root, 2)
     case.judged["read-latest"] = "REC-010"
@@ -380,7 +380,7 @@ def _wide_nulls(case: CaseWriter, style: CheckpointStyle | None = None) -> None:
     )
     table.commit(remove(file), add(wide, deletionVector=store(table, [0, 1, 2, 3])[0]))
     if style is not None:
-        write_classic(table.root, 1, table.states[1], style)
+        table.checkpoint(version=1, style=style, hint=False)
         drop_commits(table.root, 1)
     publish(case, table, versions=None if style is None else [1])
     probes = {

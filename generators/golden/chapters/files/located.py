@@ -23,7 +23,6 @@ from generators.golden.cases.publish import (
     snapshot_spec,
 )
 from generators.golden.cases.recipes import Recipe
-from generators.golden.cases.summarise import v2_alone
 from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.golden.chapters.files.changes import (
     ask_changes,
@@ -382,7 +381,7 @@ def _sidecars(case: CaseWriter) -> None:
     table = _table(case, protocol=feature_protocol(["v2Checkpoint"]))
     table.create(*(add(table.file(numbered(3, 10 * n))) for n in range(3)))
     table.append(numbered(2, 30))
-    [path, *_] = v2_alone(table, 1, "json", 2).files
+    [path, *_] = table.checkpoint("v2-json", 1, sidecars=2, hint=False).files
     name = '"sidecar":{"path":"'
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace(name, f"{name}{_URI}/{SIDECAR_DIRECTORY}/"), encoding="utf-8")

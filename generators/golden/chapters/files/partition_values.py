@@ -26,7 +26,6 @@ from generators.golden.cases.filters import (
 from generators.golden.cases.publish import describe, filtered, projected, publish
 from generators.golden.cases.table import GoldenTable, add, feature_protocol
 from generators.golden.chapters.files.types import local, utc
-from generators.materialise.log.checkpoints import write_classic
 from generators.oracle.delta_schema import field, struct
 from generators.oracle.filters import column, node
 
@@ -183,7 +182,7 @@ def _null_below_a_value(case: CaseWriter) -> None:
 def _odd_checkpoint(case: CaseWriter) -> None:
     """Odd partition texts survive a checkpoint."""
     table = _odd_table(case)
-    write_classic(case.delta, table.version, table.states[table.version])
+    table.checkpoint(version=table.version, hint=False)
     table.append([{"id": 100}], partition={"p": "after"})
     publish(case, table, log_info={"lastCheckpointVersion": 1})
     for slug, text in (("percent", "%20"), ("slash", "A/A"), ("space", "B B")):
@@ -200,7 +199,7 @@ def _nulls(case: CaseWriter) -> None:
     table.append([{"id": 1}])
     full = {"s": "x", "i": 1, "d": date(2020, 1, 1), "t": utc(2020, 1, 1), "b": True}
     table.append([{"id": 2}], partition=full)
-    write_classic(case.delta, table.version, table.states[table.version])
+    table.checkpoint(version=table.version, hint=False)
     table.append([{"id": 3}])
     publish(case, table, log_info={"lastCheckpointVersion": 2})
     for name in types:

@@ -28,7 +28,6 @@ from generators.golden.cases.table import (
     txn,
 )
 from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS, inline, with_vector
-from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.materialise.log.hints import write_compaction
 from generators.oracle.delta_schema import field, struct
@@ -200,8 +199,8 @@ def _example(case: CaseWriter) -> None:
     """The example of the text: published, staged and inline commits."""
     managed = _Managed(case, 10)
     table = managed.table
-    write_classic(case.delta, 2, table.states[2])
-    lines = [[one for one in table.actions[n] if isinstance(one, dict)] for n in (3, 4, 5)]
+    table.checkpoint(version=2, hint=False)
+    lines = [[one for one in table.commits[n] if isinstance(one, dict)] for n in (3, 4, 5)]
     write_compaction(case.delta, 3, 5, lines)
     managed.keep_staged(7, published=True)
     stray = table.file([{"c": -1, "name": "rejected"}])
@@ -234,10 +233,10 @@ def _beyond(case: CaseWriter) -> None:
     """What is later than the latest ratified version is ignored."""
     managed = _Managed(case, 5)
     table = managed.table
-    write_classic(case.delta, 4, table.states[4])
+    table.checkpoint(version=4, hint=False)
     hint = {"version": 4, "size": 7}
     (case.delta / LOG_DIRECTORY / "_last_checkpoint").write_text(json.dumps(hint), encoding="utf-8")
-    lines = [[one for one in table.actions[n] if isinstance(one, dict)] for n in (2, 3)]
+    lines = [[one for one in table.commits[n] if isinstance(one, dict)] for n in (2, 3)]
     write_compaction(case.delta, 2, 3, lines)
     describe(case, table, log_info={"lastCheckpointVersion": 4})
     _standing(case, managed, 0, 1, 2, latest=2)
@@ -256,7 +255,7 @@ def _all_published(case: CaseWriter) -> None:
 def _checkpointed(case: CaseWriter) -> None:
     """A log that begins with a checkpoint of the latest version is read."""
     managed = _Managed(case, 3)
-    write_classic(case.delta, 2, managed.table.states[2])
+    managed.table.checkpoint(version=2, hint=False)
     for version in (0, 1):
         (case.delta / LOG_DIRECTORY / commit_name(version)).unlink()
     describe(case, managed.table, log_info={"lastCheckpointVersion": 2})

@@ -19,7 +19,6 @@ from generators.golden.cases.publish import (
     read_spec,
     refuse_load,
 )
-from generators.golden.cases.summarise import classic
 from generators.golden.cases.table import GoldenTable, add, domain, remove, txn, writer_protocol
 from generators.golden.chapters.files.types import utc
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
@@ -27,7 +26,6 @@ from generators.materialise.log.checkpoints import (
     CheckpointStyle,
     checkpoint_schema,
     checkpoint_table,
-    write_classic,
     write_multi_part,
 )
 from generators.materialise.log.files import (
@@ -61,7 +59,7 @@ def grown(case: CaseWriter, commits: int, **options: Any) -> GoldenTable:
 
 
 def _checkpoint(table: GoldenTable, version: int, **style: Any) -> None:
-    write_classic(table.root, version, table.states[version], CheckpointStyle(**style))
+    table.checkpoint(version=version, style=CheckpointStyle(**style), hint=False)
 
 
 def _at(version: int) -> dict[str, int]:
@@ -80,7 +78,7 @@ def _no_hint(case: CaseWriter) -> None:
 def _with_hint(case: CaseWriter) -> None:
     """A checkpoint with its hint gives every version."""
     table = grown(case, 7)
-    classic(table, 4)
+    table.checkpoint(version=4)
     publish(case, table, log_info=_at(4))
 
 
@@ -97,7 +95,7 @@ def _everywhere(case: CaseWriter) -> None:
 def _newer(case: CaseWriter) -> None:
     """Time travel does not start from a newer checkpoint."""
     table = grown(case, 6)
-    classic(table, 5)
+    table.checkpoint(version=5)
     publish(case, table, versions=[0, 3, 4, 5], log_info=_at(5))
     files_spec(case, table, 3)
 
@@ -106,7 +104,7 @@ def _newer(case: CaseWriter) -> None:
 def _newer_parts(case: CaseWriter) -> None:
     """Time travel does not start from a newer checkpoint in parts."""
     table = grown(case, 6)
-    write_last_checkpoint(table.root, write_multi_part(table.root, 5, table.states[5], 2))
+    table.checkpoint("multi-part", 5, parts=2)
     publish(case, table, versions=[3, 4], log_info=_at(5))
 
 
@@ -114,7 +112,7 @@ def _newer_parts(case: CaseWriter) -> None:
 def _cut(case: CaseWriter) -> None:
     """A log cut below a checkpoint still gives what follows."""
     table = grown(case, 8)
-    classic(table, 4)
+    table.checkpoint(version=4)
     publish_cut(case, table, 4)
     refusal = Refusal("not_found", "load", "SNAP-002", code="DELTA_VERSION_NOT_FOUND")
     refuse_load(case, refusal, "A version before the checkpoint is gone", slug="v3", version=3)
@@ -145,7 +143,7 @@ def _gap(case: CaseWriter) -> None:
 def _gap_below(case: CaseWriter) -> None:
     """A gap below the checkpoint does not matter after it."""
     table = grown(case, 7)
-    classic(table, 4)
+    table.checkpoint(version=4)
     (table.root / LOG_DIRECTORY / commit_name(2)).unlink()
     publish(case, table, versions=[4, 5, 6], log_info=_at(4))
 
@@ -159,7 +157,7 @@ def _gap_below(case: CaseWriter) -> None:
 def _commit_missing(case: CaseWriter) -> None:
     """The commit of the checkpoint's version may be gone."""
     table = grown(case, 6)
-    classic(table, 3)
+    table.checkpoint(version=3)
     drop_commits(table.root, 4)
     publish(case, table, versions=[3, 4, 5], log_info=_at(3))
 
@@ -168,7 +166,7 @@ def _commit_missing(case: CaseWriter) -> None:
 def _multi(case: CaseWriter) -> None:
     """The parts of a checkpoint read as one."""
     table = grown(case, 10)
-    write_last_checkpoint(table.root, write_multi_part(table.root, 6, table.states[6], 3))
+    table.checkpoint("multi-part", 6, parts=3)
     publish_cut(case, table, 6, numCheckpointFiles=3)
 
 
@@ -207,7 +205,7 @@ def _incomplete(case: CaseWriter) -> None:
     """A checkpoint that lacks a part is ignored."""
     table = grown(case, 8)
     _checkpoint(table, 2)
-    write_multi_part(table.root, 5, table.states[5], 3)
+    table.checkpoint("multi-part", 5, parts=3, hint=False)
     (table.root / LOG_DIRECTORY / part_name(5, 2, 3)).unlink()
     publish(case, table, log_info=_at(2))
 
@@ -216,7 +214,7 @@ def _incomplete(case: CaseWriter) -> None:
 def _incomplete_cut(case: CaseWriter) -> None:
     """Without older state an incomplete one is fatal."""
     table = grown(case, 8)
-    write_multi_part(table.root, 5, table.states[5], 2)
+    table.checkpoint("multi-part", 5, parts=2, hint=False)
     (table.root / LOG_DIRECTORY / part_name(5, 1, 2)).unlink()
     drop_commits(table.root, 6)
     describe(case, table)
@@ -228,10 +226,10 @@ def _incomplete_cut(case: CaseWriter) -> None:
 def _two_counts(case: CaseWriter) -> None:
     """Two complete checkpoints of one version agree."""
     table = grown(case, 8)
-    write_multi_part(table.root, 5, table.states[5], 2)
-    write_multi_part(table.root, 5, table.states[5], 4)
+    table.checkpoint("multi-part", 5, parts=2, hint=False)
+    table.checkpoint("multi-part", 5, parts=4, hint=False)
     _checkpoint(table, 5)
-    write_last_checkpoint(table.root, write_multi_part(table.root, 5, table.states[5], 4))
+    table.checkpoint("multi-part", 5, parts=4)
     publish(case, table, log_info={**_at(5), "numCheckpointFiles": 4})
 
 
@@ -240,8 +238,8 @@ def _racing(case: CaseWriter) -> None:
     # The hint gives the bytes of the other checkpoint.
     """The later of two racing checkpoints is read, whoever wrote the hint."""
     table = grown(case, 6)
-    first = write_classic(table.root, 3, table.states[3], CheckpointStyle(row_group_rows=2))
-    later = write_classic(table.root, 3, table.states[3])
+    first = table.checkpoint(version=3, style=CheckpointStyle(row_group_rows=2), hint=False)
+    later = table.checkpoint(version=3, hint=False)
     if first.bytes == later.bytes:
         raise ValueError("the checkpoints are of one size")
     write_last_checkpoint(table.root, first)
@@ -253,8 +251,8 @@ def _racing(case: CaseWriter) -> None:
 def _mixed_counts(case: CaseWriter) -> None:
     """Parts of different counts do not make a whole."""
     table = grown(case, 8)
-    write_multi_part(table.root, 5, table.states[5], 2)
-    write_multi_part(table.root, 5, table.states[5], 3)
+    table.checkpoint("multi-part", 5, parts=2, hint=False)
+    table.checkpoint("multi-part", 5, parts=3, hint=False)
     log = table.root / LOG_DIRECTORY
     for part, parts in ((2, 2), (1, 3), (3, 3)):
         (log / part_name(5, part, parts)).unlink()

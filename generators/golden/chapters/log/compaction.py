@@ -5,7 +5,6 @@ from __future__ import annotations
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, publish, publish_timed
-from generators.golden.cases.summarise import classic, compaction
 from generators.golden.cases.table import (
     GoldenTable,
     add,
@@ -19,7 +18,6 @@ from generators.golden.chapters.files.changes import ask_changes, each_row, feed
 from generators.golden.chapters.files.deletion_vectors import store, vector_table, with_vector
 from generators.golden.chapters.log.checkpoints import grown
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
-from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, compaction_name, json_text
 from generators.oracle.delta_schema import field, struct
 
@@ -32,7 +30,7 @@ _PAIR = struct(id="long", name="string")
 def _one_range(case: CaseWriter) -> None:
     """A compaction stands in for the commits of its range."""
     table = grown(case, 8)
-    compaction(table, 5, start=2)
+    table.compact_log(2, 5)
     publish(case, table)
 
 
@@ -41,7 +39,7 @@ def _overlapping(case: CaseWriter) -> None:
     """Overlapping compactions give the same answer."""
     table = grown(case, 10)
     for start, end in ((0, 4), (2, 6), (5, 9)):
-        compaction(table, end, start=start)
+        table.compact_log(start, end)
     publish(case, table, versions=[3, 4, 5, 6, 8, 9])
 
 
@@ -49,9 +47,9 @@ def _overlapping(case: CaseWriter) -> None:
 def _with_checkpoint(case: CaseWriter) -> None:
     """A compaction after or across a checkpoint agrees."""
     table = grown(case, 9)
-    classic(table, 4)
-    compaction(table, 6, start=2)
-    compaction(table, 8, start=5)
+    table.checkpoint(version=4)
+    table.compact_log(2, 6)
+    table.compact_log(5, 8)
     publish(case, table, log_info={"lastCheckpointVersion": 4})
 
 
@@ -67,7 +65,7 @@ def _every_action(case: CaseWriter) -> None:
     table.properties["later"] = "1"
     table.commit(table.metadata(), txn("app", 4), domain("app.d", "held"))
     table.append([{"id": 9, "name": "y", "extra": 0.5}])
-    compaction(table, 2, start=1)
+    table.compact_log(1, 2)
     slugs = ("files-latest", "read-latest", "snapshot-latest", "txn-app", "domain-app-d")
     case.judged = dict.fromkeys(slugs, "COMP-012")
     publish(case, table, versions=[2])
@@ -85,7 +83,7 @@ def _vector_changed_inside(case: CaseWriter) -> None:
     table.commit(*with_vector(file, one), operation="DELETE")
     table.commit(*with_vector(file, two, one), operation="DELETE")
     table.commit(*with_vector(file, three, two), operation="DELETE")
-    compaction(table, 3, start=1)
+    table.compact_log(1, 3)
     table.commit(*with_vector(other, store(table, [0])[0]), operation="DELETE")
     case.judged = dict.fromkeys(("files-latest", "read-latest", "read-v3"), "COMP-012")
     publish(case, table, versions=[2, 3, 4])
@@ -101,7 +99,7 @@ def _in_a_long_log(case: CaseWriter) -> None:
     table.create(add(marked), add(back))
     table.commit(add(brief), txn("app", 1))
     table.commit(remove(back), txn("app", 2))
-    compaction(table, 2, start=1)
+    table.compact_log(1, 2)
     one, two = store(table, [1], [1, 2])
     table.commit(*with_vector(marked, one))
     table.commit(add(back), txn("app", 4))
@@ -129,7 +127,7 @@ def _rearranged(case: CaseWriter) -> None:
         operation="OPTIMIZE",
     )
     table.append([{"id": 90, "name": "late"}])
-    compaction(table, 3, start=2)
+    table.compact_log(2, 3)
     case.judged = dict.fromkeys(("files-latest", "read-latest"), "CKC-027")
     publish(case, table, versions=[2, 3])
 
@@ -143,7 +141,7 @@ def _changes_inside(case: CaseWriter) -> None:
     table.commit(add(brief))
     table.commit(remove(brief), operation="DELETE")
     table.commit(remove(first), add(last))
-    compaction(table, 3, start=1)
+    table.compact_log(1, 3)
     publish_timed(case, table)
     changes = [
         *each_row("insert", 0, first.rows),
@@ -166,7 +164,7 @@ def _bare_remove(case: CaseWriter) -> None:
     table.create(*(add(file) for file in files))
     table.commit({"remove": {"path": files[0].path, "dataChange": True}})
     table.commit(remove(files[1]), add(table.file([{"id": 9, "name": "y"}])))
-    compaction(table, 2, start=1)
+    table.compact_log(1, 2)
     publish(case, table)
 
 
@@ -179,7 +177,7 @@ def _inside(case: CaseWriter) -> None:
     table.commit(add(brief), txn("app", 2))
     table.commit(remove(brief), txn("app", 3))
     table.append([{"id": 3, "name": "last"}])
-    compaction(table, 2, start=1)
+    table.compact_log(1, 2)
     publish(case, table)
     txn_spec(case, "app", 3, title="The last transaction of the range is known")
 
@@ -189,10 +187,10 @@ def _domain_removed(case: CaseWriter) -> None:
     """A domain removed in the range stays removed."""
     table = GoldenTable.of(case, _PAIR, protocol=writer_protocol(["domainMetadata"]))
     table.create(domain("app.d", "1"), add(table.file([{"id": 1, "name": "a"}])))
-    write_classic(table.root, 0, table.states[0])
+    table.checkpoint(version=0, hint=False)
     table.commit(domain("app.d", "1", removed=True))
     table.append([{"id": 2, "name": "b"}])
-    compaction(table, 2, start=1)
+    table.compact_log(1, 2)
     publish(case, table, log_info={"lastCheckpointVersion": 0})
     domain_spec(case, "app.d", None, title="The domain is not set")
 

@@ -9,12 +9,10 @@ from typing import Any, TypeAlias
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, publish, publish_cut, refuse_load
-from generators.golden.cases.summarise import classic
 from generators.golden.cases.table import GoldenTable
 from generators.golden.chapters.log.checkpoints import grown
-from generators.materialise.log.checkpoints import write_classic, write_multi_part
 from generators.materialise.log.files import LOG_DIRECTORY, drop_commits, json_text
-from generators.materialise.log.hints import last_checkpoint_document, write_last_checkpoint
+from generators.materialise.log.hints import last_checkpoint_document
 from generators.oracle.delta_schema import struct
 
 HINT = Chapter("last-checkpoint-file")
@@ -40,8 +38,8 @@ def _at(version: int) -> dict[str, int]:
 def _stale(case: CaseWriter) -> None:
     """A reader goes beyond a stale hint."""
     table = grown(case, 8)
-    classic(table, 2)
-    write_classic(table.root, 5, table.states[5])
+    table.checkpoint(version=2)
+    table.checkpoint(version=5, hint=False)
     publish(case, table, log_info=_at(5))
 
 
@@ -49,8 +47,8 @@ def _stale(case: CaseWriter) -> None:
 def _absent_before_parts(case: CaseWriter) -> None:
     """Checkpoints of parts that a cut log begins with are found by listing."""
     table = grown(case, 8)
-    write_multi_part(table.root, 2, table.states[2], 2)
-    write_multi_part(table.root, 5, table.states[5], 3)
+    table.checkpoint("multi-part", 2, parts=2, hint=False)
+    table.checkpoint("multi-part", 5, parts=3, hint=False)
     publish_cut(case, table, 2, checkpoint=5)
 
 
@@ -58,7 +56,7 @@ def _absent_before_parts(case: CaseWriter) -> None:
 def _summed(case: CaseWriter) -> None:
     """A hint with a right checksum is used."""
     table = grown(case, 6)
-    write_last_checkpoint(table.root, write_classic(table.root, 3, table.states[3]), checksum=True)
+    table.checkpoint(version=3)
     publish(case, table, log_info=_at(3))
 
 
@@ -66,9 +64,7 @@ def _summed(case: CaseWriter) -> None:
 def _odd_fields(case: CaseWriter) -> None:
     """Unknown fields of a hint are ignored."""
     table = grown(case, 6)
-    document = last_checkpoint_document(
-        write_classic(table.root, 3, table.states[3]), checksum=False
-    )
+    document = last_checkpoint_document(table.checkpoint(version=3, hint=False), checksum=False)
     _hint(table, {**document, "tags": {"k": "v"}, "future": [{"x": None}], "sizeInBytes": None})
     publish(case, table, log_info=_at(3))
 
@@ -77,7 +73,7 @@ def _odd_fields(case: CaseWriter) -> None:
 def _minimal(case: CaseWriter) -> None:
     """Version and size are enough of a hint."""
     table = grown(case, 6)
-    _hint(table, {"version": 3, "size": write_classic(table.root, 3, table.states[3]).actions})
+    _hint(table, {"version": 3, "size": table.checkpoint(version=3, hint=False).actions})
     publish_cut(case, table, 3)
 
 
@@ -85,12 +81,12 @@ def _minimal(case: CaseWriter) -> None:
 def _parts(case: CaseWriter) -> None:
     """A hint with parts leads to all of them."""
     table = grown(case, 6)
-    write_last_checkpoint(table.root, write_multi_part(table.root, 4, table.states[4], 2))
+    table.checkpoint("multi-part", 4, parts=2)
     publish_cut(case, table, 4, numCheckpointFiles=2)
 
 
 def _wrong_checksum(table: GoldenTable) -> Mapping[str, Any]:
-    written = write_classic(table.root, 3, table.states[3])
+    written = table.checkpoint(version=3, hint=False)
     return {**last_checkpoint_document(written), "checksum": "0" * 32}
 
 
@@ -127,7 +123,7 @@ def _bad_hint(
     case: CaseWriter, requirement: str, content: _Content | Callable[[GoldenTable], _Content]
 ) -> None:
     table = grown(case, 6)
-    write_classic(table.root, 3, table.states[3])
+    table.checkpoint(version=3, hint=False)
     _hint(table, content(table) if callable(content) else content)
     describe(case, table, log_info=_at(3))
     refusal = Refusal("invalid_table", "load", requirement)
@@ -164,8 +160,8 @@ def _missing_cut(case: CaseWriter) -> None:
 def _other_schema(case: CaseWriter) -> None:
     """A hint's schema serves its own checkpoint only."""
     table = grown(case, 8)
-    write_classic(table.root, 2, table.states[2])
-    written = write_classic(table.root, 6, table.states[6])
+    table.checkpoint(version=2, hint=False)
+    written = table.checkpoint(version=6, hint=False)
     narrow = struct(add=struct(path="string")).to_json()
     _hint(table, {**last_checkpoint_document(written, checksum=False), "checkpointSchema": narrow})
     publish(case, table, versions=[2, 3, 4], log_info=_at(6))

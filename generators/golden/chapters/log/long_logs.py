@@ -55,7 +55,7 @@ def _respell(table: GoldenTable, version: int) -> None:
     """Write the file actions of a commit otherwise, and no line feed after the last."""
     lines = [
         _spelled(number, action) if {"add", "remove"} & action.keys() else json_text(action)
-        for number, action in enumerate(table.actions[version])
+        for number, action in enumerate(table.commits[version])
         if not isinstance(action, str)
     ]
     path = table.root / LOG_DIRECTORY / commit_name(version)

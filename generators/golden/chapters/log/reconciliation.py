@@ -20,7 +20,6 @@ from generators.golden.cases.table import (
     txn,
     writer_protocol,
 )
-from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import json_text
 from generators.oracle.delta_schema import field, struct
 
@@ -51,7 +50,7 @@ def _newest_checkpoint(case: CaseWriter) -> None:
     a, b, c = (table.file([{"id": n, "name": "x"}]) for n in (1, 2, 3))
     table.create(add(a), add(b), add(c))
     table.commit(remove(a))
-    write_classic(case.delta, 1, table.states[1])
+    table.checkpoint(version=1, hint=False)
     table.commit(remove(b), add(a))
     publish(case, table, log_info={"lastCheckpointVersion": 1})
 
@@ -113,7 +112,7 @@ def _tombstones(case: CaseWriter) -> None:
     files = [table.file([{"id": n, "name": "x"}]) for n in range(4)]
     table.create(*(add(file) for file in files))
     table.commit(*(remove(file) for file in files), operation="DELETE")
-    write_classic(case.delta, 1, table.states[1])
+    table.checkpoint(version=1, hint=False)
     table.append([{"id": 9, "name": "new"}])
     publish(case, table, log_info={"lastCheckpointVersion": 1})
 
@@ -372,7 +371,7 @@ def _txn_checkpoint(case: CaseWriter) -> None:
     table = GoldenTable.of(case, _PAIR)
     table.create(txn("early", 1), txn("both", 9))
     table.commit(txn("both", 4))
-    write_classic(case.delta, 1, table.states[1])
+    table.checkpoint(version=1, hint=False)
     table.commit(txn("late", 5))
     publish_cut(case, table, 1)
     for app, expected in (("early", 1), ("both", 4), ("late", 5)):
@@ -496,7 +495,7 @@ def _domain_checkpoint(case: CaseWriter) -> None:
     table = GoldenTable.of(case, _PAIR, protocol=_DOMAIN_WRITER)
     table.create(domain("kept", "1"), domain("gone", "2"), domain("later", "3"))
     table.commit(domain("gone", "2", removed=True))
-    write_classic(case.delta, 1, table.states[1])
+    table.checkpoint(version=1, hint=False)
     table.commit(domain("later", "3", removed=True))
     publish_cut(case, table, 1)
     domain_spec(case, "kept", "1")

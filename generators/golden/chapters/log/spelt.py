@@ -14,7 +14,6 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.publish import filtered, publish
-from generators.golden.cases.summarise import classic, v2_alone
 from generators.golden.cases.table import (
     GoldenTable,
     add,
@@ -91,7 +90,7 @@ def _as_written(case: CaseWriter) -> None:
     """A configuration is a text, which readers give as it was written."""
     table = GoldenTable.of(case, _SCHEMA, protocol=writer_protocol(["domainMetadata"]))
     table.create(*(domain(name, text) for name, text in _CONFIGURATIONS.items()))
-    classic(table, 0)
+    table.checkpoint(version=0)
     table.append([{"id": 1, "name": "a", "p": "x"}])
     publish(case, table, log_info={"lastCheckpointVersion": 0})
     for name, text in _CONFIGURATIONS.items():
@@ -119,7 +118,7 @@ def _lists_absent(case: CaseWriter) -> None:
 def _reversed(case: CaseWriter) -> None:
     """The actions of a checkpoint are in any order."""
     table = grown(case, 5, protocol=feature_protocol(["v2Checkpoint"]))
-    [path, *_] = v2_alone(table, 3, "json", sidecars=2).files
+    [path, *_] = table.checkpoint("v2-json", 3, sidecars=2, hint=False).files
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(reversed(lines)), encoding="utf-8")
     drop_commits(table.root, 3)
@@ -131,7 +130,7 @@ def _small_groups(case: CaseWriter) -> None:
     """Row groups of a sidecar do not matter."""
     table = grown(case, 7, protocol=feature_protocol(["v2Checkpoint"]))
     style = CheckpointStyle(row_group_rows=1)
-    v2_alone(table, 5, "parquet", sidecars=2, style=style)
+    table.checkpoint("v2-parquet", 5, sidecars=2, style=style, hint=False)
     drop_commits(table.root, 5)
     case.judged = dict.fromkeys(("files-latest", "read-latest", "read-v5"), "SIDE-005")
     publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
@@ -145,7 +144,7 @@ def _format_options(case: CaseWriter) -> None:
     metadata = table.metadata(format={"provider": "parquet", "options": options})
     table.commit(table.protocol_action(), metadata, add(table.file([{"id": 1}])))
     table.append([{"id": 2}])
-    classic(table, 1)
+    table.checkpoint(version=1)
     drop_commits(table.root, 1)
     table.append([{"id": 3}])
     publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})

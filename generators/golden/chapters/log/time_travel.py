@@ -9,7 +9,6 @@ from typing import Any
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, publish, publish_cut, publish_timed
-from generators.golden.cases.summarise import compaction
 from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
@@ -19,9 +18,7 @@ from generators.golden.cases.table import (
     legacy_protocol,
     writer_protocol,
 )
-from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
-from generators.materialise.log.hints import write_last_checkpoint
 from generators.oracle.delta_schema import struct
 
 PROVENANCE = Chapter("commit-provenance-information")
@@ -245,7 +242,7 @@ def _after_checkpoint(case: CaseWriter) -> None:
     """Stamps are found behind a checkpoint."""
     stamps: dict[int, int | None] = {v: EPOCH + 10 * MINUTE * v for v in range(6)}
     table = stamped(case, stamps, properties=_ENABLED)
-    write_classic(table.root, 3, table.states[3])
+    table.checkpoint(version=3, hint=False)
     publish_cut(case, table, 3)
     for version in (3, 4, 5):
         travel(case, table, f"v{version}", EPOCH + 10 * MINUTE * version, version)
@@ -255,7 +252,7 @@ def _after_checkpoint(case: CaseWriter) -> None:
 def _compacted(case: CaseWriter) -> None:
     """A compaction has no stamps: times belong to the commits."""
     table = stamped(case, {v: EPOCH + 10 * MINUTE * v for v in range(6)}, properties=_ENABLED)
-    compaction(table, 4, start=1)
+    table.compact_log(1, 4)
     publish(case, table, versions=[2, 4, 5])
     for version in (1, 2, 3, 4):
         case.judged[f"at-v{version}"] = "ICT-013"
@@ -269,7 +266,7 @@ def _before_the_hint(case: CaseWriter) -> None:
     """A time before the hinted checkpoint is answered without it."""
     # Every clock says the same: file times, stamps and the times of commitInfo.
     table = stamped(case, {v: EPOCH + MINUTE * v for v in range(6)}, properties=_ENABLED)
-    write_last_checkpoint(table.root, write_classic(table.root, 4, table.states[4]))
+    table.checkpoint(version=4)
     publish_timed(case, table, versions=[1, 4, 5], log_info={"lastCheckpointVersion": 4})
     for version in (1, 3, 4):
         slug = f"v{version}-later"

@@ -9,12 +9,11 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.publish import describe, filtered, publish, publish_cut
-from generators.golden.cases.summarise import classic
 from generators.golden.cases.table import EPOCH, GoldenTable, add, domain, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.golden.chapters.log.checkpoints import grown
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
-from generators.materialise.log.checkpoints import CheckpointStyle, Written, write_classic, write_v2
+from generators.materialise.log.checkpoints import CheckpointStyle, Written, write_v2
 from generators.materialise.log.files import (
     LOG_DIRECTORY,
     SIDECAR_DIRECTORY,
@@ -141,7 +140,7 @@ for _name, (_title, _requirements, _options) in _SHAPES.items():
 def _v1(case: CaseWriter) -> None:
     """A V1 checkpoint is allowed under the feature."""
     table = _table(case, 6)
-    classic(table, 4)
+    table.checkpoint(version=4)
     publish_cut(case, table, 4)
 
 
@@ -151,7 +150,7 @@ def _several(case: CaseWriter) -> None:
     table = _table(case, 7)
     for extension, sidecars in (("parquet", 0), ("json", 2), ("parquet", 2)):
         _write(table, 5, extension=extension, sidecars=sidecars)
-    write_classic(table.root, 5, table.states[5])
+    table.checkpoint(version=5, hint=False)
     publish_cut(case, table, 5)
 
 
@@ -160,7 +159,7 @@ def _both_specs(case: CaseWriter) -> None:
     """Checkpoints of both specs in one log are used."""
     table = _table(case, 9)
     _write(table, 3, sidecars=2)
-    write_classic(table.root, 6, table.states[6])
+    table.checkpoint(version=6, hint=False)
     publish_cut(case, table, 3, checkpoint=6)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, earlier_spec, publish, read_spec
-from generators.golden.cases.summarise import checksum, classic
 from generators.golden.cases.table import GoldenTable, add, domain, writer_protocol
 from generators.golden.chapters.log.checkpoints import grown
 from generators.materialise.log.files import LOG_DIRECTORY, checksum_name, drop_commits, json_text
@@ -24,7 +23,7 @@ _PAIR = struct(id="long", name="string")
 def _summed_table(case: CaseWriter, versions: int) -> GoldenTable:
     table = grown(case, versions)
     for version in table.versions:
-        checksum(table, version)
+        table.checksum(version)
     return table
 
 
@@ -75,7 +74,7 @@ def _in_commit(case: CaseWriter) -> None:
     row = add(table.file([{"id": 1, "name": "a"}]))
     table.commit(removed, row, info={"inCommitTimestamp": stamps[1]})
     for version in table.versions:
-        checksum(table, version)
+        table.checksum(version)
     publish(case, table, log_info={"lastCrcVersion": 1})
     _ask(case, 0, 1, valid=True)
 
@@ -141,8 +140,8 @@ for _name, (_title, _requirement, _spoil) in _BAD_CHECKSUMS.items():
 def _older(case: CaseWriter) -> None:
     """A checksum older than the checkpoint changes nothing."""
     table = grown(case, 7)
-    checksum(table, 2)
-    classic(table, 4)
+    table.checksum(2)
+    table.checkpoint(version=4)
     publish(case, table, log_info={"lastCrcVersion": 2, "lastCheckpointVersion": 4})
 
 

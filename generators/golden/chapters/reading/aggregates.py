@@ -23,7 +23,7 @@ from generators.golden.chapters.files.deletion_vectors import (
 )
 from generators.golden.chapters.files.types import local, utc
 from generators.golden.chapters.tables.column_mapping import mapped_table, renamed
-from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.oracle.delta_schema import Struct, assign_column_mapping, field, struct
 
 STATISTICS: Final = Chapter("per-file-statistics")
@@ -181,7 +181,7 @@ def _all_deleted(case: CaseWriter) -> None:
     gone, left = store(table, [0, 1], [0])
     table.commit(*with_vector(first, gone), *with_vector(second, left), operation="DELETE")
     at = table.version
-    write_classic(table.root, at, table.states[at], CheckpointStyle(stats_parsed=True))
+    table.checkpoint(version=at, style=CheckpointStyle(stats_parsed=True), hint=False)
     _asked(case, table, ["id", "v"], "DVDESC-020", "DVDESC-020")
 
 
@@ -206,7 +206,7 @@ def _of_removed_files(case: CaseWriter) -> None:
     table.commit(*map(add, files))
     table.commit(remove(files[0]), operation="DELETE")
     at = table.version
-    write_classic(table.root, at, table.states[at], CheckpointStyle())
+    table.checkpoint(version=at, hint=False)
     table.commit(remove(files[3]), operation="DELETE")
     _asked(case, table, ["id", "v"])
     aggregated(case, table, "aggregate-v1", ["id", "v"], _EXTREMES, version=1)
@@ -235,7 +235,7 @@ def _of_typed_statistics(case: CaseWriter) -> None:
         table.append([{"id": n, "v": Decimal(amount), "t": moment, "s": "é" * 40}])
     at = table.version
     style = CheckpointStyle(stats_json=False, stats_parsed=True)
-    write_classic(table.root, at, table.states[at], style)
+    table.checkpoint(version=at, style=style, hint=False)
     _asked(case, table, ["id", "v", "t", "s"])
 
 

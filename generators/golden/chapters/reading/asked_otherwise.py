@@ -34,7 +34,6 @@ from generators.golden.chapters.files.deletion_vectors import (
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
 from generators.golden.chapters.tables.column_mapping import mapped_table
 from generators.golden.chapters.tables.row_tracking import Tracked
-from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
 from generators.materialise.log.files import drop_commits
 from generators.oracle.delta_schema import array, map_of, struct
 
@@ -125,7 +124,7 @@ def _times_go_back(case: CaseWriter) -> None:
     late = 1_700_000_000_000
     table.create(txn("back", 1, lastUpdated=late), txn("bare", 1, lastUpdated=late))
     table.commit(txn("back", 2, lastUpdated=late - 1000), txn("bare", 2))
-    write_classic(table.root, 1, table.states[1], CheckpointStyle())
+    table.checkpoint(version=1, hint=False)
     drop_commits(table.root, 1)
     table.commit(txn("back", 3, lastUpdated=1), add(table.file(_pairs(1))))
     publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
@@ -167,7 +166,7 @@ def _supported_in_checkpoint(case: CaseWriter) -> None:
     table.protocol = feature_protocol(writers=["rowTracking", "domainMetadata"])
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
     table.commit(add(tracked.file(_pairs(10, 11))), tracked.mark())
-    write_classic(table.root, 2, table.states[2], CheckpointStyle())
+    table.checkpoint(version=2, hint=False)
     drop_commits(table.root, 2)
     table.commit(add(tracked.file(_pairs(20))), tracked.mark())
     case.judged |= {"read-latest": "RT-003", "read-v2": "RT-003"}
@@ -182,7 +181,7 @@ def _life_goes_on(case: CaseWriter) -> None:
     first, second, third = store(table, [1], [1, 3], [1, 3, 5])
     table.commit(*with_vector(file, first))
     table.commit(*with_vector(file, second, first))
-    write_classic(table.root, 2, table.states[2], CheckpointStyle())
+    table.checkpoint(version=2, hint=False)
     drop_commits(table.root, 2)
     table.commit(*with_vector(file, third, second))
     case.judged |= {"read-latest": "REC-010", "files-latest": "REC-009"}

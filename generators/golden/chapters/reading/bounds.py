@@ -22,7 +22,7 @@ from generators.golden.cases.filters import compare, is_in, is_not_null, is_null
 from generators.golden.cases.publish import filtered, publish
 from generators.golden.cases.table import GoldenTable, feature_protocol
 from generators.golden.chapters.files.types import local, utc
-from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.oracle.delta_schema import struct
 
 BOUNDS: Final = Chapter("per-file-statistics")
@@ -105,7 +105,7 @@ def _ends(case: CaseWriter, ends: _Ends) -> None:
         table.append([{"id": number, "v": value}])
     table.append([{"id": 90, "v": None}, {"id": 91, "v": ends.values[0]}])
     at = table.version - 1
-    write_classic(table.root, at, table.states[at], CheckpointStyle(stats_parsed=True))
+    table.checkpoint(version=at, style=CheckpointStyle(stats_parsed=True), hint=False)
     publish(case, table, versions=[], log_info={"lastCheckpointVersion": at})
     for number, value in enumerate(ends.values):
         for slug, operator in (("equal", "="), ("below", "<"), ("above", ">"), ("unequal", "<>")):

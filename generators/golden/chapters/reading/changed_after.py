@@ -13,14 +13,7 @@ from typing import Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import files_spec, publish
-from generators.golden.cases.summarise import (
-    LAYOUTS,
-    SUMMARIES,
-    Summarise,
-    checksum,
-    classic,
-    compaction,
-)
+from generators.golden.cases.summarise import LAYOUTS, SUMMARIES, Summarise
 from generators.golden.cases.table import (
     GoldenTable,
     add,
@@ -59,9 +52,9 @@ _SHAPES: Final[dict[str, tuple[str, Summarise]]] = {
         name: (_COMPACTED if name == "compaction" else _CHECKPOINTED, write)
         for name, write in SUMMARIES.items()
     },
-    "checksum": (_SUMMED, checksum),
+    "checksum": (_SUMMED, GoldenTable.checksum),
     "all": (_CHECKPOINTED, LAYOUTS["all"].write),
-    "compaction-of-the-changes": (_COMPACTED, lambda table, _: compaction(table, 6, _SUMMARY)),
+    "compaction-of-the-changes": (_COMPACTED, lambda table, _: table.compact_log(_SUMMARY, 6)),
 }
 
 
@@ -164,7 +157,7 @@ LOWERED: Final = Chapter("action-reconciliation", since="upstream")
 
 _LOWERED_AFTER: Final[dict[str, Summarise]] = {
     "commits": lambda _table, _version: None,
-    "checkpoint": classic,
+    "checkpoint": SUMMARIES["classic"],
 }
 
 for _name, _summarise in _LOWERED_AFTER.items():

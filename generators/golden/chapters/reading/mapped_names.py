@@ -17,7 +17,7 @@ from generators.golden.cases.filters import Filter, all_of, compare, is_null
 from generators.golden.cases.publish import filtered, projected, publish
 from generators.golden.cases.table import DataFile, GoldenTable, add
 from generators.golden.chapters.tables.column_mapping import MAPPED_PROTOCOL, mapped_table
-from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.oracle.delta_schema import (
     ID_KEY,
     PHYSICAL_NAME_KEY,
@@ -102,7 +102,7 @@ def _flat(case: CaseWriter, mode: str, parsed: bool) -> None:
         table.append(rows, partition={"p": p, "q": q})
     if parsed:
         style = CheckpointStyle(stats_json=False, stats_parsed=True)
-        write_classic(table.root, 3, table.states[3], style)
+        table.checkpoint(version=3, style=style, hint=False)
     publish(case, table, versions=[], log_info={"lastCheckpointVersion": 3} if parsed else None)
     for slug, probe in _FLAT_PROBES.items():
         title = "Another column's bounds skip no file"

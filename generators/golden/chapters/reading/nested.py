@@ -17,7 +17,7 @@ from generators.golden.cases.filters import all_of, compare, is_not_null, is_nul
 from generators.golden.cases.publish import filtered, projected, publish
 from generators.golden.cases.table import GoldenTable, add
 from generators.golden.chapters.tables.column_mapping import mapped_table
-from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.oracle.delta_schema import (
     Struct,
     array,
@@ -83,7 +83,7 @@ def _namesakes(case: CaseWriter, mode: str) -> None:
     for row in absent:
         table.append([row])
     at = table.version - 2
-    write_classic(table.root, at, table.states[at], CheckpointStyle(stats_parsed=True))
+    table.checkpoint(version=at, style=CheckpointStyle(stats_parsed=True), hint=False)
     publish(case, table, versions=[], log_info={"lastCheckpointVersion": at})
     for slug, probe in _PROBES.items():
         title = "A field is skipped by bounds of its own, and by no namesake's"

@@ -23,7 +23,7 @@ from generators.golden.cases.publish import (
     publish_respelled,
     refuse_load,
 )
-from generators.golden.cases.summarise import SUMMARIES, Summarise, classic, multi_part
+from generators.golden.cases.summarise import SUMMARIES, Summarise
 from generators.golden.cases.table import (
     GoldenTable,
     add,
@@ -237,7 +237,7 @@ def _unknown_version(case: CaseWriter) -> None:
     table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
     table.protocol = {**feature_protocol(), "minReaderVersion": 4}
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
-    classic(table, 1)
+    table.checkpoint(version=1)
     drop_commits(table.root, 1)
     table.append([{"id": 2, "name": "b"}])
     describe(case, table)
@@ -383,7 +383,7 @@ HINTS.define(
     "stale-before-parts",
     "A reader goes beyond a hint to a newer checkpoint of parts",
     "LAST-003 CKPT-021",
-    partial(_newer, summarise=classic, newer=multi_part),
+    partial(_newer, summarise=SUMMARIES["classic"], newer=SUMMARIES["multi-part"]),
 )
 HINTS.define(
     "stale-of-v2",

@@ -20,7 +20,7 @@ from generators.golden.cases.publish import filtered, publish
 from generators.golden.cases.table import GoldenTable, add, feature_protocol, remove, txn
 from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.materialise.data.paths import encode_path
-from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.oracle.delta_schema import field, struct, type_of
 from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
@@ -120,7 +120,7 @@ def _dotted(case: CaseWriter) -> None:
         deep = {"b": 200 + n, "c.d": 300 + n, "c": {"d": 400 + n}}
         table.append([{"id": n, "a.b": 100 + n, "a": deep, "a.c.d": 500 + n}])
     style = CheckpointStyle(stats_json=False, stats_parsed=True)
-    write_classic(table.root, 1, table.states[1], style)
+    table.checkpoint(version=1, style=style, hint=False)
     publish(case, table, log_info={"lastCheckpointVersion": 1})
     for slug, names, value in (
         ("dotted", ("a.b",), 101),
@@ -187,7 +187,7 @@ def _beyond_double(case: CaseWriter) -> None:
     versions = {"odd": 2**53 + 1, "most": 2**63 - 1, "other": 2**62 + 1}
     table.create(*(txn(app, version) for app, version in versions.items()))
     table.append([{"id": 1, "name": "a"}])
-    write_classic(table.root, 1, table.states[1])
+    table.checkpoint(version=1, hint=False)
     table.commit(txn("other", 2**62 + 3))
     publish(case, table, log_info={"lastCheckpointVersion": 1})
     case.judged = {f"txn-{app}": "TXN-005" for app in versions}

@@ -10,7 +10,7 @@ import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import publish, publish_timed
-from generators.golden.cases.summarise import SUMMARIES, compaction, v2_alone
+from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
@@ -32,7 +32,7 @@ from generators.golden.cases.table import (
 )
 from generators.golden.chapters.files.changes import FEED, ask_changes, each_row, pairs
 from generators.golden.chapters.log.reconciliation import domain_spec
-from generators.materialise.log.checkpoints import Written, write_multi_part
+from generators.materialise.log.checkpoints import Written
 from generators.materialise.log.files import LOG_DIRECTORY, compaction_name, drop_commits, json_text
 from generators.materialise.log.hints import write_last_checkpoint
 from generators.oracle.delta_schema import field, struct
@@ -53,14 +53,16 @@ def _columns(path: Path, rows: int) -> None:
 
 
 def _parts(table: GoldenTable, version: int) -> Written:
-    written = write_multi_part(table.root, version, table.states[version], 3)
+    written = table.checkpoint("multi-part", version, parts=3, hint=False)
     for path in written.files[1:]:
         _columns(path, 2)
     return replace(written, actions=written.actions + 4)
 
 
-def _v2(table: GoldenTable, version: int, extension: str, sidecars: int = 0) -> Written:
-    written = v2_alone(table, version, extension, sidecars)
+def _v2(
+    table: GoldenTable, version: int, kind: Literal["v2-json", "v2-parquet"], sidecars: int = 0
+) -> Written:
+    written = table.checkpoint(kind, version, sidecars=sidecars, hint=False)
     top, *others = written.files
     if sidecars:
         # A sidecar may have rows of adds and removes alone: the column has no value.
@@ -70,7 +72,7 @@ def _v2(table: GoldenTable, version: int, extension: str, sidecars: int = 0) -> 
             line["sidecar"]["sizeInBytes"] = path.stat().st_size
         top.write_text("".join(f"{json_text(line)}\n" for line in lines), "utf-8")
         return written
-    if extension == "json":
+    if kind == "v2-json":
         top.write_text(f"{_FUTURE}\n{top.read_text('utf-8')}{_FUTURE}\n", "utf-8")
     else:
         _columns(top, 2)
@@ -78,16 +80,16 @@ def _v2(table: GoldenTable, version: int, extension: str, sidecars: int = 0) -> 
 
 
 def _compacted(table: GoldenTable, version: int) -> None:
-    compaction(table, version)
+    table.compact_log(1, version)
     path = table.root / LOG_DIRECTORY / compaction_name(1, version)
     path.write_text(f"{_FUTURE}\n{path.read_text('utf-8')}{_FUTURE}\n", "utf-8")
 
 
 _FORMS: Final[dict[str, tuple[str, Any]]] = {
     "parts": ("the parts of a checkpoint", _parts),
-    "v2-parquet": ("a V2 checkpoint in Parquet", partial(_v2, extension="parquet")),
-    "v2-json": ("a V2 checkpoint in JSON", partial(_v2, extension="json")),
-    "sidecars": ("columns of sidecars", partial(_v2, extension="json", sidecars=2)),
+    "v2-parquet": ("a V2 checkpoint in Parquet", partial(_v2, kind="v2-parquet")),
+    "v2-json": ("a V2 checkpoint in JSON", partial(_v2, kind="v2-json")),
+    "sidecars": ("columns of sidecars", partial(_v2, kind="v2-json", sidecars=2)),
     "compaction": ("a log compaction", None),
 }
 

@@ -27,7 +27,7 @@ from generators.golden.cases.table import (
     writer_protocol,
 )
 from generators.materialise.data.data_files import FileLayout
-from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.oracle.delta_schema import (
     ID_KEY,
     PHYSICAL_NAME_KEY,
@@ -88,7 +88,7 @@ def _basic(case: CaseWriter, mode: str, protocol: Mapping[str, Any]) -> None:
     table.create()
     for number, value in enumerate(("x", "y", None)):
         table.append(_rows(10 * number), partition={"p": value})
-    write_classic(table.root, 3, table.states[3], CheckpointStyle(stats_parsed=True))
+    table.checkpoint(version=3, style=CheckpointStyle(stats_parsed=True), hint=False)
     table.append(_rows(50), partition={"p": "x"})
     publish(case, table, log_info={"lastCheckpointVersion": 3})
     probes = {

@@ -15,7 +15,7 @@ from generators.golden.cases.filters import compare, is_null
 from generators.golden.cases.publish import describe, earlier_spec, filtered, publish
 from generators.golden.cases.table import GoldenTable, add, feature_protocol
 from generators.golden.chapters.files.types import local, utc
-from generators.materialise.log.checkpoints import CheckpointStyle, write_classic
+from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
 WIDENING = Chapter("type-widening", since="upstream")
@@ -237,7 +237,7 @@ def _statistics(case: CaseWriter) -> None:
     metadata = _change("integer", "long")
     table.schema = struct(field("id", "long"), field("v", "long", metadata=metadata))
     table.commit(table.metadata(), add(table.file([{"id": 2, "v": 2**40}])))
-    write_classic(table.root, 1, table.states[1], CheckpointStyle(stats_parsed=True))
+    table.checkpoint(version=1, style=CheckpointStyle(stats_parsed=True), hint=False)
     table.append([{"id": 3, "v": -(2**40)}])
     publish(case, table, log_info={"lastCheckpointVersion": 1})
     for slug, op in (("above", ">"), ("below", "<")):
@@ -284,7 +284,7 @@ def _beside(case: CaseWriter) -> None:
     table = GoldenTable.of(case, schema, protocol=feature_protocol(["timestampNtz"]))
     moment = (2024, 3, 31, 2, 30, 0, 5)
     table.create(add(table.file([{"z": utc(*moment), "n": local(*moment)}, {}])))
-    write_classic(table.root, 0, table.states[0], CheckpointStyle(stats_parsed=True))
+    table.checkpoint(version=0, style=CheckpointStyle(stats_parsed=True), hint=False)
     table.append([{"z": utc(1900, 1, 1), "n": local(1900, 1, 1)}])
     publish(case, table, log_info={"lastCheckpointVersion": 0})
     for name, value in (("z", utc(*moment)), ("n", local(*moment))):

@@ -22,7 +22,6 @@ from generators.golden.cases.table import (
 from generators.golden.chapters.files.changes import feed_table, pairs
 from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.golden.chapters.tables.row_tracking import Tracked
-from generators.materialise.log.checkpoints import write_classic
 from generators.materialise.log.files import json_text
 from generators.oracle.delta_schema import struct
 
@@ -360,7 +359,7 @@ def _unknown_checkpoint(case: CaseWriter) -> None:
     table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file(_ROWS, tags={"INSERTION_TIME": "1", "new": "x"})))
     table.append([{"id": 3, "name": "c"}])
-    write_classic(case.delta, 1, table.states[1])
+    table.checkpoint(version=1, hint=False)
     table.commit('{"futureAction":{}}')
     # Tags may be any, so that a reader that loses them loses part of the newest add.
     case.judged["files-latest"] = "REC-018"

@@ -12,7 +12,7 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import Filter, compare
 from generators.golden.cases.publish import describe, filtered, publish, publish_cut
-from generators.golden.cases.summarise import SUMMARIES, compaction
+from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import (
     DataFile,
     GoldenTable,
@@ -25,7 +25,6 @@ from generators.golden.cases.table import (
 )
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
-from generators.materialise.log.checkpoints import write_classic
 from generators.oracle.delta_schema import mapped_by, struct
 
 TRACKING = Chapter("row-tracking", since="2025")
@@ -381,7 +380,7 @@ def _compaction(case: CaseWriter) -> None:
     moved = tracked.file(_numbered(0, 3), ids=[0, 1, None], versions=[0, None, 0])
     table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
     table.commit(add(tracked.file(_numbered(20, 2))), tracked.mark())
-    compaction(table, 2, start=1)
+    table.compact_log(1, 2)
     publish(case, table, versions=[2, 3])
     tracked.ask(case, [2, 3])
 
@@ -397,7 +396,7 @@ def _partitions(case: CaseWriter) -> None:
     table.create(add(first), tracked.mark())
     moved = tracked.file(rows, partition=value, ids=_thirds(range(2**33, 2**33 + 6)))
     table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
-    write_classic(table.root, 1, table.states[1])
+    table.checkpoint(version=1, hint=False)
     table.commit(add(tracked.file(rows[:2], partition={"name": None})), tracked.mark())
     asked = "row-ids-v1", "row-ids-v2", "row-ids-latest"
     case.judged = dict.fromkeys(asked, "RT-023")
@@ -422,7 +421,7 @@ def _moved_under_vectors(case: CaseWriter) -> None:
     table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
     [vector] = store(table, [0, 1, 4])
     table.commit(remove(moved), add(moved, deletionVector=vector), operation="DELETE")
-    compaction(table, 2, start=1)
+    table.compact_log(1, 2)
     case.judged = dict.fromkeys(("row-ids-v1", "row-ids-v2"), "RT-023")
     publish(case, table)
     tracked.ask(case, [1, 2])
