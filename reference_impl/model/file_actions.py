@@ -29,49 +29,41 @@ DELETION_VECTOR: Final = pa.struct(
 )
 """Column type of a deletion vector descriptor; sizes in bytes, cardinality in rows."""
 
-ADD_SCHEMA: Final = pa.schema(
-    [
-        pa.field("path", pa.string(), nullable=False),
-        pa.field("partitionValues", STRING_MAP),
-        pa.field("size", pa.int64()),
-        pa.field("modificationTime", pa.int64()),
-        pa.field("dataChange", pa.bool_()),
-        pa.field("stats", pa.string()),
-        pa.field("tags", STRING_MAP),
-        pa.field("deletionVector", DELETION_VECTOR),
-        pa.field("baseRowId", pa.int64()),
-        pa.field("defaultRowCommitVersion", pa.int64()),
-        pa.field("clusteringProvider", pa.string()),
-    ]
+_TYPES: Final = {
+    "path": pa.string(),
+    "partitionValues": STRING_MAP,
+    "size": pa.int64(),
+    "modificationTime": pa.int64(),
+    "deletionTimestamp": pa.int64(),
+    "dataChange": pa.bool_(),
+    "extendedFileMetadata": pa.bool_(),
+    "stats": pa.string(),
+    "tags": STRING_MAP,
+    "deletionVector": DELETION_VECTOR,
+    "baseRowId": pa.int64(),
+    "defaultRowCommitVersion": pa.int64(),
+    "clusteringProvider": pa.string(),
+}
+
+
+def _schema(names: str) -> pa.Schema:
+    """Return the columns that a text names; only a path cannot be null."""
+    return pa.schema([pa.field(each, _TYPES[each], each != "path") for each in names.split()])
+
+
+ADD_SCHEMA: Final = _schema(
+    "path partitionValues size modificationTime dataChange stats tags deletionVector baseRowId "
+    "defaultRowCommitVersion clusteringProvider"
 )
 """Columns of add actions: path as in the log, size in bytes, times in ms since the epoch."""
 
-REMOVE_SCHEMA: Final = pa.schema(
-    [
-        pa.field("path", pa.string(), nullable=False),
-        pa.field("deletionTimestamp", pa.int64()),
-        pa.field("dataChange", pa.bool_()),
-        pa.field("extendedFileMetadata", pa.bool_()),
-        pa.field("partitionValues", STRING_MAP),
-        pa.field("size", pa.int64()),
-        pa.field("stats", pa.string()),
-        pa.field("tags", STRING_MAP),
-        pa.field("deletionVector", DELETION_VECTOR),
-        pa.field("baseRowId", pa.int64()),
-        pa.field("defaultRowCommitVersion", pa.int64()),
-    ]
+REMOVE_SCHEMA: Final = _schema(
+    "path deletionTimestamp dataChange extendedFileMetadata partitionValues size stats tags "
+    "deletionVector baseRowId defaultRowCommitVersion"
 )
 """Columns of remove actions."""
 
-CDC_SCHEMA: Final = pa.schema(
-    [
-        pa.field("path", pa.string(), nullable=False),
-        pa.field("partitionValues", STRING_MAP),
-        pa.field("size", pa.int64()),
-        pa.field("dataChange", pa.bool_()),
-        pa.field("tags", STRING_MAP),
-    ]
-)
+CDC_SCHEMA: Final = _schema("path partitionValues size dataChange tags")
 """Columns of cdc actions."""
 
 

@@ -21,6 +21,7 @@ import pyarrow as pa
 from conformance.audit.columnar.json_rows import JsonRows
 from conformance.audit.columnar.parquet_rows import file_rows
 from conformance.audit.columnar.rows import ADD, REMOVE, Mask, Rows
+from conformance.judging.compare.families import is_list
 from reference_impl import untrusted
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded, out_of_memory
@@ -368,21 +369,6 @@ def mapping_in(of: Any, name: str) -> Mapping[str, Any]:
     """Return the object that a JSON object has under a name; empty where there is none."""
     found = of.get(name) if isinstance(of, Mapping) else None
     return found if isinstance(found, Mapping) else {}
-
-
-def is_list(of: pa.DataType) -> bool:
-    """Say whether Arrow reads a Parquet list as this type; libraries keep kinds of their own."""
-    kinds = pa.types
-    return any(
-        test(of)
-        for test in (
-            kinds.is_list,
-            kinds.is_large_list,
-            kinds.is_fixed_size_list,
-            kinds.is_list_view,
-            kinds.is_large_list_view,
-        )
-    )
 
 
 def _plain(value: Any, of: pa.DataType) -> Any:

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pyarrow.types as at
 
 from conformance.audit.read.layout import PHYSICAL_NAME, Layout
-from conformance.audit.read.raw import is_list
 from conformance.audit.stored.places import places_of
+from conformance.judging.compare.families import is_list
 
 _KEYS: Final = ("delta.columnMapping.nested.ids", "parquet.field.nested.ids")
 _FIELD_ID: Final = b"PARQUET:field_id"

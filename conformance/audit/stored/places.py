@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.types as at
 
 from conformance.audit.read.layout import COLUMN_ID, PHYSICAL_NAME, Layout, fields_of
-from conformance.audit.read.raw import is_list, mapping_in
+from conformance.audit.read.raw import mapping_in
 from conformance.audit.read.state import FieldKey
+from conformance.judging.compare.families import is_list
 
 _CHANGES: Final = "delta.typeChanges"
 

@@ -14,9 +14,9 @@ import pyarrow.types as at
 from conformance.audit.findings import Severity
 from conformance.audit.grammar.types import decimal_of, is_primitive, widens
 from conformance.audit.read.layout import Layout
-from conformance.audit.read.raw import is_list
 from conformance.audit.read.state import FieldKey
 from conformance.audit.stored.places import SchemaPlace
+from conformance.judging.compare.families import is_list
 
 TypeMismatch: TypeAlias = tuple[str, str, Severity | None]
 """Requirement, message, and a severity where it is not the registry's."""

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.types as at
 
 from conformance.audit.findings import Finding, finding
-from conformance.audit.read.raw import is_list
 from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.places import SchemaPlace
 from conformance.base.variants import UnknownTypeError, Variant, VariantError, variant
+from conformance.judging.compare.families import is_list
 from reference_impl.limits import budget
 
 
