@@ -106,11 +106,14 @@ class ReadHistory:
     def judge_history(self, judge: Judge, history: History) -> Verdict:
         """Judge another history in the same way, as a smaller one.
 
-        A failure that the plain layout of the history has as well says nothing of the layout.
+        A failure that the plain layout of the history has as well says nothing of the layout, and
+        neither does a history too short for what the layout is about.
         """
         verdict = self._judge_layout(judge, history, self.layout)
         if self.layout.name == PLAIN.name or verdict.outcome not in FAILING:
             return verdict
+        if set(self.layout.requirements).difference(self.layout.shown_by(history)):
+            return replace(verdict, requirement=ROWS_READ)
         plain = self._judge_layout(judge, history, PLAIN)
         same = plain.outcome is verdict.outcome and alike(plain.message) == alike(verdict.message)
         return replace(verdict, requirement=ROWS_READ) if same else verdict
@@ -158,13 +161,19 @@ def _named(what: str, verdict: Verdict) -> Verdict:
 def generated_items(plan: Plan) -> Iterator[Item]:
     """Return an item for every history to be read, in every layout."""
     for number, drawn in enumerate(plan.histories("read")):
-        yield from read_items(number, drawn)
+        yield from read_items(number, drawn, loaded=plan.profile == "gate")
 
 
-def read_items(number: int, drawn: Drawn) -> Iterator[Item]:
-    """Return an item for every layout of a history; titles have its number."""
+def read_items(number: int, drawn: Drawn, *, loaded: bool = True) -> Iterator[Item]:
+    """Return an item for every layout of a history; titles have its number.
+
+    Without ``loaded`` the history is drawn when it is judged, and what it shows of a layout is not
+    known until then.
+    """
     wanted = WantedRows()
-    for layout in LAYOUTS:
+    for each in LAYOUTS:
+        shown = each.shown_by(drawn.load()) if loaded else each.requirements
+        layout = replace(each, requirements=shown or PLAIN.requirements)
         identity = f"generated/{drawn.name}/{layout.name}"
         made = ReadHistory(identity, drawn, layout, wanted)
         yield Item(

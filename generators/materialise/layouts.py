@@ -34,6 +34,9 @@ class Layout:
         files: the layout of data files.
         requirements: ids that a reader breaks when it reads the layout wrong.
         properties: table properties that the layout needs.
+        since: of requirements that a short history does not show, the last version from which it
+            does.
+        parted: whether only a partitioned table shows them.
     """
 
     name: str
@@ -42,6 +45,16 @@ class Layout:
     files: FileLayout | None = None
     requirements: tuple[str, ...] = ("SNAP-007", "LOG-005", "REC-001", "REC-018")
     properties: tuple[tuple[str, str], ...] = ()
+    since: tuple[tuple[str, int], ...] = ()
+    parted: bool = False
+
+    def shown_by(self, history: History) -> tuple[str, ...]:
+        """Return the requirements that a history shows when it is laid out like this."""
+        if self.parted and not any(getattr(each, "partition_columns", ()) for each in history):
+            return ()
+        last = sum(each.commits for each in history) - 1
+        since = dict(self.since)
+        return tuple(name for name in self.requirements if since.get(name, 0) <= last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +156,11 @@ def _layout(
     features: tuple[str, ...] = (),
     files: FileLayout | None = None,
 ) -> Layout:
-    return Layout(name, finish, features, files, tuple(requirements.split()))
+    """Describe a layout; a requirement that is shown from a version on has it behind an at sign."""
+    named = [each.partition("@") for each in requirements.split()]
+    since = tuple((name, int(version)) for name, _, version in named if version)
+    ids = tuple(name for name, _, _ in named)
+    return Layout(name, finish, features, files, ids, since=since)
 
 
 _plain: Final = partial(_steps, ())
@@ -158,10 +175,10 @@ LAYOUTS: Final = (
     PLAIN,
     _layout("classic", _classic, "CKPT-005 CKPT-018"),
     _layout(
-        "classic-in-the-middle", partial(_classic, middle=True, hint=False), "CKPT-004 LAST-004"
+        "classic-in-the-middle", partial(_classic, middle=True, hint=False), "CKPT-004@2 LAST-004"
     ),
-    _layout("classic-everywhere", _classic_everywhere, "CKPT-004 CKPT-005"),
-    _layout("stale-hint", _stale_hint, "LAST-003"),
+    _layout("classic-everywhere", _classic_everywhere, "CKPT-004@1 CKPT-005"),
+    _layout("stale-hint", _stale_hint, "LAST-003@1"),
     Layout(
         "parsed-statistics",
         partial(
@@ -204,14 +221,14 @@ LAYOUTS: Final = (
         _V2,
     ),
     _layout("checksums", _checksums, "CRC-002 CRC-034"),
-    _layout("compactions", _compactions, "COMP-011 COMP-012"),
-    _layout("overlapping-compactions", _overlapping_compactions, "COMP-011 COMP-012"),
+    _layout("compactions", _compactions, "COMP-011@2 COMP-012@2"),
+    _layout("overlapping-compactions", _overlapping_compactions, "COMP-011@1 COMP-012@1"),
     _layout(
         "everything",
         partial(
             _steps, (_checksums, _compactions, partial(_classic, middle=True, hint=False), _classic)
         ),
-        "CKPT-003 COMP-012",
+        "CKPT-003 COMP-012@2",
     ),
     _layout("cleaned", partial(_cleaned, "classic"), "CKPT-011 CKPT-005"),
     _layout("cleaned-v2", partial(_cleaned, "v2-parquet", sidecars=2), "CKPT-011 SIDE-005", _V2),
@@ -230,7 +247,13 @@ LAYOUTS: Final = (
         "PQ-015 PQ-016 PQ-001",
         files=FileLayout(lists="bag", legacy_maps=True),
     ),
-    _layout("partitions-inside", _plain, "DATA-003", files=FileLayout(partitions_inside=True)),
+    Layout(
+        "partitions-inside",
+        _plain,
+        files=FileLayout(partitions_inside=True),
+        requirements=("DATA-003",),
+        parted=True,
+    ),
 )
 """Every layout, the plain one first."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 import pytest
@@ -23,6 +25,7 @@ from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from conformance.requirements.registry import SELECTIONS, Registry, load_registry
 from conformance.run.selection import Selection, select
+from generators.materialise.layouts import LAYOUTS, lay_out
 from generators.oracle.delta_schema import Field, Primitive, Struct
 
 
@@ -202,3 +205,39 @@ def test_layouts_share_the_tables_of_equal_rows_alone() -> None:
     drawn = Plan().histories("read")[0]
     histories = [item.history for item in read_items(0, drawn)]
     assert len({id(each.wanted) for each in histories if isinstance(each, ReadHistory)}) == 1
+
+
+_SHOWN_BY_FILES: Final[Mapping[str, Callable[[Path], bool]]] = {
+    "COMP-012": lambda root: any(root.glob("_delta_log/*.compacted.json")),
+    "CKPT-004": lambda root: any(_version(each) > 0 for each in root.glob("_delta_log/*.check*")),
+    "LAST-003": lambda root: _hinted(root) < max(map(_version, root.glob("_delta_log/*.json"))),
+    "DATA-003": lambda root: any(root.glob("*=*")),
+}
+
+
+def _version(path: Path) -> int:
+    return int(path.name[:20])
+
+
+def _hinted(root: Path) -> int:
+    return int(json.loads((root / "_delta_log/_last_checkpoint").read_text())["version"])
+
+
+def test_a_layout_judges_what_its_history_shows(tmp_path: Path) -> None:
+    drawn = {each.name: each for each in Plan().histories("read")}
+    layouts = {each.name: each for each in LAYOUTS}
+    wrong: list[tuple[str, str]] = []
+    shown: set[str] = set()
+    for item in generated_items(Plan()):
+        _, name, layout = item.id.split("/")
+        row = item.requirement("2025")
+        about = _SHOWN_BY_FILES.keys() & {row, *layouts[layout].requirements}
+        for each in about:
+            root = tmp_path / name / layout
+            if not root.is_dir():
+                lay_out(root, drawn[name].load(), layouts[layout])
+            found = _SHOWN_BY_FILES[each](root)
+            wrong += [(item.id, each)] if found != (each in item.requirements) else []
+            shown |= {each} if row == each else set()
+    assert wrong == []
+    assert shown == _SHOWN_BY_FILES.keys()
