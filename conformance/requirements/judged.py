@@ -9,10 +9,12 @@ came later.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
@@ -232,7 +234,6 @@ _MARKS: Final = {
 _SINCE: Final = {
     "CKC-027": (re.compile(rb'"dataChange": ?false'), 1),
     "DFT-004": (re.compile(rb"CURRENT_DEFAULT"), 1),
-    "FA-003": (re.compile(rb'"add": ?\{'), 2),
     "META-002": (re.compile(rb'"metaData": ?\{'), 2),
     "PART-002": (re.compile(rb'""'), 1),
     "REC-012": (re.compile(rb'"protocol": ?\{'), 2),
@@ -279,9 +280,8 @@ def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool
     """
     if row in _AGAIN:
         return _comes(_first(table, *_SINCE[row]), version)
-    if row == "CKPT-004":
-        # A read of the latest version is no time travel, and one behind all checkpoints no lure.
-        return version is not None and version < max(_versions(table, "checkpoint"), default=-1)
+    if row in _BY_FILES:
+        return _BY_FILES[row](table, version)
     if row in _UNTIL:
         since = _first(table, _UNTIL[row])
         return since in _UNSAID or (version is not None and version < since)
@@ -329,3 +329,48 @@ def _first(table: Path, mark: re.Pattern[bytes], times: int = 1) -> float | None
         if missing <= 0:
             return None if gone and times == 1 else version
     return math.inf if commits else None
+
+
+def _behind_checkpoints(table: Path, version: int | None) -> bool:
+    """Say whether a newer checkpoint lures: a read of the latest version is no time travel."""
+    return version is not None and version < max(_versions(table, "checkpoint"), default=-1)
+
+
+def _beyond_the_hint(table: Path, version: int | None) -> bool:
+    """Say whether a version is newer than the last checkpoint hint, or whether nobody knows."""
+    hinted = None
+    with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
+        hinted = int(json.loads((table / "_delta_log/_last_checkpoint").read_bytes())["version"])
+    return version is None or hinted is None or version > hinted
+
+
+def _with_a_path_again(table: Path, version: int | None) -> bool:
+    return _comes(_added_again(table), version)
+
+
+_BY_FILES: Final[Mapping[str, Callable[[Path, int | None], bool]]] = {
+    "CKPT-004": _behind_checkpoints,
+    "FA-003": _with_a_path_again,
+    "LAST-003": _beyond_the_hint,
+    "REC-006": _with_a_path_again,
+}
+"""Requirements of which it takes more than a mark in commits to tell what versions show them."""
+
+
+@cache
+def _added_again(table: Path) -> float | None:
+    """Return the version that first adds a path again; infinite where none does.
+
+    ``None`` where a commit that would say so is gone, or cannot be read.
+    """
+    seen: set[str] = set()
+    for at, (version, content) in enumerate(commits_in(table).items()):
+        if version > at or content is None:
+            return None
+        for line in content.split(b"\n"):
+            with suppress(ValueError, LookupError, TypeError, RecursionError):
+                path = json.loads(line)["add"]["path"]
+                if path in seen:
+                    return version
+                seen.add(path)
+    return math.inf
