@@ -164,7 +164,8 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
         asked = (*named, *QUESTIONS[question].default)
         unshown = frozenset(asked) - {*shown_rows(asked, table, version)}
         if not _comes(_first(table, _REMOVE), version):
-            unshown |= _REFERRED.difference(named)
+            again = _with_a_path_again(table, version)
+            unshown |= _REFERRED.difference(named) if again else _REFERRED
     return Judged(question, named, own or due, own is not None, timed, refusing, unshown)
 
 
@@ -254,8 +255,8 @@ _UNSAID: Final = (None, math.inf)
 _REMOVE: Final = re.compile(rb'"remove": ?\{')
 _REFERRED: Final = frozenset({"REC-018", "REC-020"})
 """Requirements on which of several references to a file counts: before a remove only a case says
-them."""
-_OF_REMOVES: Final = ("REC-007", "REC-008", "REM-")
+them, and none before a path is there again."""
+_OF_REMOVES: Final = ("REC-007", "REC-008", "REC-010", "REM-")
 """Requirements about tombstones, or what their ids begin with; a version before the first shows
 none."""
 
