@@ -21,6 +21,20 @@ from conformance.requirements.registry import SELECTIONS, Registry, Requirement
 
 _TEXT: Final = "https://github.com/delta-io/delta/blob/master/PROTOCOL.md"
 _HELD: Final = frozenset({"upstream", "2025", "2021"})
+_DRAFT: Final = "RFC draft: "
+ANCHORS: Final[Mapping[str, str]] = {
+    "Add File and Remove File: add": "add-file-and-remove-file",
+    "Add File and Remove File: remove": "add-file-and-remove-file",
+    "Allowed combinations for checkpoint spec and checkpoint file naming": (
+        "allowed-combinations-for-checkpoint-spec---checkpoint-file-naming"
+    ),
+    "Checkpoints (content)": "checkpoints-1",
+    "Data Files (writer requirements)": "data-files-1",
+    "Delta Log Entries (writer requirements)": "delta-log-entries-1",
+    "Version Checksum: Reader Requirements": "reader-requirements",
+    "Version Checksum: Writer Requirements": "writer-requirements",
+}
+"""Sections that are not called as their headings are, as several have one, or part of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +71,12 @@ class RequirementExplained:
 
     @property
     def link(self) -> str | None:
-        """Where the section stands; ``None`` for a note that is no part of the protocol's text."""
-        if _HELD.isdisjoint(self.row.revisions):
+        """Where the section stands; ``None`` for what is no part of the protocol's text."""
+        section = self.row.section
+        if _HELD.isdisjoint(self.row.revisions) or section.startswith(_DRAFT):
             return None
-        kept = re.sub(r"[^\w\- ]", "", self.row.section.lower())
-        return f"{_TEXT}#{kept.replace(' ', '-')}"
+        kept = re.sub(r"[^\w\- ]", "", section.lower()).replace(" ", "-")
+        return f"{_TEXT}#{ANCHORS.get(section, kept)}"
 
     def as_document(self) -> dict[str, Any]:
         """Return it as JSON."""

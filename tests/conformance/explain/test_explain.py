@@ -12,9 +12,11 @@ import pytest
 from conformance.base.home import PROJECT
 from conformance.base.status import Status
 from conformance.explain import run_explain_cli
+from conformance.explain.requirements import ANCHORS
 from conformance.explain.sources import SourceLine, named_in
 from conformance.requirements.gaps import read_gaps
 from conformance.requirements.proofs import UNPROVED
+from conformance.requirements.registry import load_registry
 
 
 @pytest.fixture
@@ -39,6 +41,37 @@ def test_a_requirement_shows_its_clause_its_code_and_its_cases(
     for place in found["code"]:
         line = (PROJECT / place["path"]).read_text().splitlines()[place["line"] - 1]
         assert "DVDESC-020" in line
+
+
+@pytest.mark.parametrize(
+    ("name", "anchor"),
+    [
+        ("ADD-002", "add-file-and-remove-file"),
+        ("CKC-005", "checkpoints-1"),
+        ("CKPT-005", "checkpoints"),
+        ("CRC-037", "writer-requirements"),
+        ("DATA-003", "data-files"),
+        ("DATA-005", "data-files-1"),
+        ("NTZ-001", "timestamp-without-timezone-timestampntz"),
+        ("WLOG-001", "delta-log-entries-1"),
+    ],
+)
+def test_a_requirement_leads_to_the_heading_of_its_section(
+    name: str, anchor: str, explained: Callable[..., Any]
+) -> None:
+    assert explained(name)["link"].endswith(f"PROTOCOL.md#{anchor}")
+
+
+def test_a_section_that_is_no_heading_has_an_anchor_of_its_own() -> None:
+    rows = load_registry()
+    heading = "Timestamp without timezone (TimestampNtz)"
+    parts = {row.section for row in rows if set(row.section) & set(":(")} - {heading}
+    drafts = {name for name in parts if name.startswith("RFC draft: ")}
+    notes = {name for name in parts if name.endswith("(design note)")}
+    assert drafts
+    assert notes
+    assert parts - drafts - notes <= ANCHORS.keys()
+    assert ANCHORS.keys() <= {row.section for row in rows}
 
 
 @pytest.mark.parametrize("name", ["DVDESC-020", "PART-003", "REC-017"])
