@@ -270,6 +270,12 @@ def test_a_version_judges_nothing_of_what_is_said_later_or_again(items: tuple[It
     assert {name: found[name] for name in judged} == judged
 
 
+def test_a_recipe_that_judges_upgrades_has_one(items: tuple[Item, ...]) -> None:
+    judging = [item.id for item in items if item.requirement("2025") == "TF-012"]
+    assert judging
+    assert [name for name in judging if "upgrade" not in name] == []
+
+
 def test_files_that_nothing_refers_to_again_are_those_that_were_added(
     items: tuple[Item, ...],
 ) -> None:

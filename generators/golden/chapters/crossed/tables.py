@@ -408,7 +408,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         "",
         "a table with many features",
         "changes moves states columns settings emptied compactions",
-        "TF-012 TF-016",
+        "TF-003 TF-016",
         _PARTS,
         ("part",),
         {**WITH_VECTORS, **TRACKING, **FEED, **CLOCK, **BY_NAME, "delta.checkpointPolicy": "v2"},
