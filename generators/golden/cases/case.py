@@ -317,8 +317,11 @@ class CaseWriter:
         that knows reads and snapshots only must pass over a question without one answer.
 
         Raises:
-            CaseError: an accepted answer has rows, and there is no schema.
+            CaseError: an accepted answer has rows, and there is no schema; or one answer alone is
+                accepted, so that it is demanded.
         """
+        if len(accepted) < 2 and not open:
+            raise CaseError(f"{self.info.id}/{slug}: what is contested has two answers, or is open")
         answers = []
         for each in accepted:
             answer: dict[str, Any] = {"name": each.name, "source": each.source}

@@ -123,10 +123,20 @@ def test_a_question_with_a_catalog_hides_from_harnesses_that_have_none(case: Cas
     case.read("r", _SCHEMA, _ROWS, title="Rows", ratified=ratified)
     spec = _document(case, "questions/r.json")
     assert (spec["type"], spec["of"], spec["ratified"]) == ("catalog", "read", ratified)
-    answers = [Accepted("rows", "one reading", rows=_ROWS)]
+    answers = [
+        Accepted("rows", "one reading", rows=_ROWS),
+        Accepted("none", "another", rows=[]),
+    ]
     case.contest("read", "c", answers, title="Open", schema=_SCHEMA, ratified=ratified)
     spec = _document(case, "questions/c.json")
     assert (spec["type"], spec["of"], spec["ratified"]) == ("contested", "read", ratified)
+
+
+def test_what_has_one_answer_is_not_contested(case: CaseWriter) -> None:
+    answers = [Accepted("rows", "every reading", rows=_ROWS)]
+    with pytest.raises(CaseError, match="has two answers, or is open"):
+        case.contest("read", "r", answers, title="Open", schema=_SCHEMA)
+    case.contest("read", "r", answers, title="Open", schema=_SCHEMA, open=True)
 
 
 def test_a_located_case_names_the_files_with_placeholders(tmp_path: Path) -> None:
