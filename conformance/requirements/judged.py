@@ -256,7 +256,7 @@ _REMOVE: Final = re.compile(rb'"remove": ?\{')
 _REFERRED: Final = frozenset({"REC-018", "REC-020"})
 """Requirements on which of several references to a file counts: before a remove only a case says
 them, and none before a path is there again."""
-_OF_REMOVES: Final = ("REC-007", "REC-008", "REC-010", "REM-")
+_OF_REMOVES: Final = ("REC-007", "REC-008", "REC-010", "REC-011", "REM-")
 """Requirements about tombstones, or what their ids begin with; a version before the first shows
 none."""
 
@@ -345,6 +345,11 @@ def _beyond_the_hint(table: Path, version: int | None) -> bool:
     return version is None or hinted is None or version > hinted
 
 
+def _beyond_the_first(_table: Path, version: int | None) -> bool:
+    """Say whether several commits make a version: one alone is in no order."""
+    return version is None or version > 0
+
+
 def _with_a_path_again(table: Path, version: int | None) -> bool:
     return _comes(_added_again(table), version)
 
@@ -353,7 +358,9 @@ _BY_FILES: Final[Mapping[str, Callable[[Path, int | None], bool]]] = {
     "CKPT-004": _behind_checkpoints,
     "FA-003": _with_a_path_again,
     "LAST-003": _beyond_the_hint,
+    "REC-001": _beyond_the_first,
     "REC-006": _with_a_path_again,
+    "REC-021": _with_a_path_again,
 }
 """Requirements of which it takes more than a mark in commits to tell what versions show them."""
 
