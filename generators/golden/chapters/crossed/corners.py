@@ -78,7 +78,7 @@ def _deleted_groups(case: CaseWriter) -> None:
     recipe.merge(_MERGED, SAME_ID, *UPSERT).keep("optimize").append(pairs(40)).publish(case)
 
 
-@DELETED.case("write-convert", "DVD-017 TF-008")
+@DELETED.case("write-convert", "TF-008 DVD-017")
 def _converted(case: CaseWriter) -> None:
     """A table converted with vectors lists them for readers and writers."""
     recipe = Recipe(PAIR).append(pairs(*range(6))).given().convert(WITH_VECTORS)

@@ -308,7 +308,7 @@ def _in_one_file(root: Path, version: int) -> None:
     write_commit(root, version, lines)
 
 
-@VECTORS.case("write-restore-one-vector-file", "DVD-013 DVDESC-014")
+@VECTORS.case("write-restore-one-vector-file", "REM-014 DVD-013 DVDESC-014")
 def _restore_by_offset(case: CaseWriter) -> None:
     """A restore distinguishes two vectors of one file by their offsets."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
@@ -318,7 +318,7 @@ def _restore_by_offset(case: CaseWriter) -> None:
     _in_one_file(case.delta, 3)
 
 
-@VECTORS.case("write-restore-inline", "DVD-013 DVD-014 DVDESC-017")
+@VECTORS.case("write-restore-inline", "REM-014 DVD-013 DVD-014 DVDESC-017")
 def _restore_inline(case: CaseWriter) -> None:
     """A restore brings a vector inside the log back."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
@@ -507,7 +507,7 @@ def _widened(schema: Struct, column: str, spelled: str, case: CaseWriter) -> Non
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "ICE2-023"))
 
 
-@WIDENING.case("write-iceberg-allowed", "TW-003 ICE2-023")
+@WIDENING.case("write-iceberg-allowed", "ICE2-023 TW-003")
 def _widened_for_iceberg(case: CaseWriter) -> None:
     """Changes of types that Iceberg knows are carried out."""
     properties, features = _compatible(2, **{"delta.enableTypeWidening": "true"})
