@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log import bodies
+from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.materialise.log.files import Action
 from generators.materialise.log.protocols import Protocol, protocol_for
 from generators.materialise.log.state import FileKey
@@ -323,6 +324,14 @@ class TableBuilder(FileStage):
     def name_for(self, what: str, place: str) -> str:  # noqa: ARG002  a place names its kind
         """Return the UUID that the seed gives to a place."""
         return str(self.identifier(place))
+
+    def checkpoint_style(self, version: int) -> CheckpointStyle:
+        """Return the statistics that the table asks its checkpoints for."""
+        asked = (self.states[version].metadata or {}).get("configuration", {})
+        return CheckpointStyle(
+            stats_json=asked.get("delta.checkpoint.writeStatsAsJson", "true") != "false",
+            stats_parsed=asked.get("delta.checkpoint.writeStatsAsStruct") == "true",
+        )
 
     def sidecar_time(self, version: int) -> int:
         """Return the time of the commit of a version."""

@@ -54,6 +54,10 @@ class LoggedTable(ABC):
         """Return the time of the sidecars of a version in milliseconds since the epoch."""
         return 0
 
+    def checkpoint_style(self, version: int) -> CheckpointStyle | None:  # noqa: ARG002  as above
+        """Return what the checkpoints of a version carry, if it is not the usual."""
+        return None
+
     @property
     def version(self) -> int:
         """The last committed version; -1 before the first."""
@@ -92,11 +96,12 @@ class LoggedTable(ABC):
             version: the version to checkpoint, the latest when ``None``.
             parts: parts of a multi-part checkpoint.
             sidecars: sidecar files of a V2 checkpoint.
-            style: what the checkpoint carries.
+            style: what the checkpoint carries; :meth:`checkpoint_style` when ``None``.
             hint: also write ``_last_checkpoint``, its checksum included.
         """
         at = self.version if version is None else version
         state = self.states[at]
+        style = style or self.checkpoint_style(at)
         match kind:
             case "classic":
                 written = checkpoints.write_classic(self.root, at, state, style)

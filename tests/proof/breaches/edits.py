@@ -234,6 +234,11 @@ def statistics(change: Callable[[Any], Any], where: str = EVERYWHERE) -> Edit:
     return each("add", changed, where)
 
 
+def uncounted(where: str = EVERYWHERE) -> Edit:
+    """Leave the number of records out of the statistics of adds."""
+    return statistics(lambda s: {k: v for k, v in s.items() if k != "numRecords"}, where)
+
+
 def listed(change: Callable[[list[str]], list[str]], *names: str, where: str = EVERYWHERE) -> Edit:
     """Change the feature lists of each protocol that has them."""
     wanted = names or ("readerFeatures", "writerFeatures")

@@ -508,24 +508,32 @@ def _clustered_mapped(case: CaseWriter) -> None:
     recipe.append([{"id": 8, "label": None}]).publish(case)
 
 
-@WIDENING.case("write-widen-checkpointed", "TW-009 TW-012")
+@WIDENING.case("write-widen-checkpointed", "TW-009 TW-012 CKC-004 CKC-021")
 def _widened_twice(case: CaseWriter) -> None:
-    """Every change of a column's type stays on record after a checkpoint."""
-    schema = struct(field("id", "long"), field("v", "byte"))
-    recipe = Recipe(schema, (), {"delta.enableTypeWidening": "true"}, ("typeWidening",))
-    recipe.append([{"id": 1, "v": 1}]).change_type("v", "short").append([{"id": 2, "v": 300}])
-    recipe.checkpoint().change_type("v", "integer").append([{"id": 3, "v": 70_000}]).publish(case)
+    """A column of a checkpointed table is widened, its typed bounds, too."""
+    properties = {
+        "delta.enableTypeWidening": "true",
+        "delta.checkpoint.writeStatsAsStruct": "true",
+        "delta.checkpoint.writeStatsAsJson": "false",
+    }
+    schema = struct(field("id", "long"), field("v", "short"))
+    recipe = Recipe(schema, (), properties, ("typeWidening", "checkConstraints"))
+    recipe.append([{"id": 1, "v": 1}, {"id": 2, "v": 300}]).checkpoint().given()
+    recipe.change_type("v", "integer").append([{"id": 3, "v": 70_000}]).checkpoint()
+    recipe.change_type("v", "long").append([{"id": 4, "v": 2**40}])
+    recipe.delete(compare("id", "=", 1, "long")).checkpoint().publish(case)
 
 
 @CLOCK.case("write-behind-alter", "ICT-008 ICT-009")
 def _altered_behind(case: CaseWriter) -> None:
-    """A commit without files carries a later time than the one before."""
+    """A commit of any operation carries a later time than the one before."""
     ahead = 4_102_444_800_000  # 2100-01-01, in ms since the epoch
     timed = {"delta.enableInCommitTimestamps": "true"}
     recipe = Recipe(PAIR, (), timed, ("inCommitTimestamp", "domainMetadata"), start=ahead)
     recipe.append(pairs(1)).given().set_properties({"team": "a"}).set_transaction("app", 1)
     recipe.add_column(field("later", "string")).set_domain("mine", "{}")
-    recipe.append([{"id": 2, "name": "b", "later": "x"}]).publish(case)
+    recipe.append([{"id": 2, "name": "b", "later": "x"}]).keep("optimize")
+    recipe.delete(compare("id", "=", 1, "long")).restore(1).publish(case)
 
 
 @CHECKSUMS.case("write-others-kept", "CRC-039 CRC-001")

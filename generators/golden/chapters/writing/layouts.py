@@ -85,6 +85,13 @@ def _cluster_later(case: CaseWriter) -> None:
     recipe.publish(case, contested=_CLUSTERED)
 
 
+@CLUSTERED.case("write-cluster-empty", "CLUS-003 CLUS-006 CLUS-009")
+def _cluster_empty(case: CaseWriter) -> None:
+    """A table without files is clustered, and again once it has none left."""
+    recipe = Recipe(PAIR).keep("cluster_by", columns=["name"]).append(pairs(1, 2)).delete()
+    recipe.keep("cluster_by", columns=["id"]).append(pairs(3)).publish(case)
+
+
 @CLUSTERED.case("write-cluster-vectors", "CLUS-009 CLUS-010 STAT-005")
 def _clustered_vectors(case: CaseWriter) -> None:
     """Statistics that a file with a vector gets are no tight ones."""

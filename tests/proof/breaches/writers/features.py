@@ -21,7 +21,7 @@ from breaches.edits import (
     parquet,
     properties,
     setting,
-    statistics,
+    uncounted,
     unlisted,
 )
 from breaches.model import Ask, How, writer
@@ -367,7 +367,7 @@ ROWS = (
         "leaves-row-counts-out",
         "DVDESC-022",
         "actions",
-        leaving(statistics(lambda s: s.pop("numRecords", None) and None)),
+        leaving(uncounted()),
         VECTORS,
     ),
     writer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from breaches.edits import COMMIT, lines, parquet, properties
+from breaches.edits import (
+    CHECKPOINT,
+    COMMIT,
+    each,
+    lines,
+    matching,
+    parquet,
+    properties,
+    setting,
+    without,
+)
 from breaches.model import Ask, How, writer
-from breaches.seams import afterwards, during
+from breaches.seams import afterwards, carrying_out, during, leaving
 from breaches.views import bodies, commits_of, log_of
 from conformance.adapter import Answer, Request, Write
 
@@ -128,7 +139,73 @@ def _zeros(rows: pa.Table) -> pa.Table:
     return rows.set_column(at, "y", pc.fill_null(rows["y"], 0))
 
 
+def _wrapped(held: Any) -> Any:
+    """Write typed bounds of integers as if they had two bytes."""
+    if isinstance(held, dict):
+        return {k: v if k == "nullCount" else _wrapped(v) for k, v in held.items()}
+    return (held + 2**15) % 2**16 - 2**15 if isinstance(held, int) else held
+
+
+def _narrow_bounds(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "stats_parsed": _wrapped(body.get("stats_parsed"))}
+
+
+def _by_logical_name(root: Path, fresh: frozenset[str]) -> None:
+    """Write variants by the name that the schema has for them."""
+    known = {
+        field["metadata"]["delta.columnMapping.physicalName"]: field["name"]
+        for body in bodies(root, "metaData")
+        for field in json.loads(body["schemaString"])["fields"]
+        if field["type"] == "variant"
+    }
+    parquet(lambda rows: rows.rename_columns([known.get(n, n) for n in rows.column_names]))(
+        root, fresh
+    )
+
+
+def _at_the_wall(root: Path, fresh: frozenset[str]) -> None:
+    """Take the time of the file for the time of the commit, whatever the commit before says."""
+    for name in matching(COMMIT, fresh):
+        now = (root / name).stat().st_mtime_ns // 1_000_000
+        setting("commitInfo", "inCommitTimestamp", now, name.replace(".", r"\."))(root, fresh)
+
+
 ROWS = (
+    writer(
+        "keeps-typed-bounds-narrow",
+        "CKPT-005",
+        "files",
+        during("checkpoint", each("add", _narrow_bounds, CHECKPOINT)),
+        "type-widening/write-widen-checkpointed/*",
+    ),
+    writer(
+        "gives-generated-partitions-other-values",
+        "GEN-004",
+        "answers",
+        carrying_out(),
+        "generated-columns/write-other-value-partition/*",
+    ),
+    writer(
+        "optimizes-by-the-wall-clock",
+        "ICT-008",
+        "actions",
+        during("optimize", _at_the_wall),
+        "in-commit-timestamps/write-behind-alter/*",
+    ),
+    writer(
+        "stores-variants-by-logical-names",
+        "CM-013",
+        "files",
+        leaving(_by_logical_name),
+        "variant-type/write-variants-mapped/*",
+    ),
+    writer(
+        "clusters-empty-tables-without-a-domain",
+        "CLUS-006",
+        "actions",
+        during("cluster_by", without("domainMetadata", where=COMMIT)),
+        "clustered-table/write-cluster-empty/*",
+    ),
     *(
         writer(
             f"generates-zeros-in-{operation}s",
