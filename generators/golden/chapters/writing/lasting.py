@@ -220,10 +220,13 @@ def _retained(case: CaseWriter) -> None:
 
 @ZONELESS.case("write-data", "NTZ-001 NTZ-002")
 def _zoneless(case: CaseWriter) -> None:
-    """Timestamps without zone are written as they are."""
-    recipe = Recipe(struct(id="long", t="timestamp_ntz"), (), {}, ("timestampNtz",))
+    """Timestamps without zone are written as they are, within columns, too."""
+    of = "timestamp_ntz"
+    schema = struct(id="long", t=of, s=struct(t=of), l=array(of), m=map_of("string", of))
     values = (local(1, 1, 2), local(1969, 12, 31, 23, 59, 59, 999999), local(9999, 12, 30), None)
-    recipe.append([{"id": n, "t": value} for n, value in enumerate(values)])
+    rows = [{"t": each, "s": {"t": each}, "l": [each], "m": {"k": each}} for each in values]
+    recipe = Recipe(schema, (), {}, ("timestampNtz",))
+    recipe.append([{"id": n, **row} for n, row in enumerate(rows)])
     recipe.update({"t": local(2024, 2, 29, 12, 0, 0, 1)}, compare("id", "=", 0, "long"))
     recipe.delete(compare("t", "<", local(1970, 1, 1), "timestamp_ntz")).checkpoint().publish(case)
 

@@ -279,7 +279,7 @@ def _nested(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
-@SECOND.case("write-nested-ids", "ICE2-007 ICE2-006", since="2025")
+@SECOND.case("write-nested-ids", "ICE2-007 ICE2-006 ICE2-012", since="2025")
 def _nested_ids(case: CaseWriter) -> None:
     """Ids inside of columns are those of no column and of no other part."""
     schema = struct(id="long", l=array("integer"), n="long")
@@ -288,7 +288,8 @@ def _nested_ids(case: CaseWriter) -> None:
     recipe.append([{"id": 1, "l": [1, None], "n": 2}])
     recipe.add_column(field("m", map_of("string", array("long"))))
     recipe.append([{"id": 2, "l": None, "n": None, "m": {"k": [1]}}])
-    recipe.publish(case)
+    recipe.update({"n": 3}, compare("id", "=", 2, "long")).keep("optimize")
+    recipe.merge([{"id": 1, "l": [7], "n": 1, "m": None}], SAME_ID, *UPSERT).publish(case)
 
 
 _VOID_COLUMN: Final = struct(id="long", v="void", s=struct(a="long"))

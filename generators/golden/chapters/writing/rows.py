@@ -422,11 +422,12 @@ def _progress(case: CaseWriter) -> None:
     recipe.set_transaction("app", 2).checkpoint().append(pairs(2)).publish(case)
 
 
-@TRANSACTIONS.case("write-with-rows", "TXN-004")
+@TRANSACTIONS.case("write-with-rows", "TXN-004 TXN-002")
 def _progress_with_rows(case: CaseWriter) -> None:
-    """Progress is committed together with its rows."""
+    """Progress, however large its number, is committed with its rows."""
     recipe = Recipe(PAIR).append_once(pairs(1), "app", 1).append(pairs(2))
-    recipe.append_once(pairs(3), "other", 7).append_once(pairs(4), "app", 2).publish(case)
+    recipe.append_once(pairs(3), "other", 2**53 + 1).append_once(pairs(4), "app", 2**31)
+    recipe.publish(case)
 
 
 @TRANSACTIONS.case("write-with-partitions", "TXN-004")

@@ -17,6 +17,7 @@ from breaches.edits import (
     CHECKPOINT,
     COMMIT,
     each,
+    fields,
     lines,
     matching,
     parquet,
@@ -25,7 +26,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import Ask, How, writer
-from breaches.seams import afterwards, carrying_out, during, leaving
+from breaches.seams import Edit, afterwards, carrying_out, during, leaving
 from breaches.views import bodies, commits_of, log_of
 from conformance.adapter import Answer, Request, Write
 
@@ -170,7 +171,66 @@ def _at_the_wall(root: Path, fresh: frozenset[str]) -> None:
         setting("commitInfo", "inCommitTimestamp", now, name.replace(".", r"\."))(root, fresh)
 
 
+def _unmapped_numbers(field: dict[str, Any]) -> None:
+    """Forget the physical name of an identity column as its mark is written."""
+    if "delta.identity.step" in field["metadata"]:
+        field["metadata"].pop("delta.columnMapping.physicalName", None)
+
+
+def _inside(field: pa.Field[Any], change: Callable[[pa.Field[Any]], pa.Field[Any]]) -> Any:
+    """Change the fields within a column, at any depth."""
+    of = field.type
+    if pa.types.is_struct(of):
+        of = pa.struct([_inside(change(each), change) for each in of])
+    elif pa.types.is_list(of):
+        of = pa.list_(_inside(change(of.value_field), change))
+    elif pa.types.is_map(of):
+        of = pa.map_(*(_inside(change(f), change) for f in (of.key_field, of.item_field)))
+    return field.with_type(of)
+
+
+def _within(change: Callable[[pa.Field[Any]], pa.Field[Any]]) -> Edit:
+    """Write the fields within columns otherwise."""
+    return parquet(lambda rows: rows.cast(pa.schema([_inside(f, change) for f in rows.schema])))
+
+
+def _instant(field: pa.Field[Any]) -> pa.Field[Any]:
+    local = pa.types.is_timestamp(field.type)
+    return field.with_type(pa.timestamp("us", "UTC")) if local else field
+
+
 ROWS = (
+    writer(
+        "unmaps-identity-columns",
+        "CM-001",
+        "actions",
+        during("merge", fields(_unmapped_numbers, COMMIT)),
+        "identity-columns/write-mapped/*",
+    ),
+    writer(
+        "keeps-progress-in-32-bits",
+        "TXN-004",
+        "actions",
+        leaving(setting("txn", "version", lambda n: n % 2**31, COMMIT)),
+        "transaction-identifiers/write-with-rows/*",
+    ),
+    writer(
+        "takes-local-times-within-columns-for-instants",
+        "SCH-019",
+        "files",
+        leaving(_within(_instant)),
+        "timestamp-ntz/write-data/*",
+    ),
+    *(
+        writer(
+            f"numbers-no-elements-in-{operation}s",
+            "ICE2-012",
+            "files",
+            during(operation, _within(lambda field: field.remove_metadata())),
+            "iceberg-compatibility-v2/write-nested-ids/*",
+        )
+        for operation in ("update", "merge")
+    ),
     writer(
         "keeps-typed-bounds-narrow",
         "CKPT-005",
