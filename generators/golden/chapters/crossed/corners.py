@@ -1,8 +1,8 @@
 """Cases of writing: corners of one operation that no course comes to.
 
 Serves "CHECK Constraints", "Row Tracking", "Deletion Vectors", "Clustered Table" and "Domain
-Metadata": tables whose files have several groups of rows or lie in folders, what lies in
-checkpoints alone, and identity values of mapped tables.
+Metadata": tables whose files have several groups of rows or lie in folders, and what lies in
+checkpoints alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from generators.golden.chapters.writing.state import CLUSTERING, by_another
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log.files import read_commit, write_commit
-from generators.oracle.delta_schema import field, struct
 from generators.oracle.operations import SetComment
 
 APPEND_ONLY: Final = Chapter("append-only-tables")
@@ -32,7 +31,6 @@ DELETED: Final = Chapter("deletion-vectors", since="2025")
 DESIGN: Final = Chapter("deletion-vectors-design", since="2025")
 CLUSTERED: Final = Chapter("clustered-table", since="2025")
 DOMAINS: Final = Chapter("domain-metadata", since="2025")
-IDENTITY: Final = Chapter("identity-columns")
 
 _GROUPS: Final = FileLayout(row_group_rows=3)
 _TRACKED: Final = ("rowTracking", "domainMetadata")
@@ -69,20 +67,6 @@ def _tracked_groups(case: CaseWriter) -> None:
     recipe.append(pairs(20, 21)).given().update({"name": "x"}, is_in("id", [1, 7, 9], "long"))
     recipe.delete(compare("id", "=", 4, "long")).keep("optimize")
     recipe.merge(_MERGED, SAME_ID, *UPSERT).publish(case)
-
-
-@IDENTITY.case("write-mapped", "IDN-016 CM-001 CM-014 CDC-012", since="2025")
-def _mapped_numbers(case: CaseWriter) -> None:
-    """Identity values come to a mapped table that records changes."""
-    metadata = {"start": 10, "step": -5, "allowExplicitInsert": False}
-    numbered = field("k", "long", metadata={f"delta.identity.{n}": v for n, v in metadata.items()})
-    properties = {"delta.columnMapping.mode": "name", "delta.enableChangeDataFeed": "true"}
-    features = ("identityColumns", "columnMapping", "changeDataFeed")
-    recipe = Recipe(struct(numbered, *PAIR.fields), (), properties, features)
-    recipe.append_numbered("k", *pairs(1, 2)).rename_column("name", "label")
-    recipe.append_numbered("k", {"id": 3, "label": "c"})
-    recipe.merge_numbered("k", [{"id": 4, "label": "d"}], SAME_ID, *UPSERT)
-    recipe.update({"label": "x"}, compare("id", "=", 1, "long")).publish(case)
 
 
 @DELETED.case("write-groups", "DVD-017 DVDESC-020")

@@ -127,6 +127,17 @@ def _summed(kind: Kind, recipe: Recipe) -> None:
     kind.append(recipe, 24)
 
 
+def _whole(kind: Kind, recipe: Recipe) -> None:
+    """Do every operation on what the others left."""
+    kind.append(recipe, *range(6))
+    if "typeWidening" in kind.features:
+        recipe.change_type("v", "short")
+    kind.append(recipe, 20, 21).delete(_ids(1, 20)).update({"name": "x"}, _ids(2))
+    _upsert(kind, recipe, 31 if kind.numbered else 3, 30)
+    kind.overwrite(recipe.keep("optimize"), 40, where=compare("id", ">=", 21, "long"))
+    kind.append(recipe.checkpoint().delete(_ids(40)).restore(4), 50).delete(_ids(0))
+
+
 _COURSES: Final[Mapping[str, tuple[str, Callable[[Kind, Recipe], None]]]] = {
     "changes": ("Rows of {} are changed again", _changes),
     "moves": ("{} is rearranged and restored", _moves),
@@ -134,6 +145,7 @@ _COURSES: Final[Mapping[str, tuple[str, Callable[[Kind, Recipe], None]]]] = {
     "columns": ("Columns of {} change", _columns),
     "settings": ("Settings of {} change", _settings),
     "emptied": ("{} is emptied and filled", _emptied),
+    "whole": ("{} goes through every operation", _whole),
     "compactions": ("{} has its log compacted", _summed),
 }
 

@@ -184,6 +184,34 @@ _GENERATED: Final = PAIR.with_fields(
     column("twice", "long", metadata={"delta.generationExpression": "id * 2"})
 )
 
+_MANY_RULES: Final = struct(
+    *(each for each in _RULED.without("name")),
+    column("name", "string"),
+    _GENERATED["twice"],
+    column("d", "string", metadata={"CURRENT_DEFAULT": "'none'"}),
+    column("t", "timestamp_ntz"),
+    *_nested().without("id", "name"),
+)
+"""Columns with an invariant, an expression and a default, and some that are nested."""
+_TO_WIDEN: Final = _nested().with_fields(
+    column("v", "byte"), column("w", "variant"), column("t", "timestamp_ntz")
+)
+_MANY: Final[tuple[Mapping[str, str], tuple[str, ...]]] = (
+    {**WITH_VECTORS, **TRACKING, **FEED, **CLOCK},
+    (
+        "deletionVectors",
+        "rowTracking",
+        "domainMetadata",
+        "changeDataFeed",
+        "inCommitTimestamp",
+        "columnMapping",
+    ),
+)
+"""Properties and features that any table may have; how it is mapped, is its own."""
+_FOR_ICEBERG: Final = _PARTS.with_fields(
+    column("l", array("long")), column("m", map_of("string", "long"))
+)
+
 KINDS: Final[tuple[Kind, ...]] = (
     Kind(
         "add-file-and-remove-file",
@@ -259,6 +287,21 @@ KINDS: Final[tuple[Kind, ...]] = (
         numbered="number",
     ),
     Kind(
+        "identity-columns",
+        "-with-features",
+        "an identity column beside many features",
+        "whole",
+        "IDN-014 CM-001",
+        _PARTS.with_fields(
+            column("number", "long", metadata=_IDENTITY),
+            column("d", "string", metadata={"CURRENT_DEFAULT": "'none'"}),
+        ),
+        ("part",),
+        {**_MANY[0], **BY_NAME, "delta.checkpoint.writeStatsAsStruct": "true"},
+        (*_MANY[1], "identityColumns", "allowColumnDefaults"),
+        numbered="number",
+    ),
+    Kind(
         "generated-columns",
         "",
         "a table with a generated column",
@@ -324,6 +367,18 @@ KINDS: Final[tuple[Kind, ...]] = (
         since="upstream",
     ),
     Kind(
+        "type-widening",
+        "-with-features",
+        "a type to widen beside many features",
+        "whole",
+        "TW-009 VAR-003",
+        _TO_WIDEN,
+        (),
+        {**_MANY[0], **BY_ID, "delta.enableTypeWidening": "true"},
+        (*_MANY[1], "typeWidening", "variantType", "timestampNtz"),
+        since="upstream",
+    ),
+    Kind(
         "iceberg-compatibility-v1",
         "",
         "a table with Iceberg compatibility V1",
@@ -340,10 +395,30 @@ KINDS: Final[tuple[Kind, ...]] = (
         "a table with Iceberg compatibility V2",
         "changes",
         "ICE2-015 ICE2-016",
-        _PARTS.with_fields(column("l", array("long")), column("m", map_of("string", "long"))),
+        _FOR_ICEBERG,
         ("part",),
         {**BY_NAME, "delta.enableIcebergCompatV2": "true"},
         ("columnMapping", "icebergCompatV2"),
+    ),
+    Kind(
+        "iceberg-compatibility-v2",
+        "-with-features",
+        "a table for Iceberg with many features",
+        "whole",
+        "ICE2-015 ICE2-012",
+        _FOR_ICEBERG,
+        ("part",),
+        {**BY_NAME, **TRACKING, **FEED, **CLOCK, "delta.enableIcebergCompatV2": "true"},
+        (
+            "columnMapping",
+            "icebergCompatV2",
+            "rowTracking",
+            "domainMetadata",
+            "changeDataFeed",
+            "inCommitTimestamp",
+            "checkConstraints",
+        ),
+        rule="id > -1000",
     ),
     Kind(
         "variant-type",
@@ -421,6 +496,26 @@ KINDS: Final[tuple[Kind, ...]] = (
             "columnMapping",
             "v2Checkpoint",
         ),
+    ),
+    Kind(
+        "table-features",
+        "-of-rules",
+        "a table of many rules",
+        "whole",
+        "TF-015 CM-013",
+        _MANY_RULES,
+        (),
+        {**_MANY[0], **BY_NAME, "delta.checkpoint.writeStatsAsStruct": "true"},
+        (
+            *_MANY[1],
+            "invariants",
+            "generatedColumns",
+            "allowColumnDefaults",
+            "checkConstraints",
+            "timestampNtz",
+        ),
+        ("name",),
+        rule="id > -1000",
     ),
 )
 """Kinds of tables, one for a feature or several that meet."""

@@ -205,7 +205,7 @@ ROWS = (
         "CM-001",
         "actions",
         during("merge", fields(_unmapped_numbers, COMMIT)),
-        "identity-columns/write-mapped/*",
+        "identity-columns/write-whole-course-with-features/*",
     ),
     writer(
         "keeps-progress-in-32-bits",
