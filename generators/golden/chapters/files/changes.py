@@ -444,6 +444,31 @@ def _hidden(case: CaseWriter) -> None:
     publish(case, table)
 
 
+@ACTIONS.case("data-files-with-types", "CDC-002 CDC-003 CDC-004 CDC-018", since="2025")
+def _files_with_types(case: CaseWriter) -> None:
+    """A data file tells changes where a cdc names it, and nowhere else."""
+    table = feed_table(case)
+    first = table.create_with(pairs(0, 1))
+    new, more = {"id": 0, "name": "updated"}, {"id": 5, "name": "more"}
+    kinds = ("update_postimage", "insert")
+    both, alone = (
+        table.file(rows, layout=FileLayout(extra=(ExtraColumn("_change_type", pa.array(kinds)),)))
+        for rows in ([new, more], pairs(20))
+    )
+    named = {"path": both.path, "partitionValues": {}, "size": both.body["size"]}
+    old = change_file(table, first.rows, ["update_preimage"])
+    table.commit(remove(first), add(both), old, {"cdc": {**named, "dataChange": False}})
+    table.commit(add(alone))
+    table.commit(remove(both), operation="DELETE")
+    publish_timed(case, table)
+    told = [("update_preimage", 1, first.rows[0]), *zip(kinds, (1, 1), (new, more), strict=True)]
+    inferred = [*each_row("insert", 2, alone.rows), *each_row("delete", 3, both.rows)]
+    title = "A data file that a cdc names tells its changes"
+    ask_changes(case, table, "changes-1-1", 1, 1, told, title)
+    title = "Rows of added files are inserts, whatever the file calls them"
+    ask_changes(case, table, "changes-2-3", 2, 3, inferred, title, requirement="CDC-004")
+
+
 @ACTIONS.case("actions-ignored-by-reads", "CDC-005 CDC-008 CDC-009 FA-014", since="2025")
 def _ordinary(case: CaseWriter) -> None:
     """cdc actions do not disturb an ordinary read."""

@@ -31,7 +31,12 @@ from generators.golden.chapters.files.changes import (
     feed_table,
     pairs,
 )
-from generators.golden.chapters.files.deletion_vectors import numbered, vector_table, with_vector
+from generators.golden.chapters.files.deletion_vectors import (
+    numbered,
+    store,
+    vector_table,
+    with_vector,
+)
 from generators.golden.chapters.writing.operations import old_files
 from generators.materialise.data.deletion_vectors import (
     StoredVector,
@@ -246,7 +251,7 @@ def _vectors(
     """Store vectors in a file of that name; returns descriptors with its absolute path."""
     identity = uuid.UUID(table.unique_name("vector"))
     stored = [StoredVector(each) for each in rows]
-    path = f"{prefix}/{quote(name)}"
+    path = f"{prefix}/{quote(name, safe='/+')}"
     descriptors = write_vector_file(table.root, identity, stored, absolute=path)
     target = case.delta / name
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -330,7 +335,7 @@ def _of_one_absolute_file(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VECTORS.case("absolute-clone", "ADD-002 DVDESC-006")
+@VECTORS.case("absolute-clone", "ADD-002 DVDESC-006 DVDESC-016")
 def _clone(case: CaseWriter) -> None:
     """Files and vectors of another table are read, as in a shallow clone."""
     table = vector_table(case)
@@ -341,6 +346,10 @@ def _clone(case: CaseWriter) -> None:
     table.create(add(lent, deletionVector=vector), operation="CLONE")
     (own,) = _vectors(case, table, "own.bin", [1, 2, 8])
     table.commit(*with_vector(lent, own, vector), operation="DELETE")
+    # A relative path leads from the table, wherever the file is.
+    (relative,) = store(table, [1, 2, 5, 8])
+    table.commit(*with_vector(lent, relative, own), operation="DELETE")
+    case.judged["read-latest"] = "DVDESC-016"
     publish(case, table)
 
 

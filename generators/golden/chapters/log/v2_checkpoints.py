@@ -246,7 +246,7 @@ def _corrupt(case: CaseWriter) -> None:
 
 @SIDECARS.case("name-encoded", "SCA-002 SCA-004")
 def _encoded(case: CaseWriter) -> None:
-    """A sidecar's path is decoded like any path."""
+    """A sidecar's path is decoded once, like any path."""
     table = _table(case, 7)
     written = write_v2(
         table.root,
@@ -255,12 +255,12 @@ def _encoded(case: CaseWriter) -> None:
         identity=table.unique_name("checkpoint"),
         extension="json",
         sidecars=1,
-        sidecar_names=["side%20car.parquet"],
+        sidecar_names=["50%2525+side%20car.parquet"],
         modified=EPOCH,
     )
     top, sidecar = written.files
-    sidecar.rename(table.root / SIDECAR_DIRECTORY / "side car.parquet")
-    if "side%20car" not in top.read_text(encoding="utf-8"):
+    sidecar.rename(table.root / SIDECAR_DIRECTORY / "50%25+side car.parquet")
+    if "50%2525+side%20car" not in top.read_text(encoding="utf-8"):
         raise ValueError("the sidecar action lost its path")
     publish_cut(case, table, 5)
 

@@ -300,10 +300,15 @@ _PAIRED = struct(
     s=struct(a="string", b="string"),
     l=array(struct(a="string", b="string")),
     m=map_of("string", struct(a="string", b="string")),
+    k=map_of(struct(a="string", b="string"), "long"),
+    ll=array(array(struct(a="string", b="string"))),
+    ss=struct(a=struct(a="string", b="string"), b=struct(a="string", b="string")),
 )
 _PAIRED_ROWS: list[dict[str, Any]] = [
     {"id": 1, "s": {"a": "in a", "b": "in b"}, "l": [{"a": "first", "b": None}]},
     {"id": 2, "s": {"a": None, "b": "x"}, "m": {"key": {"a": None, "b": "last"}}},
+    {"id": 3, "k": [({"a": "key a", "b": "key b"}, 1)], "ll": [[{"a": "deep a", "b": "deep b"}]]},
+    {"id": 4, "ss": {"a": {"a": "a.a", "b": "a.b"}, "b": {"a": "b.a", "b": None}}},
 ]
 
 
@@ -311,7 +316,7 @@ def _crossed_inside(schema: Struct, key: str) -> Struct:
     """Give nested fields what their sibling has under a key of column mapping."""
 
     def crossed(of: Struct) -> Struct:
-        first, second = of
+        first, second = (replace(each, type=map_structs(each.type, crossed)) for each in of)
         ours, theirs = first.metadata[key], second.metadata[key]
         return struct(
             replace(first, metadata={**first.metadata, key: theirs}),
@@ -376,6 +381,31 @@ def _missing_id(case: CaseWriter) -> None:
     layout = FileLayout(omit=frozenset({"name"}))
     table.create(add(table.file(_rows(0), layout=layout)), add(table.file(_rows(10))))
     publish(case, table)
+
+
+def _generated(case: CaseWriter, mode: str) -> None:
+    protocol = feature_protocol(["columnMapping"], ["generatedColumns"])
+    table = mapped_table(case, struct(id="long"), mode=mode, protocol=protocol)
+    table.create(add(table.file([{"id": 1}])))
+    rule = {"delta.generationExpression": "id * 2"}
+    table.schema, highest = assign_column_mapping(
+        table.schema.with_fields(field("g", "long", metadata=rule)), case.info.id, start=2
+    )
+    table.properties["delta.columnMapping.maxColumnId"] = str(highest)
+    table.commit(table.metadata(), add(table.file([{"id": 2, "g": 4}])), operation="ADD COLUMNS")
+    describe(case, table)
+    title = "Readers compute no value that a file lacks"
+    case.read("read-latest", table.schema, table.rows(), title=title)
+
+
+for _mode, _judged in (("name", "CM-031"), ("id", "CM-028")):
+    MAPPING.define(
+        f"generated-absent-{_mode}",
+        f"A generated column that a file lacks is null in mode {_mode}",
+        f"{_judged} GEN-001",
+        partial(_generated, mode=_mode),
+        since="2025",
+    )
 
 
 @MAPPING.case("mode-none-with-annotations", "CM-024 CM-023")

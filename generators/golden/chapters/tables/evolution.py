@@ -194,24 +194,55 @@ for _kind in _ENDS:
     )
 
 
+_DAY: Final = date(2024, 2, 29)
+_INSIDE: Final[Sequence[tuple[str, str, Any, Any]]] = (
+    ("byte", "integer", 127, 2**20),
+    ("short", "long", -(2**15), 2**40),
+    ("integer", "long", 2**31 - 1, 2**40),
+    ("float", "double", 0.5, 0.1),
+    ("date", "timestamp_ntz", _DAY, local(2024, 2, 29, 1)),
+)
+"""Changes of types within others, each with an old value and one that only the new type holds."""
+
+
+def _holding(before: str, after: str, *, changed: bool) -> Struct:
+    """Return columns that hold a type within each other type; ``changed`` once it was widened."""
+    held = after if changed else before
+
+    def metadata(*paths: str) -> dict[str, Any]:
+        records = [{"fromType": before, "toType": after, "fieldPath": path} for path in paths]
+        return {"delta.typeChanges": records} if changed else {}
+
+    inner = struct(field("a", held, metadata=_change(before, after) if changed else {}))
+    return struct(
+        field("l", array(array(held)), metadata=metadata("element.element")),
+        field("m", map_of(held, held), metadata=metadata("key", "value")),
+        field("s", inner),
+        field("ls", array(inner)),
+        field("ms", map_of("string", inner)),
+    )
+
+
+def _held(value: Any) -> dict[str, Any]:
+    """Return a value within each of the columns."""
+    of = {"a": value}
+    return {"l": [[value, None]], "m": {value: value}, "s": of, "ls": [of], "ms": {"k": of}}
+
+
 @WIDENING.case("nested-types", "TW-006 TW-008 TW-012")
 def _nested(case: CaseWriter) -> None:
     """Elements, keys and values are widened as well."""
-    before = struct(l=array("integer"), m=map_of("short", "float"), s=struct(a="byte"))
-    table = _widening_table(case, before)
+
+    def columns(*, changed: bool) -> Struct:
+        held = (_holding(old, new, changed=changed) for old, new, _, _ in _INSIDE)
+        return struct(*(field(f"c{at}", each) for at, each in enumerate(held)))
+
+    table = _widening_table(case, columns(changed=False), kinds=("timestamp_ntz",))
     table.create()
-    table.append([{"l": [1, None], "m": {1: 0.5}, "s": {"a": 7}}, {}])
-    map_changes = [
-        {"fromType": "short", "toType": "integer", "fieldPath": "key"},
-        {"fromType": "float", "toType": "double", "fieldPath": "value"},
-    ]
-    table.schema = struct(
-        field("l", array("long"), metadata=_change("integer", "long", "element")),
-        field("m", map_of("integer", "double"), metadata={"delta.typeChanges": map_changes}),
-        field("s", struct(field("a", "long", metadata=_change("byte", "long")))),
-    )
+    table.append([{f"c{at}": _held(value) for at, (_, _, value, _) in enumerate(_INSIDE)}, {}])
+    table.schema = columns(changed=True)
     table.commit(table.metadata(), operation="CHANGE COLUMN")
-    table.append([{"l": [2**40], "m": {2**20: 0.1}, "s": {"a": 2**40}}])
+    table.append([{f"c{at}": _held(value) for at, (_, _, _, value) in enumerate(_INSIDE)}])
     publish(case, table)
 
 

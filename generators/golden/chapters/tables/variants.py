@@ -19,7 +19,7 @@ from generators.golden.cases.table import EPOCH, DataFile, GoldenTable, add, fea
 from generators.golden.chapters.files.types import local
 from generators.materialise.data import variants as encoded
 from generators.materialise.data.data_files import write_parquet
-from generators.oracle.delta_schema import Struct, field, struct
+from generators.oracle.delta_schema import Struct, array, field, struct
 
 SHREDDING = Chapter("variant-shredding", since="upstream")
 VARIANT = Chapter("variant-type", since="upstream")
@@ -87,6 +87,21 @@ def _member_order(case: CaseWriter) -> None:
     table.create(add(_variant_file(table, 0, ("value", "metadata"))))
     table.commit(add(_variant_file(table, 10, ("metadata", "value"))))
     publish(case, table)
+
+
+@VARIANT.case("within-lists", "VAR-004 VAR-005")
+def _within_lists(case: CaseWriter) -> None:
+    """A null variant in a list is an item, and a null in its place is none."""
+    schema = struct(id="long", v=array("variant"))
+    table = GoldenTable.of(case, schema, protocol=feature_protocol(["variantType"]))
+    values = [None if each is None else {"metadata": _METADATA, "value": each} for each in _ENCODED]
+    members = pa.struct(
+        [pa.field(name, pa.binary(), nullable=False) for name in ("value", "metadata")]
+    )
+    lists = [values, None, [], [values[0]], [None]]
+    table.create(add(_register_variants(table, 0, pa.array(lists, pa.list_(members)), lists)))
+    describe(case, table)
+    case.read("read-latest", schema, table.rows(), title="Each item is the one that was put in")
 
 
 @VARIANT.case("without-feature", "VAR-001")
@@ -342,6 +357,10 @@ def _shredded_objects(case: CaseWriter) -> None:
         (_DICTIONARY, _whole_object({"rest": _TRUE}), None, _whole_object({"rest": _TRUE})),
         (_DICTIONARY, None, None, b"\x00"),
     ]
+    # What is left of an object within another stands beside its shredded fields.
+    inner = {"value": _whole_object({"rest": _TRUE}), **_parts(n={"ä": "word"})["n"]}
+    whole = _whole_object({"n": _whole_object({"rest": _TRUE, "ä": _WORD})})
+    parts.append((_DICTIONARY, None, {**_parts(), "n": inner}, whole))
     for widths in _LEFT:
         left = encoded.object_of(_REST, _NAMES, widths, ("ä", "unused", "rest"))
         parts.append((_DICTIONARY, left, _parts(5, "word"), _whole_object({**_REST, **ab})))
@@ -430,6 +449,8 @@ def _shredded_arrays(case: CaseWriter) -> None:
         ([], []),
         (None, None),
         ([typed(-1)], [number(-1)]),
+        # An item that is neither typed nor plain is a null of the variant.
+        ([typed(1), none, typed(2)], [number(1), b"\x00", number(2)]),
     ]
     stored: list[Any] = []
     values: list[Any] = []

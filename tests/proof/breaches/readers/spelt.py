@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from breaches.edits import (
@@ -23,6 +24,7 @@ from breaches.edits import (
     content,
     dropping,
     each,
+    lines,
     listed,
     matching,
     parquet,
@@ -31,7 +33,7 @@ from breaches.edits import (
     setting,
     statistics,
 )
-from breaches.model import reader
+from breaches.model import How, reader
 from breaches.readers.features import for_changes
 from breaches.seams import documents, refusing, rows, viewing
 from breaches.views import bodies, log_of
@@ -171,7 +173,210 @@ def _values_of_files(root: Path, fresh: frozenset[str]) -> None:
     each("add", change, COMMIT)(root, fresh)
 
 
+def _no_changes_of_added_files(actions: Lines) -> Lines:
+    """Take a cdc for an add where its file is added as well."""
+    added = {a["add"]["path"] for a in actions if "add" in a}
+    return [a for a in actions if "cdc" not in a or a["cdc"]["path"] not in added]
+
+
+def _told_by_added_files(root: Path, fresh: frozenset[str]) -> None:
+    """Read files that say so as change files, whether a cdc names them or not."""
+
+    def change(actions: Lines) -> Lines:
+        if any("cdc" in a for a in actions):
+            return actions
+        for action in actions:
+            for body in (action.get(kind) for kind in ("add", "remove")):
+                path = root / unquote(body["path"]) if body else None
+                if path and "_change_type" in pq.read_schema(path).names:
+                    named = {name: body[name] for name in ("path", "partitionValues", "size")}
+                    actions = [*actions, {"cdc": {**named, "dataChange": False}}]
+        return actions
+
+    lines(change, COMMIT)(root, fresh)
+
+
+def _vector_of_absolute_file(root: Path) -> bool:
+    return any(
+        ":" in body["path"] and (body.get("deletionVector") or {}).get("storageType") == "u"
+        for body in bodies(root, "add")
+    )
+
+
+def _plus_in_vectors(body: dict[str, Any]) -> dict[str, Any]:
+    vector = body.get("deletionVector")
+    if not vector or vector["storageType"] != "p":
+        return body
+    spaced = vector["pathOrInlineDv"].replace("+", "%20")
+    return {**body, "deletionVector": {**vector, "pathOrInlineDv": spaced}}
+
+
+def _changed(name: str, change: Callable[[Any], Any]) -> How:
+    """Change the values of a column that are not null."""
+
+    def changed(table: pa.Table) -> pa.Table:
+        if name not in table.column_names:
+            return table
+        at = table.column_names.index(name)
+        held = [None if value is None else change(value) for value in table.column(at).to_pylist()]
+        return table.set_column(at, name, pa.chunked_array([held], table.schema.field(at).type))
+
+    return rows(changed)
+
+
+def _turned(pair: dict[str, Any]) -> dict[str, Any]:
+    """Find two fields by each other's names."""
+    return {"a": pair["b"], "b": pair["a"]}
+
+
+_TURNED: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "keys": ("k", lambda pairs: [(_turned(key), value) for key, value in pairs]),
+    "lists-of-lists": ("ll", lambda outer: [[_turned(each) for each in inner] for inner in outer]),
+    "structs": ("ss", lambda of: {name: _turned(inner) for name, inner in of.items()}),
+}
+
+
+def _stored_variants(change: Callable[[Any], Any]) -> How:
+    """Change shredded variants as they are stored."""
+
+    def changed(table: pa.Table) -> pa.Table:
+        if "v" not in table.column_names:
+            return table
+        column = table.column("v")
+        held = [value and change(value) for value in column.to_pylist()]
+        return table.set_column(1, table.schema.field("v"), pa.chunked_array([held], column.type))
+
+    return viewing(parquet(changed))
+
+
+def _no_missing_items(variant: dict[str, Any]) -> dict[str, Any]:
+    for array in (variant.get("typed_value") or {}).values():
+        if isinstance((array or {}).get("typed_value"), list):
+            array["typed_value"] = [
+                item
+                for item in array["typed_value"]
+                if any(each is not None for each in item.values())
+            ]
+    return variant
+
+
+def _no_inner_rest(variant: dict[str, Any]) -> dict[str, Any]:
+    for inner in (variant.get("typed_value") or {}).values():
+        if isinstance((inner or {}).get("typed_value"), dict):
+            inner["value"] = None
+    return variant
+
+
+def _computed(table: pa.Table) -> pa.Table:
+    """Compute what a generated column lacks."""
+    if "g" not in table.column_names:
+        return table
+    values = pc.coalesce(table.column("g"), pc.multiply(table.column("id"), 2))
+    return table.set_column(table.column_names.index("g"), "g", values)
+
+
+_WITHIN = {"c2": "l", "c3": "m", "c4": "s", "c1": "ls", "c0": "ms"}
+"""Columns of widened types, and the holder of each that is overlooked."""
+
+
+def _overlooked(name: str, holder: str) -> How:
+    return _changed(name, lambda held: {**held, holder: None})
+
+
 ROWS = (
+    reader(
+        "takes-no-changes-from-added-files",
+        "CDC-003",
+        "actions",
+        viewing(lines(_no_changes_of_added_files, COMMIT)),
+        "add-cdc-file/data-files-with-types/*",
+    ),
+    reader(
+        "believes-types-in-added-files",
+        "CDC-004",
+        "actions",
+        for_changes(viewing(_told_by_added_files)),
+        "add-cdc-file/data-files-with-types/*",
+    ),
+    reader(
+        "takes-plus-for-a-space-in-sidecars",
+        "SCA-004",
+        "actions",
+        viewing(setting("sidecar", "path", lambda p: p.replace("+", "%20"), where=JSON_CHECKPOINT)),
+        "sidecar-files/*",
+    ),
+    reader(
+        "decodes-sidecars-twice",
+        "SCA-004",
+        "actions",
+        viewing(setting("sidecar", "path", unquote, where=JSON_CHECKPOINT)),
+        "sidecar-files/*",
+    ),
+    reader(
+        "takes-plus-for-a-space-in-vectors",
+        "DV-005",
+        "actions",
+        viewing(each("add", _plus_in_vectors)),
+        "deletion-vectors/absolute-encoded/*",
+    ),
+    reader(
+        "looks-for-vectors-beside-lent-data",
+        "DVDESC-016",
+        "files",
+        refusing(_vector_of_absolute_file),
+        "deletion-vectors/absolute-clone/*",
+    ),
+    *(
+        reader(
+            f"finds-fields-by-name-in-{holder}",
+            "CM-025",
+            "answers",
+            _changed(name, change),
+            "column-mapping/id-mode-nested-names-swapped/*",
+        )
+        for holder, (name, change) in _TURNED.items()
+    ),
+    reader(
+        "takes-null-variants-in-lists-for-nulls",
+        "VAR-004",
+        "answers",
+        _changed("v", lambda of: [i and (None if i["value"] == b"\x00" else i) for i in of]),
+        "variant-type/within-lists/*",
+    ),
+    reader(
+        "drops-missing-items-of-variants",
+        "SHRED-006",
+        "files",
+        _stored_variants(_no_missing_items),
+        "variant-shredding/arrays/*",
+    ),
+    reader(
+        "drops-what-is-left-of-inner-objects",
+        "SHRED-006",
+        "files",
+        _stored_variants(_no_inner_rest),
+        "variant-shredding/objects/*",
+    ),
+    *(
+        reader(
+            f"computes-generated-columns-{mode}",
+            requirement,
+            "answers",
+            rows(_computed),
+            f"column-mapping/generated-absent-{mode}/*",
+        )
+        for mode, requirement in (("name", "CM-031"), ("id", "CM-028"))
+    ),
+    *(
+        reader(
+            f"overlooks-widened-{name}-{holder}",
+            "TW-012",
+            "answers",
+            _overlooked(name, holder),
+            "type-widening/nested-types/*",
+        )
+        for name, holder in _WITHIN.items()
+    ),
     reader(
         "ends-lines-at-separators",
         "SNAP-007",
