@@ -461,10 +461,13 @@ def _files_with_types(case: CaseWriter) -> None:
     table.commit(add(alone))
     table.commit(remove(both), operation="DELETE")
     publish_timed(case, table)
-    told = [("update_preimage", 1, first.rows[0]), *zip(kinds, (1, 1), (new, more), strict=True)]
+    recorded = [
+        ("update_preimage", 1, first.rows[0]),
+        *zip(kinds, (1, 1), (new, more), strict=True),
+    ]
     inferred = [*each_row("insert", 2, alone.rows), *each_row("delete", 3, both.rows)]
     title = "A data file that a cdc names tells its changes"
-    ask_changes(case, table, "changes-1-1", 1, 1, told, title)
+    ask_changes(case, table, "changes-1-1", 1, 1, recorded, title)
     title = "Rows of added files are inserts, whatever the file calls them"
     ask_changes(case, table, "changes-2-3", 2, 3, inferred, title, requirement="CDC-004")
 

@@ -179,7 +179,7 @@ def _no_changes_of_added_files(actions: Lines) -> Lines:
     return [a for a in actions if "cdc" not in a or a["cdc"]["path"] not in added]
 
 
-def _told_by_added_files(root: Path, fresh: frozenset[str]) -> None:
+def _typed_by_added_files(root: Path, fresh: frozenset[str]) -> None:
     """Read files that say so as change files, whether a cdc names them or not."""
 
     def change(actions: Lines) -> Lines:
@@ -295,7 +295,7 @@ ROWS = (
         "believes-types-in-added-files",
         "CDC-004",
         "actions",
-        for_changes(viewing(_told_by_added_files)),
+        for_changes(viewing(_typed_by_added_files)),
         "add-cdc-file/data-files-with-types/*",
     ),
     reader(
