@@ -105,12 +105,23 @@ def _inline_whole(case: CaseWriter) -> None:
 def _null_deleted(case: CaseWriter) -> None:
     # Some writers take a column without nulls for an invariant.
     """A null in a deleted row breaks no rule of its column."""
-    table = vector_table(case, protocol=feature_protocol(["deletionVectors"], ["invariants"]))
-    file = table.create_with([*numbered(3), {"id": 3, "name": None}, *numbered(2, 4)])
+    protocol = feature_protocol(["deletionVectors"], ["invariants"])
+    schema = _PAIR.with_fields(field("s", struct(a="long")))
+    table = vector_table(case, schema, protocol=protocol)
+
+    def filled(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**row, "s": {"a": row["id"]}} for row in rows]
+
+    gone = {"id": 3, "name": None, "s": {"a": None}}
+    file = table.create_with([*filled(numbered(3)), gone, *filled(numbered(2, 4))])
     table.commit(*with_vector(file, inline(table, [3])), operation="DELETE")
-    table.schema = struct(field("id", "long"), field("name", "string", nullable=False))
+    table.schema = struct(
+        field("id", "long"),
+        field("name", "string", nullable=False),
+        field("s", struct(field("a", "long", nullable=False))),
+    )
     table.commit(table.metadata())
-    table.append(numbered(2, 10))
+    table.append(filled(numbered(2, 10)))
     publish(case, table)
     _probe(case, table)
 

@@ -11,6 +11,7 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import (
     aggregated,
     describe,
+    file_entries,
     files_spec,
     publish,
     read_spec,
@@ -231,8 +232,12 @@ def _before_published(case: CaseWriter) -> None:
 @CATALOG.case("published-beyond-latest", "CAT-010")
 def _beyond(case: CaseWriter) -> None:
     """What is later than the latest ratified version is ignored."""
-    managed = _Managed(case, 5)
+    managed = _Managed(case, 2, writers=["domainMetadata"])
     table = managed.table
+    for number in (2, 3, 4):
+        table.properties["app.version"] = str(number)
+        said = txn("app", number), domain("mine", f"of version {number}")
+        managed.commit(table.metadata(), add(managed.file()), *said)
     table.checkpoint(version=4, hint=False)
     hint = {"version": 4, "size": 7}
     (case.delta / LOG_DIRECTORY / "_last_checkpoint").write_text(json.dumps(hint), encoding="utf-8")
@@ -240,6 +245,22 @@ def _beyond(case: CaseWriter) -> None:
     write_compaction(case.delta, 2, 3, lines)
     describe(case, table, log_info={"lastCheckpointVersion": 4})
     _standing(case, managed, 0, 1, 2, latest=2)
+    state, rows = table.states[2], table.rows(2)
+    extremes = {"count": len(rows), "min(c)": 4, "max(c)": max(row["c"] for row in rows)}
+    asked: Mapping[str, tuple[dict[str, Any], Any]] = {
+        "snapshot": ({}, {"protocol": state.protocol, "metadata": state.metadata}),
+        "files": ({}, {"files": file_entries(table, 2)}),
+        "txn": ({"appId": "app"}, {"txnVersion": 2}),
+        "domain_metadata": ({"domain": "mine"}, {"configuration": "of version 2"}),
+    }
+    options = {"title": "No answer goes beyond", "requirement": "CAT-010"}
+    options |= {"ratified": managed.answer(2)}
+    for kind, (parameters, expected) in asked.items():
+        slug = f"{kind.partition('_')[0]}-latest"
+        case.spec(kind, slug, parameters=parameters, expected=expected, **options)
+    schema = struct(**dict.fromkeys(extremes, "long"))
+    extremes_of = {"extremes": ["c"]}
+    case.row_spec("aggregate", "extremes", schema, [extremes], parameters=extremes_of, **options)
 
 
 @CATALOG.case("all-published", "CAT-001 CAT-006 CAT-008")
@@ -328,7 +349,7 @@ def _history(case: CaseWriter) -> None:
 def _changes(case: CaseWriter) -> None:
     """The change feed goes on through the commits of the catalog."""
     properties = {"delta.enableChangeDataFeed": "true"}
-    managed = _Managed(case, 3, writers=["changeDataFeed"], properties=properties)
+    managed = _Managed(case, 4, writers=["changeDataFeed"], properties=properties)
     managed.keep_staged(1, published=True)
     managed.keep_inline(2)
     describe(case, managed.table)
@@ -355,6 +376,16 @@ def _changes(case: CaseWriter) -> None:
         title="Staged and inline commits give their rows",
         parameters={"start": 1, "end": 2},
         ratified=managed.answer(),
+    )
+    case.row_spec(
+        "changes",
+        "changes-from-1",
+        schema,
+        rows,
+        title="The feed ends with the latest ratified version",
+        parameters={"start": 1},
+        requirement="CAT-010",
+        ratified=managed.answer(2),
     )
 
 
@@ -436,5 +467,20 @@ def _state_staged(case: CaseWriter) -> None:
             parameters=asked,
             expected=known,
             requirement=judged,
+            ratified=ratified,
+        )
+    earlier: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "txn": ({"appId": "app"}, {"txnVersion": 3}),
+        "domain_metadata": ({"domain": "mine"}, {"configuration": "before"}),
+    }
+    for kind, (asked, known) in earlier.items():
+        case.spec(
+            kind,
+            f"{kind.partition('_')[0]}-v{later}",
+            title="Ratified commits are those of an earlier version as well",
+            parameters=asked,
+            expected=known,
+            version=later,
+            requirement="CAT-007",
             ratified=ratified,
         )

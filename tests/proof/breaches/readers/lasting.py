@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from breaches.edits import CHECKPOINTS, COMMIT, COMPACTION, dropping, each, matching, read_lines
-from breaches.model import Ask, reader
+from breaches.edits import (
+    CHECKPOINTS,
+    COMMIT,
+    COMPACTION,
+    dropping,
+    each,
+    matching,
+    read_lines,
+    struct_fields,
+)
+from breaches.model import Ask, How, reader
 from breaches.readers.questions import by_files
-from breaches.seams import viewing
-from breaches.views import bodies
-from conformance.adapter import Answer, Ok, Request, Scan
+from breaches.seams import asking, refusing, viewing, where_asked
+from breaches.views import bodies, log_of
+from conformance.adapter import (
+    Aggregate,
+    Answer,
+    Changes,
+    DomainMetadata,
+    Files,
+    Ok,
+    Request,
+    Scan,
+    Snapshot,
+    Txn,
+)
 
 
 def _highest_of_compactions(root: Path, fresh: frozenset[str]) -> None:
@@ -81,7 +103,72 @@ def _numbered_again(ask: Ask) -> Ask:
     return run
 
 
+def _required_within(root: Path) -> bool:
+    fields = [
+        f for body in bodies(root, "metaData") for f in json.loads(body["schemaString"])["fields"]
+    ]
+    inner = (each for field in fields for each in struct_fields(field["type"]))
+    return any(not each["nullable"] for each in inner) and any(
+        body.get("deletionVector") for body in bodies(root, "add")
+    )
+
+
+_KINDS = (Aggregate, Changes, DomainMetadata, Files, Snapshot, Txn)
+
+
+def _published(request: Any) -> int:
+    names = (path.stem for path in log_of(Path(request.table)).glob("*.json"))
+    return max(int(name) for name in names if name.isdigit())
+
+
+def _with_ratified(kind: type, change: Callable[[Any], Any]) -> How:
+    """Answer requests of a kind by another answer of the catalog."""
+
+    def changed(request: Any) -> Any:
+        if request.ratified is None:
+            return request
+        return replace(request, ratified=change(request))
+
+    return where_asked(lambda request: isinstance(request, kind), asking(changed))
+
+
+def _to_the_end(request: Any) -> dict[str, Any]:
+    latest = max(request.ratified["latest"], _published(request))
+    return {**request.ratified, "latest": latest}
+
+
+def _as_published(request: Any) -> dict[str, Any]:
+    return {"latest": _published(request), "commits": []}
+
+
 ROWS = (
+    *(
+        reader(
+            f"goes-beyond-the-ratified-for-{kind.__name__.lower()}",
+            "CAT-010",
+            "requests",
+            _with_ratified(kind, _to_the_end),
+            "catalog-managed-tables/*",
+        )
+        for kind in _KINDS
+    ),
+    *(
+        reader(
+            f"asks-published-commits-for-{kind.__name__.lower()}",
+            "CAT-007",
+            "requests",
+            _with_ratified(kind, _as_published),
+            "catalog-managed-tables/crossed-staged/*",
+        )
+        for kind in (DomainMetadata, Txn)
+    ),
+    reader(
+        "checks-fields-of-deleted-rows",
+        "DVDESC-020",
+        "answers",
+        refusing(_required_within),
+        "deletion-vectors/null-of-deleted-row/*",
+    ),
     reader(
         "keeps-the-progress-of-a-compaction",
         "TXN-005",
