@@ -14,7 +14,13 @@ from generators.golden.cases.table import (
     txn,
     writer_protocol,
 )
-from generators.golden.chapters.files.changes import ask_changes, each_row, feed_table, pairs
+from generators.golden.chapters.files.changes import (
+    ask_changes,
+    change_file,
+    each_row,
+    feed_table,
+    pairs,
+)
 from generators.golden.chapters.files.deletion_vectors import store, vector_table, with_vector
 from generators.golden.chapters.log.checkpoints import grown
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
@@ -132,7 +138,7 @@ def _rearranged(case: CaseWriter) -> None:
     publish(case, table, versions=[2, 3])
 
 
-@COMPACTION.case("changes-inside", "COMP-001 CDC-004 CDC-014 CDC-015 CDC-017", since="2025")
+@COMPACTION.case("changes-inside", "COMP-001 CDC-003 CDC-004 CDC-014 CDC-015 CDC-017", since="2025")
 def _changes_inside(case: CaseWriter) -> None:
     """A compaction does not stand in for the changes of its commits."""
     table = feed_table(case)
@@ -141,7 +147,11 @@ def _changes_inside(case: CaseWriter) -> None:
     table.commit(add(brief))
     table.commit(remove(brief), operation="DELETE")
     table.commit(remove(first), add(last))
-    table.compact_log(1, 3)
+    old, kept = last.rows
+    new = {**old, "name": "updated"}
+    recorded = change_file(table, [old, new], ["update_preimage", "update_postimage"])
+    table.commit(remove(last), add(table.file([new, kept])), recorded, operation="UPDATE")
+    table.compact_log(1, 4)
     publish_timed(case, table)
     changes = [
         *each_row("insert", 0, first.rows),
@@ -149,9 +159,11 @@ def _changes_inside(case: CaseWriter) -> None:
         *each_row("delete", 2, brief.rows),
         *each_row("delete", 3, first.rows),
         *each_row("insert", 3, last.rows),
+        ("update_preimage", 4, old),
+        ("update_postimage", 4, new),
     ]
-    for slug, start, end in (("all", 0, None), ("1-3", 1, 3), ("2-2", 2, 2)):
-        case.judged[f"changes-{slug}"] = "CDC-004"
+    for slug, start, end in (("all", 0, None), ("1-3", 1, 3), ("2-2", 2, 2), ("4-4", 4, 4)):
+        case.judged[f"changes-{slug}"] = "CDC-003" if start == 4 else "CDC-004"
         title = "Each version of the range has its own changes"
         ask_changes(case, table, f"changes-{slug}", start, end, changes, title)
 

@@ -21,8 +21,10 @@ from breaches.edits import (
     matching,
     read_lines,
     struct_fields,
+    without,
 )
 from breaches.model import Ask, How, reader
+from breaches.readers.features import for_changes
 from breaches.readers.questions import by_files
 from breaches.seams import asking, refusing, viewing, where_asked
 from breaches.views import bodies, log_of
@@ -113,6 +115,14 @@ def _required_within(root: Path) -> bool:
     )
 
 
+def _no_recorded_changes(root: Path, fresh: frozenset[str]) -> None:
+    """Lose the change files of commits that a compaction covers."""
+    for name in matching(COMPACTION, fresh):
+        start, end = map(int, Path(name).name.split(".")[:2])
+        for version in range(start, end + 1):
+            without("cdc", where=f"_delta_log/{version:020d}.json")(root, fresh)
+
+
 _KINDS = (Aggregate, Changes, DomainMetadata, Files, Snapshot, Txn)
 
 
@@ -161,6 +171,13 @@ ROWS = (
             "catalog-managed-tables/crossed-staged/*",
         )
         for kind in (DomainMetadata, Txn)
+    ),
+    reader(
+        "loses-change-files-below-compactions",
+        "CDC-003",
+        "actions",
+        for_changes(viewing(_no_recorded_changes)),
+        "log-compaction-files/changes-inside/*",
     ),
     reader(
         "checks-fields-of-deleted-rows",
