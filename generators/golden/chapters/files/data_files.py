@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -282,6 +283,22 @@ def _re_add_with_less(case: CaseWriter) -> None:
     table.commit(add(file, tags={"round": "2"}, dataChange=False, clusteringProvider="a"))
     table.commit(add(file, dataChange=False))
     publish(case, table)
+
+
+@ACTIONS.case("re-add-repairs-statistics", "FA-003")
+def _re_add_repairs(case: CaseWriter) -> None:
+    """Statistics are those of the newest add, whatever an earlier one had."""
+    table = GoldenTable.of(case, _PAIR)
+    file = table.file([{"id": 1, "name": "a"}, {"id": 7, "name": "b"}])
+    wrong = json.loads(file.body["stats"])
+    wrong |= {"numRecords": 1, "maxValues": {"id": 1, "name": "a"}}
+    table.create(add(file, stats=json.dumps(wrong)))
+    table.commit(add(file, dataChange=False))
+    case.judged = dict.fromkeys(("filter", "extremes"), "FA-003")
+    describe(case, table)
+    title = "Bounds that were replaced leave nothing out"
+    filtered(case, table, "filter", compare("id", "=", 7, "long"), title)
+    aggregated(case, table, "extremes", ["id"], "What was replaced counts nothing")
 
 
 @ACTIONS.case("re-add-after-checkpoint", "FA-003 FA-020")

@@ -16,6 +16,7 @@ from breaches.edits import (
     CHECKPOINTS,
     COMMIT,
     COMPACTION,
+    Lines,
     dropping,
     each,
     matching,
@@ -27,7 +28,7 @@ from breaches.model import Ask, How, reader
 from breaches.readers.features import for_changes
 from breaches.readers.questions import by_files
 from breaches.seams import asking, refusing, viewing, where_asked
-from breaches.views import bodies, log_of
+from breaches.views import bodies, log_of, replaying
 from conformance.adapter import (
     Aggregate,
     Answer,
@@ -105,6 +106,16 @@ def _numbered_again(ask: Ask) -> Ask:
     return run
 
 
+def _first_statistics(actions: Lines, kept: dict[Any, Any]) -> Lines:
+    """Keep the statistics that a file was added with first."""
+
+    def change(body: dict[str, Any]) -> dict[str, Any]:
+        key = body["path"], json.dumps(body.get("deletionVector"))
+        return {**body, "stats": kept.setdefault(key, body.get("stats"))}
+
+    return [{**a, "add": change(a["add"])} if "add" in a else a for a in actions]
+
+
 def _required_within(root: Path) -> bool:
     fields = [
         f for body in bodies(root, "metaData") for f in json.loads(body["schemaString"])["fields"]
@@ -171,6 +182,13 @@ ROWS = (
             "catalog-managed-tables/crossed-staged/*",
         )
         for kind in (DomainMetadata, Txn)
+    ),
+    reader(
+        "keeps-first-statistics",
+        "FA-003",
+        "actions",
+        viewing(replaying(_first_statistics)),
+        "add-file-and-remove-file/re-add-repairs-statistics/*",
     ),
     reader(
         "loses-change-files-below-compactions",
