@@ -14,8 +14,8 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import Filter, all_of, compare, is_null
-from generators.golden.cases.publish import filtered, projected, publish
-from generators.golden.cases.table import DataFile, GoldenTable, add
+from generators.golden.cases.publish import describe, filtered, projected, publish
+from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol
 from generators.golden.chapters.tables.column_mapping import MAPPED_PROTOCOL, mapped_table
 from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.oracle.delta_schema import (
@@ -24,6 +24,7 @@ from generators.oracle.delta_schema import (
     Field,
     Struct,
     array,
+    assign_column_mapping,
     field,
     map_of,
     map_structs,
@@ -206,3 +207,45 @@ def _nested_id_there(case: CaseWriter) -> None:
     table.create(add(table.register(DataFile(written.body, tuple(rows(None)), table.schema))))
     table.append(rows("own"))
     publish(case, table)
+
+
+@MAPPING.case("physical-names-in-both-cases", "CM-029 CM-030")
+def _both_cases(case: CaseWriter) -> None:
+    """Physical names that differ in the case of a letter are two names."""
+    table = mapped_table(case, struct(a="long", b="string", c="long"))
+    table.schema = Struct(
+        tuple(
+            replace(each, metadata={**each.metadata, PHYSICAL_NAME_KEY: name})
+            for each, name in zip(table.schema, ("x", "y", "X"), strict=True)
+        )
+    )
+    table.create(add(table.file([{"a": 1, "b": "one", "c": 10}, {"a": 2, "b": None, "c": 20}])))
+    describe(case, table)
+    title = "Each column has its own values"
+    case.read("read-latest", table.schema, table.rows(), title=title)
+    filtered(case, table, "filter", compare("c", ">", 10, "long"), "Each has its own bounds")
+
+
+def _generated(case: CaseWriter, mode: str) -> None:
+    protocol = feature_protocol(["columnMapping"], ["generatedColumns"])
+    table = mapped_table(case, struct(id="long"), mode=mode, protocol=protocol)
+    table.create(add(table.file([{"id": 1}])))
+    rule = {"delta.generationExpression": "id * 2"}
+    table.schema, highest = assign_column_mapping(
+        table.schema.with_fields(field("g", "long", metadata=rule)), case.info.id, start=2
+    )
+    table.properties["delta.columnMapping.maxColumnId"] = str(highest)
+    table.commit(table.metadata(), add(table.file([{"id": 2, "g": 4}])), operation="ADD COLUMNS")
+    describe(case, table)
+    title = "Readers compute no value that a file lacks"
+    case.read("read-latest", table.schema, table.rows(), title=title)
+
+
+for _mode, _judged in (("name", "CM-031"), ("id", "CM-028")):
+    MAPPING.define(
+        f"generated-absent-{_mode}",
+        f"A generated column that a file lacks is null in mode {_mode}",
+        f"{_judged} GEN-001",
+        partial(_generated, mode=_mode),
+        since="2025",
+    )

@@ -383,31 +383,6 @@ def _missing_id(case: CaseWriter) -> None:
     publish(case, table)
 
 
-def _generated(case: CaseWriter, mode: str) -> None:
-    protocol = feature_protocol(["columnMapping"], ["generatedColumns"])
-    table = mapped_table(case, struct(id="long"), mode=mode, protocol=protocol)
-    table.create(add(table.file([{"id": 1}])))
-    rule = {"delta.generationExpression": "id * 2"}
-    table.schema, highest = assign_column_mapping(
-        table.schema.with_fields(field("g", "long", metadata=rule)), case.info.id, start=2
-    )
-    table.properties["delta.columnMapping.maxColumnId"] = str(highest)
-    table.commit(table.metadata(), add(table.file([{"id": 2, "g": 4}])), operation="ADD COLUMNS")
-    describe(case, table)
-    title = "Readers compute no value that a file lacks"
-    case.read("read-latest", table.schema, table.rows(), title=title)
-
-
-for _mode, _judged in (("name", "CM-031"), ("id", "CM-028")):
-    MAPPING.define(
-        f"generated-absent-{_mode}",
-        f"A generated column that a file lacks is null in mode {_mode}",
-        f"{_judged} GEN-001",
-        partial(_generated, mode=_mode),
-        since="2025",
-    )
-
-
 @MAPPING.case("mode-none-with-annotations", "CM-024 CM-023")
 def _annotations(case: CaseWriter) -> None:
     """Left-over annotations mean nothing in mode none."""

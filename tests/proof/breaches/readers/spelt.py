@@ -283,7 +283,21 @@ def _overlooked(name: str, holder: str) -> How:
     return _changed(name, lambda held: {**held, holder: None})
 
 
+def _first_of_cases(table: pa.Table) -> pa.Table:
+    """Take the first column whose name is the same but for the case of letters."""
+    names = table.column_names
+    held = {name.lower(): table.column(name) for name in reversed(names)}
+    return pa.table([held[name.lower()] for name in names], schema=table.schema)
+
+
 ROWS = (
+    reader(
+        "finds-columns-without-regard-to-case",
+        "CM-029",
+        "files",
+        viewing(parquet(_first_of_cases)),
+        "column-mapping/physical-names-in-both-cases/*",
+    ),
     reader(
         "takes-no-changes-from-added-files",
         "CDC-003",
