@@ -186,11 +186,10 @@ def _typed_by_added_files(root: Path, fresh: frozenset[str]) -> None:
         if any("cdc" in a for a in actions):
             return actions
         for action in actions:
-            for body in (action.get(kind) for kind in ("add", "remove")):
-                path = root / unquote(body["path"]) if body else None
-                if path and "_change_type" in pq.read_schema(path).names:
-                    named = {name: body[name] for name in ("path", "partitionValues", "size")}
-                    actions = [*actions, {"cdc": {**named, "dataChange": False}}]
+            body = action.get("add") or action.get("remove")
+            if body and "_change_type" in pq.read_schema(root / unquote(body["path"])).names:
+                named = {name: body[name] for name in ("path", "partitionValues", "size")}
+                actions = [*actions, {"cdc": {**named, "dataChange": False}}]
         return actions
 
     lines(change, COMMIT)(root, fresh)
