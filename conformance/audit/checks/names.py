@@ -256,6 +256,8 @@ def misnamed(view: LogView) -> Findings:
         _, requirements, wanted = found
         if _BARE.fullmatch(entry.name) and _is_missed(view, entry.path, "LOG-001"):
             requirements, wanted = ("LOG-001",), "a commit is a JSON file"
+        if requirements == ("COMP-013",) and entry.name[:20] > entry.name[21:41]:
+            requirements = ("COMP-002", *requirements)  # it begins with the end
         hint = "readers ignore the file; rename it if it belongs to the log"
         for requirement in requirements:
             yield _misplaced(view, requirement, entry.path, wanted, hint)

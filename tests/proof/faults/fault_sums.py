@@ -7,12 +7,15 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 
 def _text(value: str, how: Mapping[str, Any]) -> str:
     data = value.encode(how.get("encoding", "utf-8"))
     text = quote(data, safe="-._~" + how.get("unescaped", ""))
+    if how.get("beyond ASCII"):
+        change = unquote if how["beyond ASCII"] == "unescaped" else str.lower
+        text = re.sub("(?:%[89A-F].)+", lambda found: change(found[0]), text)
     if how.get("every"):
         text = "".join(f"%{byte:02X}" for byte in data)
     for mark in how.get("escaped", ""):
@@ -62,6 +65,8 @@ def wrong_checksum(document: Mapping[str, Any], how: Mapping[str, Any]) -> str:
         pairs = [pair for pair in pairs if pair[1] != "null"]
     if how.get("by number"):
         pairs.sort(key=lambda pair: [each.zfill(2) for each in pair[0].split("+")])
+    elif encoding := how.get("sorted unescaped"):
+        pairs.sort(key=lambda pair: unquote(pair[0]).encode(encoding))
     elif not how.get("unsorted"):
         pairs.sort(key=lambda pair: pair[0].encode(), reverse=bool(how.get("reversed")))
     text = how.get("comma", ",").join(

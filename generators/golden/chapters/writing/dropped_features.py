@@ -16,6 +16,7 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
+from generators.golden.chapters.writing.operations import go_over
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Field, array, field, struct
 from generators.oracle.operations import SetComment
@@ -39,6 +40,15 @@ _READINGS: Final = (
     ),
 )
 """What becomes of a feature that is dropped, by the readings of the text."""
+
+
+@FEATURES.case("write-unknown-feature-later", "TF-003 TF-015")
+def _unknown_later(case: CaseWriter) -> None:
+    """A writer goes by the latest protocol, not by that of a checkpoint."""
+    recipe = Recipe(PAIR, protocol=Protocol(1, 7, None, ("appendOnly",))).append(pairs(1, 2))
+    recipe.checkpoint().append(pairs(3)).given().append(pairs(4))
+    recipe.publish(case, refusal=Refusal("unsupported", "commit", "TF-003"))
+    go_over(case, Protocol(1, 7, None, ("appendOnly", "fromAnotherWorld")))
 
 
 @FEATURES.case("write-drop-feature", "TF-016")

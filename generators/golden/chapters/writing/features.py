@@ -483,6 +483,7 @@ def _refused_by(
 _FITTING: Final[Mapping[str, list[dict[str, Any]]]] = {
     "SCH-025": pairs(1, 2),
     "INV-005": [{"x": 1, "y": 4}],
+    "INV-006": [{"x": 1, "y": 4}],
     "GEN-004": [{"x": 1, "y": 2}],
 }
 """Row of the registry to rows that obey the rule."""
@@ -498,18 +499,24 @@ for _operation, _phrase in (
             _refused_by, _operation, partial(Recipe, _STRICT), {"id": None, "name": "x"}, "SCH-025"
         ),
     )
-    INVARIANTS.define(
-        f"write-broken-{_operation}",
-        f"{_phrase} a value that breaks an invariant is refused",
-        "INV-005 INV-007",
-        partial(
-            _refused_by,
-            _operation,
-            partial(Recipe, _ruled("delta.invariants", _INVARIANT), features=_listed("invariants")),
-            {"x": 2, "y": 3},
-            "INV-005",
-        ),
-    )
+    for _slug, _value, _what, _id in (
+        ("broken", 3, "a value that breaks an invariant", "INV-005"),
+        ("null", None, "a null for which an invariant is null", "INV-006"),
+    ):
+        INVARIANTS.define(
+            f"write-{_slug}-{_operation}",
+            f"{_phrase} {_what} is refused",
+            f"{_id} INV-007",
+            partial(
+                _refused_by,
+                _operation,
+                partial(
+                    Recipe, _ruled("delta.invariants", _INVARIANT), features=_listed("invariants")
+                ),
+                {"x": 2, "y": _value},
+                _id,
+            ),
+        )
     # An update may compute the column again, whatever value it is given.
     if _operation != "update":
         GENERATED.define(

@@ -485,11 +485,15 @@ def _vacuum_unknown_later(case: CaseWriter) -> None:
     recipe.checkpoint().delete(compare("id", "=", 1, "long")).given()
     recipe.keep("vacuum", version=False, kept=lambda b: [*old_files(case)(b), *removed_files(b)])
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "VPC-002"))
-    later = Protocol(3, 7, known, (*known, "fromAnotherWorld"))
+    go_over(case, Protocol(3, 7, known, (*known, "fromAnotherWorld")))
+
+
+def go_over(case: CaseWriter, protocol: Protocol) -> None:
+    """Have the last commit of a table change its protocol."""
     version = max(int(path.stem) for path in (case.delta / LOG_DIRECTORY).glob("*.json"))
     first, *others = read_commit(case.delta, version)
-    write_commit(case.delta, version, [first, {"protocol": later.body()}, *others])
-    case.redescribe(protocol=later.body())
+    write_commit(case.delta, version, [first, {"protocol": protocol.body()}, *others])
+    case.redescribe(protocol=protocol.body())
 
 
 @COMPACTION.case("write-compaction", "COMP-002 COMP-004")

@@ -563,7 +563,8 @@ def _append_checkpointed(case: CaseWriter) -> None:
 def _append_partitions(case: CaseWriter) -> None:
     """An append to a partitioned table says each value."""
     recipe = Recipe(_KEYED, ("part",)).append([{"id": 1, "part": "a"}]).given()
-    recipe.append([{"id": 2, "part": "b c"}, {"id": 3, "part": None}]).publish(case)
+    values = ("b c", None, '<d>|`e}^[f]&"g"')
+    recipe.append([{"id": n, "part": value} for n, value in enumerate(values, 2)]).publish(case)
 
 
 @FILES.case("write-delete-given", "DATA-005 FA-005 FA-021")

@@ -65,7 +65,7 @@ _KINDS: Final[Mapping[str, tuple[CheckpointKind, int, str]]] = {
 }
 _OF_V2: Final = (
     "CKPT-013 CKPT-015 CKPT-V2-001 CKPT-V2-002 CKC-002 CKC-003 CKC-004 CKC-006 CKC-007 "
-    "CKC-014 CKC-024 CKC-025 CKSCH-008 CKSCH-009"
+    "CKC-012 CKC-014 CKC-024 CKC-025 CKSCH-008 CKSCH-009"
 )
 _OF_SIDECARS: Final = "CKPT-V2-003 CKPT-V2-004 SIDE-001 SIDE-002 SIDE-003 SIDE-004"
 
@@ -141,7 +141,7 @@ for _name, _title, _properties, _listed, _more in (
         f"write-{_name}",
         _title,
         f"CKPT-021 CKPT-022 CKPT-023 CKPT-024 CKPT-N-003 {_more} CKPT-N-007 CKC-002 CKC-003 "
-        "CKC-004 CKPT-V1-001 CKPT-V1-002",
+        "CKC-004 CKC-012 CKPT-V1-001 CKPT-V1-002",
         partial(_in_parts, _properties, _listed),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from pathlib import Path
@@ -14,18 +15,22 @@ from breaches.edits import (
     CHANGES,
     COMMIT,
     COMPACTION,
+    DATA,
+    JSON_CHECKPOINT,
     SIDECAR,
     Lines,
     columns,
     dropping,
     each,
     fields,
+    lines,
     matching,
     nulls,
     parquet,
     properties,
     read_lines,
     rewrite,
+    setting,
     statistics,
 )
 from breaches.model import writer
@@ -51,6 +56,21 @@ def _recorded_again(field: Any) -> None:
     if field["name"] == "x":
         record = {"fromType": "integer", "toType": "long"}
         field["metadata"]["delta.typeChanges"] = [record]
+
+
+def _plain_letters(text: str, escape: str) -> str:
+    """Return a text with the letters that folders may have and a URI may not, as they are."""
+    return re.sub(f"{escape}(3C|3E|60|7C|7D)", lambda found: chr(int(found[1], 16)), text)
+
+
+def _plain_folders(root: Path, fresh: frozenset[str]) -> None:
+    """Name folders by their values but for what stands for something in a path, as Spark does."""
+    for name in matching(DATA, fresh):
+        target = root / _plain_letters(name, "%")
+        target.parent.mkdir(exist_ok=True)
+        (root / name).rename(target)
+    for kind in ("add", "remove"):
+        setting(kind, "path", lambda path: _plain_letters(path, "%25"), COMMIT)(root, fresh)
 
 
 def _lacking(name: str) -> Edit:
@@ -214,6 +234,37 @@ ROWS = (
         "actions",
         afterwards(_split, _known),
         "transaction-identifiers/write-with-partitions/*",
+    ),
+    *(
+        writer(
+            f"lets-nulls-pass-an-invariant-by-{operation}",
+            "INV-006",
+            "answers",
+            carrying_out(),
+            f"column-invariants/write-null-{operation}/*",
+        )
+        for operation in ("merge", "overwrite", "update")
+    ),
+    writer(
+        "appends-by-the-protocol-of-a-checkpoint",
+        "TF-003",
+        "answers",
+        carrying_out(),
+        "table-features/write-unknown-feature-later/*",
+    ),
+    writer(
+        "leaves-letters-of-folders-unescaped",
+        "ADD-004",
+        "files",
+        leaving(_plain_folders),
+        "add-file-and-remove-file/write-append-partitions/*",
+    ),
+    writer(
+        "checkpoints-commitInfo-in-json",
+        "CKC-012",
+        "actions",
+        leaving(lines(lambda found: [*found, {"commitInfo": {}}], JSON_CHECKPOINT)),
+        "checkpoints/write-v2-json/*",
     ),
     writer(
         "vacuums-by-the-protocol-of-a-checkpoint",
