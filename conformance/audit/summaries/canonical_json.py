@@ -156,7 +156,7 @@ _RIGHT: Final = _Form()
 _OTHERS: Final = ("latin-1", "utf-16-be")
 """Encodings that are not UTF-8."""
 
-_SPARING: Final = ("-._~/", "-._~:/", "-._~!*'()")
+_SPARING: Final = ("-._~/", "-._~:/", "-._~!*'()", "-._~!*'();,/?:@&=+$#")
 """Characters that functions of common libraries leave as they are."""
 
 _MARKS: Final = tuple(some for count in range(1, 5) for some in combinations(_UNRESERVED, count))
@@ -219,6 +219,14 @@ _KEYS: Final[tuple[Callable[[str], str], ...]] = (
 )
 """What wrong writers make of keys whose values they spell right; those of one level alone, too."""
 
+_TEXTS: Final[tuple[Callable[[str], str], ...]] = (
+    lambda value: _text(json.dumps(value)[1:-1]),
+    lambda value: _text(f'"{value}"')[1:-1],
+    lambda value: _text(_text(value)[1:-1]),
+    lambda value: f"'{_text(value)[1:-1]}'",
+)
+"""What wrong writers make of texts: escaped as JSON, quotes too, twice, between other quotes."""
+
 _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-002", replace(_RIGHT, literal=lambda value: f'"{_literal(value)}"')),
     ("SUM-002", replace(_RIGHT, literal=lambda value: "" if value is None else str(value))),
@@ -228,6 +236,7 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-003", replace(_RIGHT, number=_as_float)),
     ("SUM-004", replace(_RIGHT, text=lambda value: _text(value)[1:-1], key=_text)),
     ("SUM-004", replace(_RIGHT, text=lambda value: f'"{value}"', key=_text)),
+    *(("SUM-004", replace(_RIGHT, text=each, key=own)) for each in _TEXTS for own in (None, _text)),
     *((each, replace(_RIGHT, text=lambda value: f'"{value}"')) for each in ("SUM-004", "SUM-005")),
     *(("SUM-005", replace(_RIGHT, key=each)) for each in _KEYS),
     *(

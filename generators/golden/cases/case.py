@@ -186,7 +186,7 @@ class CaseWriter:
         self.delta = directory / "delta"
         self.delta.mkdir(parents=True)
         self.judged: dict[str, str] = {}
-        self._slugs: set[str] = set()
+        self._slugs: dict[str, str | None] = {}
         self._features = set(info.features or ())
         self._table_info: dict[str, Any] | None = None
         self._given = False
@@ -391,9 +391,9 @@ class CaseWriter:
         given = {key: value for key, value in answers.items() if value is not None}
         if len(given) != 1:
             raise CaseError(f"{place}: exactly one of {', '.join(answers)} is given")
-        self._slugs.add(slug)
-        self._given = self._given or "given" in (parameters or {})
         requirement = requirement or self.judged.get(slug)
+        self._slugs[slug] = requirement
+        self._given = self._given or "given" in (parameters or {})
         needs = (*needs, *self._needed((parameters or {}).get("of", type), parameters or {}))
         handed_in: dict[str, Any] = {} if ratified is None else {"ratified": dict(ratified)}
         hidden = "located" if self.info.located else "catalog" if handed_in else ""
@@ -431,9 +431,13 @@ class CaseWriter:
         if not self._slugs or self._table_info is None:
             raise CaseError(f"{self.info.id}: a case has a described table and a spec at least")
         info = self.info
-        unasked = sorted(self.judged.keys() - self._slugs)
+        unasked = sorted(self.judged.keys() - self._slugs.keys())
         if unasked:
             raise CaseError(f"{info.id}: no spec is called {unasked[0]}")
+        late = sorted(slug for slug, own in self.judged.items() if self._slugs[slug] != own)
+        if late:
+            message = f"the spec {late[0]} was written before it was said what it judges"
+            raise CaseError(f"{info.id}: {message}")
         placeholders = found_in(self.delta)
         if bool(placeholders) is not info.located:
             raise CaseError(f"{info.id}: a case is located when its table has placeholders")

@@ -11,11 +11,15 @@ from urllib.parse import quote, unquote
 
 
 def _text(value: str, how: Mapping[str, Any]) -> str:
+    if how.get("as JSON"):
+        value = json.dumps(value)[1:-1]
     data = value.encode(how.get("encoding", "utf-8"))
     text = quote(data, safe="-._~" + how.get("unescaped", ""))
     if how.get("beyond ASCII"):
         change = unquote if how["beyond ASCII"] == "unescaped" else str.lower
         text = re.sub("(?:%[89A-F].)+", lambda found: change(found[0]), text)
+    if how.get("twice"):
+        text = quote(text, safe="-._~")
     if how.get("every"):
         text = "".join(f"%{byte:02X}" for byte in data)
     for mark in how.get("escaped", ""):
@@ -23,7 +27,8 @@ def _text(value: str, how: Mapping[str, Any]) -> str:
     if how.get("lower case"):
         text = re.sub("%..", lambda found: found[0].lower(), text)
     text = text.replace("%20", how.get("space", "%20"))
-    return text if how.get("bare") else f'"{text}"'
+    mark = how.get("mark", '"')
+    return text if how.get("bare") else f"{mark}{text}{mark}"
 
 
 def _scalar(value: Any, how: Mapping[str, Any]) -> str:

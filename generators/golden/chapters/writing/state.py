@@ -64,7 +64,7 @@ _KINDS: Final[Mapping[str, tuple[CheckpointKind, int, str]]] = {
     "parquet-sidecars": ("v2-parquet", 2, "A V2 checkpoint in Parquet has its files in sidecars"),
 }
 _OF_V2: Final = (
-    "CKPT-013 CKPT-015 CKPT-V2-001 CKPT-V2-002 CKC-002 CKC-003 CKC-004 CKC-006 CKC-007 "
+    "CKPT-013 CKPT-014 CKPT-015 CKPT-V2-001 CKPT-V2-002 CKC-002 CKC-003 CKC-004 CKC-006 CKC-007 "
     "CKC-012 CKC-014 CKC-024 CKC-025 CKSCH-008 CKSCH-009"
 )
 _OF_SIDECARS: Final = "CKPT-V2-003 CKPT-V2-004 SIDE-001 SIDE-002 SIDE-003 SIDE-004"

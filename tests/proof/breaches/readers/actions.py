@@ -22,7 +22,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import reader
-from breaches.seams import answering, documents, refusing, viewing
+from breaches.seams import answering, documents, refusing, viewing, where_asked
 from breaches.views import (
     bodies,
     by_path_alone,
@@ -32,7 +32,7 @@ from breaches.views import (
     partition_values,
     replaying,
 )
-from conformance.adapter import DomainMetadata, Ok, Scan
+from conformance.adapter import Changes, DomainMetadata, Ok, Scan
 from schemas.features import FEATURES
 
 KNOWN = frozenset(
@@ -366,6 +366,13 @@ ROWS = (
     ),
     reader("reads-without-unknown-features", "TF-001", "actions", viewing(listed(_known))),
     reader("asks-for-features-of-writers", "TF-002", "actions", refusing(_unknown_writer_feature)),
+    reader(
+        "reads-no-changes-under-unknown-features-of-writers",
+        "TF-002",
+        "actions",
+        where_asked(lambda asked: isinstance(asked, Changes), refusing(_unknown_writer_feature)),
+        "table-features/unknown-writer-feature-in-*/changes",
+    ),
     reader("folds-the-case-of-features", "FEAT-003", "actions", viewing(listed(_in_any_case))),
     reader(
         "ignores-lists-of-features",

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from breaches.edits import (
     CHANGES,
+    CHECKPOINTS,
     COMMIT,
     COMPACTION,
     DATA,
@@ -71,6 +72,12 @@ def _plain_folders(root: Path, fresh: frozenset[str]) -> None:
         (root / name).rename(target)
     for kind in ("add", "remove"):
         setting(kind, "path", lambda path: _plain_letters(path, "%25"), COMMIT)(root, fresh)
+
+
+def _no_moved_tombstones(root: Path, fresh: frozenset[str]) -> None:
+    """Leave tombstones of what was rearranged out of checkpoints."""
+    moved = {body["path"] for body in bodies(root, "remove") if not body["dataChange"]}
+    each("remove", lambda body: None if body["path"] in moved else body, CHECKPOINTS)(root, fresh)
 
 
 def _lacking(name: str) -> Edit:
@@ -258,6 +265,13 @@ ROWS = (
         "files",
         leaving(_plain_folders),
         "add-file-and-remove-file/write-append-partitions/*",
+    ),
+    writer(
+        "checkpoints-no-tombstones-of-what-was-rearranged",
+        "CKC-005",
+        "actions",
+        leaving(_no_moved_tombstones),
+        "checkpoints/write-long-retention/*",
     ),
     writer(
         "checkpoints-commitInfo-in-json",
