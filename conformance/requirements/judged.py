@@ -362,7 +362,7 @@ _BY_FILES: Final[Mapping[str, Callable[[Path, int | None], bool]]] = {
     "REC-006": _with_a_path_again,
     "REC-021": _with_a_path_again,
 }
-"""Requirements of which it takes more than a mark in commits to tell what versions show them."""
+"""Requirements whose versions are found by more than a mark in commits."""
 
 
 @cache
