@@ -20,6 +20,8 @@ from generators.oracle.literals import decode, encode
 from reference_impl import Snapshot, Table, read_table
 
 _PREFIX: Final = "delta.identity."
+_LEGACY: Final = 6
+"""The writer version that has identity columns without a list of features."""
 
 
 def identity_values(
@@ -57,6 +59,9 @@ def identity_values(
     for key in ("start", "step"):
         if type(held := metadata.get(f"{_PREFIX}{key}")) is not int:
             return step, ("SCH-037", f"{_PREFIX}{key} of {name} is {held}")
+    legacy = former is not None and former.protocol.min_writer_version == _LEGACY
+    if legacy and values.count(None) == len(values):
+        return {**step, "stored": stored}, ("WVER-005", f"{name} got no value at all")
     mark = None if former is None else _mark(former, name)
     taken = [row[name] for row in rows if row[name] is not None]
     return {**step, "stored": stored}, _fault(name, metadata, values, mark, taken)

@@ -63,7 +63,9 @@ def _metadata(case: CaseWriter) -> None:
     )
     table.properties = {"kept": "3"}
     table.name = None
-    table.commit(table.metadata(), operation="SET TBLPROPERTIES")
+    replaced = table.metadata()
+    replaced["metaData"].pop("createdTime")
+    table.commit(replaced, operation="SET TBLPROPERTIES")
     table.schema = table.schema.with_fields(field("extra", "double"))
     table.properties = {}
     table.commit(table.metadata(), add(table.file([{"id": 2, "name": "b", "extra": 0.5}])))

@@ -392,9 +392,13 @@ def _empty_of_changes(case: CaseWriter) -> None:
     change = change_file(table, [{"id": 2}], ["delete"])
     change["cdc"]["partitionValues"] = empty
     table.commit(remove(first), add(kept), change, operation="DELETE")
+    other = table.file([{"id": 3}], partitionValues=empty)
+    table.commit(add(other))
+    table.commit(remove(other), operation="DELETE")
     case.judged["changes-all"] = "PART-002"
     publish_timed(case, table)
-    rows = [{**row, "n": None, "t": None} for row in ({"id": 1}, {"id": 2})]
-    changes = [*each_row("insert", 0, rows), *each_row("delete", 1, rows[1:])]
+    rows = [{"id": n, "n": None, "t": None} for n in (1, 2, 3)]
+    changes = [*each_row("insert", 0, rows[:2]), *each_row("delete", 1, rows[1:2])]
+    changes += [*each_row("insert", 2, rows[2:]), *each_row("delete", 3, rows[2:])]
     ask_changes(case, table, "changes-all", 0, None, changes, "Changes have null where it is empty")
     filtered(case, table, "filter-null", is_null("t"), "The empty text counts as null")

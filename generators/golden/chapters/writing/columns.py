@@ -525,6 +525,15 @@ def _legacy(
     recipe.publish(case, refusal=_constraint(requirement))
 
 
+@VERSIONS.case("write-invariant-2", "WVER-001 INV-005")
+def _invariant_2(case: CaseWriter) -> None:
+    """Writer version 2 holds rows to invariants."""
+    rule = {"delta.invariants": '{"expression":{"expression":"id > 0"}}'}
+    schema = struct(field("id", "long", metadata=rule), field("name", "string"))
+    recipe = Recipe(schema, protocol=Protocol(1, 2)).append(pairs(1, 2)).given().append(pairs(-1))
+    recipe.publish(case, refusal=_constraint("WVER-001"))
+
+
 for _name, _title, _protocol, _properties, _id, _ids in (
     (
         "constraint-3",

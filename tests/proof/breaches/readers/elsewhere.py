@@ -246,12 +246,22 @@ ROWS = (
             ("in-compactions", "add", COMPACTION),
         )
     ),
+    *(
+        reader(
+            f"reads-empty-texts-of-{name}-as-zero",
+            "PART-002",
+            "actions",
+            viewing(partition_values(_zeros, kind)),
+            "partition-value-serialization/empty-string-of-changes/*",
+        )
+        for name, kind in (("changes", "cdc"), ("removed-files", "remove"))
+    ),
     reader(
-        "reads-empty-texts-of-changes-as-zero",
-        "PART-002",
+        "keeps-the-time-of-creation",
+        "META-002",
         "actions",
-        viewing(partition_values(_zeros, "cdc")),
-        "partition-value-serialization/empty-string-of-changes/*",
+        viewing(each("metaData", lambda body: {"createdTime": 1_700_000_000_000, **body}, COMMIT)),
+        "action-reconciliation/metadata-replaced-whole/*",
     ),
     reader(
         "counts-on-row-ids-where-turned-off",

@@ -253,6 +253,13 @@ ROWS = (
         for operation in ("merge", "overwrite", "update")
     ),
     writer(
+        "knows-no-invariants-at-2",
+        "WVER-001",
+        "answers",
+        carrying_out(),
+        "version-requirements/write-invariant-2/*",
+    ),
+    writer(
         "appends-by-the-protocol-of-a-checkpoint",
         "TF-003",
         "answers",

@@ -16,6 +16,7 @@ from breaches.edits import (
     dropping,
     each,
     fields,
+    nulls,
     parquet,
     schema,
     setting,
@@ -341,8 +342,8 @@ ROWS = (
     writer(
         "knows-no-identity-at-6",
         "WVER-005",
-        "requests",
-        doing_nothing("append"),
+        "files",
+        leaving(parquet(columns(lambda of: of.name == "k", nulls))),
         "version-requirements/write-identity-6*",
     ),
     writer(
