@@ -202,6 +202,14 @@ def test_slugs_are_unique_and_answers_exactly_one(case: CaseWriter) -> None:
         case.spec("txn", "c", title="Two", expected={}, error={})
 
 
+def test_what_a_spec_judges_is_said_before_it_is_written(case: CaseWriter) -> None:
+    case.describe(schema={}, protocol={}, configuration={}, log_info={})
+    case.spec("txn", "a", title="One", expected={"txnVersion": 1})
+    case.judged["a"] = "TXN-005"
+    with pytest.raises(CaseError, match="before it was said"):
+        case.finish()
+
+
 def test_a_case_without_questions_is_not_finished(case: CaseWriter) -> None:
     with pytest.raises(CaseError, match="described table"):
         case.finish()
