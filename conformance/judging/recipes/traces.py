@@ -7,6 +7,7 @@ version for as long as it is not changed; and no commit, and no checksum, is eve
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -165,6 +166,8 @@ class Traces:
             rows, seen = _net(rows), _net(seen)
         found = compare_rows(rows, seen)
         if found is None:
+            if _has_updates(oracle) and not self._names_changes(former.version + 1, now.version):
+                return "CDC-012", "the change feed: rows are updated, and no cdc action says so"
             return _misnamed(oracle, given, schema)
         lost, copied = moved_rows(rows, seen) if found.reason == "rows" else (1, 0)
         copies = copied and not lost and self._names_changes(former.version + 1, now.version)
@@ -228,6 +231,15 @@ class Traces:
         if row.changed < number and changed != since:
             return "RT-051", "did not change, and its commit version did"
         return None
+
+
+def _has_updates(oracle: Version) -> bool:
+    """Return whether a version updates rows, to other values than they had."""
+    before, after = (
+        Counter(_key(each.values) for each in oracle.changes if each.change_type == kind)
+        for kind in _PLAIN
+    )
+    return before != after
 
 
 def _misnamed(oracle: Version, given: pa.Table, schema: Struct) -> Fault | None:

@@ -200,6 +200,16 @@ def _instant(field: pa.Field[Any]) -> pa.Field[Any]:
 
 
 ROWS = (
+    *(
+        writer(
+            f"tells-nothing-of-{operation}s-by-vectors",
+            "CDC-012",
+            "actions",
+            during(operation, without("cdc", where=COMMIT)),
+            f"change-data-files/write-{case}-with-vectors/*",
+        )
+        for operation, case in (("update", "changes"), ("merge", "merge"))
+    ),
     writer(
         "unmaps-identity-columns",
         "CM-001",
