@@ -460,6 +460,9 @@ def _files_with_types(case: CaseWriter) -> None:
     table.commit(remove(first), add(both), old, {"cdc": {**named, "dataChange": False}})
     table.commit(add(alone))
     table.commit(remove(both), operation="DELETE")
+    # An update may set what is there already.
+    same = [alone.rows[0]] * 2
+    table.commit(change_file(table, same, ["update_preimage", "update_postimage"]))
     publish_timed(case, table, versions=[1], files=False)
     recorded = [
         ("update_preimage", 1, first.rows[0]),
@@ -470,6 +473,8 @@ def _files_with_types(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-1-1", 1, 1, recorded, title)
     title = "Rows of added files are inserts, whatever the file calls them"
     ask_changes(case, table, "changes-2-3", 2, 3, inferred, title, requirement="CDC-004")
+    kept = [("update_preimage", 4, same[0]), ("update_postimage", 4, same[0])]
+    ask_changes(case, table, "changes-4-4", 4, 4, kept, "A version may have change files alone")
 
 
 @ACTIONS.case("actions-ignored-by-reads", "CDC-005 CDC-008 CDC-009 FA-014", since="2025")

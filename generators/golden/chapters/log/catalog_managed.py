@@ -276,16 +276,17 @@ def _beyond(case: CaseWriter) -> None:
         "txn": ({"appId": "app"}, {"txnVersion": 2}),
         "domain_metadata": ({"domain": "mine"}, {"configuration": "of version 2"}),
     }
-    options = {"title": "No answer goes beyond", "requirement": "CAT-010"}
-    options |= {"ratified": managed.answer(2)}
+    options: dict[str, Any] = {
+        "title": "No answer goes beyond", "requirement": "CAT-010", "ratified": managed.answer(2),
+    }  # fmt: skip
     for kind, (parameters, expected) in asked.items():
         slug = f"{kind.partition('_')[0]}-latest"
         case.spec(kind, slug, parameters=parameters, expected=expected, **options)
     schema = struct(**dict.fromkeys(extremes, "long"))
     extremes_of = {"extremes": ["c"]}
     case.row_spec("aggregate", "extremes", schema, [extremes], parameters=extremes_of, **options)
-    feed = {"parameters": {"start": 1}, **options}
-    case.row_spec("changes", "changes-from-1", _CHANGES, _changes_of(1, 2), **feed)
+    options["parameters"] = {"start": 1}
+    case.row_spec("changes", "changes-from-1", _CHANGES, _changes_of(1, 2), **options)
 
 
 @CATALOG.case("all-published", "CAT-001 CAT-006 CAT-008")

@@ -171,17 +171,6 @@ def _default(case: CaseWriter) -> None:
     tracked.ask_filtered(case, compare("id", ">=", 2, "long"))
 
 
-@TRACKING.case("rows-beyond-a-batch", "RT-024 RT-026 RT-005")
-def _beyond_a_batch(case: CaseWriter) -> None:
-    """Default ids go on after the rows that a reader takes at a time."""
-    count = 70_000
-    rows = [{"id": n if n >= count - 5 else 0, "name": None} for n in range(count)]
-    tracked, _ = Tracked.created(case, rows)
-    describe(case, tracked.table)
-    case.judged["row-ids-filtered"] = "RT-024"
-    tracked.ask_filtered(case, compare("id", ">", 0, "long"))
-
-
 @TRACKING.case("recommitted", "RT-026 RT-024 RT-030")
 def _recommitted(case: CaseWriter) -> None:
     """A file that is committed again keeps its ids and version."""

@@ -19,6 +19,7 @@ from breaches.edits import (
     Lines,
     dropping,
     each,
+    lines,
     matching,
     read_lines,
     struct_fields,
@@ -27,7 +28,7 @@ from breaches.edits import (
 from breaches.model import Ask, How, reader
 from breaches.readers.features import for_changes
 from breaches.readers.questions import by_files
-from breaches.seams import asking, refusing, rows, viewing, where_asked
+from breaches.seams import asking, refusing, viewing, where_asked
 from breaches.views import bodies, log_of, replaying
 from conformance.adapter import (
     Aggregate,
@@ -106,14 +107,10 @@ def _numbered_again(ask: Ask) -> Ask:
     return run
 
 
-def _numbered_by_batch(table: pa.Table) -> pa.Table:
-    """Count ids from the first row of each batch."""
-    at = table.schema.get_field_index("_row_id")
-    if at < 0:
-        return table
-    batch = 1 << 16
-    held = [None if each is None else each % batch for each in table.column(at).to_pylist()]
-    return table.set_column(at, table.schema.field(at), pa.chunked_array([held], pa.int64()))
+def _no_changes_alone(actions: Lines) -> Lines:
+    """Take no changes from a commit that neither adds nor removes a file."""
+    kept = any({"add", "remove"} & action.keys() for action in actions)
+    return [action for action in actions if kept or "cdc" not in action]
 
 
 def _first_statistics(actions: Lines, kept: dict[Any, Any]) -> Lines:
@@ -243,11 +240,11 @@ ROWS = (
         "*/aggregates-of-every-vector/*",
     ),
     reader(
-        "numbers-rows-of-each-batch",
-        "RT-024",
-        "answers",
-        rows(_numbered_by_batch),
-        "row-tracking/rows-beyond-a-batch/*",
+        "passes-over-changes-without-files",
+        "CDC-003",
+        "actions",
+        for_changes(viewing(lines(_no_changes_alone, COMMIT))),
+        "add-cdc-file/data-files-with-types/*",
     ),
     reader("numbers-what-a-filter-left", "RT-024", "answers", _numbered_again, "row-tracking/*"),
 )
