@@ -81,7 +81,7 @@ class _Query:
     relations: Mapping[str, pa.Table]
     allowed: int
     done: threading.Event = field(default_factory=threading.Event)
-    found: pa.Table | None = None
+    found: pa.Table = field(init=False)
     error: BaseException | None = None
     stopped: bool = False
 
@@ -140,7 +140,6 @@ def run(query: str, relations: Mapping[str, pa.Table], text: str) -> pa.Table:
     _await(asked, limits)
     match asked.error:
         case None:
-            assert asked.found is not None
             return asked.found
         case duckdb.OutOfMemoryException():
             raise exceeded("sql_memory", "an SQL expression needs more memory")

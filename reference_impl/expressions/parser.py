@@ -114,12 +114,12 @@ class _Parser:
         rest = self._text[start:end][:100]
         return UnsupportedExpression(f"an expression uses {rest!r}, which is not evaluated")
 
-    def _concatenated(self, *parts: Node) -> Node:
+    def _concatenated(self, first: Node, second: Node) -> Node:
         """Parse the rest of a chain of ``||``, which is one call however long it is."""
-        found = list(parts)
+        found = [first, second]
         while self._sign("||"):
             found.append(self._expression(_ADDED + 1))
-        return self._made("call", "CONCAT", *found, start=parts[0].start)
+        return self._made("call", "CONCAT", *found, start=first.start)
 
     def _made(self, kind: str, value: object, *args: Node, start: int) -> Node:
         return node(kind, value, args, start, self._tokens[self._at - 1].end)

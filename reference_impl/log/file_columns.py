@@ -7,7 +7,7 @@ the lines are parsed one by one, which accepts all that the protocol allows and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
@@ -144,7 +144,7 @@ def _columns(action: str, column: pa.ChunkedArray) -> tuple[pa.Table, _Rows] | N
             if field.name in kind.required and array.null_count:
                 return None
             if field.type == _MAP and array.type != _MAP:
-                ambiguous.append(start + _ambiguous_rows(array))
+                ambiguous += [start + rows for rows in _ambiguous_rows(array)]
                 array = _map(array)
             if field.type == DELETION_VECTOR and not _is_complete(array):
                 return None
@@ -170,15 +170,12 @@ def _is_complete(vectors: pa.StructArray) -> bool:
     return all(vectors.field(name).null_count == vectors.null_count for name in REQUIRED)
 
 
-def _ambiguous_rows(struct: pa.StructArray) -> _Rows:
+def _ambiguous_rows(struct: pa.StructArray) -> Iterator[_Rows]:
     """Return the rows where a key of a map may be missing or null, which look alike in a struct."""
-    values = [value for value in struct.flatten() if value.null_count > struct.null_count]
-    masks = [pc.and_(value.is_null(), struct.is_valid()) for value in values]
-    return np.unique(np.concatenate([np.empty(0, np.int64), *map(_true_rows, masks)]))
-
-
-def _true_rows(mask: pa.BooleanArray) -> _Rows:
-    return np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+    for value in struct.flatten():
+        if value.null_count > struct.null_count:
+            mask = pc.and_(value.is_null(), struct.is_valid())
+            yield np.flatnonzero(mask.to_numpy(zero_copy_only=False))
 
 
 def _map(struct: pa.StructArray) -> pa.Array:

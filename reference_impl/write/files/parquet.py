@@ -68,7 +68,6 @@ def write_parquet(storage: Storage, path: str, rows: pa.Table, style: ParquetSty
         compression=style.codec,
         store_schema=False,
         row_group_size=_ROW_GROUP_ROWS,
-        coerce_timestamps="us",
         data_page_version=style.pages,
         use_dictionary=_dictionaries(rows),
     )

@@ -160,7 +160,7 @@ class ReferencedFiles:
             and entry.identity not in identities
             and entry.name not in self._names
             and not entry.path.startswith(folders)
-            and not (self._lost and resembling(entry.path) in self._lost)
+            and resembling(entry.path) not in self._lost
         )
 
     def _identities(self) -> list[Identity]:
