@@ -51,8 +51,7 @@ class LogFile:
         kind: which of the protocol's files it is.
         version: the version in the name; the first of the range for a compaction.
         end: last version of the range for a compaction, else the same as ``version``.
-        parts: number of parts of a multi-part checkpoint; 0 for other kinds.
-        uuid: the UUID of a UUID-named checkpoint, else ``""``.
+        parts: number of parts of a multi-part checkpoint; 1 for other kinds.
         content: the bytes of a commit that a catalog keeps and no file holds; ``None`` for a
             file.
     """
@@ -61,8 +60,7 @@ class LogFile:
     kind: FileKind
     version: int
     end: int
-    parts: int = 0
-    uuid: str = ""
+    parts: int = 1
     content: bytes | None = None
 
 
@@ -80,15 +78,15 @@ def parse(name: str) -> LogFile | None:
         groups = match.groupdict()
         version = int(groups["version"])
         end = int(groups.get("end", version))
-        part, parts = int(groups.get("part", 0)), int(groups.get("parts", 0))
-        fits = end in INT64
+        part, parts = int(groups.get("part", 1)), int(groups.get("parts", 1))
+        fits = end in INT64 and 1 <= part <= parts
         if kind == "compaction":
             fits = fits and end > version
         if kind == "multipart_checkpoint":
-            fits = fits and parts > 1 and 1 <= part <= parts
+            fits = fits and parts > 1
         if not fits:
             return None
-        return LogFile(name, kind, version, end, parts, groups.get("uuid", ""))
+        return LogFile(name, kind, version, end, parts)
     return None
 
 

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 from reference_impl.errors import (
+    DeltaError,
     InvalidLogSegment,
     InvalidRatifiedCommits,
     TableNotFound,
@@ -35,6 +36,9 @@ _FEW: Final = 8
 
 _PROBES: Final = 16
 """Missing commits that are asked for by name, each a request to the storage."""
+
+_Group: TypeAlias = tuple[int, str, int, str]
+"""Version, kind and number of parts of a checkpoint; with its name where it has one part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +233,7 @@ def _with_compactions(listing: Listing, first: int, target: int) -> tuple[LogFil
     return tuple(chosen)
 
 
-def _incomplete(listing: Listing, target: int, *, asked: bool) -> Exception:
+def _incomplete(listing: Listing, target: int, *, asked: bool) -> DeltaError:
     first = max((number + 1 for number in listing.checkpoints if number <= target), default=0)
     missing = next(number for number in range(first, target + 1) if number not in listing.commits)
     # The log may have been cut by cleanup: what is left begins with a newer checkpoint.
@@ -283,7 +287,7 @@ def _list(storage: Storage, start: int) -> Listing:
     # Obeys CKPT-030.
     commits: dict[int, LogFile] = {}
     entries: dict[int, Entry] = {}
-    groups: dict[tuple[int, str, int, str], list[LogFile]] = defaultdict(list)
+    groups: dict[_Group, list[LogFile]] = defaultdict(list)
     compactions: dict[int, list[LogFile]] = defaultdict(list)
     # Names of a version begin with its digits and go on with a dot.
     start_after = f"{start:020d}" if start else None
@@ -300,10 +304,11 @@ def _list(storage: Storage, start: int) -> Listing:
             case "checksum":
                 pass  # Obeys CRC-042.
             case _:
-                groups[file.version, file.kind, file.parts, file.uuid].append(file)
+                name = "" if file.parts > 1 else file.name
+                groups[file.version, file.kind, file.parts, name].append(file)
     complete: dict[int, list[Checkpoint]] = defaultdict(list)
-    for (version, kind, parts, _), files in sorted(groups.items(), key=_preference):
-        if kind != "multipart_checkpoint" or len(files) == parts:
+    for (version, _, parts, _), files in sorted(groups.items(), key=_preference):
+        if len(files) == parts:
             complete[version].append(Checkpoint(version, tuple(files)))
     return Listing(
         start,
@@ -350,10 +355,8 @@ def _with_ratified(storage: Storage, listing: Listing, ratified: RatifiedCommits
     return found
 
 
-def _preference(
-    item: tuple[tuple[int, str, int, str], list[LogFile]],
-) -> tuple[int, int, int, str]:
+def _preference(item: tuple[_Group, list[LogFile]]) -> tuple[int, int, int, str]:
     # Obeys CKPT-N-001.
-    (version, kind, parts, uuid), _ = item
+    (version, kind, parts, name), _ = item
     order = ("uuid_checkpoint", "classic_checkpoint", "multipart_checkpoint")
-    return version, order.index(kind), parts, uuid
+    return version, order.index(kind), parts, name

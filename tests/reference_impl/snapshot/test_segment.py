@@ -12,8 +12,8 @@ from reference_impl.errors import (
     TableNotFound,
     VersionNotFound,
 )
-from reference_impl.log.names import LogFile, checkpoint_name
-from reference_impl.snapshot.segment import Checkpoint, Listing, segments
+from reference_impl.log.names import LogFile, checkpoint_name, uuid_checkpoint_name
+from reference_impl.snapshot.segment import Checkpoint, Listing, list_log, segments
 from reference_impl.table import Table
 
 
@@ -137,6 +137,15 @@ def test_a_hint_of_an_incomplete_checkpoint_is_passed_over(log: Any) -> None:
     log.parquet(f"{2:020d}.checkpoint.{1:010d}.{2:010d}.parquet", log.add("wrong"))
     log.hint(version=2, size=2, parts=2)
     assert log.paths() == ["f0", "f1", "f2", "f3", "f4"]
+
+
+def test_checkpoints_of_one_uuid_are_one_in_each_encoding(log: Any) -> None:
+    _five(log)
+    name = "80a083e8-7026-4e79-81be-64bd76c43a11"
+    for encoding in ("json", "parquet"):
+        log.raw(uuid_checkpoint_name(2, name, encoding), b"")
+    found = list_log(log.table.storage).checkpoints[2]
+    assert [len(each.files) for each in found] == [1, 1]
 
 
 def test_a_damaged_checkpoint_gives_way_to_an_older_one(log: Any) -> None:
