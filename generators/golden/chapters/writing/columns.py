@@ -270,9 +270,10 @@ def _widen(case: CaseWriter) -> None:
 
 @WIDENING.case("write-widen-commented", "SCH-037")
 def _widen_commented(case: CaseWriter) -> None:
-    """What is said of a column stays when its type is widened."""
+    """What is said of columns stays when one of them is widened."""
     schema = struct(field("id", "integer", metadata={"comment": "the key"}), *PAIR.fields[1:])
-    recipe = Recipe(schema, (), _WIDENING, ("typeWidening",)).append(pairs(1))
+    properties = {**_WIDENING, "delta.constraints.named": "name <> ''"}
+    recipe = Recipe(schema, (), properties, ("typeWidening", "checkConstraints")).append(pairs(1))
     recipe.change_type("id", "long").append([{"id": 1 << 40, "name": "x"}]).publish(case)
 
 

@@ -112,6 +112,13 @@ def _restored_clusters(case: CaseWriter) -> None:
     recipe.restore(1).append(pairs(4)).publish(case)
 
 
+@CLUSTERED.case("write-restore-before-clustered", "CLUS-006")
+def _restored_unclustered(case: CaseWriter) -> None:
+    """A table is restored to a version before it was clustered."""
+    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("cluster_by", columns=["name"])
+    recipe.append(pairs(3)).restore(1).append(pairs(4)).publish(case)
+
+
 @CLUSTERED.case("write-merge", "CLUS-006 CLUS-009")
 def _merged_clusters(case: CaseWriter) -> None:
     """A merge and an overwrite write statistics of clustering columns."""
