@@ -202,8 +202,6 @@ def format_value(  # noqa: PLR0911  one return per type
     match of:
         case Primitive("boolean"):
             return "true" if value else "false"
-        case Primitive("date"):
-            return str(value.isoformat())
         case Primitive("timestamp"):
             return format_timestamp(value, zone=True)
         case Primitive("timestamp_ntz"):

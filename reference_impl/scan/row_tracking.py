@@ -91,6 +91,4 @@ class RowTracking:
         if base is not None and ids.null_count:
             fresh = pa.array(np.arange(length) + (base + start))
             ids = pc.coalesce(ids, fresh)
-        if default is not None and versions.null_count:
-            versions = pc.coalesce(versions, pa.scalar(default, pa.int64()))
-        return [ids, versions]
+        return [ids, pc.coalesce(versions, pa.scalar(default, pa.int64()))]

@@ -119,6 +119,12 @@ def test_a_place_that_a_refusal_names_stays() -> None:
     assert all("(*place," in each or "inside" in each for each in calls)
 
 
+def test_how_deep_an_expression_is_stays() -> None:
+    found = [was for was, _ in _changes("expressions/parser.py")]
+    assert any(was.startswith("self._expression(") for was in found)
+    assert not any(was.startswith("self._depth") for was in found)
+
+
 def test_sql_for_the_engine_is_changed_and_not_in_case_alone() -> None:
     found = _changes("expressions/render.py")
     assert ('"NULL"', '"XXNULLXX"') in found

@@ -251,7 +251,12 @@ class _Finder(cst.CSTVisitor):
                 return True
             case cst.Expr(value=cst.Call(func=told)) | cst.AugAssign(target=told) if _noted(told):
                 return True
-            case cst.AugAssign(target=cst.Attribute(attr=cst.Name("_depth"))):
+            case (
+                cst.Assign(
+                    targets=[cst.AssignTarget(target=cst.Attribute(attr=cst.Name("_depth")))]
+                )
+                | cst.AugAssign(target=cst.Attribute(attr=cst.Name("_depth")))
+            ):
                 return True
             case cst.SimpleString(value) if value in self._spoken:
                 return True
