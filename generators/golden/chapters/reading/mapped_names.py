@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from generators.golden.cases.case import CaseWriter
+from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import Filter, all_of, compare, is_null
 from generators.golden.cases.publish import describe, filtered, projected, publish
@@ -211,7 +211,7 @@ def _nested_id_there(case: CaseWriter) -> None:
 
 @MAPPING.case("physical-names-in-both-cases", "CM-029 CM-030")
 def _both_cases(case: CaseWriter) -> None:
-    """Physical names that differ in the case of a letter are two names."""
+    """Physical names that differ by letter case are two, or refused."""
     table = mapped_table(case, struct(a="long", b="string", c="long"))
     table.schema = Struct(
         tuple(
@@ -221,9 +221,19 @@ def _both_cases(case: CaseWriter) -> None:
     )
     table.create(add(table.file([{"a": 1, "b": "one", "c": 10}, {"a": 2, "b": None, "c": 20}])))
     describe(case, table)
-    title = "Each column has its own values"
-    case.read("read-latest", table.schema, table.rows(), title=title)
-    filtered(case, table, "filter", compare("c", ">", 10, "long"), "Each has its own bounds")
+    refused = Accepted(
+        "refused",
+        "names of columns are the same in Delta where the case of letters alone differs",
+        refusal=Refusal("invalid_table", "load", "CM-003"),
+    )
+    for slug, title, asked in (
+        ("read-latest", "Each column has its own values", None),
+        ("filter", "Each has its own bounds", compare("c", ">", 10, "long")),
+    ):
+        rows = [row for row in table.rows() if asked is None or asked.keeps(row)]
+        own = Accepted("two-names", "protocol: a column has the name that its metadata says", rows)
+        parameters = {} if asked is None else {"filter": asked.tree, "predicate": asked.sql}
+        case.contest_read(title, table.schema, own, refused, slug=slug, parameters=parameters)
 
 
 def _generated(case: CaseWriter, mode: str) -> None:
