@@ -102,6 +102,7 @@ def _hollowed(name: str, empty: list[Any] | dict[str, Any]) -> Change:
 
 _MAPPED = "deletion-vectors/mapped-and-partitioned/read-latest"
 _VARIANTS = "variant-shredding/arrays/read-latest"
+_NESTED = "type-widening/nested-types/read-latest"
 _VECTORS = "deletion-vectors/every-second/read-latest"
 _TRACKED = "row-tracking/spark-enabled-late/row-ids-v5"
 _COUNTED = "deletion-vectors/aggregates-after-vectors/aggregate-count"
@@ -130,7 +131,7 @@ _CUT = ("parts", "v2-json", "v2-parquet")
         (_VECTORS, _fewer, ROWS_READ),
         (_VECTORS, _more, "DVDESC-020"),
         (_VECTORS, _names, ROWS_READ),
-        ("type-widening/nested-types/read-latest", _hollowed("l", []), ROWS_READ),
+        (_NESTED, _hollowed("c0", {key: [] for key in ("l", "m", "ls", "ms")}), ROWS_READ),
         (_VARIANTS, _more, "SHRED-006"),
         (_TRACKED, _nulls("_row_commit_version"), "RT-026"),
         (_TRACKED, _nulls("_row_id"), "RT-024"),

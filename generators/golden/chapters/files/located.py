@@ -344,12 +344,12 @@ def _clone(case: CaseWriter) -> None:
     lent = _within(table, file, _OUTSIDE)
     (vector,) = _vectors(case, table, "source/deletion_vector.bin", [1, 8], prefix=_OUTSIDE)
     table.create(add(lent, deletionVector=vector), operation="CLONE")
-    (own,) = _vectors(case, table, "own.bin", [1, 2, 8])
-    table.commit(*with_vector(lent, own, vector), operation="DELETE")
     # A relative path leads from the table, wherever the file is.
-    (relative,) = store(table, [1, 2, 5, 8])
-    table.commit(*with_vector(lent, relative, own), operation="DELETE")
-    case.judged["read-latest"] = "DVDESC-016"
+    (relative,) = store(table, [1, 2, 8])
+    table.commit(*with_vector(lent, relative, vector), operation="DELETE")
+    (own,) = _vectors(case, table, "own.bin", [1, 2, 5, 8])
+    table.commit(*with_vector(lent, own, relative), operation="DELETE")
+    case.judged["read-v1"] = "DVDESC-016"
     publish(case, table)
 
 
