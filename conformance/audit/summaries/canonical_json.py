@@ -17,6 +17,7 @@ from itertools import combinations
 from typing import Any, Final
 from urllib.parse import quote
 
+from conformance.audit.grammar.uris import lenient_path
 from reference_impl.limits import budget, exceeded
 
 _UNRESERVED: Final = "-._~"
@@ -27,8 +28,6 @@ _SHARE: Final = 4
 _FEW: Final = 1 << 16
 """Characters of a form that is written in every other way as well; a usual one has hundreds."""
 
-
-_ESCAPE: Final = re.compile(rb"%([0-9A-F]{2})")
 _BEYOND_ASCII: Final = re.compile("(?:%[89A-F][0-9A-F])+")
 
 
@@ -55,17 +54,9 @@ def _beyond(value: str, *, marks: tuple[str, ...]) -> str:
     return text
 
 
-def _plain(text: str) -> str:
-    data = _ESCAPE.sub(lambda found: bytes.fromhex(found[1].decode()), text.encode())
-    return data.decode(errors="replace")
-
-
-def _decoded(found: re.Match[str]) -> str:
-    return _plain(found[0])
-
-
-def _lowered(found: re.Match[str]) -> str:
-    return found[0].lower()
+def _beyond_ascii(value: str, *, change: Callable[[str], str]) -> str:
+    """Write a text with the escapes of what is beyond ASCII otherwise."""
+    return _BEYOND_ASCII.sub(lambda found: change(found[0]), _text(value))
 
 
 def _literal(value: bool | None) -> str:
@@ -252,8 +243,8 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-008", replace(_RIGHT, order=lambda pair: _bytes("=".join(pair)))),
     ("SUM-008", replace(_RIGHT, order=lambda pair: _bytes(pair[1]))),
     # The paths as they are before they are encoded, by characters and by units of UTF-16.
-    ("SUM-008", replace(_RIGHT, order=lambda pair: _plain(pair[0]))),
-    ("SUM-008", replace(_RIGHT, order=lambda pair: _plain(pair[0]).encode("utf-16-be"))),
+    ("SUM-008", replace(_RIGHT, order=lambda pair: lenient_path(pair[0]))),
+    ("SUM-008", replace(_RIGHT, order=lambda pair: lenient_path(pair[0]).encode("utf-16-be"))),
     *(("SUM-009", replace(_RIGHT, comma=each)) for each in _JOINTS),
     ("SUM-010", replace(_RIGHT, position=lambda at: f'"{at}"')),
     ("SUM-010", replace(_RIGHT, position=lambda at: str(at + 1))),
@@ -271,11 +262,11 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     *(("SUM-015", replace(_RIGHT, text=partial(_escaped, encoding=e))) for e in _OTHERS),
     *(("SUM-016", replace(_RIGHT, text=partial(_text, safe=each))) for each in _SPARING),
     ("SUM-016", replace(_RIGHT, text=lambda value: _text(value).replace("%20", "+"))),
-    ("SUM-016", replace(_RIGHT, text=lambda value: _BEYOND_ASCII.sub(_decoded, _text(value)))),
+    ("SUM-016", replace(_RIGHT, text=partial(_beyond_ascii, change=lenient_path))),
     ("SUM-017", replace(_RIGHT, text=lambda value: _escaped(value, every=True))),
     *(("SUM-017", replace(_RIGHT, text=partial(_beyond, marks=each))) for each in _MARKS),
     ("SUM-018", replace(_RIGHT, text=lambda value: _lower(_text(value)))),
-    ("SUM-018", replace(_RIGHT, text=lambda value: _BEYOND_ASCII.sub(_lowered, _text(value)))),
+    ("SUM-018", replace(_RIGHT, text=partial(_beyond_ascii, change=str.lower))),
 )
 """Forms that break a rule, with the requirement of the rule."""
 

@@ -486,16 +486,8 @@ KINDS: Final[tuple[Kind, ...]] = (
         "TF-003 TF-016",
         _PARTS,
         ("part",),
-        {**WITH_VECTORS, **TRACKING, **FEED, **CLOCK, **BY_NAME, "delta.checkpointPolicy": "v2"},
-        (
-            "deletionVectors",
-            "rowTracking",
-            "domainMetadata",
-            "changeDataFeed",
-            "inCommitTimestamp",
-            "columnMapping",
-            "v2Checkpoint",
-        ),
+        {**_MANY[0], **BY_NAME, "delta.checkpointPolicy": "v2"},
+        (*_MANY[1], "v2Checkpoint"),
     ),
     Kind(
         "table-features",
