@@ -14,6 +14,7 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import IO, Any, Final
@@ -149,18 +150,22 @@ def parse_json(content: bytes) -> Any:
     text = _decoded(content)
     _check_depth(text)
     try:
-        document = json.loads(
-            text,
-            object_pairs_hook=_unique,
-            parse_constant=_constant,
-            parse_int=_integer,
-            parse_float=_float,
-        )
+        document = _decoder().decode(text)
     except json.JSONDecodeError as error:
         raise DocumentError(error.msg, f"{error.lineno}:{error.colno}") from error
     if _SURROGATE.search(text):
         _check_strings(document)
     return document
+
+
+@cache
+def _decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_unique,
+        parse_constant=_constant,
+        parse_int=_integer,
+        parse_float=_float,
+    )
 
 
 def _check_depth(text: str) -> None:

@@ -158,6 +158,10 @@ def _named(what: str, verdict: Verdict) -> Verdict:
     return replace(verdict, message=f"{what}: {verdict.message}")
 
 
+def _rows_read() -> tuple[str, ...]:
+    return (ROWS_READ,)
+
+
 def generated_items(plan: Plan) -> Iterator[Item]:
     """Return an item for every history to be read, in every layout."""
     for number, drawn in enumerate(plan.histories("read")):
@@ -187,5 +191,5 @@ def read_items(number: int, drawn: Drawn, *, loaded: bool = True) -> Iterator[It
             made.judge,
             Judged("read", layout.requirements),
             made,
-            instead=(ROWS_READ,),
+            instead=_rows_read,
         )

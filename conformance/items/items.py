@@ -65,7 +65,8 @@ class Item:
         judged: the one requirement that it holds an implementation to.
         history: judges by other histories, where the item is about one.
         steps: what the steps of a recipe are held to, each by itself.
-        instead: ids that a verdict may name in place of the judged one.
+        instead: returns ids that a verdict may name in place of the judged one; who selects by
+            requirement alone asks, for a table has to be looked at.
     """
 
     id: str
@@ -79,7 +80,7 @@ class Item:
     judged: Judged
     history: HistoryItem | None = None
     steps: tuple[Judged, ...] = ()
-    instead: tuple[str, ...] = ()
+    instead: Callable[[], tuple[str, ...]] = tuple
 
     def requirement(self, revision: str) -> str | None:
         """Return the requirement that is judged under a revision; ``None`` where none is."""
@@ -95,7 +96,7 @@ class Item:
         asked = self.judged.asked
         other = (
             name
-            for name in self.instead
+            for name in self.instead()
             if binds(rows[name], asked) and rows[name].holds_in(revision)
         )
         return frozenset({whole, *other, *(name for name in steps if name is not None)})
@@ -125,7 +126,7 @@ def golden_items(
                 partial(judged_by, case=case, spec=spec),
                 judged_of_spec(spec, case),
                 steps=_steps(spec),
-                instead=named_instead(spec, case),
+                instead=partial(named_instead, spec, case),
             )
 
 

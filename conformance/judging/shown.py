@@ -116,8 +116,11 @@ def requirement_refused(spec: Spec, case: Case, revision: str) -> str | None:
     judged = judged_of_spec(spec, case if case.specs else None)
     if spec.type not in _READS or judged.in_revision(revision) not in _FORBIDDING:
         return None
-    beside = judged.unshown | _FORBIDDING
-    return replace(judged, own=None, unshown=beside, _found={}).in_revision(revision)
+
+    def unshown(name: str) -> bool:
+        return name in _FORBIDDING or judged.unshown(name)
+
+    return replace(judged, own=None, unshown=unshown, _found={}).in_revision(revision)
 
 
 def requirement_shown(  # noqa: PLR0913  all that it depends on

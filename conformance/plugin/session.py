@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,7 +63,8 @@ def start(config: pytest.Config) -> None:
         _leave_failures_to_the_summary(config)
     run = None
     try:
-        run = Run(settings, trusted=worker)
+        with _uncollected():
+            run = Run(settings, trusted=worker)
         plugin = _WorkerPlugin(run) if worker else _MainPlugin(run)
     except KitError as error:
         if run is not None:
@@ -72,6 +73,18 @@ def start(config: pytest.Config) -> None:
         message = printable(f"delta-tck: {error}{details}")
         pytest.exit(message, returncode=status_of_error(error))
     config.pluginmanager.register(plugin, "delta-tck-run")
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Leave garbage for later: of all that is loaded there is none, and to look takes long."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _leave_failures_to_the_summary(config: pytest.Config) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +50,11 @@ _REFUSALS: Final = frozenset({"PROTO-005"})
 another."""
 
 
+def _all_shown(name: str) -> bool:
+    del name
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """What an item is held to.
@@ -61,8 +66,7 @@ class Judged:
         alone: no other one is judged in its place.
         timed: the version is asked for by a timestamp.
         refusing: a refusal is due.
-        unshown: requirements that the table does not show, of those that answers are held to by
-            default.
+        unshown: says whether the table does not show a requirement; to look at one takes time.
     """
 
     question: str
@@ -71,7 +75,7 @@ class Judged:
     alone: bool = False
     timed: bool = False
     refusing: bool = False
-    unshown: frozenset[str] = frozenset()
+    unshown: Callable[[str], bool] = _all_shown
     _found: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -99,13 +103,12 @@ class Judged:
         def judges(name: str) -> bool:
             own = self.alone and name == self.own
             moot = self.asked == "reader" and not self.refusing and name in _REFUSALS
-            shown = not moot and name not in self.unshown
             return (
-                (own or shown)
-                and name in registry
+                name in registry
                 and can_be_judged(
                     registry[name], self.asked, revision, refusing=self.refusing, own=own
                 )
+                and (own or not (moot or self.unshown(name)))
             )
 
         if self.own is not None and (self.alone or judges(self.own)):
@@ -159,14 +162,23 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
         table: root of its table, of which older versions may not show what the case is about.
         version: the one that it asks for; the latest when ``None``.
     """
-    unshown: frozenset[str] = frozenset()
+    unshown = _all_shown
     if table is not None and not refusing:
-        asked = (*named, *QUESTIONS[question].default)
-        unshown = frozenset(asked) - {*shown_rows(asked, table, version)}
-        if not _comes(_first(table, _REMOVE), version):
-            again = _with_a_path_again(table, version)
-            unshown |= _REFERRED.difference(named) if again else _REFERRED
+        asked = frozenset((*named, *QUESTIONS[question].default))
+        unshown = partial(_is_unshown, asked, named, table, version)
     return Judged(question, named, own or due, own is not None, timed, refusing, unshown)
+
+
+def _is_unshown(
+    asked: frozenset[str], named: tuple[str, ...], table: Path, version: int | None, name: str
+) -> bool:
+    if name not in asked:
+        return False
+    if not shown_rows((name,), table, version):
+        return True
+    if name not in _REFERRED or _comes(_first(table, _REMOVE), version):
+        return False
+    return name not in named or not _with_a_path_again(table, version)
 
 
 def shown_rows(named: tuple[str, ...], table: Path, version: int | None) -> tuple[str, ...]:

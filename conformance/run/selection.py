@@ -45,11 +45,11 @@ class Selection:
     def takes(self, item: Item) -> bool:
         """Return whether an item is asked for."""
         return (
-            item.requirement(self.revision) is not None
-            and (not self.requirements or proves(item, self.requirements, self.revision))
-            and (not self.features or bool({*self.features} & item.features))
-            and (not self.chapters or item.chapter in self.chapters)
+            (not self.chapters or item.chapter in self.chapters)
             and (not self.cases or any(names(pattern, item.id) for pattern in self.cases))
+            and (not self.features or bool({*self.features} & item.features))
+            and item.requirement(self.revision) is not None
+            and (not self.requirements or proves(item, self.requirements, self.revision))
         )
 
 
