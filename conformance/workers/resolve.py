@@ -114,12 +114,14 @@ def resolve(name: str, limits: Limits | None = None, isolation: Isolation = "aut
         AdapterStartError: it is made here, and does not come up.
     """
     limits = limits or Limits()
-    command = _command(name)
-    if runs_here(name, isolation):
+    here = runs_here(name, isolation)
+    if not name.startswith("cmd:"):
+        name = _in_python(name)
+    if here:
         with starting(InProcessLimit(limits.start)):
-            return load_factory(command[-1])()
+            return load_factory(name)()
     return ProcessAdapter(
-        command,
+        _command(name, limits.request),
         time_limit=limits.request,
         start_limit=limits.start,
         memory_limit=limits.memory,
@@ -201,23 +203,28 @@ def _check_packages(name: str) -> None:
         )
 
 
-def _command(name: str) -> list[str]:
-    if name.startswith("cmd:"):
-        try:
-            command = shlex.split(name.removeprefix("cmd:"))
-        except ValueError as error:
-            raise ResolveError(f"--impl={name!r} is no command line: {error}") from error
-        if not command:
-            raise ResolveError("cmd: needs a command line, as cmd:./my-adapter --fast")
-        return command
+def _command(name: str, seconds: float) -> list[str]:
+    if not name.startswith("cmd:"):
+        # Not with -m, which puts the working directory before the standard library.
+        return [sys.executable, "-P", str(_WORKER), name, str(seconds)]
+    try:
+        command = shlex.split(name.removeprefix("cmd:"))
+    except ValueError as error:
+        raise ResolveError(f"--impl={name!r} is no command line: {error}") from error
+    if not command:
+        raise ResolveError("cmd: needs a command line, as cmd:./my-adapter --fast")
+    return command
+
+
+def _in_python(name: str) -> str:
+    """Return the module and factory of an adapter that is written in Python."""
     _check_packages(name)
     if name in BUILT_IN:
-        name = f"python:{BUILT_IN[name]}"
+        return f"python:{BUILT_IN[name]}"
     if not name.startswith("python:"):
         known = ", ".join(BUILT_IN)
         raise ResolveError(
             f"--impl={name!r} is neither one of {known} nor python:module:factory "
             f"nor cmd:<command line>{meant(name, BUILT_IN, 1)}"
         )
-    # Not with -m, which puts the working directory before the standard library.
-    return [sys.executable, "-P", str(_WORKER), name]
+    return name

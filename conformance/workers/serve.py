@@ -1,7 +1,7 @@
 """Run :mod:`conformance.workers.worker` as a script whose imports no other folder can shadow.
 
-The kit starts it by its path, as ``python -P serve.py IMPL``: neither the working directory nor
-the folder of this script is then searched for modules. The kit's own packages are found beside
+The kit starts it by its path, as ``python -P serve.py IMPL SECONDS``: neither the working directory
+nor the folder of this script is then searched for modules. The kit's own packages are found beside
 this one, whatever else bears their names on the search path.
 """
 

@@ -1,11 +1,12 @@
 """The other end of the wire: serve any Python adapter as JSON lines on standard streams.
 
-``python -m conformance.workers.worker python:package.module:factory`` is how the kit runs every
+``python -m conformance.workers.worker python:package.module:factory 60`` is how the kit runs every
 adapter that is written in Python, so that a crash, a hang or a poisoned engine costs one case.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import os
 import sys
@@ -27,21 +28,31 @@ from conformance.workers.wire import (
 
 _log: Final = logging.getLogger(__name__)
 
+_STUCK: Final = 0.9
+"""Share of the time for a request after which it says on standard error where it is."""
 
-def serve(adapter: Adapter, requests: BinaryIO, answers: BinaryIO) -> None:
+
+def serve(
+    adapter: Adapter, requests: BinaryIO, answers: BinaryIO, seconds: float | None = None
+) -> None:
     """Answer requests until ``close`` or the end of input.
 
     Args:
         adapter: who answers; closed at the end.
         requests: lines as the kit writes them.
         answers: where one line per request goes, flushed.
+        seconds: after which the kit kills who does not answer; the stacks of all threads are
+            written to standard error shortly before.
     """
     try:
         for line in requests:
             document = parse_line(line)
             if document.get("request") == "close":
                 break
+            if seconds is not None:
+                faulthandler.dump_traceback_later(seconds * _STUCK, file=2)
             answer = {"id": document.get("id"), **_answer(adapter, document)}
+            faulthandler.cancel_dump_traceback_later()
             try:
                 encoded = encode_line(answer)
             except (TypeError, ValueError) as error:
@@ -85,16 +96,16 @@ def _raised(error: BaseException) -> dict[str, Any]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve the adapter that the one argument names.
+    """Serve the adapter that the first argument names, within the seconds of the second one.
 
     Standard output carries messages only: the engine's own prints go to standard error.
     """
-    (name,) = sys.argv[1:] if arguments is None else arguments
+    name, seconds = sys.argv[1:] if arguments is None else arguments
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     try:
-        serve(load_factory(name)(), sys.stdin.buffer, answers)
+        serve(load_factory(name)(), sys.stdin.buffer, answers, float(seconds))
     except WireError as error:
         print(error, file=sys.stderr)  # noqa: T201  the stream that the kit shows
         return 1

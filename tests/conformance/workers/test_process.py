@@ -81,6 +81,8 @@ def test_a_hang_costs_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(AdapterError, match=r"no answer within 1\.5 s") as caught:
             adapter.run(Scan("/hang"))
         assert caught.value.kind == "time limit"
+        assert "Timeout" in caught.value.details
+        assert "fakes.py" in caught.value.details  # where it hangs
         assert adapter.describe().name == "scripted"
 
 
