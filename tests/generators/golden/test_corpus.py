@@ -50,9 +50,8 @@ def test_the_corpus_has_its_size(cases: list[Any], specs: list[Any]) -> None:
     ],
 )
 def test_every_file_is_valid_under_its_schema(schema: str, pattern: str) -> None:
-    validator = schemas.validator(schema)
-    wrong = [str(path) for path, content in _documents(pattern) if not validator.is_valid(content)]
-    assert wrong == []
+    wrong = [(str(path), schemas.errors(schema, content)) for path, content in _documents(pattern)]
+    assert [each for each in wrong if each[1]] == []
 
 
 def test_a_spec_lies_in_the_folder_of_its_type_under_a_slug_of_its_own(
