@@ -7,9 +7,9 @@ from importlib.util import find_spec
 
 import pytest
 from engines import ENGINES
+from shipped import shipped
 
 from conformance.adapters import ours
-from conformance.golden.corpus import load_corpus
 from conformance.items.generated import Plan
 from conformance.items.items import golden_items
 from conformance.items.recipes import generated_recipes
@@ -49,7 +49,7 @@ def test_an_engine_reads_what_recipes_leave(
     adapter = import_module(f"conformance.adapters.{engine}").create()
     witness = Witness(adapter, adapter.describe())
     judge = Judge(writer, writer.describe().claims, store, witness=witness)
-    golden = golden_items(load_corpus(validate=False))
+    golden = golden_items(shipped())
     recipes = [item for item in golden if item.id.endswith("/write")]
     try:
         verdicts = {item.id: item.judge(judge) for item in (*recipes, *generated_recipes(Plan()))}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from liars import LIES, liar
+from shipped import shipped
 
 from conformance.base.outcomes import Outcome
-from conformance.golden.corpus import Corpus, load_corpus
+from conformance.golden.corpus import Corpus
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 
@@ -27,7 +28,7 @@ CAUGHT_BY = {
 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
-    return load_corpus(validate=False)
+    return shipped()
 
 
 def outcomes(adapter: object, corpus: Corpus, name: str, store: TableStore) -> list[Outcome]:

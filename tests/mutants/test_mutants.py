@@ -12,11 +12,12 @@ from functools import cache
 
 import pytest
 from faulty_ours import FAULTS, FaultyOurs
+from shipped import shipped
 from tiny_reader import TinyReader
 
 from conformance.base.outcomes import Outcome, Verdict
 from conformance.golden.cases import Case, Spec
-from conformance.golden.corpus import Corpus, load_corpus
+from conformance.golden.corpus import Corpus
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 
@@ -92,7 +93,7 @@ ASKED_OF_OURS = (*ASKED, "changes", "row_ids", "history", "domain_metadata")
 
 @cache
 def corpus() -> Corpus:
-    return load_corpus(validate=False)
+    return shipped()
 
 
 @pytest.fixture

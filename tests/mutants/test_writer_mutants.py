@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from drills import DRILLS, complaints
+from shipped import shipped
 from wrong_marks import MARKS
 from wrong_rules import RULES
 from wrong_writers import MUTANTS as WRITERS
@@ -22,7 +23,7 @@ from wrong_writers import WrongWriter, writing_wrong
 
 from conformance.base.outcomes import Outcome
 from conformance.golden.cases import Case, Spec
-from conformance.golden.corpus import Corpus, load_corpus
+from conformance.golden.corpus import Corpus
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 
@@ -168,7 +169,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def corpus() -> Corpus:
-    return load_corpus(validate=False)
+    return shipped()
 
 
 def recipe(name: str) -> tuple[Case, Spec]:

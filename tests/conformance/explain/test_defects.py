@@ -9,13 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from shipped import shipped
 
 from conformance.audit import audit
 from conformance.audit.findings import Finding
 from conformance.explain.defects import Defect, load_defects
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.golden.commits import commits_in
-from conformance.golden.corpus import load_corpus
 from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
 from conformance.judging.shown import judged_of_spec
@@ -76,13 +76,13 @@ def _ruling_of_findings(findings: Iterable[Finding], breaks: str | None) -> str:
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, Case]:
-    return {case.id: case for case in load_corpus(validate=False).cases}
+    return {case.id: case for case in shipped().cases}
 
 
 @pytest.fixture(scope="module")
 def items() -> dict[str, Item]:
     found = (
-        *golden_items(load_corpus(validate=False)),
+        *golden_items(shipped()),
         *mutated_items(REGISTRY, audited=False),
     )
     return {item.id: item for item in found}

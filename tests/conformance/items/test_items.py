@@ -10,6 +10,7 @@ from typing import Final
 
 import pyarrow as pa
 import pytest
+from shipped import shipped
 
 from conformance.adapter import Answer, Description, Ok, Request
 from conformance.adapters.ours import create
@@ -36,7 +37,7 @@ def registry() -> Registry:
 
 @pytest.fixture(scope="module")
 def items(registry: Registry) -> tuple[Item, ...]:
-    corpus = load_corpus(validate=False)
+    corpus = shipped()
     mutations = mutated_items(registry, audited=True)
     generated = (*generated_items(Plan()), *generated_recipes(Plan()))
     return (*golden_items(corpus), *generated, *mutations)
@@ -170,7 +171,7 @@ def test_selectors_are_met_together_or_not_at_all(
 
 
 def test_expected_rows_are_read_as_they_are_stored() -> None:
-    for case in load_corpus(validate=False).cases[:40]:
+    for case in shipped().cases[:40]:
         for spec in case.specs:
             if spec.type == "read" and isinstance(spec.expectation, Expected):
                 wanted = spec.expectation.document["rowCount"]

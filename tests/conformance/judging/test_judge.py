@@ -12,6 +12,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 from fakes import EVERYTHING, Told
+from shipped import shipped
 from tiny import READ, READ_V1, REFUSED, SNAPSHOT, SNAPSHOT_SPEC, write_case
 
 from conformance.adapter import Answer, Claims, Ok, Refused, Request, Scan
@@ -88,7 +89,7 @@ def test_rows_that_are_lost_are_more_than_advice_that_is_not_followed(
 def test_a_time_gives_the_rows_of_some_version(
     store: TableStore, answered: str | None, outcome: Outcome | None
 ) -> None:
-    found = load_corpus(validate=False).cases
+    found = shipped().cases
     (case,) = (each for each in found if each.id == "in-commit-timestamps/small-values")
     specs = {each.id.rpartition("/")[2]: each for each in case.specs}
     asked = specs["at-v0"]
@@ -127,7 +128,7 @@ def _late(rows: pa.Table) -> pa.Table:
 def test_a_change_reader_should_add_version_and_time(  # noqa: PLR0913, PLR0917  one of each
     store: TableStore, case: str, spec: str, change: Any, outcome: Outcome, named: str
 ) -> None:
-    found = next(c for c in load_corpus(validate=False).cases if c.id == f"add-cdc-file/{case}")
+    found = next(c for c in shipped().cases if c.id == f"add-cdc-file/{case}")
     asked = next(each for each in found.specs if each.id.endswith(f"/{spec}"))
     answer = asked.expectation
     if isinstance(answer, Contested):

@@ -8,17 +8,17 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 from fakes import EVERYTHING, Told
+from shipped import shipped
 
 from conformance.adapter import Answer, Claims, Ok, Refused
 from conformance.base.outcomes import Outcome
-from conformance.golden.corpus import load_corpus
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 
 
 def _judged(store: TableStore, case: str, spec: str, claims: Claims, answer: Answer) -> Outcome:
     """Judge a question of the corpus by an answer to whatever is asked."""
-    found = next(each for each in load_corpus(validate=False).cases if each.id == case)
+    found = next(each for each in shipped().cases if each.id == case)
     asked = next(each for each in found.specs if each.id == f"{case}/{spec}")
     adapter = Told(claims)
     adapter.run = lambda _: answer  # type: ignore[method-assign]
@@ -27,7 +27,7 @@ def _judged(store: TableStore, case: str, spec: str, claims: Claims, answer: Ans
 
 def test_what_engines_may_lack_beside_a_feature_is_needed_where_it_is_asked() -> None:
     asked = set()
-    for case in load_corpus(validate=False).cases:
+    for case in shipped().cases:
         properties = json.loads((case.table.parent / "table_info.json").read_text())["properties"]
         mapped = properties.get("delta.columnMapping.mode", "none") != "none"
         for spec in case.specs:

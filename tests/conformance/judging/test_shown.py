@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from fakes import EVERYTHING, Told
+from shipped import shipped
 
 from conformance.adapter import Answer, Ok, Request, Snapshot
 from conformance.base.outcomes import Outcome, Verdict
 from conformance.golden.cases import Expected
-from conformance.golden.corpus import Corpus, load_corpus
+from conformance.golden.corpus import Corpus
 from conformance.items.generated import Plan, generated_items
 from conformance.items.items import Item, golden_items
 from conformance.judging.claims import WORDS
@@ -40,7 +41,7 @@ _ABLE = replace(
 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
-    return load_corpus(validate=False)
+    return shipped()
 
 
 @pytest.fixture(scope="module")

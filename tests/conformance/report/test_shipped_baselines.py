@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from shipped import shipped
 
-from conformance.golden.corpus import load_corpus
 from conformance.items.generated import Plan, generated_items
 from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
@@ -38,7 +38,7 @@ TRACKERS = {
 def items() -> dict[str, Item]:
     registry = load_registry()
     found = (
-        *golden_items(load_corpus(validate=False)),
+        *golden_items(shipped()),
         *mutated_items(registry, audited=False),
         *generated_items(Plan()),
         *generated_recipes(Plan()),

@@ -6,8 +6,8 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from shipped import shipped
 
-from conformance.golden.corpus import load_corpus
 from conformance.items.generated import Plan, generated_items
 from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
@@ -23,7 +23,7 @@ REVISIONS = tuple(SELECTIONS)
 @pytest.fixture(scope="module")
 def items() -> tuple[Item, ...]:
     return (
-        *golden_items(load_corpus(validate=False)),
+        *golden_items(shipped()),
         *mutated_items(load_registry(), audited=True),
         *generated_items(Plan()),
         *generated_recipes(Plan()),
@@ -207,7 +207,7 @@ def test_a_step_that_says_what_it_judges_is_one_of_the_recipe() -> None:
     registry = load_registry()
     recipes = {
         spec.id: spec
-        for case in load_corpus(validate=False).cases
+        for case in shipped().cases
         for spec in case.specs
         if "judged" in spec.parameters
     }
@@ -340,7 +340,7 @@ _PARTITION = ("project-partition", "filter-partition")
 
 
 def test_a_version_before_the_first_tombstone_judges_no_row_about_tombstones() -> None:
-    corpus = load_corpus(validate=False)
+    corpus = shipped()
     early = [
         spec.id
         for case in corpus.cases
