@@ -131,9 +131,9 @@ def group_lines(
         return _group_each(_without_gaps(data), other, files=files)
     content = np.frombuffer(data, np.uint8)
     ends = (content == ord("\n")).nonzero()[0]
-    if data and not data.endswith(b"\n"):
+    if not data.endswith(b"\n"):
         ends = np.append(ends, len(data))
-    starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
+    starts = np.concatenate([[0], ends[:-1] + 1])
     kinds = _classify(content, starts, ends)
     # A file may hold millions of empty lines, which have no meaning.
     for turn, at in enumerate(((kinds == _OTHER) & (ends > starts)).nonzero()[0].tolist()):
@@ -144,11 +144,8 @@ def group_lines(
             kinds[at] = _KINDS.index(kind)
     if not files:
         return dict.fromkeys(_KINDS, Lines())
-    counts = np.bincount(kinds, minlength=_OTHER)
     return {
         name: _select(data, content, starts, ends, (kinds == number).nonzero()[0])
-        if counts[number]
-        else Lines()
         for number, name in enumerate(_KINDS)
     }
 
@@ -194,8 +191,6 @@ def _classify(content: _Bytes, starts: _Numbers, ends: _Numbers) -> npt.NDArray[
     """Return the number of the file action of each line, by its first and last bytes."""
     kinds = np.full(len(starts), _OTHER, np.uint8)
     rows = (ends - starts >= _SHORTEST).nonzero()[0]
-    if len(rows) == 0:
-        return kinds
     # One number at each byte: two bytes for ends of lines, eight for starts.
     last = np.ndarray((len(content) - 1,), "<u2", content, 0, (1,))
     rows = rows[last[ends[rows] - 2] == int.from_bytes(_END, "little")]
@@ -206,14 +201,14 @@ def _classify(content: _Bytes, starts: _Numbers, ends: _Numbers) -> npt.NDArray[
         for place in range(_WORD, len(start)):
             found = found[content[starts[found] + place] == start[place]]
         kinds[found] = number
-        if len(found) == len(rows):
-            break
     return kinds
 
 
 def _select(
     data: bytes, content: _Bytes, starts: _Numbers, ends: _Numbers, rows: _Numbers
 ) -> Lines:
+    if len(rows) == 0:
+        return Lines()
     first, last = int(rows[0]), int(rows[-1])
     begin, end = int(starts[first]), int(ends[last])
     sizes = ends[first : last + 1] - starts[first : last + 1]

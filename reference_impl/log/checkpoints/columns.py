@@ -72,20 +72,11 @@ def _field(
     try:
         if field.type == DELETION_VECTOR:
             return _vectors(array, action, place)
-        if pa.types.is_map(field.type):
-            return _last_values(_map(array, field.type))
-        return array.cast(field.type)
+        array = array.cast(field.type)
+        return _last_values(array) if pa.types.is_map(field.type) else array
     except (pa.ArrowException, OverflowError) as error:
         message = f"{action}.{field.name} is not {expected} of its range: {error}"
         raise _invalid(message, action, None, place) from None
-
-
-def _map(array: pa.MapArray, target: pa.DataType) -> pa.Array:
-    if array.type == target:
-        return array
-    array = pa.concat_arrays([array])
-    keys, items = array.keys.cast(pa.string()), array.items.cast(pa.string())
-    return pa.MapArray.from_arrays(array.offsets, keys, items, type=target, mask=array.is_null())
 
 
 _FEW_KEYS: Final = 64
