@@ -377,14 +377,19 @@ def _convert(case: CaseWriter) -> None:
 @FILES.case("write-convert-partitions", "ADD-004 PART-003 DATA-004")
 def _convert_partitions(case: CaseWriter) -> None:
     """The folders of partitions tell their values as files become a table."""
-    schema = struct(id="long", day="date", part="string")
+    schema = struct(
+        field("id", "long", nullable=False),
+        field("day", "date"),
+        field("part", "string"),
+        field("kind", "integer", nullable=False),
+    )
     rows: list[dict[str, Any]] = [
-        {"id": 1, "day": date(2024, 2, 29), "part": "a b"},
-        {"id": 2, "day": None, "part": "c"},
-        {"id": 3, "day": date(1969, 12, 31), "part": None},
+        {"id": 1, "day": date(2024, 2, 29), "part": "a b", "kind": 0},
+        {"id": 2, "day": None, "part": "c", "kind": 7},
+        {"id": 3, "day": date(1969, 12, 31), "part": None, "kind": 7},
     ]
-    recipe = Recipe(schema, ("day", "part")).append(rows).given().convert()
-    recipe.append([{"id": 4, "day": None, "part": None}])
+    recipe = Recipe(schema, ("day", "part", "kind")).append(rows).given().convert()
+    recipe.append([{"id": 4, "day": None, "part": None, "kind": 0}])
     recipe.delete(compare("part", "=", "c", "string")).publish(case)
 
 
