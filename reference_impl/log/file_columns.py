@@ -181,19 +181,12 @@ def _ambiguous_rows(struct: pa.StructArray) -> Iterator[_Rows]:
 def _map(struct: pa.StructArray) -> pa.Array:
     """Turn an object whose keys are known into a map."""
     length, width = len(struct), struct.type.num_fields
-    if struct.null_count == length:
-        return pa.nulls(length, _MAP)
-    values = struct.flatten()
-    offsets = pa.arange(0, length * width + 1, width) if width else pa.repeat(0, length + 1)
     names = pa.array([field.name for field in struct.type], pa.string())
-    keys = names.take(pa.array(np.tile(np.arange(width), length)))
-    items = _interleaved(values, length)
-    return pa.MapArray.from_arrays(offsets.cast(pa.int32()), keys, items, mask=struct.is_null())
-
-
-def _interleaved(values: Sequence[pa.Array], length: int) -> pa.Array:
-    width = len(values)
-    if width < 2:
-        return values[0] if values else pa.array([], pa.string())
+    values = pa.concat_arrays([names[:0], *struct.flatten()])
     order = np.arange(length * width).reshape(width, length).T.ravel()
-    return pa.concat_arrays(values).take(pa.array(order))
+    return pa.MapArray.from_arrays(
+        pa.array(np.arange(length + 1) * width, pa.int32()),
+        names.take(pa.array(np.tile(np.arange(width), length))),
+        values.take(pa.array(order)),
+        mask=struct.is_null(),
+    )
