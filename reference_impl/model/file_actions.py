@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Any, Final
 
 import pyarrow as pa
@@ -182,26 +181,18 @@ def _column(field: pa.Field, objects: Sequence[Any], requirement: str | None) ->
     # Types first: given a list with a null for a map, Arrow ends the process.
     if not seen <= types | {_NONE}:
         raise _WrongColumn(name, expected, requirement)
-    if seen <= {_NONE}:
-        return pa.nulls(len(values), field.type)
     if field.type == DELETION_VECTOR:
-        return _descriptors(name, values)
+        _check_descriptors(name, [value for value in values if value is not None])
     try:
         return pa.array(values, field.type)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         raise _WrongColumn(name, expected, requirement) from None
 
 
-def _descriptors(name: str, values: list[dict[str, Any] | None]) -> pa.Array:
-    present = [value for value in values if value is not None]
-    children = []
+def _check_descriptors(name: str, descriptors: list[dict[str, Any]]) -> None:
     for child in DELETION_VECTOR:
         try:
-            children.append(_column(child, present, REQUIRED.get(child.name)))
+            _column(child, descriptors, REQUIRED.get(child.name))
         except _WrongColumn as wrong:
             inner, *facts = wrong.args
             raise _WrongColumn(f"{name}.{inner}", *facts) from None
-    struct = pa.StructArray.from_arrays(children, fields=list(DELETION_VECTOR))
-    numbers = count()
-    positions = [None if value is None else next(numbers) for value in values]
-    return struct.take(pa.array(positions, pa.int64()))
