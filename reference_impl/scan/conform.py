@@ -84,10 +84,10 @@ def find_columns(
     return places
 
 
-def missing(column: Field, length: int) -> pa.Array:
-    """Return ``length`` rows of null for a column that a file lacks."""
+def missing(of: DataType, length: int) -> pa.Array:
+    """Return ``length`` nulls of the type of a column that a file lacks."""
     # Obeys CM-028 CM-031 VOID-002 DFT-004.
-    return pa.nulls(length, arrow_type(column.type))
+    return pa.nulls(length, arrow_type(of))
 
 
 def refuse_nulls(values: pa.Array, column: Field) -> None:
@@ -127,7 +127,7 @@ def _convert(  # noqa: PLR0911  one return per kind of type
         inner = _convert(stored.value_type, wanted, mode, place)
         return _after(lambda a: a.dictionary_decode(), inner)
     if pa.types.is_null(stored) or wanted == VOID:
-        return lambda a: missing(Field("", wanted), len(a))
+        return lambda a: missing(wanted, len(a))
     match wanted:
         case Struct(fields):
             return _struct(stored, fields, mode, place)
@@ -199,7 +199,7 @@ def _struct(
     def convert(values: pa.StructArray) -> pa.Array:
         children = []
         for at, one, change in zip(sources, fields, inner, strict=True):
-            child = missing(one, len(values)) if at is None else values.field(at)
+            child = missing(one.type, len(values)) if at is None else values.field(at)
             child = child if change is None else change(child)
             # A null parent makes its children null, even where they are declared not null.
             if not one.nullable and pc.any(pc.and_(child.is_null(), values.is_valid())).as_py():

@@ -184,7 +184,7 @@ class _Columns:
             self._sources, self._converters, self._columns, self._textual, strict=True
         ):
             if at is None:
-                values = missing(column, batch.num_rows)
+                values = missing(column.type, batch.num_rows)
             else:
                 values = batch.column(self._held[at].name)
                 values = values if change is None else change(values)

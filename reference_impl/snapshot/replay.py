@@ -69,14 +69,11 @@ class CommittedFiles:
     @classmethod
     def joined(cls, parts: Iterable[CommittedFiles]) -> CommittedFiles:
         """Put the file actions of consecutive commits one after the other."""
-        given = list(parts)
-        if len(given) == 1:
-            return given[0]
         tables = {kind: [FILE_ACTIONS[kind].schema.empty_table()] for kind in _KINDS}
         orders = {kind: [pa.array([], pa.int64())] for kind in _KINDS}
         places: list[LogPlace] = []
         compacted: set[int] = set()
-        for part in given:
+        for part in parts:
             for kind in _KINDS:
                 tables[kind].append(part.tables[kind])
                 orders[kind].append(pc.add(part.orders[kind], len(places)))
@@ -190,7 +187,7 @@ def _newest_rows(
     kinds = (rows >= committed.tables["add"].num_rows).astype(np.int64)
     _check_commits(committed, texts, codes, orders, kinds)
     # The last assignment to an index wins: that of the newest commit.
-    ascending = np.argsort(orders, kind="stable")
+    ascending = np.argsort(orders)
     newest = np.empty(codes.max() + 1, np.int64)
     newest[codes[ascending]] = ascending
     best = rows[newest]
@@ -199,7 +196,7 @@ def _newest_rows(
 
 def _codes(texts: pa.Array) -> _Numbers:
     """Return a number from 0 for each text, the same for equal ones."""
-    found: _Numbers = texts.dictionary_encode().indices.to_numpy().astype(np.int64)
+    found: _Numbers = texts.dictionary_encode().indices.to_numpy()
     return found
 
 
