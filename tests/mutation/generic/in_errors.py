@@ -1,4 +1,4 @@
-"""What of a function ends in errors alone: names, arguments, and all of it.
+"""What of a function ends in errors and log lines alone: names, arguments, and all of it.
 
 No clause says what an error names, so that nothing of this has to be noticed by a case.
 """
@@ -73,7 +73,7 @@ class _Uses(cst.CSTVisitor):
 
     def _says(self, node: cst.CSTNode) -> bool:
         match node:
-            case cst.Raise():
+            case cst.Raise() | cst.Call(func=cst.Attribute(value=cst.Name("_log"))):
                 return True
             case cst.Call(func=cst.Name(value)):
                 return value in error_names()

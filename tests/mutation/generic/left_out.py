@@ -328,12 +328,15 @@ SPOKEN = {
         {"start", "first.start", "found.start", "token.start", "value.start"}
     ),
     "expressions/sql.py": frozenset({"self.text"}),
+    "log/checkpoints/bounds.py": frozenset({'"checkpoint"'}),
     "log/checkpoints/columns.py": frozenset({"place"}),
     "log/commits.py": frozenset({"place"}),
     "expressions/render.py": frozenset({'"decimal"', '"float"', '"text"', '"time"', "family"}),
     "log/file_columns.py": frozenset({"_NOWHERE", "place"}),
     "model/partition_values.py": frozenset({"column"}),
+    "scan/cdf.py": frozenset({"label", "place"}),
     "scan/conform.py": frozenset({"place"}),
+    "scan/data_file.py": frozenset({'"data_file"'}),
     "scan/reader.py": frozenset({"task.path"}),
     "scan/shredded.py": frozenset({"place"}),
     "types/schema.py": frozenset({"inside", "place"}),
@@ -341,6 +344,6 @@ SPOKEN = {
     "write/features/void.py": frozenset({"column.name", "place"}),
     "write/rows/conform.py": frozenset({"place"}),
 }
-"""Arguments by which a refusal names a file, a column, or a part of an expression, and which do
-more on their way than end in errors; no clause says what it names. In ``expressions/render.py``
-those, in quotes, by which casts know what Spark makes of a value."""
+"""Arguments by which a refusal names a file, a column, a limit, or a part of an expression, and
+which do more on their way than end in errors; no clause says what it names. In
+``expressions/render.py`` those, in quotes, by which casts know what Spark makes of a value."""
