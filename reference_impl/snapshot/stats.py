@@ -112,19 +112,18 @@ def leaves(schema: Struct, mode: Mode) -> Iterator[Leaf]:
             yield Leaf(name, stored, column.type)
 
 
-def parse_statistics(texts: pa.Array | pa.ChunkedArray, wanted: Sequence[Leaf]) -> Statistics:
+def parse_statistics(texts: pa.ChunkedArray, wanted: Sequence[Leaf]) -> Statistics:
     """Parse the statistics of files.
 
     Args:
         texts: the ``stats`` of file actions.
         wanted: the columns whose statistics to give; the others are not parsed.
     """
-    chunked = texts if isinstance(texts, pa.ChunkedArray) else pa.chunked_array([texts])
     schema = _json_schema(wanted)
-    batches = [chunked.slice(start, _BATCH) for start in range(0, len(chunked), _BATCH)]
+    batches = [texts.slice(start, _BATCH) for start in range(0, len(texts), _BATCH)]
     threads = min(len(batches), MAX_THREADS)
-    parts = list(in_order(lambda batch: _parse(batch, schema), batches, threads))
-    parsed = pa.concat_tables(parts) if parts else schema.empty_table()
+    parts = in_order(lambda batch: _parse(batch, schema), batches, threads)
+    parsed = pa.concat_tables([schema.empty_table(), *parts])
     columns = {}
     structs: Structs = {}
 
@@ -209,18 +208,16 @@ def _parse(texts: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     reading = pj.ReadOptions(use_threads=False, block_size=max(lines.size, 1) + 1)
     try:
-        parsed = pj.read_json(
-            pa.BufferReader(lines), parse_options=options, read_options=reading
-        ).select(schema.names)
+        parsed = pj.read_json(pa.BufferReader(lines), parse_options=options, read_options=reading)
         if len(parsed) == len(filled) and parsed.schema.equals(schema):
             return parsed
-    except (pa.ArrowException, KeyError, UnicodeDecodeError):
+    except (pa.ArrowException, UnicodeDecodeError):
         pass
     return _parse_singly(filled, schema)
 
 
-def _parse_singly(texts: pa.Array | pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
-    rows = [_document(text or "{}") for text in texts.to_pylist()]
+def _parse_singly(texts: pa.Array, schema: pa.Schema) -> pa.Table:
+    rows = [_document(text) for text in texts.to_pylist()]
     return pa.table(
         [pa.array([_fit(r.get(f.name), f.type) for r in rows], f.type) for f in schema],
         schema=schema,
