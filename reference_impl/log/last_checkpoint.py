@@ -83,8 +83,8 @@ def canonical_json(document: Mapping[str, Any]) -> str:
         if left < 0:
             raise ValueError("the canonical form is too long")
         pairs.append(pair)
-    pairs.sort(key=lambda pair: pair[0].encode())
-    return ",".join(f"{path}={value}" for path, value in pairs)
+    # Paths are percent-encoded, so that characters order as bytes do.
+    return ",".join(f"{path}={value}" for path, value in sorted(pairs))
 
 
 def _pairs(value: Any, path: str = "") -> Iterator[tuple[str, str]]:

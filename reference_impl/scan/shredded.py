@@ -202,7 +202,7 @@ def _width(greatest: int) -> int:
 
 
 def _object(fields: Mapping[str, bytes], known: Mapping[str, int]) -> bytes:
-    ordered = sorted(fields, key=str.encode)
+    ordered = sorted(fields)  # code points order as their UTF-8 does
     ids = [known[name] for name in ordered]
     offsets, body = _joined([fields[name] for name in ordered])
     id_width, offset_width = _width(max(ids, default=0)), _width(offsets[-1])
