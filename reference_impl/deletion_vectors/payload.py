@@ -250,9 +250,7 @@ def _runs_fit(
         return False
     through = np.cumsum(runs)
     edges = np.searchsorted(through, np.arange(_RUNS, through[-1], _RUNS))
-    for part in np.split(np.arange(len(runs)), edges):
-        if not len(part):
-            continue
+    for part in np.split(np.arange(len(runs)), edges):  # none is empty: containers are small
         many = runs[part]
         first = np.cumsum(many) - many
         at = np.repeat(offsets[part] - 4 * first, many) + 4 * np.arange(int(many.sum()))
