@@ -19,7 +19,7 @@ from reference_impl.errors import InvalidAction
 from reference_impl.types.text import characters
 
 _BARE_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?=/)(?://([^/]*))?(.*)", re.DOTALL)
 _SAFE: Final = "/!$&'()*,;=@+-._~"
 _ESCAPES: Final = 3
 LONGEST: Final = 4096
@@ -160,12 +160,8 @@ def parse_address(path: str) -> Address | None:
     match = _SCHEME.match(path)
     if match is None:
         return None
-    rest = path[match.end() - 1 :]
-    if not rest.startswith("//"):
-        return Address(match[1].lower(), "", rest)
     # The path is decoded: '#' and '?' are letters of it.
-    authority, slash, key = rest[2:].partition("/")
-    return Address(match[1].lower(), authority, slash + key)
+    return Address(match[1].lower(), match[2] or "", match[3])
 
 
 def is_absolute(path: str) -> bool:
