@@ -327,20 +327,23 @@ def like_regex(pattern: str, escape: str) -> str:
     characters = iter(pattern)
     for character in characters:
         if character == escape:
-            escaped = next(characters, "")
-            if escaped not in {"%", "_", escape}:
-                raise InvalidFilter(
-                    f"the pattern {pattern[:100]!r} has an escape character before {escaped!r}"
-                    if escaped
-                    else f"the pattern {pattern[:100]!r} ends escaped",
-                    hint="escape only %, _ and the escape character itself",
-                )
-            parts.append(_literal(escaped))
+            parts.append(_escaped(next(characters, ""), pattern, escape))
         elif character == "%":
             parts.append(".*")
         else:
             parts.append("." if character == "_" else _literal(character))
     return "".join(parts)
+
+
+def _escaped(character: str, pattern: str, escape: str) -> str:
+    if character not in {"%", "_", escape}:
+        raise InvalidFilter(
+            f"the pattern {pattern[:100]!r} has an escape character before {character!r}"
+            if character
+            else f"the pattern {pattern[:100]!r} ends escaped",
+            hint="escape only %, _ and the escape character itself",
+        )
+    return _literal(character)
 
 
 def _literal(character: str) -> str:

@@ -77,8 +77,6 @@ class Expression:
         """
         target = None if wanted is None else arrow_type(wanted)
         pairs = {_ROWS: rows} if isinstance(rows, pa.Table) else rows
-        if all(each.num_rows == 0 for each in pairs.values()):
-            return pa.chunked_array([], target or pa.bool_())
         given = {name: _only(each, self.used[name]) for name, each in pairs.items()}
         check_texts(self.texts, pairs)
         joined = " POSITIONAL JOIN ".join(given)

@@ -108,6 +108,7 @@ class Transaction:
         self._parameters = parameters
         self._id = str(uuid.uuid4())
         self._staged = _Staged()
+        self._stuck = 0
         self._read_version = base.version if base is not None else None
         self._read_target = Target.of(base.protocol, base.metadata) if base is not None else None
         self._target = self._read_target
@@ -262,7 +263,6 @@ class Transaction:
 
     def _commit(self) -> tuple[int, list[dict[str, Any]]]:
         # Obeys WNEW-001 CRC-001 DOM-005.
-        stuck = 0
         for attempt in range(_ATTEMPTS):
             version = self.base.version + 1 if self.base is not None else 0
             INT64.require(version, "the version", requirement="LOG-003")
@@ -270,14 +270,6 @@ class Transaction:
             if self._create(version, encode_commit(lines, version)):
                 return version, lines
             self._rebase()
-            stuck = stuck + 1 if self.base is not None and self.base.version < version else 0
-            if stuck == _STUCK:
-                raise CommitConflict(
-                    "something that is not a commit file has the name of the next commit",
-                    path=f"{LOG_DIR}/{commit_name(version)}",
-                    version=version,
-                    hint="inspect it, and remove it",
-                )
             time.sleep(random.uniform(0, min(0.002 * 2**attempt, _LONGEST_WAIT)))  # noqa: S311  not a secret
         raise CommitConflict(
             f"other writers were faster {_ATTEMPTS} times", hint="repeat the operation later"
@@ -333,6 +325,14 @@ class Transaction:
         listing = list_log(self.storage)
         latest = listing.latest
         assert latest is not None
+        self._stuck = self._stuck + 1 if latest == self.base.version else 0
+        if self._stuck == _STUCK:
+            raise CommitConflict(
+                "something that is not a commit file has the name of the next commit",
+                path=f"{LOG_DIR}/{commit_name(latest + 1)}",
+                version=latest + 1,
+                hint="inspect it, and remove it",
+            )
         table = self.read_target.table
         for version in range(self.base.version + 1, latest + 1):
             file = listing.commits.get(version)
