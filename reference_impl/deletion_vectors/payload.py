@@ -78,10 +78,10 @@ def decode(payload: bytes) -> Bitmap:
         raise _broken(f"the magic number is {little}, not {MAGIC}", "DVFMT-008")
     return Bitmap(
         data,
-        np.concatenate([np.empty(0, np.uint64), *(b.keys for b in buckets)]),
-        np.concatenate([np.empty(0, np.uint8), *(b.kinds for b in buckets)]),
-        np.concatenate([np.empty(0, np.int64), *(b.counts for b in buckets)]),
-        np.concatenate([np.empty(0, np.int64), *(b.offsets for b in buckets)]),
+        np.frombuffer(b"".join(b.keys.data for b in buckets), np.uint64),
+        np.frombuffer(b"".join(b.kinds.data for b in buckets), np.uint8),
+        np.frombuffer(b"".join(b.counts.data for b in buckets), np.int64),
+        np.frombuffer(b"".join(b.offsets.data for b in buckets), np.int64),
         sum(b.cardinality for b in buckets),
     )
 

@@ -56,7 +56,7 @@ class Paths:
         decoded = [decode_paths(chunk) for chunk in chunks]
         return cls(
             pa.chunked_array(decoded, pa.string()),
-            np.concatenate([np.empty(0, np.uint64), *map(fingerprints, decoded)]),
+            np.frombuffer(b"".join(fingerprints(each).data for each in decoded), np.uint64),
         )
 
     @classmethod
@@ -64,7 +64,7 @@ class Paths:
         """Put paths one after the other, their texts without a copy."""
         return cls(
             pa.chunked_array([c for part in parts for c in part.texts.chunks], pa.string()),
-            np.concatenate([np.empty(0, np.uint64), *(part.numbers for part in parts)]),
+            np.frombuffer(b"".join(part.numbers.data for part in parts), np.uint64),
         )
 
     def take(self, rows: pa.Array) -> Paths:
@@ -153,9 +153,7 @@ def _vector_ids(vectors: pa.Array) -> pa.Array:
     )
     number = pc.binary_join_element_wise("@", offset.cast(pa.string()), "")
     suffix = pc.fill_null(number, "")
-    return pc.if_else(
-        pc.is_null(vectors), None, pc.binary_join_element_wise(storage, path, suffix, "")
-    )
+    return pc.binary_join_element_wise(storage, path, suffix, "")
 
 
 def logical_keys(paths: pa.Array, vectors: pa.Array) -> pa.Array:
