@@ -69,7 +69,7 @@ class Paths:
 
     def take(self, rows: pa.Array) -> Paths:
         """Return the paths of rows."""
-        return Paths(self.texts.take(rows), self.numbers[rows.to_numpy(zero_copy_only=False)])
+        return Paths(self.texts.take(rows), self.numbers[rows.to_numpy()])
 
     def filter(self, kept: pa.BooleanArray) -> Paths:
         """Return the paths where a mask is true."""

@@ -51,9 +51,7 @@ class Totals:
         _check_sizes(sizes)
         bins = np.searchsorted(_SIZE_BINS, sizes, side="right") - 1
         vectors = adds.column("deletionVector").combine_chunks()
-        rows = pc.fill_null(pc.struct_field(vectors, "cardinality"), 0).to_numpy(
-            zero_copy_only=False
-        )
+        rows = pc.fill_null(pc.struct_field(vectors, "cardinality"), 0).to_numpy()
         deleted = np.searchsorted(_DELETED_BINS, rows, side="right") - 1
         totals = np.zeros(len(_SIZE_BINS), dtype=np.int64)
         np.add.at(totals, bins, sizes)
