@@ -29,9 +29,9 @@ def encode_z85(data: bytes) -> str:
     The protocol's vectors have any length; their descriptor keeps the length without padding.
     """
     # Obeys DVDESC-004.
-    words = np.frombuffer(data + b"\0" * (-len(data) % 4), ">u4").astype(np.uint64)
-    digits = (words[:, None] // _WEIGHTS) % np.uint64(85)
-    return _LETTERS[digits.astype(np.intp)].tobytes().decode("ascii")
+    words = np.frombuffer(data + b"\0" * (-len(data) % 4), ">u4")
+    digits = words[:, None] // _WEIGHTS % 85
+    return bytes(_LETTERS[digits].tobytes()).decode()
 
 
 def decode_z85(text: str) -> bytes:
@@ -41,7 +41,7 @@ def decode_z85(text: str) -> bytes:
         InvalidDeletionVector: the length is no multiple of five, a character is outside of the
             alphabet, or five characters spell more than 32 bits.
     """
-    raw = text.encode("utf-8", "surrogatepass")
+    raw = text.encode(errors="surrogatepass")
     if len(raw) % 5:
         raise InvalidDeletionVector(
             f"Z85 text has {len(raw)} characters, not a multiple of five", requirement="DVDESC-011"
@@ -51,8 +51,8 @@ def decode_z85(text: str) -> bytes:
         raise InvalidDeletionVector(
             f"{text[:40]!r} has a character outside of the Z85 alphabet", requirement="DVDESC-011"
         )
-    words = (digits.reshape(-1, 5) * _WEIGHTS).sum(axis=1, dtype=np.uint64)
-    if (words >> np.uint64(32)).any():
+    words = (digits.reshape(-1, 5) * _WEIGHTS).sum(axis=1)
+    if (words >> 32).any():
         raise InvalidDeletionVector(
             f"{text[:40]!r} spells more than 32 bits in five characters", requirement="DVDESC-011"
         )

@@ -168,7 +168,7 @@ def _bucket(
     cardinality = int(counts.sum())
     _check_values(data, kinds, counts, offsets, lengths)
     stored = np.where(kinds == RUN, (lengths - 2) // 4, counts)
-    global_keys = keys.astype(np.uint64) + np.uint64(high << 16)
+    global_keys = keys.astype(np.uint64) + (high << 16)
     return Bitmap(data, global_keys, kinds, stored, offsets, cardinality), end
 
 

@@ -102,7 +102,7 @@ class PathSet:
         self._texts = paths.texts.combine_chunks()
         # The first bits of a fingerprint exclude nearly all paths that are not in the set.
         bits = min((_SPARSE * len(self._numbers) + 1).bit_length(), _MAX_BITS)
-        self._shift = np.uint64(64 - bits)
+        self._shift = 64 - bits
         self._begun = np.zeros(1 << bits, np.bool_)
         self._begun[self._numbers >> self._shift] = True
 
@@ -113,8 +113,6 @@ class PathSet:
         at = np.searchsorted(self._numbers, numbers)
         at[at == len(self._numbers)] = 0
         likely = pa.array(rows[self._numbers[at] == numbers])
-        if len(likely) == 0:
-            return likely
         sure = pc.is_in(paths.texts.take(likely), value_set=self._texts).combine_chunks()
         return likely.filter(sure)
 

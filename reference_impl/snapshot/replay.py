@@ -184,7 +184,7 @@ def _newest_rows(
     vectors = _both({kind: committed.tables[kind]["deletionVector"] for kind in _KINDS})
     codes = _codes(_logical_keys(texts, vectors.take(some)))
     orders = pa.concat_arrays([committed.orders[kind] for kind in _KINDS]).to_numpy()[rows]
-    kinds = (rows >= committed.tables["add"].num_rows).astype(np.int64)
+    kinds = rows >= committed.tables["add"].num_rows
     _check_commits(committed, texts, codes, orders, kinds)
     # The last assignment to an index wins: that of the newest commit.
     ascending = np.argsort(orders)
@@ -269,7 +269,11 @@ class _Survivors:
 
 
 def _check_commits(
-    committed: CommittedFiles, paths: pa.Array, keys: _Numbers, orders: _Numbers, kinds: _Numbers
+    committed: CommittedFiles,
+    paths: pa.Array,
+    keys: _Numbers,
+    orders: _Numbers,
+    kinds: npt.NDArray[np.bool_],
 ) -> None:
     """Refuse contradicting actions of one commit."""
     # Obeys FA-011.
@@ -287,7 +291,7 @@ def _check_commits(
         if len(repeated) == 0:
             continue
         row = rows[np.flatnonzero(np.isin(numbers, repeated))[0]]
-        place, kind = committed.places[orders[row]], _KINDS[kinds[row]]
+        place, kind = committed.places[orders[row]], _KINDS[int(kinds[row])]
         raise DuplicateAction(
             f"a commit has {message.format(kind)}: {paths[int(row)]}",
             path=place.path,

@@ -94,7 +94,7 @@ def _last_values(maps: pa.MapArray) -> pa.MapArray:
     widest = int(counts.max(initial=0))
     if widest < 2 or keys.null_count:  # a null key is refused with the text of the map
         return maps
-    codes = keys.dictionary_encode().indices.to_numpy().astype(np.int64)
+    codes = keys.dictionary_encode().indices.to_numpy()
     if (counts == widest).all():
         # Maps of one table mostly have the same keys in the same order: one is enough to look at.
         table = codes.reshape(-1, widest)

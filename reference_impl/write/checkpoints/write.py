@@ -149,7 +149,7 @@ def _write_parts(
     """Spread file actions over parts by the hash of their key, as Spark does."""
     # Obeys CKPT-N-006 CKPT-N-007 CKPT-024.
     size = 0
-    keys = {n: np.asarray(part_keys(table), np.int64) % parts for n, table in files.items()}
+    keys = {n: np.array(part_keys(table)) % parts for n, table in files.items()}
     created: list[str] = []
     with cleanup_on_failure(snapshot.storage, created):
         for part in range(parts):

@@ -180,5 +180,5 @@ def _values(name: str, identity: Identity, count: int) -> tuple[pa.Array, int]:
             requirement="IDN-015",
         )
     # Overflow in between cancels out: 64-bit sums wrap.
-    values = np.arange(count) * np.int64(identity.step) + np.int64(first)
+    values = np.arange(count) * identity.step + first
     return pa.array(values), last
