@@ -203,11 +203,6 @@ def _retyped(constant: Constant, of: DataType) -> Constant:
         return Constant(pa.scalar(None, arrow_type(of)), of)
     if constant.type == STRING:
         return _parsed(constant.value.as_py(), of)
-    if constant.type in INTEGERS and of in INTEGERS:
-        try:
-            return Constant(constant.value.cast(arrow_type(of)), of)
-        except pa.ArrowInvalid:
-            return constant
     return constant
 
 
