@@ -133,6 +133,12 @@ def test_sql_for_the_engine_is_changed_and_not_in_case_alone() -> None:
     assert ('"NULL"', '"null"') not in found
 
 
+def test_a_flag_that_is_false_is_not_given_no_value() -> None:
+    found = _changes("write/rows/changes.py")
+    assert ("False", "True") in found
+    assert not any(was.endswith("= False") and becomes.endswith("= None") for was, becomes in found)
+
+
 def test_a_mutant_is_one_change_that_compiles(sample: list) -> None:
     for each in sample:
         assert each.was != each.becomes

@@ -109,6 +109,18 @@ def _same_in_any_case(node: cst.CSTNode, mutated: cst.CSTNode) -> bool:
     )
 
 
+def _still_false(node: cst.CSTNode, mutated: cst.CSTNode) -> bool:
+    """Whether a flag that is false is given no value, which is as false."""
+    match node, mutated:
+        case (
+            cst.Assign(targets=[cst.AssignTarget(cst.Name())], value=cst.Name("False"))
+            | cst.AnnAssign(value=cst.Name("False")),
+            cst.Assign(value=value) | cst.AnnAssign(value=value),
+        ):
+            return isinstance(value, cst.Name) and value.value == "None"
+    return False
+
+
 def _is_spoken(value: cst.CSTNode, spoken: frozenset[str]) -> bool:
     """Whether a refusal alone says a value: one of the names, or a place with more behind it."""
     match value:
@@ -214,8 +226,10 @@ class _Finder(cst.CSTVisitor):
         lines = tuple(range(begun, span[1] + 1)) if self._inner[-1] else ()
         name = operator.__name__.removeprefix("operator_")
         for mutated in operator(node):
-            if _says_less(node, mutated, self._spoken, self._in_errors) or (
-                self._any_case and _same_in_any_case(node, mutated)
+            if (
+                _says_less(node, mutated, self._spoken, self._in_errors)
+                or _still_false(node, mutated)
+                or (self._any_case and _same_in_any_case(node, mutated))
             ):
                 continue
             self.found.append(_Spot(node, mutated, name, span[0], ".".join(self._names), lines))
