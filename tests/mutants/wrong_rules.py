@@ -270,6 +270,9 @@ RULES: dict[str, Mutant] = {
     "drops-row-tracking-without-ids": wrong(
         "TF-016", ("write.alter.dropping:_stripped", gives([]))
     ),
+    "drops-checks-with-a-constraint-left": wrong(
+        "CHK-001", ("write.alter.dropping:features_needed", gives(()))
+    ),
     # Metadata.
     "changes-columns-and-loses-properties": wrong(
         "META-011", ("write.alter.columns:_commit", _without_properties)

@@ -42,7 +42,7 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "deletion-vectors-design/write-purge": {4: "DVD-005", 6: "DVD-005"},
     "deletion-vectors-design/write-restore-across-upgrade": {6: "DVD-013", 8: "DVD-013"},
     "deletion-vectors-design/write-restore-before-vectors": {5: "DVD-014"},
-    "deletion-vectors-design/write-restore-vectors": {3: "DVD-017", 4: "DVD-013"},
+    "deletion-vectors-design/write-restore-vectors": {3: "DVD-017"},
     "deletion-vectors/write-changes": {3: "DVD-018"},
     "deletion-vectors/write-merge-after-delete": dict.fromkeys((4, 5, 6), "DVD-017"),
     "deletion-vectors/write-merge-after-delete-mapped": dict.fromkeys((4, 5, 6), "DVD-017"),

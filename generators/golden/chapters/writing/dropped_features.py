@@ -221,15 +221,15 @@ def _drop_needed(case: CaseWriter) -> None:
     """A feature that another one of the table needs is not dropped."""
     recipe = Recipe(PAIR, features=("rowTracking", "domainMetadata")).append(pairs(1))
     recipe.keep("drop_feature", feature="domainMetadata")
-    recipe.publish(case, contested=[_READINGS[1], _in_the_way("row tracking needs the feature")])
+    recipe.publish(case, refusal=Refusal("unsupported", "commit", "TF-016"))
 
 
 @FEATURES.case("write-drop-checkconstraints-held", "TF-016 CHK-001")
 def _drop_checks(case: CaseWriter) -> None:
-    """A feature that a constraint of the table needs is not dropped."""
+    """A drop of checkConstraints leaves no constraint, or is refused."""
     recipe = Recipe(PAIR, (), {"delta.constraints.positive": "id > 0"}, ("checkConstraints",))
     recipe.append(pairs(1)).keep("drop_feature", feature="checkConstraints")
-    recipe.publish(case, contested=[_READINGS[1], _in_the_way("the table has a constraint")])
+    recipe.publish(case, contested=[*_READINGS, _in_the_way("the table has a constraint")])
 
 
 @FEATURES.case("write-drop-v2checkpoint-policy", "TF-016")

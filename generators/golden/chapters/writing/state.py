@@ -283,7 +283,7 @@ def _retained(case: CaseWriter) -> None:
     recipe.keep("vacuum", version=False, kept=_aged(case)).append(pairs(5)).publish(case)
 
 
-@VECTORS.case("write-restore-vectors", "DVD-013 DVD-014 DVD-017")
+@VECTORS.case("write-restore-vectors", "SNAP-008 DVD-014 DVD-017")
 def _restore(case: CaseWriter) -> None:
     """A restore brings the vectors of then back."""
     recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6)))

@@ -419,8 +419,8 @@ ROWS = (
         "restores-without-vectors",
         "DVD-013",
         "actions",
-        after_step(4, leaving(dropping("add", "deletionVector", where=COMMIT))),
-        "deletion-vectors-design/write-restore-vectors*",
+        after_step(8, leaving(dropping("add", "deletionVector", where=COMMIT))),
+        "deletion-vectors-design/write-restore-across-upgrade*",
     ),
     writer(
         "refuses-to-restore-across-upgrades",

@@ -130,6 +130,7 @@ _CARRIED = {
     "SCH-025": "schema-serialization-format/write-null-refused*",
     "SCH-028": "schema-serialization-format/write-add-taken-name*",
     "TF-003": "table-features/write-unknown-feature*",
+    "TF-016": "table-features/write-drop-domainmetadata-needed*",
     "VPC-002": "vacuum-protocol-check/write-unknown-feature*",
     "WVER-007": "version-requirements/write-constraint-6*",
     "WVER-002": "version-requirements/write-constraint-3*",
