@@ -297,11 +297,23 @@ def _timed(lake: Any) -> None:
     lake.checkpoint([lake.protocol(), lake.metadata(), lake.remove("a.parquet")])
 
 
+def _timeless(lake: Any, *kept: str) -> None:
+    """Keep only some removals without a time in the checkpoint."""
+    files = ("a.parquet", "b.parquet")
+    metadata = lake.metadata(deletedFileRetentionDuration="interval 7 days")
+    lake.commit(lake.protocol(), metadata)
+    lake.commit(*map(lake.file, files))
+    lake.commit(*(lake.remove(name, deletionTimestamp=None) for name in files))
+    removes = [lake.remove(name, deletionTimestamp=None) for name in kept]
+    lake.checkpoint([lake.protocol(), metadata, *removes])
+
+
 FREE: dict[str, Callable[[Any], object]] = {
     "a table id without hyphens": lambda x: _with_id(x, "3f1c0a527a5d4d589a016f2b8f9f2a10"),
     "a timestamp of ISO 8601 without seconds": lambda x: _dated(x, "2024-01-05T10:20Z"),
     "a schema of the checkpoint as text": _hinted,
     "a removal whose time stands in the checkpoint alone": _timed,
+    "one of two removals without a time is left out": lambda x: _timeless(x, "a.parquet"),
 }
 """Forms that no sentence of the text excludes."""
 

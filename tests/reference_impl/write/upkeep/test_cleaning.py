@@ -96,6 +96,21 @@ def test_young_files_and_fresh_tombstones_stay(old: Table) -> None:
     assert before == [4, 20]
 
 
+def test_a_removal_without_a_time_stays_with_its_file(table: Table) -> None:
+    table.create(SCHEMA, properties=PROPERTIES)
+    table.append(rows(1))
+    version = table.overwrite(rows(2))
+    age(table, 365 * DAY)
+    commit = root(table) / "_delta_log" / f"{version:020}.json"
+    lines = [json.loads(line) for line in commit.read_text().splitlines()]
+    for line in lines:
+        line.get("remove", {}).pop("deletionTimestamp", None)
+    commit.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    table.checkpoint()
+    assert table.snapshot().tombstones().num_rows == 1
+    assert table.vacuum() == []
+
+
 def test_a_retention_below_the_promise_is_refused(old: Table) -> None:
     with pytest.raises(ConstraintViolation):
         old.vacuum(retention=0)
