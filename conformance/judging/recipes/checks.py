@@ -425,13 +425,35 @@ def _lost_domains(
     """Look for domains that no step speaks of, and that no feature of the protocol keeps."""
     if former is None or replaces_table(step):
         return
-    for name, domain in former.domain_metadata.items():
+    of_users_first = sorted(former.domain_metadata.items(), key=lambda x: is_system(x[0]))
+    for name, domain in of_users_first:
         after = now.domain_metadata.get(name)
         own = name in (step.get("domain"), *SYSTEM_DOMAINS) or _DROPPED.items() <= step.items()
         if own or domain.removed:
             continue
         if after is None or after.removed or after.configuration != domain.configuration:
-            yield "DOM-014", f"the domain {name} is not what it was before"
+            yield lost_domain(name, now), f"the domain {name} is not what it was before"
+
+
+def lost_domain(name: str, now: Snapshot) -> str:
+    """Return the requirement that the loss of a domain breaks that no step speaks of."""
+    if not is_system(name):
+        return "DOM-014"
+    commits = read_commits(Path(now.storage.location), range(now.version + 1))
+    said = [
+        line.body
+        for commit in commits
+        for line in commit.of("domainMetadata")
+        if line.body.get("domain") == name
+    ]
+    # A checkpoint that forgets a domain does not change it.
+    changed = name in now.domain_metadata or any(body.get("removed") for body in said[-1:])
+    return "DOM-016" if changed else "DOM-014"
+
+
+def is_system(domain: str) -> bool:
+    """Return whether the system controls a domain, known or not."""
+    return domain.startswith("delta.")
 
 
 def _txn_without_rows(commits: Iterable[Lines], txn: Mapping[str, Any]) -> Iterator[Fault]:

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from conformance.audit.checks.features import clustering_of
 from conformance.audit.checks.metadata import LISTED
 from conformance.base.outcomes import Hazard, Outcome, Verdict
-from conformance.judging.recipes.checks import replaces_table
+from conformance.judging.recipes.checks import is_system, lost_domain, replaces_table
 from generators.oracle.model import Oracle
 from reference_impl import Snapshot
 from reference_impl.model.features import supported
@@ -288,10 +288,10 @@ def _settings(
         {step["domain"] for step in some if step["operation"] == "set_domain_metadata"}
         for some in (before, steps)
     )
-    for name in sorted(given | touched):
+    for name in sorted(given | touched, key=lambda name: (is_system(name), name)):
         domain, wanted = snapshot.domain_metadata.get(name), oracle.domains.get(name)
         seen = None if domain is None or domain.removed else domain.configuration
         back = () if name in set_since else oracle.restored
         if seen not in {wanted, *(each.domains.get(name) for each in back)}:
-            broken = None if name in touched else "DOM-014"
+            broken = None if name in touched else lost_domain(name, snapshot)
             yield broken, f"domain {name} is {seen!r}, not {wanted!r}"

@@ -504,6 +504,16 @@ ROWS = (
         "domain-metadata/write-kept-when-overwritten*",
     ),
     writer(
+        "removes-domains-of-systems-it-does-not-know",
+        "DOM-016",
+        "actions",
+        _adding_domain(
+            {**_OWN, "domain": "delta.fromAnotherWorld", "removed": True},
+            lambda found: any("add" in a for a in found),
+        ),
+        "domain-metadata/write-kept-*",
+    ),
+    writer(
         "names-no-domain",
         "DOM-001",
         "actions",
