@@ -101,7 +101,7 @@ def _inline_whole(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VECTORS.case("null-of-deleted-row", "DVDESC-020 SCH-025")
+@VECTORS.case("null-of-deleted-row", "SNAP-007 DVDESC-020 SCH-025")
 def _null_deleted(case: CaseWriter) -> None:
     # Some writers take a column without nulls for an invariant.
     """A null in a deleted row breaks no rule of its column."""

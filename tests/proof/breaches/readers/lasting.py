@@ -206,7 +206,7 @@ ROWS = (
     ),
     reader(
         "checks-fields-of-deleted-rows",
-        "DVDESC-020",
+        "SNAP-007",
         "answers",
         refusing(_required_within),
         "deletion-vectors/null-of-deleted-row/*",
