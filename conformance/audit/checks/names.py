@@ -327,9 +327,11 @@ def checkpoints_follow_commits(view: LogView) -> Findings:
             yield finding("CKPT-030", checkpoint.place, message, severity="warning")
 
 
-@check("log", "CRC-038", whole=True)
-def checksums_follow_commits(view: LogView) -> Findings:
+@check("version", "CRC-038", whole=True)
+def checksums_follow_commits(view: VersionView) -> Findings:
     """Report checksums of versions that were never committed."""
+    if "catalogManaged" in view.layout.features:
+        return  # CAT-018: the catalog may have committed what is not published
     latest = max([*view.log.commits, *(checkpoint.version for checkpoint in view.log.checkpoints)])
     for version in view.log.checksums:
         if version > latest:
