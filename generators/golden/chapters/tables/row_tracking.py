@@ -11,7 +11,13 @@ import pyarrow as pa
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import Filter, compare
-from generators.golden.cases.publish import describe, filtered, publish, publish_cut
+from generators.golden.cases.publish import (
+    commit_times,
+    describe,
+    filtered,
+    publish,
+    publish_cut,
+)
 from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import (
     DataFile,
@@ -23,6 +29,7 @@ from generators.golden.cases.table import (
     remove,
     writer_protocol,
 )
+from generators.golden.chapters.files.changes import FEED, ask_changes
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.oracle.delta_schema import mapped_by, struct
@@ -202,6 +209,24 @@ def _materialised(case: CaseWriter) -> None:
     title = "A filtered read shows no hidden column"
     filtered(case, table, "filter-id", compare("id", ">", 0, "long"), title)
     tracked.ask(case, [0, 1])
+
+
+@TRACKING.case("hidden-from-changes", "RT-017")
+def _hidden_from_changes(case: CaseWriter) -> None:
+    """The change feed shows no hidden column."""
+    tracked, _ = Tracked.created(
+        case,
+        _numbered(0, 2),
+        protocol=writer_protocol(("changeDataFeed", *_WRITERS)),
+        properties={**TRACKED_PROPERTIES, **FEED},
+    )
+    table, rows = tracked.table, _numbered(10, 2)
+    table.commit(add(tracked.file(rows, ids=[None] * 2, versions=[None] * 2)), tracked.mark())
+    describe(case, table)
+    commit_times(case, table)
+    changes = [("insert", 1, row) for row in rows]
+    title = "Rows come without what a file keeps of their ids"
+    ask_changes(case, table, "changes-1-1", 1, 1, changes, title, requirement="RT-017")
 
 
 @TRACKING.case("row-groups", "RT-024 RT-023 RT-026")

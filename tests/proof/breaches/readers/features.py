@@ -296,6 +296,13 @@ ROWS = (
     ),
     reader("counts-on-row-ids", "RT-003", "actions", refusing(_unnumbered)),
     reader("shows-columns-of-row-tracking", "RT-017", "actions", viewing(_exposing)),
+    reader(
+        "shows-columns-of-row-tracking-in-changes",
+        "RT-017",
+        "actions",
+        for_changes(viewing(_exposing)),
+        "row-tracking/hidden-from-changes/*",
+    ),
     reader("forgets-materialised-ids", "RT-023", "actions", viewing(_moved(_ROW_ID))),
     reader(
         "counts-ids-from-zero",
