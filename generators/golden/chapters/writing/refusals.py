@@ -206,6 +206,15 @@ _PLACED: Final[tuple[tuple[str, _Rule, tuple[str, ...]], ...]] = (
         replace(_GENERATED, breach="A partition value that is not generated"),
         ("y",),
     ),
+    (
+        "write-other-value-replace",
+        replace(
+            _GENERATED,
+            breach="A replacement with a value that is not generated",
+            broken=lambda recipe: recipe.replace(recipe.schema, (), [{"x": 2, "y": 5}]),
+        ),
+        (),
+    ),
 )
 """Case, rule and partition columns: rules of other places than a column of a file."""
 
@@ -247,6 +256,27 @@ for _change in _CHANGES:
         "APP-002",
         partial(_locked, _change),
     )
+
+
+_LOCKED_AND_MORE: Final = {
+    **_LOCKED,
+    "delta.columnMapping.mode": "name",
+    "delta.enableChangeDataFeed": "true",
+    "delta.enableInCommitTimestamps": "true",
+    "delta.enableRowTracking": "true",
+}
+_ALL_LISTED: Final = (
+    "appendOnly", "changeDataFeed", "columnMapping", "deletionVectors", "domainMetadata",
+    "inCommitTimestamp", "rowTracking", "v2Checkpoint",
+)  # fmt: skip
+
+
+@APPEND_ONLY.case("write-update-with-features", "APP-002", features=("columnMapping",))
+def _locked_among_features(case: CaseWriter) -> None:
+    """An append-only table of many features has an update refused."""
+    recipe = Recipe(PAIR, ("name",), _LOCKED_AND_MORE, _ALL_LISTED).append(pairs(1, 2))
+    recipe.append(pairs(3)).checkpoint().update({"id": 7}, _FIRST)
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
 
 
 _SOURCED: Final = struct(

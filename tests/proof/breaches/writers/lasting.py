@@ -221,6 +221,20 @@ _OTHERS: Final = (
         "add-file-and-remove-file/write-empty-append/*",
     ),
     writer(
+        "updates-append-only-tables-of-features",
+        "APP-002",
+        "answers",
+        carrying_out(),
+        "append-only-tables/write-update-with-features/*",
+    ),
+    writer(
+        "replaces-with-values-that-are-not-generated",
+        "GEN-004",
+        "answers",
+        carrying_out(),
+        "*/write-other-value-replace/*",
+    ),
+    writer(
         "takes-null-for-every-generated-value",
         "GEN-004",
         "answers",
