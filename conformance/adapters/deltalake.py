@@ -206,9 +206,16 @@ def _overwrite(request: Write) -> None:
 
 
 def _replace(request: Write) -> None:
+    assert request.rows is not None
+    # Metadata of Arrow fields becomes that of the columns.
+    said = {
+        each["name"]: {k: v for k, v in each.get("metadata", {}).items() if isinstance(v, str)}
+        for each in request.arguments["schema"]["fields"]
+    }
+    fields = [each.with_metadata(said.get(each.name) or None) for each in request.rows.schema]
     deltalake.write_deltalake(
         request.table,
-        request.rows,
+        request.rows.cast(pa.schema(fields)),
         mode="overwrite",
         schema_mode="overwrite",
         partition_by=list(request.arguments.get("partition_columns") or ()),
