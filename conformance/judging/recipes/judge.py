@@ -25,6 +25,7 @@ from conformance.golden.cases import Accepted, Contested, Expected, ExpectedErro
 from conformance.judging.claims import unclaimed_needs
 from conformance.judging.compare import compare_rows
 from conformance.judging.messages import describe_refusal
+from conformance.judging.recipes.files import read_commits
 from conformance.judging.recipes.identity import without_identities
 from conformance.judging.recipes.replay import Replay, Run, reading_recipe
 from conformance.judging.recipes.table import (
@@ -138,10 +139,17 @@ def _explained(replayed: Replay, verdict: Verdict) -> Verdict:
 
 
 def _writer_version(replayed: Replay) -> int | None:
-    try:
+    with suppress(DeltaError):
         return Table(replayed.table).snapshot().protocol.min_writer_version
-    except DeltaError:
-        return None
+    # What a clause was broken by may keep the snapshot from being loaded.
+    held = None
+    with suppress(DeltaError):
+        versions = range((latest_version(replayed.table) or 0) + 1)
+        for commit in read_commits(replayed.table, versions):
+            for _, line in commit.small:
+                if line.action == "protocol":
+                    held = line.body.get("minWriterVersion")
+    return held if type(held) is int else None
 
 
 def _run_whole(replayed: Replay, expected: Expected) -> Verdict | None:

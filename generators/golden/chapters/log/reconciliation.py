@@ -63,7 +63,7 @@ def _metadata(case: CaseWriter) -> None:
     )
     table.properties = {"kept": "3"}
     table.name = None
-    replaced = table.metadata()
+    replaced = table.metadata(description="said of the second")
     replaced["metaData"].pop("createdTime")
     table.commit(replaced, operation="SET TBLPROPERTIES")
     table.schema = table.schema.with_fields(field("extra", "double"))

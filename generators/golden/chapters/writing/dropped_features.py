@@ -7,10 +7,10 @@ is right as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
@@ -18,11 +18,14 @@ from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.golden.chapters.writing.operations import go_over
 from generators.materialise.log.protocols import Protocol
-from generators.oracle.delta_schema import Field, array, field, struct
+from generators.oracle.delta_schema import Field, array, field, map_of, struct
 from generators.oracle.operations import SetComment
 
 FEATURES: Final = Chapter("table-features", since="2025")
 DEFAULTS: Final = Chapter("default-columns", since="2025")
+SCHEMA: Final = Chapter("schema-serialization-format")
+MAPPING: Final = Chapter("column-mapping", since="2025")
+WIDENING: Final = Chapter("type-widening", since="upstream")
 
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}
 _TRACKED: Final = (
@@ -360,4 +363,61 @@ for _name, _title, _properties, _features, _column, _change in (
         _title,
         "SCH-037 DFT-005",
         partial(_default_kept, _properties, _features, _change, _column),
+    )
+
+
+def _within(
+    properties: Mapping[str, str],
+    features: tuple[str, ...],
+    change: Callable[[Recipe], Recipe],
+    case: CaseWriter,
+) -> None:
+    told: Mapping[str, Any] = {"comment": "within", "scale": 7}
+    schema = struct(
+        field("id", "long", metadata=told),
+        field("s", struct(field("a", struct(field("b", "long", metadata=told)), metadata=told))),
+        field("l", array(struct(field("c", "string", metadata=told)))),
+        field("m", map_of("string", struct(field("d", "double", metadata=told)))),
+        field("n", "integer", nullable=False, metadata=told),
+    )
+    row = {"id": 1, "s": {"a": {"b": 2}}, "l": [{"c": "x"}], "m": {"k": {"d": 0.5}}, "n": 3}
+    change(Recipe(schema, (), properties, features).append([row])).publish(case)
+
+
+for _chapter, _within_name, _title, _properties, _features, _change in (
+    (
+        MAPPING,
+        "rename",
+        "What is said of inner columns stays when others are renamed",
+        _MAPPED,
+        ("columnMapping",),
+        lambda recipe: recipe.rename_column("s", "t").drop_column("n"),
+    ),
+    (
+        SCHEMA,
+        "settings",
+        "What is said of inner columns stays when others are moved and set",
+        {},
+        (),
+        lambda recipe: (
+            recipe.reorder_columns("n", "m", "l", "s", "id")
+            .set_nullable("n", nullable=True)
+            .do(SetComment("id", "the key"))
+            .set_properties({"team": "a"})
+        ),
+    ),
+    (
+        WIDENING,
+        "widen",
+        "What is said of inner columns stays when another is widened",
+        {"delta.enableTypeWidening": "true"},
+        ("typeWidening",),
+        lambda recipe: recipe.change_type("n", "long"),
+    ),
+):
+    _chapter.define(
+        f"write-kept-within-by-{_within_name}",
+        _title,
+        "SCH-037",
+        partial(_within, _properties, _features, _change),
     )

@@ -255,8 +255,9 @@ for _version, _row in ((4, "WVER-003"), (6, "WVER-007")):
 
 def _mapped(version: int, case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), _MAPPED, protocol=Protocol(2, version)).append(pairs(1)).given()
-    recipe.append(pairs(2)).rename_column("name", "label")
-    recipe.append([{"id": 3, "label": "c"}]).publish(case)
+    recipe.append(pairs(2)).rename_column("name", "label").append([{"id": 3, "label": "c"}])
+    recipe.add_column(field("n", "long")).append([{"id": 4, "label": "d", "n": 4}])
+    recipe.drop_column("label").append([{"id": 5, "n": 5}]).publish(case)
 
 
 for _version, _rows in ((5, "WVER-004 CM-013"), (6, "WVER-007 WVER-004 CM-013")):

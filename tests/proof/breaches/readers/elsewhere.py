@@ -25,7 +25,14 @@ from breaches.edits import (
 from breaches.model import Ask, How, reader
 from breaches.readers.features import for_changes
 from breaches.seams import Edit, refusing, viewing
-from breaches.views import bodies, commits_of, directory_values, log_of, partition_values
+from breaches.views import (
+    bodies,
+    commits_of,
+    directory_values,
+    log_of,
+    partition_values,
+    replaying,
+)
 from conformance.adapter import Answer, Ok, Request, Scan
 
 
@@ -53,6 +60,21 @@ def _removed(
 def _undecoded_names(path: str) -> str:
     folder, slash, name = path.rpartition("/")
     return f"{folder}{slash}{_as_written(name)}"
+
+
+def _kept(key: str) -> Edit:
+    """Keep a field of metadata where a later action has none."""
+
+    def change(actions: Lines, kept: dict[Any, Any]) -> Lines:
+        found: Lines = []
+        for action in actions:
+            body = action.get("metaData")
+            if body is not None:
+                kept[key] = body.get(key) or kept.get(key)
+            found.append(action if body is None else {"metaData": {**body, key: kept[key]}})
+        return found
+
+    return replaying(change)
 
 
 def _moved_along(root: Path, fresh: frozenset[str]) -> None:
@@ -262,6 +284,13 @@ ROWS = (
         "actions",
         viewing(each("metaData", lambda body: {"createdTime": 1_700_000_000_000, **body}, COMMIT)),
         "action-reconciliation/metadata-replaced-whole/*",
+    ),
+    *(
+        reader(f"keeps-{slug}-that-is-gone", "META-002", "actions", viewing(_kept(key)), case)
+        for slug, key, case in (
+            ("a-description", "description", "action-reconciliation/metadata-replaced-whole/*"),
+            ("partitioning", "partitionColumns", "change-metadata/missing-field-in-new-schema/*"),
+        )
     ),
     reader(
         "counts-on-row-ids-where-turned-off",

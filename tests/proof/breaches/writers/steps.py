@@ -22,7 +22,9 @@ from breaches.edits import (
     matching,
     parquet,
     properties,
+    schema,
     setting,
+    struct_fields,
     without,
 )
 from breaches.model import Ask, How, writer
@@ -31,6 +33,18 @@ from breaches.views import bodies, commits_of, log_of
 from conformance.adapter import Answer, Request, Write
 
 _RULE = "delta.constraints."
+
+
+def _told_outside(tree: Any) -> None:
+    """Leave out what people say of columns within others."""
+    for column in tree["fields"]:
+        for inner in struct_fields(column["type"]):
+            metadata = inner["metadata"]
+            inner["metadata"] = {k: v for k, v in metadata.items() if k.startswith("delta.")}
+
+
+def _last_unmapped(tree: Any) -> None:
+    tree["fields"][-1]["metadata"] = {}
 
 
 def _gone_with(operation: str) -> How:
@@ -346,5 +360,30 @@ ROWS = (
         "files",
         _only("checkpoint", afterwards(_again, _sums)),
         "version-checksum-file/write-others-kept/*",
+    ),
+    *(
+        writer(
+            f"forgets-inner-columns-by-{operation.replace('_', '-')}",
+            "SCH-037",
+            "actions",
+            during(operation, schema(_told_outside)),
+            f"{case}/*",
+        )
+        for operation, case in (
+            ("rename_column", "column-mapping/write-kept-within-by-rename"),
+            ("drop_column", "column-mapping/write-kept-within-by-rename"),
+            ("reorder_columns", "schema-serialization-format/write-kept-within-by-settings"),
+            ("set_nullable", "schema-serialization-format/write-kept-within-by-settings"),
+            ("set_comment", "schema-serialization-format/write-kept-within-by-settings"),
+            ("set_properties", "schema-serialization-format/write-kept-within-by-settings"),
+            ("change_type", "type-widening/write-kept-within-by-widen"),
+        )
+    ),
+    writer(
+        "adds-unmapped-columns-at-5",
+        "WVER-004",
+        "actions",
+        during("add_columns", schema(_last_unmapped)),
+        "version-requirements/write-mapped-5/*",
     ),
 )
