@@ -376,6 +376,7 @@ def _changed_vectors(deleted: Sequence[Sequence[int]], case: CaseWriter) -> None
         ("rows", "all rows of adds and removes are changes", whole),
     ]
     title = "A pair gives its difference, or all its rows"
+    case.judged["changes-all"] = "CDC-004"
     _either(case, table, "changes-all", 0, None, answers, title)
     for version in range(1, len(left)):
         _either(case, table, f"changes-{version}-{version}", version, version, answers, title)

@@ -10,9 +10,12 @@ import pyarrow.compute as pc
 
 from breaches.edits import (
     CHECKPOINTS,
+    COMMIT,
     VECTOR,
+    Lines,
     each,
     fields,
+    lines,
     only_when,
     properties,
     renaming,
@@ -43,6 +46,12 @@ def _nothing_there(mode: str) -> Any:
     """Look for partition values by display name, and find none."""
     edit = partition_values(lambda values, _path: dict.fromkeys(values))
     return only_when(lambda root: mode in _modes(root), edit)
+
+
+def _without_removes_of_pairs(actions: Lines) -> Lines:
+    """Pass over the remove of a file that is added again."""
+    added = {action["add"]["path"] for action in actions if "add" in action}
+    return [a for a in actions if a.get("remove", {}).get("path") not in added]
 
 
 def _zeros(table: pa.Table) -> pa.Table:
@@ -293,6 +302,13 @@ ROWS = (
         "DVD-008",
         "actions",
         for_changes(viewing(_no_vector())),
+    ),
+    reader(
+        "tells-no-deletes-of-a-vector-pair",
+        "CDC-004",
+        "actions",
+        for_changes(viewing(lines(_without_removes_of_pairs, COMMIT))),
+        "add-cdc-file/vector-*",
     ),
     reader("counts-on-row-ids", "RT-003", "actions", refusing(_unnumbered)),
     reader("shows-columns-of-row-tracking", "RT-017", "actions", viewing(_exposing)),
