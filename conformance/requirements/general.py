@@ -40,6 +40,9 @@ _BRINGS: Final = {2: "WVER-001", 3: "WVER-002", 4: "WVER-003", 5: "WVER-004", 6:
 _STATISTICS: Final = frozenset({"CKC-015", "CKC-018", "CKC-021"})
 """Requirements of the properties of statistics in checkpoints, which are no feature of a list."""
 
+_KEPT: Final = "SCH-037"
+"""Metadata of columns is kept: which feature its key is of, the verdict says."""
+
 _LOWER: Final = "WVER-007"
 """Each version has the duties of the lower ones."""
 
@@ -58,7 +61,11 @@ def general_of(broken: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def general_requirements(
-    broken: Iterable[str], writer: int | None, registry: Registry, revision: str
+    broken: Iterable[str],
+    writer: int | None,
+    registry: Registry,
+    revision: str,
+    message: str = "",
 ) -> Iterator[tuple[str, str]]:
     """Yield the general requirements that are broken as well, each with the part that is.
 
@@ -67,11 +74,15 @@ def general_requirements(
         writer: minWriterVersion of the table; ``None`` where it has none.
         registry: has the requirements.
         revision: the protocol revision; requirements that are not in force in it are left out.
+        message: of the verdict; names the keys of column metadata that are lost.
     """
     names = [name for name in dict.fromkeys(broken) if name in registry]
     for name in names:
         general = [row for row, parts in _PARTS.items() if name in parts.split()]
         feature = FEATURES.get(registry[name].feature)
+        if name == _KEPT:
+            keys = ((each, key) for each in FEATURES.values() for key in each.column_keys)
+            feature = next((each for each, key in keys if key in message), None)
         since = 3 if name in _STATISTICS else 0 if feature is None else feature.legacy_writer
         legacy = writer if writer in _BRINGS and registry[name].level == "MUST" else None
         if legacy is not None and 0 < since <= legacy:

@@ -132,7 +132,11 @@ def _explained(replayed: Replay, verdict: Verdict) -> Verdict:
         verdict = replace(verdict, requirement=broken, details=tuple(details))
     named = (verdict.requirement, *(detail.partition(" ")[0] for detail in verdict.details))
     general = general_requirements(
-        filter(None, named), _writer_version(replayed), load_registry(), replayed.revision
+        filter(None, named),
+        _writer_version(replayed),
+        load_registry(),
+        replayed.revision,
+        verdict.message,
     )
     more = dict.fromkeys(f"{row} in general: {part} is broken" for row, part in general)
     return replace(verdict, details=(*verdict.details, *more))

@@ -53,6 +53,23 @@ def test_a_version_owes_the_features_that_it_brings(
     assert _general([broken], writer) == rows
 
 
+@pytest.mark.parametrize(
+    ("key", "writer", "rows"),
+    [
+        ("delta.identity.highWaterMark", 6, {"WVER-005"}),
+        ("delta.generationExpression", 6, {"WVER-003", "WVER-007"}),
+        ("delta.generationExpression", 7, set()),
+        ("comment", 6, set()),
+    ],
+)
+def test_a_version_owes_the_metadata_of_columns_that_it_brings(
+    key: str, writer: int, rows: set[str]
+) -> None:
+    message = f"column k lost its {key!r}"
+    found = general_requirements(["SCH-037"], writer, load_registry(), "2025", message)
+    assert {row for row, _ in found} == rows
+
+
 def test_what_is_no_row_has_no_whole() -> None:
     assert _general(["no row", "missing: id=3"], 6) == set()
 

@@ -26,6 +26,7 @@ DEFAULTS: Final = Chapter("default-columns", since="2025")
 SCHEMA: Final = Chapter("schema-serialization-format")
 MAPPING: Final = Chapter("column-mapping", since="2025")
 WIDENING: Final = Chapter("type-widening", since="upstream")
+VERSIONS: Final = Chapter("version-requirements")
 
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}
 _TRACKED: Final = (
@@ -420,4 +421,38 @@ for _chapter, _within_name, _title, _properties, _features, _change in (
         _title,
         "SCH-037",
         partial(_within, _properties, _features, _change),
+    )
+
+
+def _kept_by_version(
+    version: int,
+    properties: Mapping[str, str],
+    metadata: Mapping[str, Any],
+    row: str,
+    case: CaseWriter,
+) -> None:
+    schema = struct(
+        field("id", "long", metadata=metadata if version == _INVARIANTS else {}),
+        field("x", "long", metadata={} if version == _INVARIANTS else metadata),
+    )
+    recipe = Recipe(schema, (), properties, protocol=Protocol(1, version))
+    recipe.append([{"id": 1, "x": 2}]).given().add_column(field("n", "long"))
+    recipe.set_properties({"team": "a"}).append([{"id": 2, "x": 4, "n": 1}])
+    recipe.append([{"id": -1, "x": 5, "n": 1}])
+    recipe.publish(case, refusal=Refusal("constraint", "commit", row))
+
+
+_INVARIANTS: Final = 2
+"""The writer version that brings invariants."""
+
+for _version, _properties, _metadata, _row in (
+    (2, {}, {"delta.invariants": '{"expression":{"expression":"id > 0"}}'}, "WVER-001"),
+    (3, {"delta.constraints.c": "id > 0"}, {}, "WVER-002"),
+    (4, {}, {"delta.generationExpression": "id * 2"}, "WVER-003"),
+):
+    VERSIONS.define(
+        f"write-kept-{_version}",
+        f"What version {_version} holds rows to stays when a table is altered",
+        _row,
+        partial(_kept_by_version, _version, _properties, _metadata, _row),
     )

@@ -43,6 +43,10 @@ def _told_outside(tree: Any) -> None:
             inner["metadata"] = {k: v for k, v in metadata.items() if k.startswith("delta.")}
 
 
+def _losing(key: str) -> Callable[[Any], object]:
+    return lambda column: column["metadata"].pop(key, None)
+
+
 def _last_unmapped(tree: Any) -> None:
     tree["fields"][-1]["metadata"] = {}
 
@@ -385,5 +389,32 @@ ROWS = (
         "actions",
         during("add_columns", schema(_last_unmapped)),
         "version-requirements/write-mapped-5/*",
+    ),
+    *(
+        writer(
+            f"forgets-{slug}-at-{version}",
+            breaks,
+            "actions",
+            during("add_columns", fields(_losing(key))),
+            f"version-requirements/write-kept-{version}/*",
+        )
+        for slug, version, breaks, key in (
+            ("invariants", 2, "WVER-001", "delta.invariants"),
+            ("expressions", 4, "WVER-003", "delta.generationExpression"),
+        )
+    ),
+    writer(
+        "forgets-constraints-at-3",
+        "WVER-002",
+        "actions",
+        during("set_properties", properties(lambda found: found.pop("delta.constraints.c", None))),
+        "version-requirements/write-kept-3/*",
+    ),
+    writer(
+        "forgets-marks-at-6",
+        "WVER-005",
+        "actions",
+        leaving(fields(_losing("delta.identity.highWaterMark"))),
+        "version-requirements/write-identity-6/*",
     ),
 )
