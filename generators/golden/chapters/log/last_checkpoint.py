@@ -11,7 +11,7 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, publish, publish_cut, refuse_load
 from generators.golden.cases.table import GoldenTable
 from generators.golden.chapters.log.checkpoints import grown
-from generators.materialise.log.files import LOG_DIRECTORY, drop_commits, json_text
+from generators.materialise.log.files import LOG_DIRECTORY, drop_commits, json_text, part_name
 from generators.materialise.log.hints import last_checkpoint_document
 from generators.oracle.delta_schema import struct
 
@@ -93,6 +93,14 @@ def _wrong_checksum(table: GoldenTable) -> Mapping[str, Any]:
 _MISSING: Mapping[str, Any] = {"version": 4, "size": 7}
 """A hint to a checkpoint that is not there."""
 
+
+
+def _incomplete(table: GoldenTable) -> Mapping[str, Any]:
+    written = table.checkpoint("multi-part", 4, parts=2, hint=False)
+    (table.root / LOG_DIRECTORY / part_name(4, 2, 2)).unlink()
+    return last_checkpoint_document(written)
+
+
 _BAD_HINTS: Mapping[str, tuple[str, str, _Content | Callable[[GoldenTable], _Content]]] = {
     "garbage": ("A hint that is no JSON is passed over", "LASTS-001", "{not json"),
     "zero-bytes": ("An empty hint is passed over", "LASTS-001", b""),
@@ -109,6 +117,7 @@ _BAD_HINTS: Mapping[str, tuple[str, str, _Content | Callable[[GoldenTable], _Con
         "LASTS-004",
         {"version": 3, "size": 7, "parts": 3},
     ),
+    "lacks-a-part": ("A hint to parts of which one lacks is passed over", "CKPT-030", _incomplete),
     "wrong-checksum": ("A hint of a wrong checksum is passed over", "LASTS-010", _wrong_checksum),
     "duplicate-key": (
         "A hint with a key twice is passed over",

@@ -291,6 +291,12 @@ ROWS = (
     ),
     reader("takes-missing-parts-for-empty", "CKPT-030", "files", viewing(_complete_parts)),
     reader(
+        "takes-parts-that-the-hint-names-for-whole",
+        "CKPT-030",
+        "files",
+        viewing(only_when(lambda root: (log_of(root) / "_last_checkpoint").exists(), _complete_parts)),
+    ),
+    reader(
         "takes-no-dataChange-for-no-change",
         "CKC-027",
         "actions",
