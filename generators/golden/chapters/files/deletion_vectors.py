@@ -171,13 +171,14 @@ def _in_partitions(case: CaseWriter, rows: int, *values: str) -> tuple[GoldenTab
     return table, files
 
 
-@VECTORS.case("several-in-one-file", "DVFILE-002 DVFILE-003 DVDESC-007 DVSTO-001")
+@VECTORS.case("several-in-one-file", "DVFILE-002 DVFILE-003 DVDESC-007 DVSTO-001 DVDESC-020")
 def _several(case: CaseWriter) -> None:
     """One file may hold the vectors of several data files."""
     table, files = _in_partitions(case, 5, "p 0", "p 1", "p 2")
     vectors = store(table, [0], [1, 2], [0, 1, 2, 3, 4])
     actions = [each for pair in zip(files, vectors, strict=True) for each in with_vector(*pair)]
     table.commit(*actions, operation="DELETE")
+    case.judged["project-partition"] = "DVDESC-020"
     publish(case, table)
     kept = compare("p", "=", "p 1", "string")
     filtered(case, table, "filter-partition", kept, "A partition keeps its own deletions")

@@ -94,7 +94,6 @@ _MISSING: Mapping[str, Any] = {"version": 4, "size": 7}
 """A hint to a checkpoint that is not there."""
 
 
-
 def _incomplete(table: GoldenTable) -> Mapping[str, Any]:
     written = table.checkpoint("multi-part", 4, parts=2, hint=False)
     (table.root / LOG_DIRECTORY / part_name(4, 2, 2)).unlink()

@@ -313,16 +313,19 @@ def _null_versions(case: CaseWriter) -> None:
     tracked.publish(case, 1, 2)
 
 
-@TRACKING.case("ids-under-vectors", "RT-024 DVDESC-021 RT-030")
+@TRACKING.case("ids-under-vectors", "RT-024 DVDESC-021 RT-030 DV-004")
 def _vectors(case: CaseWriter) -> None:
-    """A deleted row keeps its place in the numbering."""
+    """A deleted row keeps its place in the numbering, and stays deleted."""
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
     properties = {**TRACKED_PROPERTIES, "delta.enableDeletionVectors": "true"}
     tracked, file = Tracked.created(case, _numbered(0, 5), protocol=protocol, properties=properties)
     vector = store(tracked.table, [0, 2])[0]
     kept = {key: file.body[key] for key in ("baseRowId", "defaultRowCommitVersion")}
     tracked.table.commit(remove(file, **kept), add(file, deletionVector=vector), operation="DELETE")
-    tracked.publish(case, 0, 1)
+    tracked.table.properties = {**TRACKED_PROPERTIES, "delta.enableDeletionVectors": "false"}
+    tracked.table.commit(tracked.table.metadata())
+    case.judged["row-ids-v2"] = "DV-004"
+    tracked.publish(case, 0, 1, 2)
     tracked.ask_filtered(case, compare("id", ">", 3, "long"))
 
 

@@ -294,7 +294,9 @@ ROWS = (
         "takes-parts-that-the-hint-names-for-whole",
         "CKPT-030",
         "files",
-        viewing(only_when(lambda root: (log_of(root) / "_last_checkpoint").exists(), _complete_parts)),
+        viewing(
+            only_when(lambda root: (log_of(root) / "_last_checkpoint").exists(), _complete_parts)
+        ),
     ),
     reader(
         "takes-no-dataChange-for-no-change",

@@ -18,13 +18,14 @@ from breaches.edits import (
     matching,
     nulls,
     of_type,
+    only_when,
     parquet,
     rewrite,
 )
 from breaches.model import Ask, Breach, How, reader
 from breaches.readers.crossed import SUMMARY, Body, no_columns, vectors_lost, with_column
 from breaches.seams import Edit, viewing, where_asked
-from breaches.views import directory_values, partition_values
+from breaches.views import bodies, directory_values, partition_values
 from conformance.adapter import Aggregate, Answer, Changes, Files, Ok, Request, Scan
 
 Stats: TypeAlias = Sequence[Mapping[str, Any]]
@@ -231,8 +232,32 @@ def _lost_in_one_way() -> Iterator[Breach]:
             yield reader(f"answers-{slug}-in-{way}", row, "actions", how, f"{case}/*")
 
 
+def _vectors_are_off(root: Path) -> bool:
+    *_, last = bodies(root, "metaData")
+    return last["configuration"].get("delta.enableDeletionVectors") != "true"
+
+
 ROWS = (
     *_lost_in_one_way(),
+    reader(
+        "counts-deleted-rows-where-no-column-of-files-is-read",
+        "DVDESC-020",
+        "actions",
+        where_asked(
+            lambda asked: isinstance(asked, Scan) and asked.columns is not None and [*asked.columns] == ["p"],
+            viewing(vectors_lost(EVERYWHERE)),
+        ),
+        "deletion-vectors/several-in-one-file/*",
+    ),
+    reader(
+        "gives-ids-of-deleted-rows-where-vectors-are-off",
+        "DV-004",
+        "actions",
+        where_asked(
+            _WAYS["row-ids"], viewing(only_when(_vectors_are_off, vectors_lost(EVERYWHERE)))
+        ),
+        "row-tracking/ids-under-vectors/*",
+    ),
     reader(
         "counts-the-records-of-files-with-vectors",
         "DVDESC-020",
