@@ -428,20 +428,21 @@ def _staged_missing(case: CaseWriter) -> None:
 
 @CATALOG.case("crossed-staged", "CAT-007 DVDESC-020 TXN-005 REC-014")
 def _state_staged(case: CaseWriter) -> None:
-    """Vectors, transactions and domains of ratified commits count."""
+    """Vectors, transactions and domains of staged and inline commits count."""
     managed = _Managed(case, 1, writers=["domainMetadata"])
     table = managed.table
     table.protocol = feature_protocol(
         ["catalogManaged", "deletionVectors"], ["inCommitTimestamp", "domainMetadata"]
     )
     table.properties |= WITH_VECTORS
-    file = table.file([{"c": n, "name": "of the file"} for n in range(3)])
+    files = [table.file([{"c": n + m, "name": "of a file"} for n in range(3)]) for m in (0, 50)]
     former = txn("app", 9), domain("mine", "before")
-    managed.commit(table.protocol_action(), table.metadata(), add(file), *former)
-    later = managed.commit(*with_vector(file, inline(table, [2])), txn("app", 3))
-    last = managed.commit(domain("mine", "now"))
+    managed.commit(table.protocol_action(), table.metadata(), *map(add, files), *former)
+    marked = [with_vector(file, inline(table, [2])) for file in files]
+    later = managed.commit(*marked[0], txn("app", 3), domain("mine", "between"))
+    last = managed.commit(*marked[1], txn("app", 2), domain("mine", "now"))
     managed.keep_staged(later)
-    managed.keep_staged(last)
+    managed.keep_inline(last)
     describe(case, table)
     ratified = managed.answer()
     case.read(
@@ -457,7 +458,7 @@ def _state_staged(case: CaseWriter) -> None:
     aggregated(case, table, "extremes", ["c"], title, ratified=ratified)
     files_spec(case, table, requirement="REC-018", ratified=ratified)
     of: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-        "txn": ({"appId": "app"}, {"txnVersion": 3}, "TXN-005"),
+        "txn": ({"appId": "app"}, {"txnVersion": 2}, "TXN-005"),
         "domain_metadata": ({"domain": "mine"}, {"configuration": "now"}, "REC-014"),
     }
     for kind, (asked, known, judged) in of.items():
@@ -472,7 +473,7 @@ def _state_staged(case: CaseWriter) -> None:
         )
     earlier: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
         "txn": ({"appId": "app"}, {"txnVersion": 3}),
-        "domain_metadata": ({"domain": "mine"}, {"configuration": "before"}),
+        "domain_metadata": ({"domain": "mine"}, {"configuration": "between"}),
     }
     for kind, (asked, known) in earlier.items():
         case.spec(

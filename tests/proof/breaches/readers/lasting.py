@@ -169,7 +169,43 @@ def _as_published(request: Any) -> dict[str, Any]:
     return {"latest": _published(request), "commits": []}
 
 
+def _without_inline(name: str) -> Callable[[Any], Any]:
+    """Overlook an action, or a field of adds, in commits that the catalog keeps inline."""
+
+    def kept(action: Any) -> Any:
+        found = {key: body for key, body in action.items() if key != name}
+        if "add" in found:
+            found["add"] = {key: held for key, held in found["add"].items() if key != name}
+        return found
+
+    def changed(request: Any) -> dict[str, Any]:
+        commits = []
+        for commit in request.ratified["commits"]:
+            found = dict(commit)
+            if "content" in found:
+                actions = [json.loads(line) for line in found["content"].splitlines()]
+                found["content"] = "".join(json.dumps(kept(one)) + "\n" for one in actions)
+            commits.append(found)
+        return {**request.ratified, "commits": commits}
+
+    return changed
+
+
 ROWS = (
+    *(
+        reader(
+            f"overlooks-inline-{name.lower()}",
+            row,
+            "requests",
+            _with_ratified(kind, _without_inline(name)),
+            "catalog-managed-tables/crossed-staged/*",
+        )
+        for name, row, kind in (
+            ("deletionVector", "DVDESC-020", Scan),
+            ("domainMetadata", "REC-014", DomainMetadata),
+            ("txn", "TXN-005", Txn),
+        )
+    ),
     *(
         reader(
             f"goes-beyond-the-ratified-for-{kind.__name__.lower()}",

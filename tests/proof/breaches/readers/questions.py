@@ -244,7 +244,9 @@ ROWS = (
         "DVDESC-020",
         "actions",
         where_asked(
-            lambda asked: isinstance(asked, Scan) and asked.columns is not None and [*asked.columns] == ["p"],
+            lambda asked: (
+                isinstance(asked, Scan) and asked.columns is not None and [*asked.columns] == ["p"]
+            ),
             viewing(vectors_lost(EVERYWHERE)),
         ),
         "deletion-vectors/several-in-one-file/*",

@@ -305,9 +305,9 @@ def _values() -> Iterator[Breach]:
         ("overlooks-vectors-of-staged-commits", "DVDESC-020",
          viewing(dropping("add", "deletionVector", where=_STAGED)),
          "catalog-managed-tables/crossed-staged"),
-        ("overlooks-txns-of-staged-commits", "TXN-005",
+        ("overlooks-txns-of-staged-commits", "CAT-007",
          viewing(without("txn", where=_STAGED)), "catalog-managed-tables/crossed-staged"),
-        ("overlooks-domains-of-staged-commits", "REC-014",
+        ("overlooks-domains-of-staged-commits", "CAT-007",
          viewing(without("domainMetadata", where=_STAGED)),
          "catalog-managed-tables/crossed-staged"),
     ):  # fmt: skip
