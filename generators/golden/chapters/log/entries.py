@@ -8,7 +8,7 @@ from pathlib import Path
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, earlier_spec, publish, refuse_load
-from generators.golden.cases.table import GoldenTable, add, remove, txn
+from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable, add, remove, txn
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits, json_text
 from generators.oracle.delta_schema import field, struct
 
@@ -66,7 +66,7 @@ def _own_schema(case: CaseWriter) -> None:
 
 @TABLE.case("long-history", "SNAP-001 LOG-002 REC-001")
 def _long(case: CaseWriter) -> None:
-    """A log of more than ten commits replays in order."""
+    """A log of more than ten commits replays in order of their versions."""
     table = GoldenTable.created(case, _PAIR)
     live = []
     for number in range(1, 25):
@@ -75,6 +75,9 @@ def _long(case: CaseWriter) -> None:
         if number % 3 == 0:
             actions.append(remove(live.pop(0)))
         table.commit(*actions)
+    for version in range(1, 25):
+        # File times run backwards.
+        case.file_time(f"{LOG_DIRECTORY}/{commit_name(version)}", EPOCH + MINUTE * (100 - version))
     publish(case, table, versions=[0, 9, 10, 11, 24])
 
 

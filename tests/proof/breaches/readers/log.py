@@ -217,6 +217,15 @@ def _backwards(root: Path, fresh: frozenset[str]) -> None:
         lines(lambda _, found=actions: found, rf"_delta_log/{version:020}\.json")(root, fresh)  # type: ignore[misc]
 
 
+def _by_file_times(root: Path, fresh: frozenset[str]) -> None:
+    """Replay commits in the order of the times of their files."""
+    commits = commits_of(root)
+    times = {v: (log_of(root) / f"{v:020}.json").stat().st_mtime_ns for v in commits}
+    for version, other in zip(commits, sorted(commits, key=lambda v: times[v]), strict=True):
+        actions = commits[other]
+        lines(lambda _, found=actions: found, rf"_delta_log/{version:020}\.json")(root, fresh)  # type: ignore[misc]
+
+
 def _latest_metadata(root: Path, fresh: frozenset[str]) -> None:
     """Read every version with the metadata of the latest one."""
     newest = [*bodies(root, "metaData")][-1:]
@@ -360,6 +369,13 @@ ROWS = (
     reader("asks-for-checksums", "CRC-042", "files", refusing(_lacks_newest_checksum)),
     reader("merges-metadata", "META-002", "actions", viewing(_merging)),
     reader("replays-backwards", "REC-001", "files", viewing(_backwards)),
+    reader(
+        "replays-by-file-times",
+        "REC-001",
+        "files",
+        viewing(_by_file_times),
+        "table-specification/long-history/*",
+    ),
     reader(
         "looks-for-sidecars-elsewhere",
         "SCA-004",
