@@ -24,6 +24,7 @@ from conformance.judging.shown import (
     requirement_refused,
     requirement_shown,
 )
+from conformance.judging.versions import rows_of_versions
 from conformance.questions import QUESTIONS
 
 _HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
@@ -118,15 +119,9 @@ def _has_foreign_rows(case: Case, spec: Spec, expected: Expected, payload: Any) 
         return False
     if "timestamp" not in given:
         return bool(payload.num_rows != expected.rows().num_rows)
-    versions = {
-        each.parameters["version"]: each.expectation
-        for each in case.specs
-        if each.type == "read" and each.parameters.keys() == {"version"}
-    }
-    whole = sorted(versions) == list(range(len(list(case.table.glob("_delta_log/*.json")))))
-    return whole and not any(
-        isinstance(answer, Expected) and compare_rows(answer.rows(), payload) is None
-        for answer in versions.values()
+    versions = rows_of_versions(case)
+    return versions is not None and all(
+        compare_rows(rows, payload) is not None for rows in versions
     )
 
 

@@ -22,6 +22,7 @@ from conformance.golden.cases import Contested, Expected
 from conformance.golden.corpus import load_corpus
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
+from conformance.judging.versions import rows_of_versions
 from conformance.requirements.levels import ROWS_READ, at_level
 from conformance.requirements.registry import load_registry
 
@@ -103,6 +104,21 @@ def test_a_time_gives_the_rows_of_some_version(
     verdict = Judge(adapter, adapter.claims, store).judge_once(case, asked)
     verdict = at_level(verdict, "ICT-013", "reader", load_registry())
     assert verdict.outcome is (outcome or Outcome.PASS)
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("deletion-vectors/every-question", 3),
+        ("in-commit-timestamps/crossed-parts", 4),
+        ("in-commit-timestamps/before-the-hint", None),
+        ("catalog-managed-tables/history-and-travel", None),
+    ],
+)
+def test_the_rows_of_versions_are_those_of_the_case(name: str, count: int | None) -> None:
+    (case,) = (each for each in load_corpus(validate=False).cases if each.id == name)
+    found = rows_of_versions(case)
+    assert (None if found is None else len(found)) == count
 
 
 def _late(rows: pa.Table) -> pa.Table:

@@ -151,7 +151,8 @@ class Asked:
         title = "Every question is answered by the same rows"
         rule = {"requirement": judged}
         by_value = {"requirement": valued or judged}
-        travel(case, table, "earlier", EPOCH + MINUTE * _EARLIER, _EARLIER)
+        for version, slug in ((0, "first"), (_EARLIER, "earlier")):
+            travel(case, table, slug, EPOCH + MINUTE * version, version)
         kept = compare("id", ">=", 0, "long")
         filtered(case, table, "filter-earlier", kept, title, version=_EARLIER, **rule)
         projected(case, table, "columns", [*(columns or extremes)], title, **rule)
@@ -224,8 +225,10 @@ def _vectors(case: CaseWriter, *, mapped: bool) -> None:
     one, two, gone = (
         asked.file(*_numbers(n), partition={"p": p}) for n, p in ((0, "x"), (10, None), (20, "x"))
     )
-    asked.commit(add(one), add(two), add(gone))
+    five = asked.file(*_numbers(24), partition={"p": "x"})
     table = asked.table
+    unlike = add(five, deletionVector=inline(table, [1]))
+    asked.commit(add(one), add(two), add(gone), unlike)
     stored, within = store(table, [0, 3], [1]), inline(table, [0, 3])
     asked.delete([(one, stored[0], {0, 3}), (two, within, {0, 3}), (gone, stored[1], {1})])
     three, four = (asked.file(*_numbers(n), partition={"p": "y"}) for n in (30, 40))
