@@ -19,7 +19,7 @@ from conformance.golden.cases import Case, Expected, Spec
 from conformance.items.items import ALL_REVISIONS, Item
 from conformance.judging.judge import Judge
 from conformance.judging.messages import alike
-from conformance.requirements.judged import Judged
+from conformance.requirements.judged import Judged, shown_rows
 from conformance.requirements.levels import ROWS_READ
 from generators.histories.document import HistoryError
 from generators.histories.gate import FOLDER, gate_histories
@@ -133,11 +133,11 @@ class ReadHistory:
             with judge.alone(case):
                 latest = judge.judge_once(case, self._spec(laid.builder, layout, None))
                 if latest.outcome is not Outcome.PASS:
-                    return _named("latest version", latest)
+                    return _named(case, None, latest)
                 for version in laid.versions:
                     verdict = judge.judge_once(case, self._spec(laid.builder, layout, version))
                     if verdict.outcome in FAILING:
-                        return _named(f"version {version}", verdict)
+                        return _named(case, version, verdict)
             return latest
 
     def _spec(self, builder: TableBuilder, layout: Layout, version: int | None) -> Spec:
@@ -154,8 +154,15 @@ class ReadHistory:
         )
 
 
-def _named(what: str, verdict: Verdict) -> Verdict:
-    return replace(verdict, message=f"{what}: {verdict.message}")
+def _named(case: Case, version: int | None, verdict: Verdict) -> Verdict:
+    """Say which version failed; one that shows nothing of the layout is held to its rows alone."""
+    what = "latest version" if version is None else f"version {version}"
+    verdict = replace(verdict, message=f"{what}: {verdict.message}")
+    if verdict.outcome not in FAILING or case.requirements == shown_rows(
+        case.requirements, case.table, version
+    ):
+        return verdict
+    return replace(verdict, requirement=ROWS_READ)
 
 
 def _rows_read() -> tuple[str, ...]:

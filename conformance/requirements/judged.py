@@ -163,7 +163,7 @@ def judged_of(  # noqa: PLR0913  what a spec says of it
         version: the one that it asks for; the latest when ``None``.
     """
     unshown = _all_shown
-    if table is not None and not refusing:
+    if table is not None and not refusing and QUESTIONS[question].asked == "reader":
         asked = frozenset((*named, *QUESTIONS[question].default))
         unshown = partial(_is_unshown, asked, named, table, version)
     return Judged(question, named, own or due, own is not None, timed, refusing, unshown)
@@ -244,11 +244,17 @@ _MARKS: Final = {
     "typeWidening": re.compile(rb"delta\.typeChanges"),
 }
 """What commits of a table say where a feature has an effect on its rows."""
+_UNKNOWN_ACTION: Final = re.compile(
+    rb'(?m)^\{ ?"(?!(add|cdc|commitInfo|domainMetadata|metaData|protocol|remove|txn)")'
+)
 _SINCE: Final = {
+    "ADD-003": (re.compile(rb'"path": ?"[^"]*%'), 1),
     "CKC-027": (re.compile(rb'"dataChange": ?false'), 1),
     "DFT-004": (re.compile(rb"CURRENT_DEFAULT"), 1),
     "META-002": (re.compile(rb'"metaData": ?\{'), 2),
     "PART-002": (re.compile(rb'""'), 1),
+    "PROTO-008": (_UNKNOWN_ACTION, 1),
+    "PROTO-009": (re.compile(rb'"(future\w*|novelty)"'), 1),
     "REC-012": (re.compile(rb'"protocol": ?\{'), 2),
     "REC-013": (re.compile(rb'"metaData": ?\{'), 2),
     "RT-017": (re.compile(rb"delta\.rowTracking\.materialized"), 1),
@@ -263,7 +269,10 @@ _UNTIL: Final = {"CM-024": re.compile(rb'"delta\.columnMapping\.mode": ?"(name|i
 """Requirements about tables that a feature has no effect on yet: what commits say from where on it
 has."""
 _UNSAID: Final = (None, math.inf)
-"""Where no commit says it: those that did are gone, or the table is about its absence."""
+"""Where no commit says it: those that did are gone, or there are none."""
+_WITHOUT: Final = frozenset({"ADD-012", "PROTO-009", "RT-003"})
+"""Requirements that a table shows no commit of which says it: about what is absent, or about what
+other files say too."""
 _REMOVE: Final = re.compile(rb'"remove": ?\{')
 _REFERRED: Final = frozenset({"REC-018", "REC-020"})
 """Requirements on which of several references to a file counts: before a remove only a case says
@@ -305,10 +314,10 @@ def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool
     elif row not in _SINCE and summary is not None:
         # A version before the first says nothing of how they are read.
         return version is None or version >= min(_versions(table, summary), default=0)
-    if mark is None or version is None:
+    if mark is None:
         return True
     since = _first(table, mark, times)
-    return since in _UNSAID or since <= version
+    return row in _WITHOUT if since == math.inf else _comes(since, version)
 
 
 def _comes(since: float | None, version: int | None) -> bool:

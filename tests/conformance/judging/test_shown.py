@@ -212,26 +212,47 @@ def test_newest_actions_are_judged_where_there_are_several(
 
 
 class _Foreign(Told):
-    """Gives every row twice: of all logs, or of those that a mark is in."""
+    """Gives every row twice: of all logs, or of those that a mark is in; or of some versions."""
 
-    def __init__(self, mark: str) -> None:
+    def __init__(self, mark: str, of: Callable[[int | None], bool] = lambda _: True) -> None:
         super().__init__(_ABLE)
         self._mark = mark
+        self._of = of
 
     def run(self, request: Request) -> Answer:
         assert not isinstance(request, Snapshot)
         given: Any = request
         rows = read_table(given.table, version=given.version)
         named = any(self._mark in path.name for path in Path(given.table, "_delta_log").iterdir())
-        return Ok(_more(rows) if named else rows)
+        return Ok(_more(rows) if named and self._of(given.version) else rows)
 
 
-@pytest.mark.parametrize(("mark", "named"), [("", ROWS_READ), (".compacted.", "COMP-012")])
+def _latest(version: int | None) -> bool:
+    return version is None
+
+
+def _travelled(version: int | None) -> bool:
+    return version is not None
+
+
+@pytest.mark.parametrize(
+    ("layout", "reader", "named"),
+    [
+        ("compactions", _Foreign(""), ROWS_READ),
+        ("compactions", _Foreign(".compacted."), "COMP-012"),
+        # The newest version is no time travel, and none up to the hint is newer than it.
+        ("classic-everywhere", _Foreign(".checkpoint.", _latest), ROWS_READ),
+        ("classic-everywhere", _Foreign(".checkpoint.", _travelled), "CKPT-004"),
+        ("stale-hint", _Foreign(".checkpoint.", _latest), "LAST-003"),
+        ("stale-hint", _Foreign(".checkpoint.", lambda version: version == 0), ROWS_READ),
+    ],
+)
 def test_a_history_names_its_layout_where_the_plain_one_is_read_right(
-    mark: str, named: str, store: TableStore
+    layout: str, reader: _Foreign, named: str, store: TableStore
 ) -> None:
-    item = next(i for i in generated_items(Plan()) if i.id == "generated/history-2/compactions")
-    verdict = item.judge(Judge(_Foreign(mark), _ABLE, store))
+    items = {item.id: item for item in generated_items(Plan())}
+    item = items[f"generated/history-2/{layout}"]
+    verdict = item.judge(Judge(reader, _ABLE, store))
     verdict = at_level(verdict, str(item.requirement("upstream")), "reader", load_registry())
     assert (verdict.outcome, verdict.requirement) == (Outcome.FAIL, named)
     assert named in item.requirements_judged("upstream")

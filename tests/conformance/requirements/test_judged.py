@@ -257,6 +257,8 @@ def test_a_version_judges_nothing_of_what_is_said_later_or_again(items: tuple[It
         "add-file-and-remove-file/re-add-replaces/read-v0": "SNAP-007",
         "add-file-and-remove-file/re-add-replaces/read-v1": "FA-003",
         "add-file-and-remove-file/remove-other-case/read-latest": "REM-002",
+        "add-file-and-remove-file/paths-odd-characters/read-v0": "SNAP-007",
+        "add-file-and-remove-file/paths-odd-characters/read-latest": "ADD-003",
         "add-file-and-remove-file/remove-then-add-again/read-v0": "SNAP-007",
         "change-metadata/partitioning-replaced/read-v0": "SNAP-007",
         "checkpoint-schema/data-change-of-removes/read-v2": "SNAP-007",
@@ -265,9 +267,14 @@ def test_a_version_judges_nothing_of_what_is_said_later_or_again(items: tuple[It
         "partition-value-serialization/empty-string-of-every-type-commits/read-v0": "SNAP-007",
         "deletion-vectors/remove-without-vector/read-v0": "SNAP-007",
         "deletion-vectors/remove-without-vector/read-v1": "REC-010",
+        "delta-log-entries/long-commit-of-odd-lines/snapshot-v0": "REC-003",
+        "delta-log-entries/long-commit-of-odd-lines/snapshot-v1": "PROTO-009",
         "last-checkpoint-file/stale/read-v1": "SNAP-007",
+        "last-checkpoint-file/unknown-fields/read-latest": "PROTO-009",
         "last-checkpoint-file/stale/read-v3": "LAST-003",
         "last-checkpoint-file/stale/read-latest": "LAST-003",
+        "protocol-evolution/unknown-fields-checkpoint/read-v1": "SNAP-007",
+        "protocol-evolution/unknown-fields-checkpoint/read-v2": "PROTO-008",
         "row-tracking/spark-enabled-late/read-v2": "SNAP-007",
         "vacuum-protocol-check/several-versions/read-v0": "SNAP-007",
     }
@@ -366,8 +373,21 @@ def test_a_log_with_a_version_beyond_all_others_is_looked_through_at_once(tmp_pa
 
 
 def _is_before_removes(table: Path, version: int | None) -> bool:
-    later = (table / "_delta_log").glob("*.json")
-    if version is None or not any(b'"remove"' in each.read_bytes() for each in later):
-        return False
-    commits = [table / "_delta_log" / f"{number:020}.json" for number in range(version + 1)]
+    log = sorted((table / "_delta_log").glob(f"{'[0-9]' * 20}.json"))
+    last = (int(log[-1].stem) if log else -1) if version is None else version
+    commits = [table / "_delta_log" / f"{number:020}.json" for number in range(last + 1)]
     return all(each.is_file() and b'"remove"' not in each.read_bytes() for each in commits)
+
+
+def test_what_a_recipe_starts_from_judges_nothing_of_what_its_steps_do(
+    items: tuple[Item, ...],
+) -> None:
+    found = {item.id: item.requirement("upstream") for item in items}
+    for before in (
+        "add-file-and-remove-file/write-changes-course",
+        "deletion-vectors/write-groups",
+        "partition-value-serialization/write-empty-string",
+        "type-widening/write-widen-checkpointed",
+    ):
+        assert found[f"{before}/read-latest"] == "SNAP-007", before
+        assert found[f"{before}/write"] not in (None, "SNAP-008"), before

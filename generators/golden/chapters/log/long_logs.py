@@ -62,7 +62,7 @@ def _respell(table: GoldenTable, version: int) -> None:
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
-@LOG.case("long-commit-of-odd-lines", "LOG-004 PROTO-009 REC-018")
+@LOG.case("long-commit-of-odd-lines", "LOG-004 REC-018 PROTO-009")
 def _odd_lines(case: CaseWriter) -> None:
     """Spaces, order and escapes do not matter in a long commit either."""
     table = GoldenTable.of(

@@ -353,9 +353,9 @@ def _unknown_of_format(case: CaseWriter) -> None:
     case.read("read-latest", _PAIR, table.rows(), title="The rows are those put in")
 
 
-@EVOLUTION.case("unknown-fields-checkpoint", "PROTO-009 CKC-011 REC-018")
+@EVOLUTION.case("unknown-fields-checkpoint", "PROTO-008 REC-018")
 def _unknown_checkpoint(case: CaseWriter) -> None:
-    """Fields unknown to a checkpoint's reader are ignored."""
+    """A checkpoint keeps any tags, and an unknown action is ignored."""
     table = GoldenTable.of(case, _PAIR)
     table.create(add(table.file(_ROWS, tags={"INSERTION_TIME": "1", "new": "x"})))
     table.append([{"id": 3, "name": "c"}])
