@@ -34,11 +34,13 @@ class Commit:
         actions: everything but file actions, in file order.
         lines: the lines of file actions by wire name, not yet parsed; none when not
             asked for. :func:`reference_impl.log.file_columns.from_lines` makes columns of them.
+        compacted: whether it is a compaction: the reconciled actions of several commits.
     """
 
     place: LogPlace
     actions: list[Action]
     lines: dict[str, Lines]
+    compacted: bool = False
 
     def bodies(self, action: str) -> list[Any]:
         """Parse the file actions of a wire name into JSON values, for the few of one commit.
@@ -57,13 +59,14 @@ class Commit:
         return next((item for item in self.actions if isinstance(item, CommitInfo)), None)
 
 
-def parse_commit(data: bytes, place: LogPlace, *, files: bool) -> Commit:
+def parse_commit(data: bytes, place: LogPlace, *, files: bool, compacted: bool = False) -> Commit:
     """Parse the content of a commit or compaction.
 
     Args:
         data: the file's bytes.
         place: the file and its version.
         files: with ``False`` lines that hold a file action are skipped.
+        compacted: whether it is a compaction.
 
     Raises:
         MalformedCommit: a line is not a JSON object with one action.
@@ -100,4 +103,4 @@ def parse_commit(data: bytes, place: LogPlace, *, files: bool) -> Commit:
         seen.add(key)
         actions.append(action)
 
-    return Commit(place, actions, group_actions(data, place, decode, files=files))
+    return Commit(place, actions, group_actions(data, place, decode, files=files), compacted)

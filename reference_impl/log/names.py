@@ -64,7 +64,7 @@ class LogFile:
     content: bytes | None = None
 
 
-def parse(name: str) -> LogFile | None:
+def parse_name(name: str) -> LogFile | None:
     """Read a file name in the log directory; ``None`` for a foreign file.
 
     A compaction must end after it starts, a multi-part checkpoint must have more than one part

@@ -46,24 +46,22 @@ class CommittedFiles:
     compacted: frozenset[int]
 
     @classmethod
-    def of(cls, commits: Sequence[tuple[Commit, bool]]) -> CommittedFiles:
-        """Parse adds and removes of commits, given with whether each is a compaction.
+    def of(cls, commits: Sequence[Commit]) -> CommittedFiles:
+        """Parse adds and removes of commits and compactions.
 
         Raises:
             InvalidAction: an action lacks a required field or has a field of a wrong type.
         """
-        places = tuple(commit.place for commit, _ in commits)
-        counts = {kind: [len(commit.lines[kind]) for commit, _ in commits] for kind in _KINDS}
+        places = tuple(commit.place for commit in commits)
+        counts = {kind: [len(commit.lines[kind]) for commit in commits] for kind in _KINDS}
         return cls(
             {
-                kind: from_lines(
-                    kind, [(commit.place, commit.lines[kind]) for commit, _ in commits]
-                )
+                kind: from_lines(kind, [(commit.place, commit.lines[kind]) for commit in commits])
                 for kind in _KINDS
             },
             {kind: pa.array(np.repeat(np.arange(len(places)), counts[kind])) for kind in _KINDS},
             places,
-            frozenset(order for order, (_, compacted) in enumerate(commits) if compacted),
+            frozenset(order for order, commit in enumerate(commits) if commit.compacted),
         )
 
     @classmethod
@@ -201,14 +199,14 @@ def _codes(texts: pa.Array) -> _Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class _Committed:
+class _Touched:
     """The logical files that commits refer to, as sets."""
 
     paths: PathSet
     keys: pa.Array
 
     @classmethod
-    def of(cls, newest: _Newest) -> _Committed:
+    def of(cls, newest: _Newest) -> _Touched:
         vectors = {kind: newest.tables[kind]["deletionVector"] for kind in _KINDS}
         paths = Paths.joined([newest.paths[kind] for kind in _KINDS])
         return cls(PathSet(paths), _logical_keys(paths.texts, _both(vectors)))
@@ -245,7 +243,7 @@ class _Survivors:
         given = list(portions)
         if not given:
             return cls(committed, newest.paths[kind])
-        touched = _Committed.of(newest)
+        touched = _Touched.of(newest)
 
         def survive(batch: Callable[[], pa.RecordBatch]) -> tuple[pa.RecordBatch, Paths]:
             return touched.survivors(batch())

@@ -23,7 +23,7 @@ from reference_impl.errors import (
 )
 from reference_impl.log.checkpoints.reader import Checkpoint
 from reference_impl.log.last_checkpoint import read_hint
-from reference_impl.log.names import LOG_DIR, LogFile, commit_name, parse
+from reference_impl.log.names import LOG_DIR, LogFile, commit_name, parse_name
 from reference_impl.log.ratified import RatifiedCommits
 from reference_impl.shown import shown_location
 from reference_impl.storage import Entry, Storage
@@ -127,10 +127,10 @@ def list_log(
     asked = [] if version is None else [version]
     last = min([*asked, *([] if ratified is None else [ratified.latest])], default=None)
     if hint is not None and (last is None or hint <= last):
-        listing = _listed(storage, hint, ratified)
+        listing = _list_whole(storage, hint, ratified)
         if hint in listing.checkpoints:
             return listing
-    listing = _listed(storage, 0, ratified)
+    listing = _list_whole(storage, 0, ratified)
     if listing.latest is None:
         raise TableNotFound(
             f"there is no Delta table at {shown_location(storage.location)}",
@@ -143,13 +143,16 @@ def list_log(
 def segments(
     listing: Listing, version: int | None, *, before: int | None = None
 ) -> Iterator[Segment]:
-    """Return every way to load a version, the best first; the latest version if ``None``.
-
-    ``before`` leaves out checkpoints of that version and later ones, which were tried already.
+    """Return every way to load a version, the best first, and none twice.
 
     The newest usable checkpoint comes first, then older ones, then the bare commits; each with
-    compactions before the same without them. Nothing
-    is yielded twice; without ``before`` at least one segment is yielded.
+    compactions before the same without them.
+
+    Args:
+        listing: the log.
+        version: the version to load; the latest when ``None``.
+        before: leave out checkpoints of this version and later ones, which were tried already;
+            then there may be no segment left.
 
     Raises:
         VersionNotFound: there is no such version, or the log no longer reaches it.
@@ -251,13 +254,13 @@ def _incomplete(listing: Listing, target: int, *, asked: bool) -> DeltaError:
     )
 
 
-def _listed(storage: Storage, start: int, ratified: RatifiedCommits | None) -> Listing:
+def _list_whole(storage: Storage, start: int, ratified: RatifiedCommits | None) -> Listing:
     """List the log; where a commit is missing once more, and then ask for it by name."""
-    listing = _with_ratified(storage, _list(storage, start), ratified)
+    listing = _with_ratified(storage, _list_once(storage, start), ratified)
     if next(_gaps(listing), None) is None:
         return listing
     # What was there before the second listing began is in it; only later ones may be missing.
-    listing = _with_ratified(storage, _list(storage, start), ratified)
+    listing = _with_ratified(storage, _list_once(storage, start), ratified)
     commits, entries = dict(listing.commits), dict(listing.entries)
     for version in islice(_gaps(listing), _PROBES):
         name = commit_name(version)
@@ -283,7 +286,7 @@ def _gaps(listing: Listing) -> Iterator[int]:
         yield from (version for version in range(start, last) if version not in commits)
 
 
-def _list(storage: Storage, start: int) -> Listing:
+def _list_once(storage: Storage, start: int) -> Listing:
     # Obeys CKPT-030.
     commits: dict[int, LogFile] = {}
     entries: dict[int, Entry] = {}
@@ -292,7 +295,7 @@ def _list(storage: Storage, start: int) -> Listing:
     # Names of a version begin with its digits and go on with a dot.
     start_after = f"{start:020d}" if start else None
     for entry in storage.list_from(LOG_DIR, start_after):
-        file = parse(entry.name)
+        file = parse_name(entry.name)
         if file is None:
             continue
         match file.kind:

@@ -94,10 +94,11 @@ def read_commit(storage: Storage, file: LogFile, *, files: bool = True) -> Commi
         data = storage.get(path) if file.content is None else file.content
     except FileNotFoundError:
         raise InvalidLogSegment("a commit is gone", path=path, version=file.end) from None
-    if file.kind == "compaction" and not data.strip():
+    compacted = file.kind == "compaction"
+    if compacted and not data.strip():
         # Reconciled commits leave at least their metadata or files; the commits know better.
         raise MalformedCommit("a compaction is empty", path=path, version=file.end)
-    return parse_commit(data, LogPlace(path, file.end), files=files)
+    return parse_commit(data, LogPlace(path, file.end), files=files, compacted=compacted)
 
 
 def in_commit_timestamp(info: CommitInfo | None, version: int) -> int:
@@ -149,7 +150,7 @@ class Snapshot:
         self._segments = segments(listing, version)
         self._reconciled: Reconciled | None = None
         self._table: TableSchema | None = None
-        self._cached_commits: list[tuple[Commit, bool]] | None = None
+        self._cached_commits: list[Commit] | None = None
         self._damaged = 0
         self.segment: Segment
         self._reader: CheckpointReader | None
@@ -280,10 +281,10 @@ class Snapshot:
                 state.apply(self._reader.actions())
         cached = self._fits_cache()
         groups = self._in_groups(lambda files: self._commits(files, file_actions=cached))
-        commits: Iterable[tuple[Commit, bool]] = chain.from_iterable(groups)
+        commits: Iterable[Commit] = chain.from_iterable(groups)
         if cached:
             commits = self._cached_commits = list(commits)
-        for number, (commit, _) in enumerate(commits):
+        for number, commit in enumerate(commits):
             state.apply(commit.actions)
             if self._reader is None and number == 0:
                 # Version 0 must hold both; a later commit does not repair it.
@@ -340,16 +341,13 @@ class Snapshot:
         groups, threads = commit_groups(self.segment.commits, sizes)
         return in_order(work, groups, threads)
 
-    def _commits(
-        self, files: Sequence[LogFile], *, file_actions: bool = True
-    ) -> list[tuple[Commit, bool]]:
-        """Read commits, each with whether it is a compaction."""
+    def _commits(self, files: Sequence[LogFile], *, file_actions: bool = True) -> list[Commit]:
+        """Read commits and compactions; damage of a compaction is a fallback."""
         found = []
         for file in files:
             budget().check_time()
-            compacted = file.kind == "compaction"
-            with _recoverable() if compacted else nullcontext():
-                found.append((read_commit(self.storage, file, files=file_actions), compacted))
+            with _recoverable() if file.kind == "compaction" else nullcontext():
+                found.append(read_commit(self.storage, file, files=file_actions))
         return found
 
 

@@ -24,7 +24,7 @@ from conformance.judging.compare import compare_rows
 from conformance.judging.witness import claims_to_read
 from generators.materialise.data.arrow_rows import arrow_table
 from reference_impl import Snapshot
-from reference_impl.log.names import LOG_DIR, parse
+from reference_impl.log.names import LOG_DIR, parse_name
 
 COUNT = int(os.environ.get("DELTA_TCK_HISTORIES", "200"))
 STEPS = 25
@@ -43,7 +43,7 @@ def _has_two_checkpoints_of_a_version(snapshot: Snapshot) -> bool:
     names = [Path(entry.name).name for entry in snapshot.storage.list_from(LOG_DIR)]
     found = {
         (file.version, file.kind, file.parts, file.uuid)
-        for file in map(parse, names)
+        for file in map(parse_name, names)
         if file is not None and file.kind.endswith("checkpoint")
     }
     return len({version for version, *_ in found}) < len(found)

@@ -11,7 +11,7 @@ import orjson
 import pyarrow as pa
 
 from reference_impl.errors import CommitConflict, InvalidMetadata, InvalidSchema, SchemaMismatch
-from reference_impl.log.names import LOG_DIR, parse
+from reference_impl.log.names import LOG_DIR, parse_name
 from reference_impl.model.actions import Format, Metadata
 from reference_impl.storage import Storage
 from reference_impl.types.arrow import from_arrow
@@ -132,7 +132,7 @@ def refuse_existing(storage: Storage) -> None:
     Raises:
         CommitConflict: there is a table already.
     """
-    if any(parse(entry.name) for entry in storage.list_from(LOG_DIR)):
+    if any(parse_name(entry.name) for entry in storage.list_from(LOG_DIR)):
         raise CommitConflict("there is a table at this place already", version=0)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from reference_impl.errors import DeltaError, TimestampNotFound
 from reference_impl.log.checkpoints.reader import CheckpointReader
-from reference_impl.log.names import LOG_DIR, SIDECAR_DIR, parse
+from reference_impl.log.names import LOG_DIR, SIDECAR_DIR, parse_name
 from reference_impl.model.actions import Sidecar
 from reference_impl.model.protocol import check_writable
 from reference_impl.snapshot.history import History
@@ -82,7 +82,7 @@ def _delete_unreferenced(
 
 
 def _expired(entry: Entry, checkpoint: int) -> bool:
-    file = parse(entry.name)
+    file = parse_name(entry.name)
     last = checkpoint if file is not None and file.kind == "compaction" else checkpoint - 1
     return file is not None and file.version <= last
 
