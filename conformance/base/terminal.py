@@ -28,7 +28,7 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Write out what could steer a terminal, and ends of lines, which names may hold too."""
+    """Escape control characters and line ends: names of columns and files may hold both."""
     return "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 

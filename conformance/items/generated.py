@@ -104,7 +104,7 @@ class ReadHistory:
         return self.judge_history(judge, self.drawn.load())
 
     def judge_history(self, judge: Judge, history: History) -> Verdict:
-        """Judge another history in the same way, as a smaller one.
+        """Judge another history in this layout, as one that a failure was shrunk to.
 
         A failure that the plain layout of the history has as well says nothing of the layout, and
         neither does a history too short for what the layout is about.

@@ -61,11 +61,11 @@ class Judge:
         self._current = case
         root = self._prerequisite(case)
         if root is None or root.id == spec.id:
-            return self._verdict_of(case, spec) if root else self._judge(case, spec)
+            return self._verdict_of(case, spec) if root else self.judge_once(case, spec)
         known = self._of_prerequisites.get(root.id)
         if known is not None and known.message.startswith("time limit"):
             return _blocked(root, known)
-        verdict = self._judge(case, spec)
+        verdict = self.judge_once(case, spec)
         if _is_root_cause(verdict) and self._is_cause(case, root, verdict):
             return _blocked(root, verdict)
         return verdict
@@ -87,10 +87,6 @@ class Judge:
         finally:
             self.store.release(case)
 
-    def judge_once(self, case: Case, spec: Spec) -> Verdict:
-        """Ask one spec, whatever other specs of the case do."""
-        return self._judge(case, spec)
-
     def _prerequisite(self, case: Case, *, asked: bool = True) -> Spec | None:
         """Choose the plainest question of a case: its failure explains like failures of others.
 
@@ -110,10 +106,11 @@ class Judge:
 
     def _verdict_of(self, case: Case, spec: Spec) -> Verdict:
         if spec.id not in self._of_prerequisites:
-            self._of_prerequisites[spec.id] = self._judge(case, spec)
+            self._of_prerequisites[spec.id] = self.judge_once(case, spec)
         return self._of_prerequisites[spec.id]
 
-    def _judge(self, case: Case, spec: Spec) -> Verdict:
+    def judge_once(self, case: Case, spec: Spec) -> Verdict:
+        """Ask one spec, whatever other specs of the case do."""
         missing = lacking(spec, self.claims)
         if missing:
             message = f"{missing} is not claimed, so not asked"

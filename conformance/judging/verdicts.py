@@ -7,7 +7,7 @@ claimed, or one of several that the text supports.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -57,52 +57,54 @@ def verdict_on(
     unclaimed = unclaimed_features(case, claims)
     if isinstance(answer, Refused):
         unclaimed += unclaimed_needs(spec, claims)
+    asked = _Asked(case, spec, tuple(unclaimed), revision)
     match spec.expectation:
         case Contested() as contested:
-            return _of_contested(case, spec, contested, answer, unclaimed, revision=revision)
+            return _of_contested(asked, contested, answer)
         case Expected() as expected:
-            return _of_answer(case, spec, expected, answer, unclaimed, revision=revision)
+            return _of_answer(asked, expected, answer)
         case ExpectedError() as error:
-            return _of_refusal(spec, error, answer, unclaimed)
+            return _of_refusal(asked, error, answer)
 
 
-def _of_answer(  # noqa: PLR0913  all that a verdict depends on
-    case: Case,
-    spec: Spec,
-    expected: Expected,
-    answer: Answer,
-    unclaimed: list[str],
-    *,
-    revision: str,
-) -> Verdict:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a verdict depends on beside the answer.
+
+    Attributes:
+        case: the table that was asked about.
+        spec: the question.
+        unclaimed: what the table needs and the adapter does not claim.
+        revision: the protocol revision that is judged by.
+    """
+
+    case: Case
+    spec: Spec
+    unclaimed: tuple[str, ...]
+    revision: str
+
+
+def _of_answer(asked: _Asked, expected: Expected, answer: Answer) -> Verdict:
+    case, spec, unclaimed = asked.case, asked.spec, asked.unclaimed
     match answer:
         case Refused():
             wanted = describe_expected(spec.type, expected)
-            broken = requirement_refused(spec, case, revision)
-            return _wrongly_refused("a valid table", wanted, answer, unclaimed, broken)
+            return _wrongly_refused(asked, "a valid table", wanted, answer)
         case Ok(payload):
-            found = _difference(spec, expected, payload, revision)
+            found = _difference(asked, expected, payload)
             if found is None:
                 names = ", ".join(unclaimed)
                 note = f"answered right without claiming {names}" if unclaimed else ""
                 return Verdict(Outcome.PASS, note)
-            shown = _shown(case, spec, expected, payload, found, revision=revision)
-            verdict = _wrong(spec, expected, found, unclaimed, shown)
+            verdict = _wrong(asked, expected, payload, found)
             return replace(verdict, foreign_rows=_has_foreign_rows(case, spec, expected, payload))
 
 
-def _shown(  # noqa: PLR0913  all that a requirement depends on
-    case: Case,
-    spec: Spec,
-    expected: Expected,
-    payload: Any,
-    found: Difference,
-    *,
-    revision: str,
-) -> str | None:
+def _shown(asked: _Asked, expected: Expected, payload: Any, found: Difference) -> str | None:
     """Return the requirement that a difference shows to be broken; ``None`` for the judged one."""
+    case, spec = asked.case, asked.spec
     # Tables that are made for one item have no versions that show less.
-    judged = judged_of_spec(spec, case if case.specs else None).in_revision(revision)
+    judged = judged_of_spec(spec, case if case.specs else None).in_revision(asked.revision)
     return _advised(spec, expected, payload) or requirement_shown(
         case, spec, found, judged=judged, wanted=expected, given=payload
     )
@@ -138,24 +140,22 @@ def named_instead(spec: Spec, case: Case) -> tuple[str, ...]:
     return (*advised, *instead_of(spec, case))
 
 
-def _unsupported(unclaimed: list[str], message: str) -> Verdict:
-    words = f"refused, not claiming {', '.join(unclaimed)}: {message}"
-    return Verdict(Outcome.UNSUPPORTED, words, unclaimed=tuple(unclaimed))
+def _unsupported(asked: _Asked, message: str) -> Verdict:
+    words = f"refused, not claiming {', '.join(asked.unclaimed)}: {message}"
+    return Verdict(Outcome.UNSUPPORTED, words, unclaimed=asked.unclaimed)
 
 
-def _wrongly_refused(
-    what: str, wanted: str, answer: Refused, unclaimed: list[str], broken: str | None
-) -> Verdict:
+def _wrongly_refused(asked: _Asked, what: str, wanted: str, answer: Refused) -> Verdict:
     """Judge a refusal where an answer is due: wrong, unless the table needs what is unclaimed."""
-    if unclaimed:
-        return _unsupported(unclaimed, answer.message)
+    if asked.unclaimed:
+        return _unsupported(asked, answer.message)
     return Verdict(
         Outcome.FAIL,
         f"refused {what}: {answer.message}",
         Hazard.WRONG_REFUSAL,
         wanted,
         describe_refusal(answer.kind, answer.stage, answer.message),
-        broken,
+        requirement_refused(asked.spec, asked.case, asked.revision),
     )
 
 
@@ -174,12 +174,11 @@ def _advised(spec: Spec, expected: Expected, payload: Any) -> str | None:
     return None
 
 
-def _wrong(
-    spec: Spec, expected: Expected, found: Difference, unclaimed: list[str], shown: str | None
-) -> Verdict:
+def _wrong(asked: _Asked, expected: Expected, payload: Any, found: Difference) -> Verdict:
+    spec, unclaimed = asked.spec, asked.unclaimed
     hazard = spec.hazard or QUESTIONS[spec.type].hazard
     wanted = describe_expected(spec.type, expected)
-    requirement = shown
+    requirement = _shown(asked, expected, payload, found)
     if unclaimed:
         # Answering at all was the mistake, and the worst one.
         hazard = Hazard.SILENT_WRONG_DATA
@@ -196,49 +195,42 @@ def _wrong(
     )
 
 
-def _of_refusal(spec: Spec, error: ExpectedError, answer: Answer, unclaimed: list[str]) -> Verdict:
+def _of_refusal(asked: _Asked, error: ExpectedError, answer: Answer) -> Verdict:
     wanted = f"a refusal ({error.kind}) no later than {error.stage}"
     match answer:
         case Ok(payload):
             return Verdict(
                 Outcome.FAIL,
                 f"answered where a refusal ({error.kind}) is due",
-                spec.hazard or _HAZARD_OF_KIND.get(error.kind, Hazard.ACCEPTED_INVALID_TABLE),
+                asked.spec.hazard or _HAZARD_OF_KIND.get(error.kind, Hazard.ACCEPTED_INVALID_TABLE),
                 wanted,
                 f"an answer: {_brief(payload)}",
             )
-        case Refused("unsupported", _, message) if unclaimed and error.kind != "unsupported":
-            return _unsupported(unclaimed, message)
+        case Refused("unsupported", _, message) if asked.unclaimed and error.kind != "unsupported":
+            return _unsupported(asked, message)
         case Refused(_, _, message):
             # No clause names kinds of refusal.
             return Verdict(Outcome.PASS, f"refused: {message}")
 
 
-def _difference(spec: Spec, expected: Expected, payload: Any, revision: str) -> Difference | None:
+def _difference(asked: _Asked, expected: Expected, payload: Any) -> Difference | None:
     """Check an answer against the expected one, and a snapshot against the version asked for."""
+    spec = asked.spec
     found = QUESTIONS[spec.type].compare(expected, payload)
-    if found is not None and found.reason == "types" and revision in _ZONELESS:
+    if found is not None and found.reason == "types" and asked.revision in _ZONELESS:
         found = compare_rows(expected.rows(), payload, zoneless=True)
-    asked = spec.parameters.get("version")
-    if found is None and spec.type == "snapshot" and asked is not None:
+    version = spec.parameters.get("version")
+    if found is None and spec.type == "snapshot" and version is not None:
         given = payload.get("version")
-        if given is not None and (given != asked or isinstance(given, bool)):
-            return Difference("document", f"version is {given!r}, expected {asked}")
+        if given is not None and (given != version or isinstance(given, bool)):
+            return Difference("document", f"version is {given!r}, expected {version}")
     return found
 
 
-def _of_contested(  # noqa: PLR0913  all that a verdict depends on
-    case: Case,
-    spec: Spec,
-    contested: Contested,
-    answer: Answer,
-    unclaimed: list[str],
-    *,
-    revision: str,
-) -> Verdict:
+def _of_contested(asked: _Asked, contested: Contested, answer: Answer) -> Verdict:
     """Name the reading of the text that an answer follows; one that follows none fails."""
-    if unclaimed and isinstance(answer, Refused) and answer.kind == "unsupported":
-        return _unsupported(unclaimed, answer.message)
+    if asked.unclaimed and isinstance(answer, Refused) and answer.kind == "unsupported":
+        return _unsupported(asked, answer.message)
     unlike: list[tuple[Expected, Difference]] = []
     for accepted in contested.accepted:
         match accepted.answer, answer:
@@ -246,7 +238,7 @@ def _of_contested(  # noqa: PLR0913  all that a verdict depends on
                 # Whether to refuse is contested; no reading says in which words.
                 seen = True
             case Expected() as expected, Ok(payload):
-                difference = _difference(spec, expected, payload, revision)
+                difference = _difference(asked, expected, payload)
                 seen = difference is None
                 if difference is not None:
                     unlike.append((expected, difference))
@@ -260,20 +252,15 @@ def _of_contested(  # noqa: PLR0913  all that a verdict depends on
     wanted = f"one of {', '.join(accepted.name for accepted in contested.accepted)}"
     match answer:
         case Refused():
-            what = "what every reading of the text gives"
-            broken = requirement_refused(spec, case, revision)
-            return _wrongly_refused(what, wanted, answer, unclaimed, broken)
+            return _wrongly_refused(asked, "what every reading of the text gives", wanted, answer)
         case Ok(payload):
             found = unlike[0][1] if unlike else None
             summary = found.summary if found else "answered where every reading refuses"
-            shown = (
-                _shown(case, spec, expected, payload, difference, revision=revision)
-                for expected, difference in unlike
-            )
+            shown = (_shown(asked, expected, payload, each) for expected, each in unlike)
             return Verdict(
                 Outcome.FAIL,
                 f"as no reading of the text has it: {summary}",
-                spec.hazard or QUESTIONS[spec.type].hazard,
+                asked.spec.hazard or QUESTIONS[asked.spec.type].hazard,
                 wanted,
                 summary,
                 next(filter(None, shown), None),

@@ -297,7 +297,7 @@ def _close(close: Callable[[], None], limit: InProcessLimit) -> None:
 def verdict_of(item: Item, judge: Judge, registry: Registry) -> Verdict:
     """Judge one item by the revision of a judge; never raises.
 
-    The verdict can be printed, and has the weight of the requirement that is judged.
+    The verdict can be printed, and its outcome goes by the level of the requirement that is broken.
     """
     judged = item.requirement(judge.revision)
     try:
