@@ -13,9 +13,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from generators.oracle.delta_schema import Struct
-from generators.oracle.operations import OPERATIONS, Context, Operation, Step, input_rows
-
-__all__ = ["HISTORY_ONLY", "Step", "input_rows", "operation_of", "recipe_step", "step_of"]
+from generators.oracle.operations import OPERATIONS, Context, Operation, Step
 
 HISTORY_ONLY: Final = frozenset().union(*(e.seen_by("history") for e in OPERATIONS.values()))
 """Arguments that the steps of histories have, and those of recipes have not."""

@@ -26,11 +26,6 @@ from conformance.questions import AUDITED, QUESTIONS, TIMED, Asked, Question
 from conformance.requirements.registry import Registry, Requirement, load_registry
 from generators.oracle.operations import OPERATIONS
 
-__all__ = [
-    "SUPPORTED", "Asked", "Judged", "binds", "can_be_judged", "judged_of", "judged_step",
-    "shown_rows",
-]  # fmt: skip
-
 _FAILING: Final = ("MUST", "SHOULD")
 """Levels that can be broken: MAY allows, and a definition binds by the clauses that use it."""
 

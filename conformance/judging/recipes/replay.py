@@ -30,8 +30,7 @@ from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.delta_schema import Field, Struct, from_json
 from generators.oracle.filters import in_partition
 from generators.oracle.model import Oracle, Row
-from generators.oracle.operations import OPERATIONS, Create, Operation, carry_out
-from generators.steps import input_rows
+from generators.oracle.operations import OPERATIONS, Create, Operation, carry_out, input_rows
 from reference_impl import DeltaError, Table
 
 Run: TypeAlias = Callable[[Request], tuple[Answer | None, BaseException | None]]

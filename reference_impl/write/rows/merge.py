@@ -36,8 +36,6 @@ from reference_impl.write.rows.conform import conform
 from reference_impl.write.rows.incoming import prepare
 from reference_impl.write.rows.rules import rules_of
 
-__all__ = ["Clauses", "When", "merge"]
-
 _Places = npt.NDArray[np.int64]
 _KEEP = -1
 

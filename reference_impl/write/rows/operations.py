@@ -24,10 +24,8 @@ from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.incoming import prepare
 from reference_impl.write.rows.rules import rules_of
 
-__all__ = ["Filter", "append", "bound", "delete", "overwrite", "update"]
 
-
-def bound(given: Filter, transaction: Transaction) -> Predicate | None:
+def _condition(given: Filter, transaction: Transaction) -> Predicate | None:
     """Bind a filter to the schema of the version that is read."""
     return parse_predicate(given, transaction.read_target.schema)
 
@@ -54,7 +52,7 @@ def delete(snapshot: Snapshot, given: Filter = None) -> int:
     """
     transaction = Transaction(snapshot, "DELETE", {"predicate": predicate_for_history(given)})
     changes = Changes(transaction)
-    _delete_rows(transaction, changes, bound(given, transaction))
+    _delete_rows(transaction, changes, _condition(given, transaction))
     return changes.commit()
 
 
@@ -64,7 +62,7 @@ def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
         {} if given is None else {"predicate": predicate_for_history(given)}
     )
     transaction = Transaction(snapshot, "WRITE", parameters)
-    condition = bound(given, transaction)
+    condition = _condition(given, transaction)
     fresh = prepare(transaction, rows)
     if condition is not None:
         refuse_outside(fresh, condition)
@@ -94,7 +92,7 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) 
     Where no row is updated nothing is committed.
     """
     transaction = Transaction(snapshot, "UPDATE", {"predicate": predicate_for_history(given)})
-    condition = bound(given, transaction)
+    condition = _condition(given, transaction)
     changes = Changes(transaction)
     schema, rules = transaction.target.schema, rules_of(transaction.target)
     assigned = parse_assignments(values, schema, partial(parse_expression, schema=schema))

@@ -10,7 +10,7 @@ import pytest
 
 from reference_impl import Table, read_table
 from reference_impl.errors import ConstraintViolation, SchemaMismatch
-from reference_impl.write.rows.merge import Clauses
+from reference_impl.write.rows.clauses import Clauses
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("n", pa.int64())])
 EVERYTHING = {
