@@ -61,7 +61,7 @@ class Judge:
         self._current = case
         root = self._prerequisite(case)
         if root is None or root.id == spec.id:
-            return self._verdict_of(case, spec) if root else self.judge_once(case, spec)
+            return self._remembered(case, spec) if root else self.judge_once(case, spec)
         known = self._of_prerequisites.get(root.id)
         if known is not None and known.message.startswith("time limit"):
             return _blocked(root, known)
@@ -76,7 +76,7 @@ class Judge:
         What a whole run does not block, a part of it does not either.
         """
         plainest = self._prerequisite(case, asked=False) or root
-        return all(_same_cause(self._verdict_of(case, x), verdict) for x in (root, plainest))
+        return all(_same_cause(self._remembered(case, x), verdict) for x in (root, plainest))
 
     @contextmanager
     def alone(self, case: Case) -> Iterator[None]:
@@ -104,7 +104,7 @@ class Judge:
         ]
         return min(plain, key=lambda s: (len(s.parameters), s.type != "read", s.id), default=None)
 
-    def _verdict_of(self, case: Case, spec: Spec) -> Verdict:
+    def _remembered(self, case: Case, spec: Spec) -> Verdict:
         if spec.id not in self._of_prerequisites:
             self._of_prerequisites[spec.id] = self.judge_once(case, spec)
         return self._of_prerequisites[spec.id]
