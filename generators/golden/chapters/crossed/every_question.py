@@ -151,8 +151,8 @@ class Asked:
         title = "Every question is answered by the same rows"
         rule = {"requirement": judged}
         by_value = {"requirement": valued or judged}
-        for version, slug in ((0, "first"), (_EARLIER, "earlier")):
-            travel(case, table, slug, EPOCH + MINUTE * version, version)
+        for earlier, slug in ((0, "first"), (_EARLIER, "earlier")):
+            travel(case, table, slug, EPOCH + MINUTE * earlier, earlier)
         kept = compare("id", ">=", 0, "long")
         filtered(case, table, "filter-earlier", kept, title, version=_EARLIER, **rule)
         projected(case, table, "columns", [*(columns or extremes)], title, **rule)
