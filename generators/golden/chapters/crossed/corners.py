@@ -48,6 +48,28 @@ def _still_locked(case: CaseWriter) -> None:
     recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
 
 
+_LOCKED: Final = {
+    **WITH_VECTORS,
+    "delta.appendOnly": "true",
+    "delta.columnMapping.mode": "name",
+    "delta.enableChangeDataFeed": "true",
+    "delta.enableInCommitTimestamps": "true",
+    "delta.enableRowTracking": "true",
+}
+_LISTED: Final = (
+    "appendOnly", "changeDataFeed", "columnMapping", "deletionVectors", "domainMetadata",
+    "inCommitTimestamp", "rowTracking", "v2Checkpoint",
+)  # fmt: skip
+
+
+@APPEND_ONLY.case("write-update-with-features", "APP-002", features=("columnMapping",))
+def _locked_among_features(case: CaseWriter) -> None:
+    """An append-only table of many features has an update refused."""
+    recipe = Recipe(PAIR, ("name",), _LOCKED, _LISTED).append(pairs(1, 2))
+    recipe.append(pairs(3)).checkpoint().update({"id": 7}, compare("id", "=", 1, "long"))
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
+
+
 _MERGED = [{"id": n, "name": f"m{n}"} for n in (5, 30)]
 """Rows that differ from those with the same id."""
 

@@ -258,27 +258,6 @@ for _change in _CHANGES:
     )
 
 
-_LOCKED_AND_MORE: Final = {
-    **_LOCKED,
-    "delta.columnMapping.mode": "name",
-    "delta.enableChangeDataFeed": "true",
-    "delta.enableInCommitTimestamps": "true",
-    "delta.enableRowTracking": "true",
-}
-_ALL_LISTED: Final = (
-    "appendOnly", "changeDataFeed", "columnMapping", "deletionVectors", "domainMetadata",
-    "inCommitTimestamp", "rowTracking", "v2Checkpoint",
-)  # fmt: skip
-
-
-@APPEND_ONLY.case("write-update-with-features", "APP-002", features=("columnMapping",))
-def _locked_among_features(case: CaseWriter) -> None:
-    """An append-only table of many features has an update refused."""
-    recipe = Recipe(PAIR, ("name",), _LOCKED_AND_MORE, _ALL_LISTED).append(pairs(1, 2))
-    recipe.append(pairs(3)).checkpoint().update({"id": 7}, _FIRST)
-    recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
-
-
 _SOURCED: Final = struct(
     of.field("id", "long"), *_ruled("delta.generationExpression", "x * 2").fields
 )
