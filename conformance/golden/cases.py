@@ -101,11 +101,13 @@ class Accepted:
         name: slug that results record.
         source: who answers so and why.
         answer: the answer.
+        steps: numbers of the steps of a recipe that may be refused so; none for the last one.
     """
 
     name: str
     source: str
     answer: Expected | ExpectedError
+    steps: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

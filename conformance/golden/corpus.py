@@ -221,6 +221,7 @@ class _Loader:
                     entry["name"],
                     entry["source"],
                     self._answer(path, kind, entry, folder / _slug(path, entry["name"])),
+                    tuple(entry.get("steps", ())),
                 )
                 for entry in document["contested"]["accepted"]
             ),

@@ -99,7 +99,7 @@ def replay_recipe(
                 found or replayed.advice or check_advice(replayed, spec) or Verdict(Outcome.PASS)
             )
         case Contested(accepted):
-            verdict = _contested(accepted, _carried_out(replayed, accepted))
+            verdict = _contested(replayed, accepted, _carried_out(replayed, accepted))
     return _explained(replayed, verdict)
 
 
@@ -184,15 +184,17 @@ def _schema_string(table: Path) -> str:
     )
 
 
-def _contested(accepted: Sequence[Accepted], verdict: Verdict | None) -> Verdict:
-    """Name the accepted outcome that was seen: carried out, or refused."""
-    refused = verdict is not None and (
-        verdict.outcome is Outcome.UNSUPPORTED or verdict.hazard is Hazard.WRONG_REFUSAL
-    )
+def _contested(replayed: Replay, accepted: Sequence[Accepted], verdict: Verdict | None) -> Verdict:
+    """Name the accepted outcome that was seen: carried out, or refused at a contested step."""
+    at, last = replayed.refused, len(replayed.steps) - 1
     for each in accepted:
-        refusal = isinstance(each.answer, ExpectedError)
-        if refused if refusal else verdict is None:
-            return Verdict(Outcome.OPEN, f"contested: {each.name}", seen=each.name)
+        if not isinstance(each.answer, ExpectedError):
+            if verdict is None:
+                return _seen(each)
+        elif at is not None and at in (each.steps or (last,)):
+            former = replayed.watch.former
+            before = None if former is None else former.version
+            return _left(replayed, at, before, each.answer.requirement) or _seen(each)
     if verdict is not None:
         return verdict
     names = ", ".join(each.name for each in accepted)
@@ -205,12 +207,19 @@ def _contested(accepted: Sequence[Accepted], verdict: Verdict | None) -> Verdict
     )
 
 
+def _seen(accepted: Accepted) -> Verdict:
+    return Verdict(Outcome.OPEN, f"contested: {accepted.name}", seen=accepted.name)
+
+
 def _run_steps(replayed: Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict | None:
     """Take steps that have to succeed; a verdict ends the recipe."""
     for number, step in enumerate(steps):
         name = f"step {number} ({step['operation']})"
         replayed.watch.before()
-        match replayed.ask(step):
+        answer = replayed.ask(step)
+        if isinstance(answer, Refused):
+            replayed.refused = number
+        match answer:
             case Refused("unsupported", _, message) if missing := replayed.unclaimed(step):
                 reason = f"{name} is refused, not claiming {', '.join(missing)}: {message}"
                 return Verdict(Outcome.UNSUPPORTED, reason, unclaimed=tuple(missing))
@@ -252,22 +261,38 @@ def _refused(replayed: Replay, spec: Spec, error: ExpectedError) -> Verdict:
             "carried out",
             error.requirement,
         )
-    if latest is not None:
-        verdict = check_deletions(replayed, name, last)
-        if verdict is not None:
-            # What a step has to check comes before what it deletes.
-            verdict = replace(verdict, requirement=error.requirement)
-        verdict = verdict or reread_versions(replayed)
-        now = latest_version(replayed.table)
-        if verdict is not None and verdict.requirement is None:
-            verdict = replace(verdict, requirement=replayed.judged(len(before)))
-        if verdict is None and now != latest:
-            message = f"{name} is refused and version {now} is there nevertheless"
-            return Verdict(Outcome.FAIL, message, Hazard.CORRUPTING_WRITE, wanted, message)
-        verdict = verdict or audit_table(replayed)
+    left = _left(replayed, len(before), latest, error.requirement)
+    return left or _as_claimed(replayed, last, answer, error.kind, wanted)
+
+
+def _left(
+    replayed: Replay, number: int, latest: int | None, requirement: str | None
+) -> Verdict | None:
+    """Find what a step that was refused left behind.
+
+    Args:
+        replayed: the steps so far.
+        number: of the step.
+        latest: the version before it; ``None`` where there was none.
+        requirement: what the refusal obeys.
+    """
+    if latest is None:
+        return None
+    step = replayed.steps[number]
+    name = f"step {number} ({step['operation']})"
+    verdict = check_deletions(replayed, name, step)
     if verdict is not None:
-        return verdict
-    return _as_claimed(replayed, last, answer, error.kind, wanted)
+        # What a step has to check comes before what it deletes.
+        verdict = replace(verdict, requirement=requirement)
+    verdict = verdict or reread_versions(replayed)
+    if verdict is not None and verdict.requirement is None:
+        verdict = replace(verdict, requirement=replayed.judged(number))
+    now = latest_version(replayed.table)
+    if verdict is None and now != latest:
+        message = f"{name} is refused and version {now} is there nevertheless"
+        wanted = "nothing is committed"
+        return Verdict(Outcome.FAIL, message, Hazard.CORRUPTING_WRITE, wanted, message)
+    return verdict or audit_table(replayed)
 
 
 def _as_claimed(

@@ -87,6 +87,7 @@ class Replay:
         rows: what the table held when it was last read.
         advice: the first SHOULD that is not followed; the recipe goes on.
         files: digest of every file of the table, as the last step left them.
+        refused: number of the step that was refused, where it had to be carried out.
     """
 
     run: Run
@@ -107,6 +108,7 @@ class Replay:
     rows: pa.Table | None = None
     advice: Verdict | None = None
     files: Mapping[str, bytes] = field(init=False)
+    refused: int | None = None
 
     def __post_init__(self) -> None:
         """Let the oracle take the steps that made the table that is given."""

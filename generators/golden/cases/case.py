@@ -124,6 +124,8 @@ class Refusal:
         requirement: id of the clause that the refusal obeys.
         code: error class for harnesses that compare one; derived from kind and stage if empty.
         message: advice for people.
+        of: operations of a recipe of which each step may be refused so, where the text leaves it
+            open; none for the last step alone.
     """
 
     kind: Kind
@@ -131,6 +133,7 @@ class Refusal:
     requirement: str
     code: str = ""
     message: str = ""
+    of: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """Return the wire form, the ``error`` of a spec."""
@@ -158,6 +161,7 @@ class Accepted:
             place of their count.
         refusal: the refusal, when refusing is the answer.
         schema: the schema of the rows, when it is not that of the question.
+        steps: numbers of the steps of a recipe that may be refused so; none for the last one.
     """
 
     name: str
@@ -166,6 +170,7 @@ class Accepted:
     expected: Mapping[str, Any] | None = None
     refusal: Refusal | None = None
     schema: Struct | None = None
+    steps: tuple[int, ...] = ()
 
 
 class CaseWriter:
@@ -327,6 +332,8 @@ class CaseWriter:
             answer: dict[str, Any] = {"name": each.name, "source": each.source}
             if each.refusal is not None:
                 answer["error"] = each.refusal.document()
+                if each.steps:
+                    answer["steps"] = list(each.steps)
             elif each.rows is not None:
                 columns = each.schema or schema
                 if columns is None:

@@ -368,7 +368,7 @@ class Recipe:
             refusal: how the last step is refused, when it is; the table is that of the steps
                 before it.
             contested: name and source of each accepted outcome, where the text leaves it open,
-                and how the last step is refused where that is the outcome.
+                and how a step is refused where that is the outcome.
             needs: capabilities that a writer claims for it.
             managed: only a catalog could say what the table holds, and none is asked.
         """
@@ -422,7 +422,12 @@ class Recipe:
             accepted = [
                 Accepted(name, source, oracle.rows(), versions, schema=oracle.schema)
                 if refused is None
-                else Accepted(name, source, refusal=refused)
+                else Accepted(
+                    name,
+                    source,
+                    refusal=refused,
+                    steps=_steps_of(refused, parameters["operations"]),
+                )
                 for name, source, refused in contested
             ]
             case.contest(
@@ -518,3 +523,8 @@ def _update(values: Mapping[str, Any], where: Filter | None) -> Update:
 
 def _where(where: Filter | None) -> dict[str, Any]:
     return {} if where is None else {"filter": dict(where.tree), "predicate": where.sql}
+
+
+def _steps_of(refusal: Refusal, steps: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
+    """Return the numbers of the steps that may be refused; none for the last one alone."""
+    return tuple(at for at, step in enumerate(steps) if step["operation"] in refusal.of)

@@ -35,12 +35,13 @@ _TRACKED: Final = (
     ("rowTracking", "domainMetadata"),
 )
 
+_DROP: Final = ("drop_feature",)
 _READINGS: Final = (
     ("removed", "upstream, Spark: nothing of the feature is left", None),
     (
         "kept",
         "text of 2025: a feature is never removed",
-        Refusal("unsupported", "commit", "TF-016"),
+        Refusal("unsupported", "commit", "TF-016", of=_DROP),
     ),
 )
 """What becomes of a feature that is dropped, by the readings of the text."""
@@ -85,7 +86,7 @@ def _drop_mapping(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), _MAPPED, ("columnMapping",)).append(pairs(1, 2))
     recipe.rename_column("name", "label").append([{"id": 3, "label": "c"}])
     recipe.keep("drop_feature", feature="columnMapping")
-    blocked = Refusal("constraint", "commit", "TF-016")
+    blocked = Refusal("constraint", "commit", "TF-016", of=_DROP)
     in_the_way = ("in-the-way", "upstream: files know the column by another name", blocked)
     recipe.publish(case, contested=[*_READINGS, in_the_way])
 
@@ -134,7 +135,7 @@ def _drop_restored(case: CaseWriter) -> None:
     recipe.restore(2).append(pairs(7, 8)).publish(case, contested=_READINGS)
 
 
-_BLOCKED: Final = Refusal("constraint", "commit", "TF-016")
+_BLOCKED: Final = Refusal("constraint", "commit", "TF-016", of=_DROP)
 
 
 def _in_the_way(trace: str) -> tuple[str, str, Refusal]:

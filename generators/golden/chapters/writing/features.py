@@ -100,7 +100,7 @@ def _feed_unlisted(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), _FEED, protocol=protocol).append(pairs(1, 2, 3)).given()
     recipe.update({"name": "x"}, compare("id", "=", 1, "long"))
     recipe.delete(compare("id", "=", 2, "long"))
-    refused = Refusal("unsupported", "commit", "CDC-013")
+    refused = Refusal("unsupported", "commit", "CDC-013", of=("update", "delete"))
     recipe.publish(
         case,
         contested=[

@@ -42,15 +42,20 @@ _AGES: Final = {"delta.deletedFileRetentionDuration": "interval 100000 days"}
 _NO_STATISTICS: Final = {"delta.dataSkippingNumIndexedCols": "0"}
 
 
-_CLUSTERED: Final = (
-    ("carried-out", "whatever the property says, clustering columns have statistics", None),
-    (
-        "refused",
-        "the property, which no text of the protocol knows, leaves the columns without statistics",
-        Refusal("invalid_table", "commit", "CLUS-009"),
-    ),
-)
-"""What becomes of a table whose property asks for statistics of no column."""
+def _indexed(*steps: str) -> list[tuple[str, str, Refusal | None]]:
+    """Return what becomes of a clustered table whose property asks for statistics of no column.
+
+    Args:
+        steps: operations that may be refused.
+    """
+    return [
+        ("carried-out", "whatever the property says, clustering columns have statistics", None),
+        (
+            "refused",
+            "the property, of no text of the protocol, leaves the columns without statistics",
+            Refusal("invalid_table", "commit", "CLUS-009", of=steps),
+        ),
+    ]
 
 
 def _clustered(properties: dict[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
@@ -58,7 +63,7 @@ def _clustered(properties: dict[str, str], features: tuple[str, ...], case: Case
     recipe.append(pairs(1, 5, 3)).append(pairs(4, 2)).keep("optimize")
     recipe.update({"id": Computed(node("+", column("id"), literal("long", 10)))})
     recipe.delete(compare("id", "=", 13, "long"))
-    recipe.publish(case, contested=_CLUSTERED)
+    recipe.publish(case, contested=_indexed("create", "append"))
 
 
 CLUSTERED.define(
@@ -82,7 +87,7 @@ def _cluster_later(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), _NO_STATISTICS).append(pairs(1, 2)).append(pairs(3))
     recipe.keep("cluster_by", columns=["id"]).append(pairs(4))
     recipe.keep("cluster_by", columns=["name", "id"]).append(pairs(5))
-    recipe.publish(case, contested=_CLUSTERED)
+    recipe.publish(case, contested=_indexed("cluster_by"))
 
 
 @CLUSTERED.case("write-cluster-empty", "CLUS-003 CLUS-006 CLUS-009")
@@ -100,7 +105,7 @@ def _clustered_vectors(case: CaseWriter) -> None:
     recipe.append([*pairs(20, 21), {"id": None, "name": "null"}])
     recipe.delete(is_in("id", [0, 8, 21], "long")).keep("cluster_by", columns=["id"])
     recipe.append(pairs(31, 30)).delete(is_in("id", [20, 31], "long"))
-    recipe.keep("optimize", cluster=True).publish(case, contested=_CLUSTERED)
+    recipe.keep("optimize", cluster=True).publish(case, contested=_indexed("cluster_by"))
 
 
 @CLUSTERED.case("write-restore-before-column", "CLUS-006 CLUS-009")

@@ -427,7 +427,7 @@ def _unlisted_vectors(case: CaseWriter) -> None:
             (
                 "refused",
                 "the property would have vectors written",
-                Refusal("invalid_table", "commit", "ICE1-006"),
+                Refusal("invalid_table", "commit", "ICE1-006", of=("set_properties", "append")),
             ),
             ("inert", "a property alone, of a feature that is not listed, binds nobody", None),
         ],

@@ -276,7 +276,7 @@ def _unlisted(case: CaseWriter) -> None:
     protocol = Protocol(1, 7, None, ("domainMetadata",))
     recipe = Recipe(PAIR, (), properties, protocol=protocol).append(pairs(1, 2)).given()
     recipe.delete(compare("id", "=", 1, "long")).append(pairs(3))
-    refused = Refusal("constraint", "commit", "WVER-006")
+    refused = Refusal("constraint", "commit", "WVER-006", of=("delete",))
     recipe.publish(
         case,
         contested=[

@@ -418,7 +418,7 @@ def _append_clustered(case: CaseWriter) -> None:
             (
                 "refused",
                 "the property, of no text of the protocol, leaves them without statistics",
-                Refusal("invalid_table", "commit", "CLUS-009"),
+                Refusal("invalid_table", "commit", "CLUS-009", of=("create", "append")),
             ),
         ],
     )

@@ -28,6 +28,7 @@ from recipe_runs import (
 )
 
 from conformance.adapter import Answer, Claims, Ok, Refused, Request, Write
+from conformance.adapters.ours import create
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.cases import Accepted, Contested, Expected, Spec
 from conformance.judging.recipes.judge import replay_recipe
@@ -278,6 +279,33 @@ def test_of_what_is_contested_it_is_reported_what_was_seen(
 
     verdict = judged(tmp_path, recipe(CREATE, APPEND, DELETE, expectation=OPEN), lie)
     assert (verdict.outcome, verdict.seen) == (Outcome.OPEN, seen)
+
+
+@pytest.mark.parametrize("operation", ["create", "append"])
+def test_of_what_is_contested_no_other_step_may_be_refused(tmp_path: Path, operation: str) -> None:
+    def lie(request: Write) -> Answer | None:
+        return Refused("constraint", "commit", "no") if request.operation == operation else None
+
+    verdict = judged(tmp_path, recipe(CREATE, APPEND, DELETE, expectation=OPEN), lie)
+    assert (verdict.outcome, verdict.hazard) == (Outcome.FAIL, Hazard.WRONG_REFUSAL)
+    done, refused = OPEN.accepted
+    other = Contested((done, replace(refused, steps=(0, 1))))
+    verdict = judged(tmp_path / "b", recipe(CREATE, APPEND, DELETE, expectation=other), lie)
+    assert (verdict.outcome, verdict.seen) == (Outcome.OPEN, "refused")
+
+
+def test_of_what_is_contested_a_refusal_leaves_nothing(tmp_path: Path) -> None:
+    writer = create()
+
+    def lie(request: Write) -> Answer | None:
+        if request.operation != "delete":
+            return None
+        writer.run(request)
+        return Refused("constraint", "commit", "no")
+
+    verdict = judged(tmp_path, recipe(CREATE, APPEND, DELETE, expectation=OPEN), lie)
+    assert verdict.outcome is Outcome.FAIL
+    assert "refused and" in verdict.message
 
 
 def test_what_no_reading_of_the_text_has_fails(tmp_path: Path) -> None:
