@@ -374,13 +374,13 @@ def _within(
     change: Callable[[Recipe], Recipe],
     case: CaseWriter,
 ) -> None:
-    told: Mapping[str, Any] = {"comment": "within", "scale": 7}
+    described: Mapping[str, Any] = {"comment": "within", "scale": 7}
     schema = struct(
-        field("id", "long", metadata=told),
-        field("s", struct(field("a", struct(field("b", "long", metadata=told)), metadata=told))),
-        field("l", array(struct(field("c", "string", metadata=told)))),
-        field("m", map_of("string", struct(field("d", "double", metadata=told)))),
-        field("n", "integer", nullable=False, metadata=told),
+        field("id", "long", metadata=described),
+        field("s", struct(field("a", struct(field("b", "long", metadata=described)), metadata=described))),
+        field("l", array(struct(field("c", "string", metadata=described)))),
+        field("m", map_of("string", struct(field("d", "double", metadata=described)))),
+        field("n", "integer", nullable=False, metadata=described),
     )
     row = {"id": 1, "s": {"a": {"b": 2}}, "l": [{"c": "x"}], "m": {"k": {"d": 0.5}}, "n": 3}
     change(Recipe(schema, (), properties, features).append([row])).publish(case)

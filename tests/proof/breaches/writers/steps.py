@@ -35,8 +35,8 @@ from conformance.adapter import Answer, Request, Write
 _RULE = "delta.constraints."
 
 
-def _told_outside(tree: Any) -> None:
-    """Leave out what people say of columns within others."""
+def _outer_metadata(tree: Any) -> None:
+    """Leave out the metadata of columns within others, as comments."""
     for column in tree["fields"]:
         for inner in struct_fields(column["type"]):
             metadata = inner["metadata"]
@@ -370,7 +370,7 @@ ROWS = (
             f"forgets-inner-columns-by-{operation.replace('_', '-')}",
             "SCH-037",
             "actions",
-            during(operation, schema(_told_outside)),
+            during(operation, schema(_outer_metadata)),
             f"{case}/*",
         )
         for operation, case in (
