@@ -16,13 +16,7 @@ from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, Commit, Log
 from conformance.audit.read.raw import Line, Lines
-from conformance.audit.read.state import (
-    Body,
-    State,
-    file_key,
-    has_unnumbered,
-    highest_row_id,
-)
+from conformance.audit.read.state import Body, State, file_key, highest_row_id
 from reference_impl.storage import Storage
 
 
@@ -153,13 +147,6 @@ class Step:
     def highest_row_id(self) -> int:
         """The highest row id that the commit assigns; -1 for none."""
         return highest_in(self.commit.content)
-
-    @cached_property
-    def has_unnumbered(self) -> bool:
-        """Whether an add of the commit does not say which row ids it assigns."""
-        content = self.commit.content
-        known = content.facts.get("unnumbered")
-        return has_unnumbered(x.body for x in content.of("add")) if known is None else bool(known)
 
     @property
     def sets_metadata(self) -> bool:

@@ -122,25 +122,6 @@ def marks_are_valid(step: Step) -> Findings:
             yield from _valid_mark(line)
 
 
-@check("commit", "RT-035")
-def marks_are_of_assigned_ids(step: Step) -> Findings:
-    """Report a high water mark that rises past the row ids that its commit assigns.
-
-    A clone has the mark of its source, whose files may be gone.
-    """
-    domains = {str(line.body.get("domain")): line.body for line in step.of("domainMetadata")}
-    mark, former = row_id_mark(domains), row_id_mark(step.before.domains)
-    highest = max(step.highest_row_id, step.before.given, -1 if former is None else former)
-    if not _supported(step) or mark is None or mark <= highest or not step.before.known:
-        return
-    if step.has_unnumbered:
-        return
-    cloned = any(line.body.get("operation") == "CLONE" for line in step.of("commitInfo"))
-    message = f"the high water mark is {mark}, and the highest row id assigned is {highest}"
-    severity: Severity | None = "warning" if cloned else None
-    yield finding("RT-035", step.place, message, severity=severity)
-
-
 @check("commit", "RT-033 RT-036 RT-037")
 def marks_are_high_enough(step: Step) -> Findings:
     """Report a high water mark that is missing or too low."""

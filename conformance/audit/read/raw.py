@@ -108,8 +108,7 @@ class Lines:
         rows: the adds and removes.
         faults: what cannot be read.
         facts: what is known of a whole file of which this is a part: ``counts`` of its lines by
-            action, ``highest`` row id of its adds, whether one is ``unnumbered``, and ``added``,
-            the place of the first of them.
+            action, ``highest`` row id of its adds, and ``added``, the place of the first of them.
             Empty for a whole file.
     """
 
@@ -145,7 +144,6 @@ class Lines:
             {
                 "counts": sum((part.counts() for part in parts), Counter()),
                 "highest": max(part.facts.get("highest", -1) for part in parts),
-                "unnumbered": any(part.facts.get("unnumbered") for part in parts),
             }
             if any(part.facts for part in parts)
             else None,

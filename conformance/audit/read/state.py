@@ -51,11 +51,6 @@ def highest_row_id(adds: Iterable[Mapping[str, Any]]) -> int:
     return max((last for body in adds if (last := last_row_id(body)) is not None), default=-1)
 
 
-def has_unnumbered(adds: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether an add does not say which row ids it assigns."""
-    return any(last_row_id(body) is None for body in adds)
-
-
 class State:
     """What a table is at one version; the bodies are those of the log.
 

@@ -22,7 +22,7 @@ from conformance.audit.grammar.log_files import SIDECAR_DIR
 from conformance.audit.grammar.uris import lenient_path
 from conformance.audit.read.log import Listing
 from conformance.audit.read.raw import Fault, Line, Lines, batch_lines, json_lines
-from conformance.audit.read.state import has_unnumbered, highest_row_id
+from conformance.audit.read.state import highest_row_id
 from reference_impl.errors import DeltaError
 from reference_impl.storage import Storage
 
@@ -100,7 +100,7 @@ def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[Lines | 
     counts: Counter[str | None] = Counter()
     small: list[tuple[int, Line]] = []
     faults: list[Fault] = []
-    highest, unnumbered = -1, False
+    highest = -1
     added: str | None = None
     rearranges = False
     for lines in parts:
@@ -109,20 +109,11 @@ def pieces(path: str, parts: Iterable[Lines], buckets: int) -> Iterator[Lines | 
         faults += lines.faults
         if lines.rows.based.any() or any(line.action == "add" for _, line in lines.small):
             highest = max(highest, highest_row_id(line.body for line in lines.of("add")))
-            unnumbered = unnumbered or has_unnumbered(line.body for line in lines.of("add"))
             lines.rows.forget()
-        elif lines.counts()["add"]:
-            unnumbered = True
         added = added or lines.first_add
         rearranges = rearranges or lines.rearranges
         yield from _pieces(path, lines.rows, buckets)
-    facts = {
-        "counts": dict(counts),
-        "highest": highest,
-        "unnumbered": unnumbered,
-        "added": added,
-        "rearranges": rearranges,
-    }
+    facts = {"counts": dict(counts), "highest": highest, "added": added, "rearranges": rearranges}
     yield Lines(small, tuple(faults), facts=facts)
 
 

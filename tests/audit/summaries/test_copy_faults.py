@@ -44,9 +44,10 @@ def _actions(lake: Any) -> list[dict[str, Any]]:
     properties = {"enableDeletionVectors": "true", "checkpoint__writeStatsAsStruct": "true"}
     metadata = lake.metadata(*fields, partition=["p"], **properties)
     mark = {"domain": "delta.rowTracking", "removed": False}
+    mark["configuration"] = json.dumps({"rowIdHighWaterMark": 9})
     own = {"domainMetadata": {"domain": "own", "configuration": "{}", "removed": False}}
-    lake.commit(protocol, metadata, own)
-    ids = {"baseRowId": 0, "defaultRowCommitVersion": 1}
+    lake.commit(protocol, metadata, {"domainMetadata": mark}, own)
+    ids = {"baseRowId": 10, "defaultRowCommitVersion": 1}
     more = {
         "partitionValues": {"p": "7"},
         "stats": json.dumps(STATS),
@@ -57,12 +58,12 @@ def _actions(lake: Any) -> list[dict[str, Any]]:
     # Bounds of rows that a vector took are loose.
     wide = STATS | {"tightBounds": False}
     add = lake.file("a.parquet", _rows(), **ids, **more | {"stats": json.dumps(wide)})
-    gone = lake.file("gone.parquet", _rows(), **more | ids | {"baseRowId": 2})
+    gone = lake.file("gone.parquet", _rows(), **more | ids | {"baseRowId": 12})
     del gone["add"]["deletionVector"]
     txn = {"txn": {"appId": "app", "version": 3, "lastUpdated": 8}}
-    high = {"domainMetadata": mark | {"configuration": json.dumps({"rowIdHighWaterMark": 3})}}
+    high = {"domainMetadata": mark | {"configuration": json.dumps({"rowIdHighWaterMark": 13})}}
     lake.commit(add, gone, txn, high)
-    held = {"baseRowId": 2, "defaultRowCommitVersion": 1, "deletionTimestamp": 4_000_000_000_000}
+    held = {"baseRowId": 12, "defaultRowCommitVersion": 1, "deletionTimestamp": 4_000_000_000_000}
     remove = lake.remove("gone.parquet", **held)
     lake.commit(remove)
     return [protocol, metadata, add, remove, txn, own, high]
@@ -137,7 +138,7 @@ ADDS: dict[str, tuple[str, Any]] = {
     "a partition value": ("CKPT-005", _set("add", partitionValues={"p": "8"})),
     "the cardinality of a vector": ("CKPT-005", _vector(cardinality=2)),
     "the size of a vector": ("CKPT-005", _vector(sizeInBytes=99)),
-    "a first row id": ("RT-031", _set("add", baseRowId=1)),
+    "a first row id": ("RT-031", _set("add", baseRowId=0)),
     "a commit version": ("RT-031", _set("add", defaultRowCommitVersion=2)),
 }
 """What a summary has otherwise, to the requirement in a checkpoint and the change."""
