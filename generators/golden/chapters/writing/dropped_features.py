@@ -374,13 +374,13 @@ def _within(
     change: Callable[[Recipe], Recipe],
     case: CaseWriter,
 ) -> None:
-    described: Mapping[str, Any] = {"comment": "within", "scale": 7}
+    notes: Mapping[str, Any] = {"comment": "within", "scale": 7}
     schema = struct(
-        field("id", "long", metadata=described),
-        field("s", struct(field("a", struct(field("b", "long", metadata=described)), metadata=described))),
-        field("l", array(struct(field("c", "string", metadata=described)))),
-        field("m", map_of("string", struct(field("d", "double", metadata=described)))),
-        field("n", "integer", nullable=False, metadata=described),
+        field("id", "long", metadata=notes),
+        field("s", struct(field("a", struct(field("b", "long", metadata=notes)), metadata=notes))),
+        field("l", array(struct(field("c", "string", metadata=notes)))),
+        field("m", map_of("string", struct(field("d", "double", metadata=notes)))),
+        field("n", "integer", nullable=False, metadata=notes),
     )
     row = {"id": 1, "s": {"a": {"b": 2}}, "l": [{"c": "x"}], "m": {"k": {"d": 0.5}}, "n": 3}
     change(Recipe(schema, (), properties, features).append([row])).publish(case)
