@@ -234,7 +234,7 @@ def _lost_in_one_way() -> Iterator[Breach]:
 
 def _vectors_are_off(root: Path) -> bool:
     *_, last = bodies(root, "metaData")
-    return last["configuration"].get("delta.enableDeletionVectors") != "true"
+    return bool(last["configuration"].get("delta.enableDeletionVectors") != "true")
 
 
 ROWS = (
