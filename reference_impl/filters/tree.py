@@ -149,9 +149,9 @@ def _type_of(value: Any) -> DataType:
 
 
 def _scalar(value: Any, of: DataType) -> pa.Scalar:
-    target = arrow_type(of)
     if value is None:
-        return pa.scalar(None, target)
+        return pa.scalar(None)
+    target = arrow_type(of)
     try:
         if of == BINARY and isinstance(value, str):
             return pa.scalar(base64.b64decode(value, validate=True), target)
@@ -200,7 +200,7 @@ def _unified(left: Operand, right: Operand) -> tuple[Operand, Operand]:
 
 def _retyped(constant: Constant, of: DataType) -> Constant:
     if not constant.value.is_valid:
-        return Constant(pa.scalar(None, arrow_type(of)), of)
+        return Constant(pa.scalar(None), of)
     if constant.type == STRING:
         return _parsed(constant.value.as_py(), of)
     return constant
@@ -236,5 +236,5 @@ def _starts_with(value: Operand, prefix: Operand) -> Node:
     if value.type not in (STRING, VOID) or prefix.type not in (STRING, VOID):
         raise InvalidFilter("'starts_with' tests strings")
     if not prefix.value.is_valid:
-        return Constant(pa.scalar(None, pa.bool_()), BOOLEAN)
+        return Constant(pa.scalar(None), BOOLEAN)
     return StartsWith(value, prefix)

@@ -85,7 +85,7 @@ def find_columns(
 
 
 def missing(of: DataType, length: int) -> pa.Array:
-    """Return ``length`` nulls of the type of a column that a file lacks."""
+    """Return ``length`` rows of null, of the type of a column that a file lacks."""
     # Obeys CM-028 CM-031 VOID-002 DFT-004.
     return pa.nulls(length, arrow_type(of))
 

@@ -108,8 +108,8 @@ def test_what_a_function_uses_in_errors_alone_stays_where_it_is_called() -> None
     rows = {was for was, _ in _changes("model/file_actions.py")}
     assert '"deletionTimestamp"' in rows
     assert '"CDC-008"' not in rows
-    told = [was for was, _ in _changes("write/commit/post_commit.py")]
-    assert not any(was.startswith('"check') for was in told)  # what a log line says
+    logged = [was for was, _ in _changes("write/commit/post_commit.py")]
+    assert not any(was.startswith('"check') for was in logged)  # what a log line says
 
 
 def test_a_place_that_a_refusal_names_stays() -> None:
