@@ -330,6 +330,7 @@ SPOKEN = {
         {"start", "first.start", "found.start", "token.start", "value.start"}
     ),
     "expressions/sql.py": frozenset({"self.text"}),
+    "expressions/tree.py": frozenset({"end", "start"}),
     "log/checkpoints/bounds.py": frozenset({'"checkpoint"'}),
     "log/checkpoints/columns.py": frozenset({"place"}),
     "log/commits.py": frozenset({"place"}),
