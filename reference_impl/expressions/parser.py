@@ -14,7 +14,7 @@ from reference_impl.expressions.limits import MAX_DEPTH, check
 from reference_impl.expressions.tokens import Token, tokenize
 from reference_impl.expressions.tree import Node, node
 
-_OR, _AND, _NOT, _PREDICATE, _COMPARED, _ADDED, _MULTIPLIED = range(1, 8)
+_OR, _AND, _NOT, _PREDICATE, _COMPARED, _ADDED, _MULTIPLIED, _SIGNED = range(1, 9)
 """How tightly operators bind."""
 
 _BINARY: Final = {
@@ -118,7 +118,7 @@ class _Parser:
         """Parse the rest of a chain of ``||``, which is one call however long it is."""
         found = [first, second]
         while self._sign("||"):
-            found.append(self._expression(_ADDED + 1))
+            found.append(self._expression(_MULTIPLIED))
         return self._made("call", "CONCAT", *found, start=first.start)
 
     def _made(self, kind: str, value: object, *args: Node, start: int) -> Node:
@@ -240,10 +240,10 @@ class _Parser:
             part = self._expression(_NOT)
             return self._made("not", None, part, start=token.start)
         if self._sign("-"):
-            part = self._expression(_MULTIPLIED + 1)
+            part = self._expression(_SIGNED)
             return self._made("neg", None, part, start=token.start)
         if self._sign("+"):
-            return self._expression(_MULTIPLIED + 1)
+            return self._expression(_SIGNED)
         return self._postfixed(self._primary())
 
     def _postfixed(self, found: Node) -> Node:
