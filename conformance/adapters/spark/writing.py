@@ -216,9 +216,13 @@ class SparkWriter:
         writer.save(request.table)
 
     def _replace(self, request: Write) -> None:
+        rows = self._rows(request, self._schema(request))
+        # Metadata of the columns of a DataFrame becomes that of the table's.
+        for field in request.arguments["schema"]["fields"]:
+            if field["metadata"]:
+                rows = rows.withMetadata(field["name"], dict(field["metadata"]))
         (
-            self._rows(request, self._schema(request))
-            .write.format("delta")
+            rows.write.format("delta")
             .mode("overwrite")
             .option("overwriteSchema", value=True)
             .partitionBy(*request.arguments.get("partition_columns") or ())

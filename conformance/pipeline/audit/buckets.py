@@ -243,11 +243,11 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
         found.append(overlaps(each for part in left for each in part.ranges))
         found.append(shared_vectors(sorted(each for part in left for each in part.vectors)))
         latest = latest_of(left)
-        if options.data and latest is not None:
-            state = State()
+        if latest is not None:
             layout = Layouts().get(latest.protocol, latest.metadata)
-            view = VersionView(storage, state, layout, log, now)
-            found += [check.run(view) for check in checks_of("files") if check.whole]
+            view = VersionView(storage, State(), layout, log, now)
+            asked = [*checks_of("version"), *(checks_of("files") if options.data else ())]
+            found += [check.run(view) for check in asked if check.whole]
         for each in found:
             yield from options.findings(each)
 
