@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.case import Accepted, CaseError, CaseWriter, Refusal
 from generators.golden.cases.filters import Filter
 from generators.golden.cases.judged_steps import JUDGED_STEPS
 from generators.materialise.builder import START
@@ -526,5 +526,12 @@ def _where(where: Filter | None) -> dict[str, Any]:
 
 
 def _steps_of(refusal: Refusal, steps: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
-    """Return the numbers of the steps that may be refused; none for the last one alone."""
+    """Return the numbers of the steps that may be refused; none for the last one alone.
+
+    Raises:
+        CaseError: the recipe lacks an operation that is named.
+    """
+    lacking = set(refusal.of) - {step["operation"] for step in steps}
+    if lacking:
+        raise CaseError(f"no step is {', '.join(sorted(lacking))}, which may be refused")
     return tuple(at for at, step in enumerate(steps) if step["operation"] in refusal.of)

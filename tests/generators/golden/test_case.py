@@ -20,6 +20,7 @@ from generators.golden.cases.case import (
     Refusal,
 )
 from generators.golden.cases.filters import compare
+from generators.golden.cases.recipes import Recipe
 from generators.oracle.delta_schema import array, field, map_of, struct
 
 _SCHEMA = struct(field("id", "long", nullable=False), field("name", "string"))
@@ -116,6 +117,20 @@ def test_a_contested_question_hides_from_harnesses_that_want_one_answer(case: Ca
     assert (spec["type"], spec["of"]) == ("contested", "read")
     assert [answer["name"] for answer in spec["contested"]["accepted"]] == ["rows", "refused"]
     assert _expected(case, "r/rows").num_rows == 2
+
+
+def test_a_contested_refusal_is_of_steps_that_the_recipe_has(tmp_path: Path) -> None:
+    def publish(*of: str) -> list[int]:
+        case = CaseWriter(_info(), tmp_path / "-".join(of))
+        refused = Refusal("unsupported", "commit", "TF-016", of=of)
+        recipe = Recipe(_SCHEMA).append(_ROWS).delete(compare("id", "=", 1, "long"))
+        recipe.publish(case, contested=[("done", "one", None), ("refused", "other", refused)])
+        (_, answer) = _document(case, "questions/write.json")["contested"]["accepted"]
+        return list(answer["steps"])
+
+    assert publish("create", "delete") == [0, 2]
+    with pytest.raises(CaseError, match="no step is update"):
+        publish("update")
 
 
 def test_a_question_with_a_catalog_hides_from_harnesses_that_have_none(case: CaseWriter) -> None:
