@@ -1,4 +1,4 @@
-"""Leave the heavy suites to who names their marker: ``pytest tests -m crashes``."""
+"""Leave the heavy suites to who names their marker: ``pytest tests -m crashes``; order the rest."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,10 @@ HEAVY = frozenset(
     | {"pipeline_audit", "races", "s3", "witness_spark", "witnesses"}
 )
 """Suites that take long, or need an engine, a server or Java; `tox run -e` has each."""
+
+_FIRST = ("conformance/run", "conformance/workers", "histories", "pipeline/drivers")
+"""Folders of tests that take longest, or wait for processes of theirs. They begin first, so that
+other processes have work for the cores meanwhile, and none is left with them at the end."""
 
 HANG_SECONDS = 300
 """Processor time of a test whose input makes all but the right algorithm take hours."""
@@ -112,7 +117,7 @@ def store() -> Iterator[TableStore]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what is heavy unless ``-m`` names it.
+    """Deselect what is heavy unless ``-m`` names it, and begin with what waits.
 
     An ``-m`` in ``addopts`` would make every run of ``--impl`` a partial one, and would be gone
     as soon as somebody gives another.
@@ -123,3 +128,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=heavy)
         left_out = set(heavy)
         items[:] = [item for item in items if item not in left_out]
+    here = Path(__file__).parent
+    first = tuple(f"{here / folder}{os.sep}" for folder in _FIRST)
+    items.sort(key=lambda item: not str(item.path).startswith(first))
