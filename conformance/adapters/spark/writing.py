@@ -179,8 +179,12 @@ class SparkWriter:
             if columns:
                 builder = arrange(*columns)
         properties = dict(arguments.get("properties") or {})
-        for feature in arguments.get("features") or ():
-            properties[_feature(feature)] = "supported"
+        asked = set(arguments.get("features") or ())
+        if arguments.get("clustering_columns"):
+            asked.discard(
+                "clustering"
+            )  # CLUSTER BY brings it, and Spark takes it from nothing else
+        properties |= dict.fromkeys(map(_feature, sorted(asked)), "supported")
         for key, value in properties.items():
             builder = builder.property(key, value)
         builder.execute()
