@@ -181,9 +181,8 @@ class SparkWriter:
         properties = dict(arguments.get("properties") or {})
         asked = set(arguments.get("features") or ())
         if arguments.get("clustering_columns"):
-            asked.discard(
-                "clustering"
-            )  # CLUSTER BY brings it, and Spark takes it from nothing else
+            # CLUSTER BY brings it, and Spark takes it from nothing else.
+            asked.discard("clustering")
         properties |= dict.fromkeys(map(_feature, sorted(asked)), "supported")
         for key, value in properties.items():
             builder = builder.property(key, value)
