@@ -113,6 +113,8 @@ class PathSet:
         at = np.searchsorted(self._numbers, numbers)
         at[at == len(self._numbers)] = 0
         likely = pa.array(rows[self._numbers[at] == numbers])
+        if len(likely) == 0:  # to look for nothing would hash the whole set
+            return likely
         sure = pc.is_in(paths.texts.take(likely), value_set=self._texts).combine_chunks()
         return likely.filter(sure)
 

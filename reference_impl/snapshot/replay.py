@@ -184,8 +184,8 @@ def _newest_rows(
     orders = pa.concat_arrays([committed.orders[kind] for kind in _KINDS]).to_numpy()[rows]
     kinds = rows >= committed.tables["add"].num_rows
     _check_commits(committed, texts, codes, orders, kinds)
-    # The last assignment to an index wins: that of the newest commit.
-    ascending = np.argsort(orders)
+    # The last assignment to an index wins: that of the newest commit. The two runs are in order.
+    ascending = np.argsort(orders, kind="stable")
     newest = np.empty(codes.max() + 1, np.int64)
     newest[codes[ascending]] = ascending
     best = rows[newest]
