@@ -56,7 +56,9 @@ class Project:
         path.write_text(text)
 
     def start(self, *options: str, **environment: str) -> subprocess.Popen[str]:
-        command = [str(Path(sys.executable).with_name("pytest")), "-pno:cacheprovider"]
+        # To look for assertions in all files of the kit costs more than such a run.
+        quick = ("-pno:cacheprovider", "--assert=plain")
+        command = [str(Path(sys.executable).with_name("pytest")), *quick]
         inherited = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
         environment = {**inherited, "TMPDIR": str(self.temp), **environment}
         return subprocess.Popen(  # noqa: S603  the kit itself
