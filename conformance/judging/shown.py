@@ -59,8 +59,10 @@ _OF_DELETED: Final = "DVDESC-020"
 """The requirement of deleted rows: who gives too few returns none of them."""
 _READS: Final = ("read", "aggregate")
 """Questions that are answered by rows alone."""
-_FORBIDDING: Final = frozenset({"REC-006", "REC-007", "REC-008", "REM-002"})
-"""Requirements that say what is not read: who refuses to read gives nothing that they forbid."""
+_FORBIDDING: Final = frozenset(
+    {"DVD-021", "DVDESC-020", "REC-006", "REC-007", "REC-008", "REM-002", "RT-017"}
+)
+"""Requirements that say what no answer holds: who refuses gives nothing that they forbid."""
 _OF_TRACKING: Final[Mapping[frozenset[str], Mapping[str, str]]] = {
     frozenset({"_row_id"}): {"RT-025": "RT-023", "RT-026": "RT-024"},
     frozenset({"_row_commit_version"}): {"RT-023": "RT-025", "RT-024": "RT-026"},

@@ -144,11 +144,14 @@ def vectors_lost(where: str, wanted: Callable[[Body], object] = vector_of) -> Ed
     """Take files for what they are without their vectors, but those that a remove names later."""
 
     def edit(root: Path, fresh: frozenset[str]) -> None:
-        named = [b["path"] for b in bodies(root, "remove") if vector_of(b)]
+        named = {b["path"] for b in bodies(root, "remove") if vector_of(b)}
+        whole: set[str] = set()
+
+        def gather(found: Lines) -> None:
+            adds = [a["add"] for a in found if a.get("add")]
+            whole.update(b["path"] for b in adds if wanted(b) and b["path"] not in named)
 
         def change(found: Lines) -> Lines:
-            adds = [a["add"] for a in found if a.get("add")]
-            whole = {b["path"] for b in adds if wanted(b) and b["path"] not in named}
             return [
                 {**a, "add": _without_vector(a["add"])}
                 if (a.get("add") or {}).get("path") in whole
@@ -157,6 +160,8 @@ def vectors_lost(where: str, wanted: Callable[[Body], object] = vector_of) -> Ed
                 if (a.get("remove") or {}).get("path") not in whole
             ]
 
+        # The tombstone of a file without its vector may be in another part or sidecar.
+        lines(gather, where)(root, fresh)
         lines(change, where)(root, fresh)
 
     return edit

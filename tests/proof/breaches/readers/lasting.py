@@ -184,6 +184,9 @@ def _without_inline(name: str) -> Callable[[Any], Any]:
             found = dict(commit)
             if "content" in found:
                 actions = [json.loads(line) for line in found["content"].splitlines()]
+                # Without its vector, a file is the one that the same commit removes.
+                same = {a["add"]["path"] for a in actions if name in a.get("add", ())}
+                actions = [a for a in actions if a.get("remove", {}).get("path") not in same]
                 found["content"] = "".join(json.dumps(kept(one)) + "\n" for one in actions)
             commits.append(found)
         return {**request.ratified, "commits": commits}
