@@ -105,7 +105,7 @@ EngineAdapter.run = hang
 def test_a_hang_costs_a_fork_of_the_reference_implementation_one_case(project: Project) -> None:
     (project.folder / "once").touch()
     (project.folder / "stopping.py").write_text(PLUGIN)
-    project.asked = ["-pstopping", "--impl=ours", "--tck-chapter=checkpoints"]
+    project.asked = ["-pstopping", "--impl=ours", "--tck-chapter=domain-metadata"]
     status, output = project.run("--tck-time-limit=5", PYTHONPATH=str(project.folder))
     assert status == Status.ERRORS, output
     assert "went on for more than 10 s" in output
