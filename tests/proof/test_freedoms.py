@@ -27,7 +27,7 @@ def _tried(freedom: Freedom) -> list[Item]:
 
 @pytest.mark.parametrize("freedom", ALL, ids=lambda freedom: freedom.id)
 def test_a_freedom_fails_nowhere(freedom: Freedom) -> None:
-    used = Breach(freedom.id, "SNAP-007", freedom.kind, "requests", freedom.how)
+    used = Breach(freedom.id, "SNAP-007", freedom.kind, freedom.how)
     due = {Outcome.ADVICE} if freedom.advised else {Outcome.PASS, Outcome.OPEN}
     tried = _tried(freedom)
     assert len(tried) >= len(freedom.cases)

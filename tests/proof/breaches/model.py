@@ -15,8 +15,6 @@ How: TypeAlias = Callable[[Ask], Ask]
 """Makes a right implementation wrong; there is a new wrapper for each item that is judged."""
 
 Kind: TypeAlias = Literal["reader", "writer"]
-Where: TypeAlias = Literal["files", "actions", "requests", "answers"]
-"""The seam: files as they lie on disk, actions of the log, what is asked, what is answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,6 @@ class Breach:
         id: slug, unique over all rows.
         breaks: the requirement.
         kind: who is wrong.
-        where: the seam at which it goes wrong.
         how: makes it wrong.
         case: pattern of the items that are tried, where it is known which one shows it.
     """
@@ -35,16 +32,15 @@ class Breach:
     id: str
     breaks: str
     kind: Kind
-    where: Where
     how: How
     case: str = "*"
 
 
-def reader(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
+def reader(slug: str, breaks: str, how: How, case: str = "*") -> Breach:
     """Make a wrong reader."""
-    return Breach(slug, breaks, "reader", where, how, case)
+    return Breach(slug, breaks, "reader", how, case)
 
 
-def writer(slug: str, breaks: str, where: Where, how: How, case: str = "*") -> Breach:
+def writer(slug: str, breaks: str, how: How, case: str = "*") -> Breach:
     """Make a wrong writer."""
-    return Breach(slug, breaks, "writer", where, how, case)
+    return Breach(slug, breaks, "writer", how, case)

@@ -234,109 +234,84 @@ ROWS = (
     reader(
         "takes-partition-values-from-directories",
         "DATA-003",
-        "actions",
         viewing(partition_values(directory_values)),
     ),
     reader(
         "keeps-the-first-add",
         "FA-003",
-        "actions",
         viewing(first_wins("add", lambda b: b["path"])),
     ),
-    reader("goes-by-the-order-of-actions", "FA-015", "actions", viewing(replaying(_in_order))),
-    reader("takes-every-path-for-relative", "ADD-002", "actions", viewing(each("add", _relative))),
-    reader("never-decodes-paths", "ADD-003", "actions", viewing(each("add", _undecoded))),
-    reader("takes-null-for-a-vector", "ADD-012", "actions", refusing(_null_vector("add"))),
-    reader(
-        "takes-null-for-a-removed-vector", "REM-013", "actions", refusing(_null_vector("remove"))
-    ),
-    reader("passes-over-change-files", "CDC-003", "actions", viewing(without("cdc"))),
-    reader("infers-no-changes", "CDC-004", "actions", viewing(lines(_no_inferred_changes, COMMIT))),
-    reader(
-        "never-decodes-paths-of-changes", "CDC-006", "actions", viewing(each("cdc", _undecoded))
-    ),
-    reader(
-        "highest-transaction-wins", "TXN-005", "actions", viewing(replaying(_highest_transaction))
-    ),
+    reader("goes-by-the-order-of-actions", "FA-015", viewing(replaying(_in_order))),
+    reader("takes-every-path-for-relative", "ADD-002", viewing(each("add", _relative))),
+    reader("never-decodes-paths", "ADD-003", viewing(each("add", _undecoded))),
+    reader("takes-null-for-a-vector", "ADD-012", refusing(_null_vector("add"))),
+    reader("takes-null-for-a-removed-vector", "REM-013", refusing(_null_vector("remove"))),
+    reader("passes-over-change-files", "CDC-003", viewing(without("cdc"))),
+    reader("infers-no-changes", "CDC-004", viewing(lines(_no_inferred_changes, COMMIT))),
+    reader("never-decodes-paths-of-changes", "CDC-006", viewing(each("cdc", _undecoded))),
+    reader("highest-transaction-wins", "TXN-005", viewing(replaying(_highest_transaction))),
     reader(
         "reads-any-reader-version",
         "PROTO-005",
-        "actions",
         viewing(each("protocol", _lower_protocol)),
     ),
-    reader("refuses-unknown-actions", "PROTO-008", "actions", refusing(_unknown_action)),
-    reader("refuses-unknown-fields", "PROTO-009", "actions", refusing(_unknown_field)),
+    reader("refuses-unknown-actions", "PROTO-008", refusing(_unknown_action)),
+    reader("refuses-unknown-fields", "PROTO-009", refusing(_unknown_field)),
     reader(
         "refuses-unknown-domains",
         "PROTO-010",
-        "actions",
         refusing(
             lambda root: any(
                 not b["domain"].startswith("delta.") for b in bodies(root, "domainMetadata")
             )
         ),
     ),
-    reader("asks-for-a-usual-commitInfo", "CINFO-003", "actions", refusing(_odd_provenance)),
+    reader("asks-for-a-usual-commitInfo", "CINFO-003", refusing(_odd_provenance)),
     reader(
         "loses-domains-of-checkpoints",
         "DOM-012",
-        "actions",
         viewing(without("domainMetadata", where=CHECKPOINTS)),
     ),
-    reader("hides-domains-it-does-not-know", "DOM-013", "answers", documents(_hidden_domain)),
-    reader(
-        "first-protocol-wins", "REC-012", "actions", viewing(first_wins("protocol", lambda _: 0))
-    ),
+    reader("hides-domains-it-does-not-know", "DOM-013", documents(_hidden_domain)),
+    reader("first-protocol-wins", "REC-012", viewing(first_wins("protocol", lambda _: 0))),
     reader(
         "takes-a-protocol-for-granted",
         "REC-002",
-        "actions",
         viewing(_assumed("protocol", {"minReaderVersion": 1, "minWriterVersion": 2})),
     ),
-    reader(
-        "takes-metadata-for-granted", "REC-003", "actions", viewing(_assumed("metaData", _METADATA))
-    ),
-    reader(
-        "first-metadata-wins", "REC-013", "actions", viewing(first_wins("metaData", lambda _: 0))
-    ),
-    reader(
-        "first-txn-wins", "REC-004", "actions", viewing(first_wins("txn", lambda b: b["appId"]))
-    ),
+    reader("takes-metadata-for-granted", "REC-003", viewing(_assumed("metaData", _METADATA))),
+    reader("first-metadata-wins", "REC-013", viewing(first_wins("metaData", lambda _: 0))),
+    reader("first-txn-wins", "REC-004", viewing(first_wins("txn", lambda b: b["appId"]))),
     reader(
         "first-txn-after-checkpoints-wins",
         "REC-004",
-        "actions",
         viewing(without("txn", where=COMMIT)),
     ),
     reader(
         "first-domain-wins",
         "REC-014",
-        "actions",
         viewing(first_wins("domainMetadata", lambda b: b["domain"])),
     ),
-    reader("reads-a-file-twice", "REC-006", "answers", answering(_added_twice)),
-    reader("removed-stays-removed", "REC-008", "actions", viewing(replaying(_removed_stays))),
-    reader("removes-by-path-alone", "REC-009", "actions", viewing(by_path_alone())),
-    reader("cancels-adds-by-path-alone", "REC-010", "actions", viewing(by_path_alone())),
-    reader("reads-what-was-removed", "REC-011", "actions", viewing(without("remove"))),
-    reader("ignores-removes", "REC-018", "actions", viewing(without("remove"))),
+    reader("reads-a-file-twice", "REC-006", answering(_added_twice)),
+    reader("removed-stays-removed", "REC-008", viewing(replaying(_removed_stays))),
+    reader("removes-by-path-alone", "REC-009", viewing(by_path_alone())),
+    reader("cancels-adds-by-path-alone", "REC-010", viewing(by_path_alone())),
+    reader("reads-what-was-removed", "REC-011", viewing(without("remove"))),
+    reader("ignores-removes", "REC-018", viewing(without("remove"))),
     reader(
         "lets-removed-domains-hide-nothing",
         "REC-015",
-        "actions",
         viewing(each("domainMetadata", lambda b: None if b.get("removed") else b)),
     ),
     reader(
         "gives-removed-domains",
         "REC-016",
-        "actions",
         viewing(setting("domainMetadata", "removed", value=False)),
     ),
     *(
         reader(
             f"gives-removed-domains-{name}",
             "REC-016",
-            "actions",
             viewing(each("domainMetadata", _removed_if(kept))),
             "domain-metadata/removed-otherwise-*",
         )
@@ -349,7 +324,6 @@ ROWS = (
     reader(
         "loses-domains-without-values",
         "DOM-012",
-        "actions",
         viewing(
             each(
                 "domainMetadata",
@@ -361,29 +335,25 @@ ROWS = (
     reader(
         "removed-domains-stay-removed",
         "REC-017",
-        "actions",
         viewing(replaying(_removed_domain_stays)),
     ),
-    reader("reads-without-unknown-features", "TF-001", "actions", viewing(listed(_known))),
-    reader("asks-for-features-of-writers", "TF-002", "actions", refusing(_unknown_writer_feature)),
+    reader("reads-without-unknown-features", "TF-001", viewing(listed(_known))),
+    reader("asks-for-features-of-writers", "TF-002", refusing(_unknown_writer_feature)),
     reader(
         "reads-no-changes-under-unknown-features-of-writers",
         "TF-002",
-        "actions",
         where_asked(lambda asked: isinstance(asked, Changes), refusing(_unknown_writer_feature)),
         "table-features/unknown-writer-feature-in-*/changes",
     ),
-    reader("folds-the-case-of-features", "FEAT-003", "actions", viewing(listed(_in_any_case))),
+    reader("folds-the-case-of-features", "FEAT-003", viewing(listed(_in_any_case))),
     reader(
         "ignores-lists-of-features",
         "RVER-002",
-        "actions",
         refusing(lambda root: any(b.get("readerFeatures") == [] for b in bodies(root, "protocol"))),
     ),
     reader(
         "reads-version-3-without-its-list",
         "RVER-002",
-        "actions",
         viewing(
             each(
                 "protocol",
@@ -396,13 +366,11 @@ ROWS = (
     reader(
         "decodes-removed-paths-twice",
         "REM-002",
-        "actions",
         viewing(setting("remove", "path", unquote, COMMIT)),
     ),
     reader(
         "reads-empty-texts-as-zero",
         "PART-002",
-        "actions",
         viewing(
             partition_values(
                 lambda values, _path: {
@@ -415,13 +383,11 @@ ROWS = (
     reader(
         "takes-vectors-of-one-file-for-one",
         "DVDESC-014",
-        "actions",
         viewing(by_path_alone(_same_offset)),
     ),
     reader(
         "takes-inline-vectors-for-one",
         "DVDESC-013",
-        "actions",
         viewing(by_path_alone(_both_inline)),
     ),
 )

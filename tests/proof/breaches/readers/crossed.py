@@ -348,7 +348,7 @@ def _rows() -> Iterator[Breach]:
     for slug, row, cases, how, layouts in _CLASSES:
         for layout in layouts:
             wrong = how(SUMMARY[layout])
-            yield reader(f"{slug}-in-{layout}", row, "actions", wrong, f"{cases}{layout}/*")
+            yield reader(f"{slug}-in-{layout}", row, wrong, f"{cases}{layout}/*")
     for slug, row, edit, cases in (
         ("txns", "TXN-005", without("txn", where=COMPACTION), "changed-after"),
         ("domains", "REC-014", without("domainMetadata", where=COMPACTION), "changed-after"),
@@ -356,7 +356,7 @@ def _rows() -> Iterator[Breach]:
     ):
         case = f"action-reconciliation/{cases}-all/*"
         name = f"overlooks-{slug}-beside-a-checkpoint"
-        yield reader(name, row, "actions", viewing(edit), case)
+        yield reader(name, row, viewing(edit), case)
 
 
 def _colon(root: Path) -> bool:
@@ -401,14 +401,14 @@ def _summed_up(request: Any, payload: Any) -> Any:
 
 ROWS: Final = (
     *_rows(),
-    reader("takes-files-of-a-stale-checksum", "REC-018", "answers", documents(_summed_up),
+    reader("takes-files-of-a-stale-checksum", "REC-018", documents(_summed_up),
            "action-reconciliation/crossed-all/*"),
-    reader("takes-colons-for-schemes", "ADD-002", "actions", refusing(_colon),
+    reader("takes-colons-for-schemes", "ADD-002", refusing(_colon),
            "add-file-and-remove-file/colons-in-names/*"),
-    reader("splits-dotted-names-of-bounds", "SNAP-007", "actions", viewing(statistics(_split)),
+    reader("splits-dotted-names-of-bounds", "SNAP-007", viewing(statistics(_split)),
            "per-file-statistics/dotted-names/*"),
-    reader("refuses-a-second-protocol", "REC-012", "actions",
+    reader("refuses-a-second-protocol", "REC-012",
            refusing(lambda root: len([*bodies(root, "protocol")]) > 1), "action-reconciliation/*"),
-    reader("refuses-files-added-twice", "REC-006", "actions", refusing(_twice("add", "add"))),
-    reader("refuses-files-that-come-back", "REC-008", "actions", refusing(_twice("add", "remove"))),
+    reader("refuses-files-added-twice", "REC-006", refusing(_twice("add", "add"))),
+    reader("refuses-files-that-come-back", "REC-008", refusing(_twice("add", "remove"))),
 )  # fmt: skip

@@ -193,7 +193,7 @@ def _has_vectors(root: Path) -> object:
 
 ROWS = (
     *(
-        reader(f"compares-removed-paths-as-written-{slug}", "REM-002", "actions", viewing(edit))
+        reader(f"compares-removed-paths-as-written-{slug}", "REM-002", viewing(edit))
         for slug, edit in (
             ("after-checkpoints", only_when(_has("*.checkpoint*"), _removed(_as_written, COMMIT))),
             ("after-sidecars", only_when(_has("_sidecars/*"), _removed(_as_written, COMMIT))),
@@ -205,19 +205,17 @@ ROWS = (
     reader(
         "decodes-folders-of-removed-paths-twice",
         "REM-002",
-        "actions",
         viewing(_removed(_folders_twice)),
         "*/*odd-paths*",
     ),
     reader(
         "infers-deletes-of-paths-as-written",
         "REM-002",
-        "actions",
         for_changes(viewing(_removed(_as_written))),
         "add-cdc-file/inferred-odd-paths/*",
     ),
     *(
-        reader(f"forgets-materialised-ids-{slug}", "RT-023", "files", how, "row-tracking/*")
+        reader(f"forgets-materialised-ids-{slug}", "RT-023", how, "row-tracking/*")
         for slug, how in (
             ("after-checkpoints", viewing(only_when(_has("*.checkpoint*"), parquet(_no_ids)))),
             ("in-compactions", viewing(only_when(_has("*.compacted.json"), parquet(_no_ids)))),
@@ -229,28 +227,24 @@ ROWS = (
     reader(
         "takes-structs-without-fields-for-empty",
         "SCH-022",
-        "actions",
         viewing(types("struct", lambda of: of.setdefault("fields", []))),
         "mutations/schema-no-fields-within/*",
     ),
     reader(
         "decodes-folders-of-changes-alone",
         "CDC-006",
-        "actions",
         viewing(each("cdc", lambda b: {**b, "path": _undecoded_names(b["path"])})),
         "add-cdc-file/escaped-names/*",
     ),
     reader(
         "looks-for-absolute-change-files-below-the-table",
         "CDC-006",
-        "actions",
         viewing(_moved_along, each("cdc", lambda b: {**b, "path": _below(b["path"])})),
         "add-cdc-file/absolute-paths/*",
     ),
     reader(
         "reads-one-change-file-of-a-version",
         "CDC-003",
-        "actions",
         viewing(lines(_one_change_file, COMMIT)),
         "add-cdc-file/several-*",
     ),
@@ -258,7 +252,6 @@ ROWS = (
         reader(
             f"infers-values-{slug}-from-directories",
             "DATA-003",
-            "actions",
             viewing(partition_values(directory_values, kind, where)),
             "data-files/misleading-*",
         )
@@ -272,7 +265,6 @@ ROWS = (
         reader(
             f"reads-empty-texts-of-{name}-as-zero",
             "PART-002",
-            "actions",
             viewing(partition_values(_zeros, kind)),
             "partition-value-serialization/empty-string-of-changes/*",
         )
@@ -281,12 +273,11 @@ ROWS = (
     reader(
         "keeps-the-time-of-creation",
         "META-002",
-        "actions",
         viewing(each("metaData", lambda body: {"createdTime": 1_700_000_000_000, **body}, COMMIT)),
         "action-reconciliation/metadata-replaced-whole/*",
     ),
     *(
-        reader(f"keeps-{slug}-that-is-gone", "META-002", "actions", viewing(_kept(key)), case)
+        reader(f"keeps-{slug}-that-is-gone", "META-002", viewing(_kept(key)), case)
         for slug, key, case in (
             ("a-description", "description", "action-reconciliation/metadata-replaced-whole/*"),
             ("partitioning", "partitionColumns", "change-metadata/missing-field-in-new-schema/*"),
@@ -295,7 +286,6 @@ ROWS = (
     reader(
         "counts-on-row-ids-where-turned-off",
         "RT-003",
-        "actions",
         refusing(_untracked_files),
         "row-tracking/supported-turned-off/*",
     ),
@@ -303,7 +293,6 @@ ROWS = (
         reader(
             f"tells-null-vectors-of-removes-from-absent-{slug}",
             "REM-013",
-            "actions",
             viewing(edit),
             "deletion-vectors/null-and-absent-*",
         )
@@ -318,7 +307,6 @@ ROWS = (
     reader(
         "takes-null-versions-as-they-are",
         "RT-026",
-        "answers",
         _null_versions,
         "row-tracking/null-versions/*",
     ),

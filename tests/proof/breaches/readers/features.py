@@ -186,7 +186,6 @@ ROWS = (
     reader(
         "counts-nulls-of-live-rows",
         "DVD-022",
-        "actions",
         viewing(each("add", _live_counts)),
         "deletion-vectors/wide-null-counts/*",
     ),
@@ -194,7 +193,6 @@ ROWS = (
         reader(
             f"counts-nulls-of-live-rows-{slug}",
             "DVD-022",
-            "actions",
             viewing(each("add", _live_counts, CHECKPOINTS)),
             f"deletion-vectors/wide-null-counts-{slug}/*",
         )
@@ -203,40 +201,33 @@ ROWS = (
     reader(
         "maps-columns-in-mode-none",
         "CM-023",
-        "actions",
         viewing(only_when(_annotated, _mode("none", "name"))),
     ),
     reader(
         "takes-annotated-columns-for-mapped",
         "CM-024",
-        "actions",
         viewing(only_when(_annotated, _mode("none", "name"))),
     ),
-    reader("finds-columns-by-name-in-mode-id", "CM-025", "actions", viewing(_mode("id", "name"))),
+    reader("finds-columns-by-name-in-mode-id", "CM-025", viewing(_mode("id", "name"))),
     reader(
         "finds-columns-by-display-name-in-mode-id",
         "CM-025",
-        "actions",
         viewing(_mode("id", "name"), fields(_displayed)),
     ),
-    reader(
-        "finds-no-partition-values-in-mode-id", "CM-026", "actions", viewing(_nothing_there("id"))
-    ),
-    reader("falls-back-to-names-in-mode-id", "CM-027", "actions", viewing(_mode("id", "name"))),
-    reader("fills-missing-ids-with-zero", "CM-028", "answers", rows(_zeros)),
-    reader("finds-columns-by-display-name", "CM-029", "actions", viewing(fields(_displayed))),
+    reader("finds-no-partition-values-in-mode-id", "CM-026", viewing(_nothing_there("id"))),
+    reader("falls-back-to-names-in-mode-id", "CM-027", viewing(_mode("id", "name"))),
+    reader("fills-missing-ids-with-zero", "CM-028", rows(_zeros)),
+    reader("finds-columns-by-display-name", "CM-029", viewing(fields(_displayed))),
     reader(
         "finds-no-partition-values-in-mode-name",
         "CM-030",
-        "actions",
         viewing(_nothing_there("name")),
     ),
-    reader("fills-missing-names-with-zero", "CM-031", "answers", rows(_zeros)),
-    reader("finds-columns-by-id-in-mode-name", "CM-032", "actions", viewing(_mode("name", "id"))),
+    reader("fills-missing-names-with-zero", "CM-031", rows(_zeros)),
+    reader("finds-columns-by-id-in-mode-name", "CM-032", viewing(_mode("name", "id"))),
     reader(
         "knows-no-mapping-on-version-2",
         "RVER-001",
-        "actions",
         viewing(
             only_when(
                 lambda root: any(map(_reader_2, bodies(root, "protocol"))),
@@ -247,16 +238,14 @@ ROWS = (
     reader(
         "applies-vectors-while-they-are-on",
         "DV-004",
-        "actions",
         viewing(only_when(_off, _no_vector())),
     ),
-    reader("finds-no-vectors-at-absolute-paths", "DV-005", "actions", viewing(_no_vector("p"))),
-    reader("finds-no-vectors-in-the-log", "DV-005", "actions", viewing(_no_vector("i"))),
-    reader("finds-no-vectors-by-their-names", "DV-005", "actions", viewing(_no_vector("u"))),
+    reader("finds-no-vectors-at-absolute-paths", "DV-005", viewing(_no_vector("p"))),
+    reader("finds-no-vectors-in-the-log", "DV-005", viewing(_no_vector("i"))),
+    reader("finds-no-vectors-by-their-names", "DV-005", viewing(_no_vector("u"))),
     reader(
         "takes-the-prefix-for-nothing",
         "DVDESC-003",
-        "actions",
         viewing(
             _descriptor(
                 pathOrInlineDv=lambda v: (
@@ -268,7 +257,6 @@ ROWS = (
     reader(
         "takes-absolute-vectors-for-relative",
         "DVDESC-015",
-        "actions",
         viewing(
             _descriptor(
                 pathOrInlineDv=lambda v: (
@@ -282,55 +270,48 @@ ROWS = (
     reader(
         "looks-for-vectors-elsewhere",
         "DVDESC-016",
-        "files",
         viewing(renaming(VECTOR, lambda name: f"elsewhere/{name}")),
     ),
     reader(
         "takes-inline-vectors-for-names",
         "DVDESC-017",
-        "actions",
         viewing(
             _descriptor(storageType=lambda v: "u" if v["storageType"] == "i" else v["storageType"])
         ),
     ),
-    reader("ignores-vectors", "DVDESC-020", "actions", viewing(_no_vector())),
-    reader("ends-at-the-last-marked-row", "DVDESC-020", "files", viewing(vectors(_up_to_the_last))),
-    reader("counts-rows-by-row-group", "DVDESC-021", "files", viewing(vectors(_by_group))),
-    reader("reads-no-runs", "DVFMT-007", "files", viewing(vectors(_without_runs))),
+    reader("ignores-vectors", "DVDESC-020", viewing(_no_vector())),
+    reader("ends-at-the-last-marked-row", "DVDESC-020", viewing(vectors(_up_to_the_last))),
+    reader("counts-rows-by-row-group", "DVDESC-021", viewing(vectors(_by_group))),
+    reader("reads-no-runs", "DVFMT-007", viewing(vectors(_without_runs))),
     reader(
         "gives-whole-files-of-a-vector-pair",
         "DVD-008",
-        "actions",
         for_changes(viewing(_no_vector())),
     ),
     reader(
         "tells-no-deletes-of-a-vector-pair",
         "CDC-004",
-        "actions",
         for_changes(viewing(lines(_without_removes_of_pairs, COMMIT))),
         "add-cdc-file/vector-*",
     ),
-    reader("counts-on-row-ids", "RT-003", "actions", refusing(_unnumbered)),
-    reader("shows-columns-of-row-tracking", "RT-017", "actions", viewing(_exposing)),
+    reader("counts-on-row-ids", "RT-003", refusing(_unnumbered)),
+    reader("shows-columns-of-row-tracking", "RT-017", viewing(_exposing)),
     reader(
         "shows-columns-of-row-tracking-in-changes",
         "RT-017",
-        "actions",
         for_changes(viewing(_exposing)),
         "row-tracking/hidden-from-changes/*",
     ),
-    reader("forgets-materialised-ids", "RT-023", "actions", viewing(_moved(_ROW_ID))),
+    reader("forgets-materialised-ids", "RT-023", viewing(_moved(_ROW_ID))),
     reader(
         "counts-ids-from-zero",
         "RT-024",
-        "actions",
         viewing(each("add", lambda b: {**b, "baseRowId": 0} if b.get("baseRowId") else b)),
     ),
-    reader("forgets-materialised-versions", "RT-025", "actions", viewing(_moved(_ROW_VERSION))),
+    reader("forgets-materialised-versions", "RT-025", viewing(_moved(_ROW_VERSION))),
     reader(
         "forgets-versions-of-files",
         "RT-026",
-        "actions",
         viewing(
             each(
                 "add",
@@ -343,7 +324,6 @@ ROWS = (
     reader(
         "refuses-vacuumProtocolCheck",
         "VPC-003",
-        "actions",
         refusing(
             lambda root: any(
                 "vacuumProtocolCheck" in (b.get("readerFeatures") or ())
@@ -351,5 +331,5 @@ ROWS = (
             )
         ),
     ),
-    reader("fills-missing-columns", "DFT-004", "answers", rows(_zeros)),
+    reader("fills-missing-columns", "DFT-004", rows(_zeros)),
 )

@@ -191,9 +191,9 @@ def _more_than(kind: str, *known: str) -> Callable[[Path], bool]:
 
 
 ROWS = (
-    reader("removes-in-the-order-of-lines", "FA-015", "actions", viewing(replaying(_in_order))),
+    reader("removes-in-the-order-of-lines", "FA-015", viewing(replaying(_in_order))),
     *(
-        reader(slug, "FA-015", "actions", viewing(replaying(_none_after_files(kind))))
+        reader(slug, "FA-015", viewing(replaying(_none_after_files(kind))))
         for slug, kind in (
             ("takes-no-domains-after-files", "domainMetadata"),
             ("takes-no-metadata-after-files", "metaData"),
@@ -201,7 +201,7 @@ ROWS = (
         )
     ),
     *(
-        reader(f"takes-no-{kind}-twice", row, "actions", viewing(replaying(_new_alone(kind))))
+        reader(f"takes-no-{kind}-twice", row, viewing(replaying(_new_alone(kind))))
         for kind, row in (
             ("add", "REC-018"),
             ("domainMetadata", "REC-014"),
@@ -209,56 +209,41 @@ ROWS = (
             ("txn", "TXN-005"),
         )
     ),
-    reader("keeps-rearranged-files", "CKC-027", "actions", viewing(_quiet_removes_stay)),
-    reader("keeps-what-a-checkpoint-says", "FA-003", "actions", viewing(_checkpointed_stay)),
-    reader(
-        "keeps-vectors-that-null-takes-off", "ADD-012", "actions", viewing(replaying(_null_keeps))
-    ),
-    reader(
-        "takes-null-for-a-key-of-its-own", "ADD-012", "actions", viewing(replaying(_null_is_a_key))
-    ),
+    reader("keeps-rearranged-files", "CKC-027", viewing(_quiet_removes_stay)),
+    reader("keeps-what-a-checkpoint-says", "FA-003", viewing(_checkpointed_stay)),
+    reader("keeps-vectors-that-null-takes-off", "ADD-012", viewing(replaying(_null_keeps))),
+    reader("takes-null-for-a-key-of-its-own", "ADD-012", viewing(replaying(_null_is_a_key))),
     reader(
         "joins-the-lists-of-protocols",
         "REC-002",
-        "actions",
         viewing(replaying(_joined)),
         "action-reconciliation/protocol-*/snapshot-*",
     ),
-    reader("refuses-unknown-fields-of-formats", "PROTO-009", "actions", refusing(_odd_format)),
-    reader(
-        "decodes-removed-paths-by-bytes", "REM-002", "actions", viewing(each("remove", _by_bytes))
-    ),
-    reader(
-        "decodes-paths-of-changes-by-bytes", "CDC-006", "actions", viewing(each("cdc", _by_bytes))
-    ),
-    reader("knows-no-lower-case-escapes", "ADD-003", "actions", viewing(each("add", _upper_alone))),
+    reader("refuses-unknown-fields-of-formats", "PROTO-009", refusing(_odd_format)),
+    reader("decodes-removed-paths-by-bytes", "REM-002", viewing(each("remove", _by_bytes))),
+    reader("decodes-paths-of-changes-by-bytes", "CDC-006", viewing(each("cdc", _by_bytes))),
+    reader("knows-no-lower-case-escapes", "ADD-003", viewing(each("add", _upper_alone))),
     reader(
         "folds-the-case-of-applications",
         "TXN-005",
-        "actions",
         viewing(each("txn", lambda body: {**body, "appId": body["appId"].lower()})),
     ),
     reader(
         "refuses-unknown-fields-of-changes",
         "PROTO-009",
-        "actions",
         refusing(_more_than("cdc", "path", "partitionValues", "size", "dataChange", "tags")),
     ),
     reader(
         "refuses-unknown-fields-of-domains",
         "PROTO-009",
-        "actions",
         refusing(_more_than("domainMetadata", "domain", "configuration", "removed")),
     ),
-    reader(
-        "decodes-paths-of-changes-twice", "CDC-006", "actions", viewing(each("cdc", _twice_decoded))
-    ),
-    reader("merges-adds-of-a-file", "FA-003", "actions", viewing(replaying(_merged))),
-    reader("dates-rows-by-the-last-commit", "RT-026", "actions", viewing(_by_this_commit)),
+    reader("decodes-paths-of-changes-twice", "CDC-006", viewing(each("cdc", _twice_decoded))),
+    reader("merges-adds-of-a-file", "FA-003", viewing(replaying(_merged))),
+    reader("dates-rows-by-the-last-commit", "RT-026", viewing(_by_this_commit)),
     reader(
         "refuses-unknown-domains-that-are-gone",
         "PROTO-010",
-        "actions",
         refusing(
             lambda root: any(
                 body.get("removed") and not body["domain"].startswith("delta.")
@@ -271,7 +256,6 @@ ROWS = (
         reader(
             f"finds-no-values-of-changes-in-mode-{mode}",
             row,
-            "actions",
             viewing(each("cdc", _without_values)),
             f"add-cdc-file/partitioned-by-{mode}/*",
         )
@@ -280,14 +264,12 @@ ROWS = (
     reader(
         "takes-structs-of-nulls-for-nulls",
         "SNAP-007",
-        "answers",
         rows(_hollow),
         "per-file-statistics/structs-of-nulls/*",
     ),
     reader(
         "takes-metadata-of-an-older-checksum",
         "REC-013",
-        "answers",
         documents(_summed_up),
         "action-reconciliation/changed-after-checksum/*",
     ),

@@ -199,7 +199,6 @@ ROWS = (
         reader(
             f"overlooks-inline-{name.lower()}",
             row,
-            "requests",
             _with_ratified(kind, _without_inline(name)),
             "catalog-managed-tables/crossed-staged/*",
         )
@@ -213,7 +212,6 @@ ROWS = (
         reader(
             f"goes-beyond-the-ratified-for-{kind.__name__.lower()}",
             "CAT-010",
-            "requests",
             _with_ratified(kind, _to_the_end),
             "catalog-managed-tables/*",
         )
@@ -223,7 +221,6 @@ ROWS = (
         reader(
             f"asks-published-commits-for-{kind.__name__.lower()}",
             "CAT-007",
-            "requests",
             _with_ratified(kind, _as_published),
             "catalog-managed-tables/crossed-staged/*",
         )
@@ -232,58 +229,50 @@ ROWS = (
     reader(
         "keeps-first-statistics",
         "FA-003",
-        "actions",
         viewing(replaying(_first_statistics)),
         "add-file-and-remove-file/re-add-repairs-statistics/*",
     ),
     reader(
         "loses-change-files-below-compactions",
         "CDC-003",
-        "actions",
         for_changes(viewing(_no_recorded_changes)),
         "log-compaction-files/changes-inside/*",
     ),
     reader(
         "checks-fields-of-deleted-rows",
         "SNAP-007",
-        "answers",
         refusing(_required_within),
         "deletion-vectors/null-of-deleted-row/*",
     ),
     reader(
         "keeps-the-progress-of-a-compaction",
         "TXN-005",
-        "actions",
         viewing(_highest_of_compactions),
         "*/changed-after-compaction/*",
     ),
     reader(
         "switches-vectors-of-checkpoints-off",
         "DV-004",
-        "actions",
         viewing(_off_in_checkpoints),
         "*/property-off-in-*",
     ),
     reader(
         "loses-bare-removes-beside-vectors",
         "REC-018",
-        "actions",
         viewing(_bare_removes_lost),
         "*/removed-beside-vectors-*",
     ),
     reader(
         "counts-what-inline-vectors-delete",
         "DVDESC-020",
-        "answers",
         by_files(_inline_uncounted),
         "*/aggregates-of-every-vector/*",
     ),
     reader(
         "passes-over-changes-without-files",
         "CDC-003",
-        "actions",
         for_changes(viewing(lines(_no_changes_alone, COMMIT))),
         "add-cdc-file/data-files-with-types/*",
     ),
-    reader("numbers-what-a-filter-left", "RT-024", "answers", _numbered_again, "row-tracking/*"),
+    reader("numbers-what-a-filter-left", "RT-024", _numbered_again, "row-tracking/*"),
 )

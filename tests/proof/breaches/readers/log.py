@@ -270,39 +270,36 @@ ROWS = (
     reader(
         "reads-the-folder-of-an-empty-table",
         "SNAP-003",
-        "files",
         viewing(only_when(_empty, _with_orphans)),
         "data-files/orphans-alone/*",
     ),
-    reader("reads-the-latest-rows", "SNAP-002", "requests", asking(_latest)),
-    reader("reads-the-version-after", "SNAP-002", "requests", asking(_after)),
-    reader("reads-files-that-lie-around", "SNAP-003", "files", viewing(_with_orphans)),
-    reader("reads-by-the-latest-schema", "SNAP-002", "actions", viewing(_latest_metadata)),
-    reader("reads-temporary-commits", "SNAP-003", "files", viewing(_temporary_commits)),
-    reader("loses-rows-with-nulls", "SNAP-007", "answers", rows(_no_nulls)),
-    reader("loses-the-last-row", "SNAP-007", "answers", rows(lambda t: t.slice(0, t.num_rows - 1))),
+    reader("reads-the-latest-rows", "SNAP-002", asking(_latest)),
+    reader("reads-the-version-after", "SNAP-002", asking(_after)),
+    reader("reads-files-that-lie-around", "SNAP-003", viewing(_with_orphans)),
+    reader("reads-by-the-latest-schema", "SNAP-002", viewing(_latest_metadata)),
+    reader("reads-temporary-commits", "SNAP-003", viewing(_temporary_commits)),
+    reader("loses-rows-with-nulls", "SNAP-007", rows(_no_nulls)),
+    reader("loses-the-last-row", "SNAP-007", rows(lambda t: t.slice(0, t.num_rows - 1))),
     reader(
         "gives-a-row-twice",
         "SNAP-007",
-        "answers",
         rows(lambda t: pa.concat_tables([t, t.slice(0, 1)])),
     ),
-    reader("projects-before-it-filters", "SNAP-007", "requests", asking(_unfiltered)),
-    reader("skips-gaps-of-versions", "SNAP-001", "files", viewing(_past_gaps)),
-    reader("passes-over-broken-lines", "LOG-006", "files", viewing(content(COMMIT, _object_lines))),
-    reader("starts-from-a-newer-checkpoint", "CKPT-004", "requests", asking(_from_newer(""))),
+    reader("projects-before-it-filters", "SNAP-007", asking(_unfiltered)),
+    reader("skips-gaps-of-versions", "SNAP-001", viewing(_past_gaps)),
+    reader("passes-over-broken-lines", "LOG-006", viewing(content(COMMIT, _object_lines))),
+    reader("starts-from-a-newer-checkpoint", "CKPT-004", asking(_from_newer(""))),
     *(
-        reader(f"starts-from-{what}", "CKPT-004", "requests", asking(_from_newer(pattern)))
+        reader(f"starts-from-{what}", "CKPT-004", asking(_from_newer(pattern)))
         for what, pattern in (
             ("newer-parts", r"checkpoint\.[0-9]+\."),
             ("a-newer-v2-checkpoint", r"checkpoint\.[0-9a-f]{8}-"),
         )
     ),
-    reader("takes-missing-parts-for-empty", "CKPT-030", "files", viewing(_complete_parts)),
+    reader("takes-missing-parts-for-empty", "CKPT-030", viewing(_complete_parts)),
     reader(
         "takes-parts-that-the-hint-names-for-whole",
         "CKPT-030",
-        "files",
         viewing(
             only_when(lambda root: (log_of(root) / "_last_checkpoint").exists(), _complete_parts)
         ),
@@ -310,7 +307,6 @@ ROWS = (
     reader(
         "takes-no-dataChange-for-no-change",
         "CKC-027",
-        "actions",
         viewing(
             each("add", lambda b: b if b.get("dataChange") else None),
             each("remove", lambda b: b if b.get("dataChange") else None),
@@ -319,67 +315,58 @@ ROWS = (
     reader(
         "keeps-files-removed-without-a-change",
         "CKC-027",
-        "actions",
         viewing(each("remove", lambda b: b if b.get("dataChange") else None, COMMIT)),
     ),
-    reader("refuses-the-hint-of-a-race", "CKPT-N-001", "files", refusing(_hint_of_other_bytes)),
-    reader("leaves-sidecars-out", "SIDE-005", "actions", viewing(without("sidecar"))),
+    reader("refuses-the-hint-of-a-race", "CKPT-N-001", refusing(_hint_of_other_bytes)),
+    reader("leaves-sidecars-out", "SIDE-005", viewing(without("sidecar"))),
     reader(
         "reads-one-sidecar-alone",
         "SIDE-005",
-        "actions",
         viewing(lines(_first_sidecar, CHECKPOINTS)),
     ),
     reader(
         "reads-nothing-but-sidecars",
         "SIDE-005",
-        "actions",
         viewing(without("txn", "domainMetadata", where=CHECKPOINT)),
     ),
     *(
         reader(
             f"takes-no-{called}-of-compactions",
             "COMP-012",
-            "actions",
             viewing(without(action, where=COMPACTION)),
         )
         for called, action in _OF_COMPACTIONS.items()
     ),
-    reader("takes-compactions-beyond-the-version", "COMP-012", "requests", asking(_to_their_end)),
+    reader("takes-compactions-beyond-the-version", "COMP-012", asking(_to_their_end)),
     reader(
         "mistakes-vectors-of-compactions",
         "COMP-012",
-        "actions",
         viewing(vectors(lambda _rows, _file: {0}, COMPACTION)),
     ),
-    reader("takes-the-hint-for-the-end", "LAST-003", "files", asking(_trusting_the_hint)),
+    reader("takes-the-hint-for-the-end", "LAST-003", asking(_trusting_the_hint)),
     reader(
         "finds-no-checkpoint-without-hint",
         "LAST-004",
-        "files",
         viewing(only_when(_no_hint, deleting(f"{CHECKPOINT}|_delta_log/.*checkpoint.*json"))),
     ),
     reader(
         "asks-for-the-hint",
         "LAST-004",
-        "files",
         refusing(lambda root: _no_hint(root) and log_of(root).is_dir()),
     ),
-    reader("wants-checksums", "CRC-042", "files", refusing(_no_checksum)),
-    reader("asks-for-checksums", "CRC-042", "files", refusing(_lacks_newest_checksum)),
-    reader("merges-metadata", "META-002", "actions", viewing(_merging)),
-    reader("replays-backwards", "REC-001", "files", viewing(_backwards)),
+    reader("wants-checksums", "CRC-042", refusing(_no_checksum)),
+    reader("asks-for-checksums", "CRC-042", refusing(_lacks_newest_checksum)),
+    reader("merges-metadata", "META-002", viewing(_merging)),
+    reader("replays-backwards", "REC-001", viewing(_backwards)),
     reader(
         "replays-by-file-times",
         "REC-001",
-        "files",
         viewing(_by_file_times),
         "table-specification/long-history/*",
     ),
     reader(
         "looks-for-sidecars-elsewhere",
         "SCA-004",
-        "files",
         viewing(renaming(SIDECAR, lambda name: name.replace("_sidecars/", ""))),
     ),
 )

@@ -213,7 +213,6 @@ ROWS = (
         reader(
             f"refuses-unknown-actions-in-{place}",
             "PROTO-008",
-            "actions",
             how,
             "protocol-evolution/unknown-actions-in-*",
         )
@@ -222,70 +221,60 @@ ROWS = (
     reader(
         "refuses-domains-of-a-checkpoint",
         "PROTO-010",
-        "actions",
         refusing(_domains_of_a_checkpoint),
         "domain-metadata/unknown-domains-in-*",
     ),
     reader(
         "finds-no-parts-without-hint",
         "LAST-004",
-        "files",
         viewing(_parts_without_hint),
         "last-checkpoint-file/absent-before-parts/*",
     ),
     reader(
         "reads-no-whole-runs",
         "DVFMT-007",
-        "files",
         viewing(vectors(_no_whole_runs)),
         "deletion-vector-format/whole-containers/*",
     ),
     reader(
         "takes-ids-of-all-rows-or-none",
         "RT-023",
-        "files",
         viewing(parquet(_all_or_none)),
         "row-tracking/ids-of-some-rows/*",
     ),
     reader(
         "takes-versions-of-rows-with-ids",
         "RT-025",
-        "files",
         viewing(parquet(_only_with_ids)),
         "row-tracking/versions-*",
     ),
     reader(
         "falls-back-to-ids-in-mode-name",
         "CM-029",
-        "files",
         viewing(_else_by_id),
         "column-mapping/name-missing-id-there/*",
     ),
     reader(
         "infers-changes-of-partitions",
         "CDC-003",
-        "actions",
         viewing(lines(_partitioned_changes, COMMIT)),
         "change-data-files/files-win-*",
     ),
     reader(
         "keeps-tombstones-of-checkpoints",
         "REC-008",
-        "actions",
         viewing(_kept_from_checkpoints("add", "path", "remove")),
         "action-reconciliation/added-again-after-*",
     ),
     reader(
         "cancels-by-path-in-checkpoints",
         "REC-010",
-        "actions",
         viewing(lines(_by_path_in_checkpoints, CHECKPOINTS)),
         "deletion-vectors/life-cycle-checkpoint/*",
     ),
     reader(
         "keeps-domains-of-checkpoints",
         "REC-015",
-        "actions",
         viewing(
             _kept_from_checkpoints(
                 "domainMetadata", "domain", "domainMetadata", lambda body: body.get("removed")
@@ -296,28 +285,24 @@ ROWS = (
     reader(
         "loses-domains-of-compactions",
         "DOM-012",
-        "actions",
         viewing(without("domainMetadata", where=COMPACTION)),
         "domain-metadata/removed-after-*",
     ),
     reader(
         "overwrites-where-commitInfo-says-so",
         "CINFO-003",
-        "actions",
         viewing(_overwriting),
         "protocol-evolution/commit-info-any-shape/*",
     ),
     reader(
         "reads-any-reader-version-of-a-checkpoint",
         "PROTO-005",
-        "actions",
         viewing(each("protocol", _known_version, CHECKPOINTS)),
         "protocol-evolution/unknown-reader-version-*",
     ),
     reader(
         "reads-unknown-features-of-a-checkpoint",
         "TF-001",
-        "actions",
         viewing(listed(lambda names: [n for n in names if n in FEATURES], where=CHECKPOINTS)),
         "table-features/unknown-reader-feature-in-*",
     ),

@@ -103,7 +103,7 @@ def _nulls_left_out(row: dict[str, Any], files: Stats) -> None:
 
 
 def _bounds(slug: str, breaks: str, case: str) -> Any:
-    return reader(slug, breaks, "answers", _believing(_bounded), case)
+    return reader(slug, breaks, _believing(_bounded), case)
 
 
 _WAYS: Final[Mapping[str, Callable[[Any], object]]] = {
@@ -225,11 +225,11 @@ def _lost_in_one_way() -> Iterator[Breach]:
     for slug, row, edit, case, ways in _LOSSES:
         for way in ways:
             how = where_asked(_WAYS[way], viewing(edit))
-            yield reader(f"loses-{slug}-in-{way}", row, "actions", how, f"{case}/*")
+            yield reader(f"loses-{slug}-in-{way}", row, how, f"{case}/*")
     for slug, row, edit, case, unasked in _ANSWERED:
         for way in (name for name in _WAYS if name not in unasked):
             how = where_asked(_WAYS[way], viewing(edit))
-            yield reader(f"answers-{slug}-in-{way}", row, "actions", how, f"{case}/*")
+            yield reader(f"answers-{slug}-in-{way}", row, how, f"{case}/*")
 
 
 def _vectors_are_off(root: Path) -> bool:
@@ -242,7 +242,6 @@ ROWS = (
     reader(
         "counts-deleted-rows-where-no-column-of-files-is-read",
         "DVDESC-020",
-        "actions",
         where_asked(
             lambda asked: (
                 isinstance(asked, Scan) and asked.columns is not None and [*asked.columns] == ["p"]
@@ -254,7 +253,6 @@ ROWS = (
     reader(
         "gives-ids-of-deleted-rows-where-vectors-are-off",
         "DV-004",
-        "actions",
         where_asked(
             _WAYS["row-ids"], viewing(only_when(_vectors_are_off, vectors_lost(EVERYWHERE)))
         ),
@@ -263,19 +261,15 @@ ROWS = (
     reader(
         "counts-the-records-of-files-with-vectors",
         "DVDESC-020",
-        "answers",
         _believing(_counted),
         "deletion-vectors/aggregates*",
     ),
-    reader(
-        "counts-what-is-said-to-be-there", "SNAP-007", "answers", _believing(_known), "*/aggregate*"
-    ),
-    reader("counts-no-nulls", "SNAP-007", "answers", _believing(_nulls_left_out), "*/aggregate*"),
-    reader("orders-numbers-as-texts", "SNAP-007", "answers", _believing(_as_texts), "*/aggregate*"),
+    reader("counts-what-is-said-to-be-there", "SNAP-007", _believing(_known), "*/aggregate*"),
+    reader("counts-no-nulls", "SNAP-007", _believing(_nulls_left_out), "*/aggregate*"),
+    reader("orders-numbers-as-texts", "SNAP-007", _believing(_as_texts), "*/aggregate*"),
     reader(
         "cuts-extremes-to-milliseconds",
         "SNAP-007",
-        "answers",
         _believing(_to_milliseconds),
         "*/aggregates-of-cut-times/*",
     ),

@@ -236,7 +236,7 @@ def _values() -> Iterator[Breach]:
                 viewing(vectors_lost(where, _inline)),
                 f"deletion-vectors/crossed-{layout}/*",
             )
-            yield reader(f"loses-inline-vectors-in-{layout}", "DVDESC-020", "actions", how, case)
+            yield reader(f"loses-inline-vectors-in-{layout}", "DVDESC-020", how, case)
         for slug, change in (
             ("reads-nan-as-null", lambda _, held: None if held in ("NaN", "-Infinity") else held),
             ("moves-local-times", _later_hour),
@@ -244,7 +244,7 @@ def _values() -> Iterator[Breach]:
         ):
             how = viewing(each("add", _valued(change), where))
             case = f"partition-value-serialization/crossed-{layout}/*"
-            yield reader(f"{slug}-in-{layout}", "SNAP-007", "actions", how, case)
+            yield reader(f"{slug}-in-{layout}", "SNAP-007", how, case)
     no_vectors = vectors_lost(COMMIT)
     variants = columns(_is_variant, nulls)
     shredded = "variant-shredding/crossed"
@@ -310,7 +310,7 @@ def _values() -> Iterator[Breach]:
          viewing(without("domainMetadata", where=_STAGED)),
          "catalog-managed-tables/crossed-staged"),
     ):  # fmt: skip
-        yield reader(slug, row, "actions", how, f"{case}/*")
+        yield reader(slug, row, how, f"{case}/*")
 
 
 ROWS = (
@@ -318,21 +318,18 @@ ROWS = (
     reader(
         "takes-bounds-of-namesakes",
         "SNAP-007",
-        "actions",
         viewing(statistics(_namesakes)),
         "per-file-statistics/nested-namesakes/*",
     ),
     reader(
         "reads-unshredded-variants-alone",
         "SHRED-006",
-        "files",
         viewing(parquet(_as_unshredded)),
         "variant-shredding/*",
     ),
     reader(
         "widens-through-floats",
         "TW-012",
-        "answers",
         rows(_narrowed),
         "type-widening/ends-in-doubles/*",
     ),
@@ -340,7 +337,6 @@ ROWS = (
         reader(
             f"loses-structs-that-lack-a-field{slug}",
             row,
-            "answers",
             rows(_without_structs),
             f"*/nested-field-added{slug}/*",
         )

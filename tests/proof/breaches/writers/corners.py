@@ -177,7 +177,6 @@ ROWS = (
     writer(
         "clusters-what-others-did-and-has-vectors",
         "CLUS-012",
-        "actions",
         leaving(_taken_with_vectors),
         "clustered-table/write-cluster-run-vectors/*",
     ),
@@ -185,14 +184,13 @@ ROWS = (
         writer(
             f"takes-constraints-of-rows-{name}",
             "CHK-009",
-            "answers",
             carrying_out(),
             f"check-constraints/write-add-broken-{name}/*",
         )
         for name in ("beside", "checkpointed", "partition", "renamed")
     ),
     *(
-        writer(f"defaults-not-{name}", "DFT-005", "files", leaving(edit), f"{_DEFAULTS}{case}/*")
+        writer(f"defaults-not-{name}", "DFT-005", leaving(edit), f"{_DEFAULTS}{case}/*")
         for name, case, edit in (
             ("by-expressions", "default-expression", _without_column("n")),
             ("where-mapped", "default-mapped", _unmapped),
@@ -201,7 +199,7 @@ ROWS = (
         )
     ),
     *(
-        writer(f"{name}-partition-texts", "PART-003", "actions", leaving(edit), f"{_VALUES}{of}/*")
+        writer(f"{name}-partition-texts", "PART-003", leaving(edit), f"{_VALUES}{of}/*")
         for name, of, edit in (
             ("counts", "number", _spelled(lambda v: str(int(v)) if v.isdigit() else v)),
             ("escapes", "backslash", _spelled(lambda v: v.replace("\\", "\\\\"))),
@@ -212,7 +210,6 @@ ROWS = (
         writer(
             f"counts-not-{name}",
             "DVDESC-022",
-            "actions",
             leaving(dropping("add", "stats", where=COMMIT)),
             f"deletion-vectors-design/write-{case}/*",
         )
@@ -222,7 +219,6 @@ ROWS = (
         writer(
             f"starts-{name}-behind-the-file",
             "ICT-012",
-            "actions",
             STARTING_EARLY,
             f"in-commit-timestamps/write-enable-{case}/*",
         )
@@ -231,14 +227,12 @@ ROWS = (
     writer(
         "compacts-what-was-moved",
         "COMP-006",
-        "actions",
         leaving(_moved_too),
         "log-compaction-files/write-compaction-rearranged/*",
     ),
     writer(
         "commits-rows-before-their-progress",
         "TXN-004",
-        "actions",
         afterwards(_split, _known),
         "transaction-identifiers/write-with-partitions/*",
     ),
@@ -246,7 +240,6 @@ ROWS = (
         writer(
             f"lets-nulls-pass-an-invariant-by-{operation}",
             "INV-006",
-            "answers",
             carrying_out(),
             f"column-invariants/write-null-{operation}/*",
         )
@@ -255,91 +248,78 @@ ROWS = (
     writer(
         "knows-no-invariants-at-2",
         "WVER-001",
-        "answers",
         carrying_out(),
         "version-requirements/write-invariant-2/*",
     ),
     writer(
         "appends-by-the-protocol-of-a-checkpoint",
         "TF-003",
-        "answers",
         carrying_out(),
         "table-features/write-unknown-feature-later/*",
     ),
     writer(
         "leaves-letters-of-folders-unescaped",
         "ADD-004",
-        "files",
         leaving(_plain_folders),
         "add-file-and-remove-file/write-append-partitions/*",
     ),
     writer(
         "checkpoints-no-tombstones-of-what-was-rearranged",
         "CKC-005",
-        "actions",
         leaving(_no_moved_tombstones),
         "checkpoints/write-long-retention/*",
     ),
     writer(
         "checkpoints-commitInfo-in-json",
         "CKC-012",
-        "actions",
         leaving(lines(lambda found: [*found, {"commitInfo": {}}], JSON_CHECKPOINT)),
         "checkpoints/write-v2-json/*",
     ),
     writer(
         "vacuums-by-the-protocol-of-a-checkpoint",
         "VPC-002",
-        "answers",
         carrying_out(),
         "vacuum-protocol-check/write-unknown-feature-later/*",
     ),
     writer(
         "vacuums-vectors-before-it-refuses",
         "VPC-002",
-        "files",
         afterwards(_no_vectors),
         "vacuum-protocol-check/write-unknown-feature-vectors/*",
     ),
     writer(
         "backfills-row-ids-under-loose-bounds",
         "STAT-012",
-        "actions",
         during("set_properties", _lacking("tightBounds")),
         "row-tracking/write-enable-with-vectors/*",
     ),
     writer(
         "leaves-row-ids-out-of-sidecars",
         "RT-031",
-        "actions",
         during("checkpoint", dropping("add", "baseRowId", where=SIDECAR)),
         "checkpoints/write-v2-json-vectors/*",
     ),
     writer(
         "turns-timestamps-on-again-since-the-first-time",
         "ICT-010",
-        "actions",
         during("set_properties", _since_the_first),
         "in-commit-timestamps/write-enable/*",
     ),
     writer(
         "drops-type-widening-but-for-structs",
         "TW-011",
-        "actions",
         during("drop_feature", fields(_recorded_again, COMMIT)),
         "type-widening/write-drop-feature/*",
     ),
     writer(
         "records-no-default-of-what-a-merge-inserts",
         "CDC-001",
-        "files",
         during("merge", parquet(columns(lambda of: of.name == "name", nulls), CHANGES)),
         "default-columns/write-merge-with-default/*",
     ),
     writer(
         "restores-without-counts-under-iceberg",
         "ICE2-016",
-        "actions",
         during("restore", _lacking("numRecords")),
         "iceberg-compatibility-v2/write-merge/*",
     ),

@@ -62,7 +62,7 @@ def _since(operation: str, edit: Edit) -> How:
 def _losing(key: str, operation: str, breaks: str, slug: str, case: str) -> Breach:
     """Lose a key of column metadata from an operation on."""
     lost = fields(lambda field: field["metadata"].pop(key, None) and None, COMMIT)
-    return writer(slug, breaks, "actions", _since(operation, lost), case)
+    return writer(slug, breaks, _since(operation, lost), case)
 
 
 def _numberless(table: pa.Table) -> pa.Table:
@@ -202,112 +202,96 @@ _OTHERS: Final = (
     writer(
         "deletes-unknown-rows-with-their-file",
         "SNAP-008",
-        "requests",
         _unfiltered("delete"),
         "*/write-unknown-beside/*",
     ),
     writer(
         "updates-unknown-rows-with-their-file",
         "SNAP-008",
-        "requests",
         _unfiltered("update"),
         "*/write-unknown-beside/*",
     ),
     writer(
         "appends-no-rows-in-a-file-of-no-partition",
         "WCON-002",
-        "actions",
         during("append", _empty_file),
         "add-file-and-remove-file/write-empty-append/*",
     ),
     writer(
         "updates-append-only-tables-of-features",
         "APP-002",
-        "answers",
         carrying_out(),
         "append-only-tables/write-update-with-features/*",
     ),
     writer(
         "replaces-with-values-that-are-not-generated",
         "GEN-004",
-        "answers",
         carrying_out(),
         "*/write-other-value-replace/*",
     ),
     writer(
         "takes-null-for-every-generated-value",
         "GEN-004",
-        "answers",
         carrying_out(),
         "*/write-other-value-null/*",
     ),
     writer(
         "takes-every-value-where-null-is-generated",
         "GEN-004",
-        "answers",
         carrying_out(),
         "*/write-other-value-unknown/*",
     ),
     writer(
         "checks-rows-before-they-get-defaults",
         "CHK-006",
-        "answers",
         carrying_out(),
         "*/write-broken-default/*",
     ),
     writer(
         "checks-rows-before-they-are-generated",
         "CHK-006",
-        "answers",
         carrying_out(),
         "*/write-broken-generated/*",
     ),
     writer(
         "checkpoints-tombstones-of-restored-files",
         "CKPT-006",
-        "files",
         leaving(_buried_again),
         "*/write-restored/*",
     ),
     writer(
         "removes-files-of-a-checkpoint-without-size",
         "REM-007",
-        "actions",
         _since("checkpoint", dropping("remove", "size", where=COMMIT)),
         "*/write-changes-after/*",
     ),
     writer(
         "vacuums-young-changes",
         "FA-008",
-        "files",
         _after("vacuum", _without_changes),
         "change-data-files/write-vacuum/*",
     ),
     writer(
         "converts-hidden-files",
         "DATA-001",
-        "actions",
         during("convert", _taking_hidden),
         "*/write-convert-hidden/*",
     ),
     writer(
         "converts-without-row-ids",
         "RT-028",
-        "actions",
         during("convert", dropping("add", "baseRowId", where=COMMIT)),
         "row-tracking/write-convert/*",
     ),
     writer(
         "upgrades-without-the-mapping-of-readers",
         "TF-012",
-        "actions",
         during("enable_feature", unlisted("columnMapping", "readerFeatures", where=COMMIT)),
         "*/write-upgrade-mapped/*",
     ),
     writer(
         "drops-a-column-that-clusters",
         "CLUS-006",
-        "actions",
         _dropping_anyway,
         "clustered-table/write-drop-column/*",
     ),
@@ -318,35 +302,30 @@ ROWS = (
     writer(
         "compacts-without-removes-of-no-time",
         "COMP-007",
-        "actions",
         leaving(each("remove", _timeless_lost, COMPACTION)),
         "*/write-compaction-given/*",
     ),
     writer(
         "forgets-since-when-in-an-alter",
         "ICT-010",
-        "actions",
         during("add_columns", properties(_unprovenanced, COMMIT)),
         "*/write-enabled-then-altered/*",
     ),
     writer(
         "numbers-no-columns-of-changes",
         "CM-015",
-        "files",
         leaving(parquet(_numberless, CHANGES)),
         "*/write-mapped-by-name/*",
     ),
     writer(
         "removes-by-another-spelling",
         "SNAP-008",
-        "actions",
         leaving(each("remove", _spelled_twice, COMMIT), sums=True),
         "*/write-odd-changes/*",
     ),
     writer(
         "feeds-no-changes-of-overwrites",
         "CDC-012",
-        "actions",
         during("overwrite", without("cdc", where=COMMIT)),
         "*/write-overwrite-where/*",
     ),
@@ -363,35 +342,30 @@ ROWS = (
     writer(
         "merges-rows-that-break",
         "CHK-006",
-        "answers",
         carrying_out(),
         "*/write-broken-merge-match*",
     ),
     writer(
         "checks-one-file-for-a-constraint",
         "CHK-010",
-        "answers",
         carrying_out(),
         "*/write-add-broken-between/*",
     ),
     writer(
         "checks-deleted-rows-for-a-constraint",
         "CHK-009",
-        "answers",
         _dead_rows_checked,
         "*/write-add-after-vectors/*",
     ),
     writer(
         "updates-nulls-to-the-default",
         "DFT-006",
-        "files",
         during("update", parquet(_defaulted, DATA)),
         "*/write-update-null/*",
     ),
     writer(
         "rounds-bounds-of-longs",
         "STAT-012",
-        "actions",
         leaving(statistics(_rounded, COMMIT)),
         "*/write-exact-statistics/*",
     ),

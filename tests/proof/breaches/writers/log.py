@@ -267,174 +267,146 @@ _CLASSIC = r"(_delta_log/)(\d{20})\.checkpoint\.parquet"
 _UUID = r"(_delta_log/)(\d{20})\.checkpoint\.([0-9a-f-]{36})\.(json|parquet)"
 
 ROWS = (
-    writer("loses-a-file", "SNAP-008", "actions", leaving(_one_less("add"))),
+    writer("loses-a-file", "SNAP-008", leaving(_one_less("add"))),
     writer(
         "writes-to-hidden-folders",
         "DATA-001",
-        "files",
         leaving(
             renaming(DATA, lambda name: f"_hidden/{name}"),
             each("add", _moved),
             each("remove", _moved),
         ),
     ),
-    writer("gives-names-again", "DATA-004", "files", leaving(_names_again)),
-    writer(
-        "writes-data-files-again", "DATA-005", "files", leaving(_touching(DATA, lambda b: b + b"x"))
-    ),
-    writer("leaves-versions-out", "LOG-003", "files", leaving(_shifted)),
-    writer("overwrites-commits", "WNEW-001", "files", leaving(_onto_the_last)),
-    writer(
-        "writes-commits-again", "WNEW-001", "files", leaving(_touching(COMMIT, lambda b: b + b"\n"))
-    ),
+    writer("gives-names-again", "DATA-004", leaving(_names_again)),
+    writer("writes-data-files-again", "DATA-005", leaving(_touching(DATA, lambda b: b + b"x"))),
+    writer("leaves-versions-out", "LOG-003", leaving(_shifted)),
+    writer("overwrites-commits", "WNEW-001", leaving(_onto_the_last)),
+    writer("writes-commits-again", "WNEW-001", leaving(_touching(COMMIT, lambda b: b + b"\n"))),
     writer(
         "writes-columns-of-its-own",
         "WCON-001",
-        "files",
         leaving(parquet(_with_a_column, DATA)),
         "data-files/*",
     ),
-    writer("alters-commits", "CRC-001", "files", leaving(_touching(COMMIT, lambda b: b + b"\n"))),
+    writer("alters-commits", "CRC-001", leaving(_touching(COMMIT, lambda b: b + b"\n"))),
     writer(
         "alters-checksums",
         "CRC-039",
-        "files",
         leaving(_touching(CHECKSUM, lambda b: b + b" "), sums=True),
     ),
-    writer("spreads-actions-over-lines", "LOG-004", "files", leaving(_spread)),
+    writer("spreads-actions-over-lines", "LOG-004", leaving(_spread)),
     writer(
         "names-commits-without-zeros",
         "LOG-002",
-        "files",
         leaving(_name(r"_delta_log/0*(\d+)\.json", r"_delta_log/\1.json")),
     ),
-    writer("adds-a-file-twice", "WLOG-001", "actions", leaving(doubling("add"))),
-    writer("removes-a-file-twice", "WLOG-001", "actions", leaving(doubling("remove"))),
-    writer("writes-metadata-twice", "WLOG-002", "actions", leaving(doubling("metaData"))),
-    writer("writes-protocols-twice", "WLOG-003", "actions", leaving(doubling("protocol"))),
-    writer("writes-txns-twice", "WLOG-004", "actions", leaving(doubling("txn"))),
-    writer("keeps-dead-files-in-checkpoints", "CKPT-006", "actions", leaving(_with_dead_files)),
+    writer("adds-a-file-twice", "WLOG-001", leaving(doubling("add"))),
+    writer("removes-a-file-twice", "WLOG-001", leaving(doubling("remove"))),
+    writer("writes-metadata-twice", "WLOG-002", leaving(doubling("metaData"))),
+    writer("writes-protocols-twice", "WLOG-003", leaving(doubling("protocol"))),
+    writer("writes-txns-twice", "WLOG-004", leaving(doubling("txn"))),
+    writer("keeps-dead-files-in-checkpoints", "CKPT-006", leaving(_with_dead_files)),
     writer(
         "checkpoints-no-tombstones",
         "CKC-005",
-        "actions",
         leaving(without("remove", where=CHECKPOINTS)),
     ),
     writer(
         "forgets-tombstones-at-checkpoints",
         "CKPT-007",
-        "actions",
         leaving(without("remove", where=CHECKPOINTS)),
     ),
     writer(
         "checkpoints-half-the-files",
         "CKC-004",
-        "actions",
         leaving(_one_less("add", CHECKPOINTS)),
     ),
     writer(
         "checkpoints-not-what-was-replayed",
         "CKPT-005",
-        "actions",
         leaving(setting("add", "modificationTime", 1, CHECKPOINTS)),
     ),
     writer(
         "checkpoints-no-protocol",
         "CKC-002",
-        "actions",
         leaving(without("protocol", where=CHECKPOINTS)),
     ),
     writer(
         "checkpoints-no-metadata",
         "CKC-003",
-        "actions",
         leaving(without("metaData", where=CHECKPOINTS)),
     ),
-    writer("checkpoints-no-txns", "CKC-006", "actions", leaving(without("txn", where=CHECKPOINTS))),
+    writer("checkpoints-no-txns", "CKC-006", leaving(without("txn", where=CHECKPOINTS))),
     writer(
         "checkpoints-no-domains",
         "CKC-007",
-        "actions",
         leaving(without("domainMetadata", where=CHECKPOINTS)),
     ),
     writer(
         "checkpoints-removed-domains",
         "CKC-008",
-        "actions",
         leaving(_adding_to(f"{CHECKPOINT}|{JSON_CHECKPOINT}", _GONE)),
         "*domain*",
     ),
     writer(
         "marks-version-1-checkpoints",
         "CKPT-V1-002",
-        "actions",
         leaving(_column("checkpointMetadata", {"version": 1})),
     ),
     writer(
         "puts-sidecars-into-version-1",
         "CKPT-V1-001",
-        "actions",
         leaving(_column("sidecar", {"path": "a.parquet", "sizeInBytes": 1, "modificationTime": 1})),
     ),
     writer(
         "checkpoints-commitInfo",
         "CKC-012",
-        "actions",
         leaving(_column("commitInfo", {"operation": "WRITE"})),
     ),
     writer(
         "checkpoints-changes",
         "CKC-014",
-        "actions",
         leaving(_column("cdc", {"path": "a.parquet", "size": 1, "dataChange": False})),
     ),
     writer(
         "keeps-two-actions-in-a-row",
         "CKC-001",
-        "actions",
         leaving(lines(_merged_rows, CHECKPOINTS)),
     ),
     writer(
         "checkpoints-no-typed-values",
         "CKC-015",
-        "actions",
         leaving(_no_field("add", "partitionValues_parsed")),
     ),
     writer(
         "checkpoints-no-typed-statistics",
         "CKC-021",
-        "actions",
         leaving(_no_field("add", "stats_parsed")),
     ),
     writer(
         "checkpoints-no-statistics",
         "CKC-018",
-        "actions",
         leaving(dropping("add", "stats", where=CHECKPOINTS)),
     ),
     writer(
         "keeps-statistics-of-removes",
         "CKC-024",
-        "actions",
         leaving(_field("remove", "stats", '{"numRecords":1}')),
     ),
     writer(
         "keeps-tags-of-removes",
         "CKC-025",
-        "actions",
         leaving(_field("remove", "tags", [("a", "b")])),
     ),
     writer(
         "names-v2-by-no-uuid",
         "CKPT-013",
-        "files",
         leaving(_name(_UUID, r"\1\2.checkpoint.0-1.\4")),
         "checkpoints/*",
     ),
     writer(
         "names-v2-without-zeros",
         "CKPT-014",
-        "files",
         leaving(
             _name(
                 r"(_delta_log/)0*(\d+)\.checkpoint\.([0-9a-f-]{36})\.(json|parquet)",
@@ -446,27 +418,23 @@ ROWS = (
     writer(
         "names-version-1-by-uuid",
         "CKPT-015",
-        "actions",
         leaving(without("checkpointMetadata", where=CHECKPOINTS)),
     ),
     writer(
         "names-checkpoints-otherwise",
         "CKPT-018",
-        "files",
         leaving(_name(_CLASSIC, r"\1\2.checkpoint.parq")),
         "checkpoints/*",
     ),
     writer(
         "names-checkpoints-without-zeros",
         "CKPT-019",
-        "files",
         leaving(_name(r"(_delta_log/)0*(\d+)\.checkpoint\.parquet", r"\1\2.checkpoint.parquet")),
         "checkpoints/*",
     ),
     writer(
         "counts-parts-from-zero",
         "CKPT-021",
-        "files",
         leaving(
             renaming(
                 _PARTS,
@@ -480,7 +448,6 @@ ROWS = (
     writer(
         "names-parts-without-zeros-of-versions",
         "CKPT-022",
-        "files",
         leaving(
             _name(
                 r"(_delta_log/)0*(\d+)\.checkpoint\.(\d{10})\.(\d{10})\.parquet",
@@ -492,7 +459,6 @@ ROWS = (
     writer(
         "names-parts-in-few-digits",
         "CKPT-023",
-        "files",
         leaving(
             renaming(_PARTS, lambda n: re.sub(r"\.0*(\d+)\.0*(\d+)\.parquet", r".\1.\2.parquet", n))
         ),
@@ -501,14 +467,12 @@ ROWS = (
     writer(
         "writes-one-part",
         "CKPT-024",
-        "files",
         leaving(_name(_CLASSIC, r"\1\2.checkpoint.0000000001.0000000001.parquet")),
         "checkpoints/*",
     ),
     writer(
         "checkpoints-before-the-commit",
         "CKPT-031",
-        "files",
         leaving(
             renaming(_CLASSIC, lambda n: re.sub(r"\d{20}", lambda m: f"{int(m[0]) + 5:020}", n))
         ),
@@ -517,13 +481,11 @@ ROWS = (
     writer(
         "marks-no-second-kind",
         "CKPT-V2-002",
-        "actions",
         leaving(without("checkpointMetadata", where=CHECKPOINTS)),
     ),
     writer(
         "embeds-some-files",
         "CKPT-V2-004",
-        "actions",
         leaving(lines(_split, JSON_CHECKPOINT)),
         "checkpoints/*",
     ),

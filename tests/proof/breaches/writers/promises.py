@@ -475,58 +475,51 @@ ROWS = (
     writer(
         "feeds-no-files-that-go-whole",
         "CDC-012",
-        "files",
         leaving(parquet(_without_whole_files, CHANGES)),
         "change-data-files/write-whole-files/*",
     ),
     writer(
         "restores-without-time-of-enablement",
         "ICT-010",
-        "actions",
         during("restore", properties(_unrecorded, COMMIT)),
         "in-commit-timestamps/write-enabled-then-restored/*",
     ),
     writer(
         "vacuums-vectors-of-young-tombstones",
         "DVD-003",
-        "files",
         afterwards(_no_replaced_vectors),
         "deletion-vectors-design/write-vacuum-retained-vectors/*",
     ),
     writer(
         "vacuums-by-encoded-paths",
         "SNAP-008",
-        "files",
         afterwards(_no_escaped_files),
         "add-file-and-remove-file/write-vacuum-encoded-paths/*",
     ),
     writer(
         "checkpoints-tombstones-of-a-week",
         "CKPT-007",
-        "actions",
         leaving(each("remove", _young, CHECKPOINT)),
         "checkpoints/write-long-retention/*",
     ),
     writer(
         "checkpoints-no-replaced-vectors",
         "CKC-005",
-        "actions",
         leaving(lines(_of_other_files, CHECKPOINT)),
         "checkpoints/write-replaced-vectors/*",
     ),
     writer(
         "checkpoints-furthest-progress",
         "CKC-006",
-        "actions",
         leaving(setting("txn", "version", 7, CHECKPOINT)),
         "checkpoints/write-lower-progress/*",
     ),
     *(
-        writer(slug, breaks, "actions", during(operation, edit), f"{case}/*")
+        writer(slug, breaks, during(operation, edit), f"{case}/*")
         for slug, breaks, operation, edit, case in _COURSES
     ),
     *(
-        writer(slug, "SNAP-008", "requests", _doing_nothing(operation, when), f"{case}/*")
+        writer(slug, "SNAP-008", _doing_nothing(operation, when), f"{case}/*")
         for slug, operation, when, case in (
             (
                 "replaces-rows-by-none-by-nothing",
@@ -545,14 +538,12 @@ ROWS = (
     writer(
         "checks-the-first-group-of-a-file",
         "CHK-009",
-        "answers",
         carrying_out(),
         "check-constraints/write-add-broken-group/*",
     ),
     writer(
         "vacuums-vectors-in-folders",
         "DVD-003",
-        "files",
         afterwards(_without_folders),
         "deletion-vectors-design/write-vacuum-folders/*",
     ),

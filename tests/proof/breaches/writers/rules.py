@@ -143,69 +143,60 @@ _CARRIED = {
 
 ROWS = (
     *(
-        writer(f"carries-out-{row.lower()}", row, "answers", carrying_out(), case)
+        writer(f"carries-out-{row.lower()}", row, carrying_out(), case)
         for row, case in _CARRIED.items()
     ),
     writer(
         "creates-without-metadata",
         "META-001",
-        "actions",
         leaving(without("metaData", where=COMMIT)),
         LINEAR,
     ),
     writer(
         "leaves-the-id-out",
         "META-004",
-        "actions",
         leaving(dropping("metaData", "id", where=COMMIT)),
         LINEAR,
     ),
     writer(
         "leaves-the-format-out",
         "META-007",
-        "actions",
         leaving(dropping("metaData", "format", where=COMMIT)),
         LINEAR,
     ),
     writer(
         "leaves-the-schema-out",
         "META-008",
-        "actions",
         leaving(dropping("metaData", "schemaString", where=COMMIT)),
         LINEAR,
     ),
     writer(
         "leaves-partition-columns-out",
         "META-009",
-        "actions",
         leaving(dropping("metaData", "partitionColumns", where=COMMIT)),
         LINEAR,
     ),
     writer(
         "leaves-the-configuration-out",
         "META-011",
-        "actions",
         leaving(dropping("metaData", "configuration", where=COMMIT)),
         LINEAR,
     ),
     writer(
         "names-another-format",
         "META-012",
-        "actions",
         leaving(setting("metaData", "format.provider", 7, COMMIT)),
         LINEAR,
     ),
     writer(
         "leaves-options-a-list",
         "META-013",
-        "actions",
         leaving(setting("metaData", "format.options", [1], COMMIT)),
         LINEAR,
     ),
     writer(
         "forgets-properties",
         "META-011",
-        "requests",
         doing_nothing("set_properties"),
         "change-metadata/write-properties*",
     ),
@@ -213,7 +204,6 @@ ROWS = (
         writer(
             f"leaves-{name}-of-adds-out",
             row,
-            "actions",
             leaving(dropping("add", name, where=COMMIT)),
             LINEAR,
         )
@@ -229,7 +219,6 @@ ROWS = (
         writer(
             f"leaves-{name}-of-removes-out",
             row,
-            "actions",
             leaving(dropping("remove", name, where=COMMIT)),
             DELETED,
         )
@@ -238,28 +227,24 @@ ROWS = (
     writer(
         "tells-wrong-sizes",
         "ADD-006",
-        "actions",
         leaving(setting("add", "size", 3, COMMIT)),
         LINEAR,
     ),
     writer(
         "changes-rows-as-a-move",
         "ADD-009",
-        "actions",
         leaving(setting("add", "dataChange", value=False, where=COMMIT)),
         LINEAR,
     ),
     writer(
         "removes-rows-as-a-move",
         "REM-005",
-        "actions",
         leaving(setting("remove", "dataChange", value=False, where=COMMIT)),
         DELETED,
     ),
     writer(
         "updates-rows-as-a-move",
         "ADD-009",
-        "actions",
         leaving(
             lines(
                 lambda found: (
@@ -275,7 +260,6 @@ ROWS = (
     writer(
         "counts-identities-by-zero",
         "IDN-004",
-        "actions",
         leaving(
             fields(
                 lambda field: (
@@ -290,38 +274,31 @@ ROWS = (
     writer(
         "adds-a-file-twice-in-a-commit",
         "FA-012",
-        "actions",
         leaving(doubling("add", lambda b: {**b, "modificationTime": 5})),
         LINEAR,
     ),
     writer(
         "leaves-partition-values-out",
         "WCON-002",
-        "actions",
         leaving(setting("add", "partitionValues", {}, COMMIT)),
         f"{PARTS}string*",
     ),
-    writer(
-        "leaves-change-files-out", "CDC-012", "actions", leaving(without("cdc", where=COMMIT)), FEED
-    ),
+    writer("leaves-change-files-out", "CDC-012", leaving(without("cdc", where=COMMIT)), FEED),
     writer(
         "feeds-on-old-versions-nothing",
         "CDC-011",
-        "actions",
         after_step(1, leaving(without("cdc", where=COMMIT))),
         "version-requirements/write-feed-4*",
     ),
     writer(
         "feeds-version-4-nothing",
         "WVER-003",
-        "actions",
         leaving(without("cdc", where=COMMIT)),
         "version-requirements/write-feed-4*",
     ),
     writer(
         "keeps-change-files-elsewhere",
         "CDFF-001",
-        "files",
         leaving(
             renaming(CHANGES, lambda n: n.replace("_change_data", "changes")),
             each("cdc", lambda b: {**b, "path": b["path"].replace("_change_data", "changes")}),
@@ -331,14 +308,12 @@ ROWS = (
     writer(
         "tells-no-kind-of-change",
         "CDFF-007",
-        "files",
         leaving(parquet(lambda t: t.drop_columns(["_change_type"]), CHANGES)),
         FEED,
     ),
     writer(
         "tells-other-kinds-of-changes",
         "CDFF-008",
-        "files",
         leaving(
             parquet(
                 lambda t: t.set_column(
@@ -354,21 +329,18 @@ ROWS = (
     writer(
         "tells-wrong-sizes-of-changes",
         "CDC-008",
-        "actions",
         leaving(setting("cdc", "size", 3, COMMIT)),
         FEED,
     ),
     writer(
         "leaves-values-of-changes-out",
         "CDC-007",
-        "actions",
         leaving(dropping("cdc", "partitionValues", where=COMMIT)),
         FEED,
     ),
     writer(
         "drops-domains-when-altering",
         "DOM-014",
-        "actions",
         _adding_domain(
             _GONE,
             lambda found: (
@@ -380,133 +352,114 @@ ROWS = (
     writer(
         "commits-txn-before-its-rows",
         "TXN-004",
-        "requests",
         _in_two_commits,
         "transaction-identifiers/write-with-rows*",
     ),
     writer(
         "forgets-txn-of-rows",
         "TXN-004",
-        "actions",
         leaving(without("txn")),
         "transaction-identifiers/write-with-rows*",
     ),
     writer(
         "forgets-txn",
         "TXN-004",
-        "actions",
         leaving(without("txn")),
         "transaction-identifiers/write-progress*",
     ),
     writer(
         "names-no-application",
         "TXN-001",
-        "actions",
         leaving(dropping("txn", "appId", where=COMMIT)),
         "transaction-identifiers/write-progress*",
     ),
     writer(
         "tells-versions-of-txn-as-text",
         "TXN-002",
-        "actions",
         leaving(setting("txn", "version", str, COMMIT)),
         "transaction-identifiers/write-progress*",
     ),
     writer(
         "leaves-the-reader-version-out",
         "PROTO-001",
-        "actions",
         leaving(dropping("protocol", "minReaderVersion", where=COMMIT)),
         LINEAR,
     ),
     writer(
         "leaves-the-writer-version-out",
         "PROTO-002",
-        "actions",
         leaving(dropping("protocol", "minWriterVersion", where=COMMIT)),
         LINEAR,
     ),
     writer(
         "leaves-reader-features-out",
         "PROTO-003",
-        "actions",
         leaving(dropping("protocol", "readerFeatures", where=COMMIT)),
         "table-features/write-created-for-readers*",
     ),
     writer(
         "leaves-writer-features-out",
         "PROTO-004",
-        "actions",
         leaving(dropping("protocol", "writerFeatures", where=COMMIT)),
         "table-features/write-created-for-writers*",
     ),
     writer(
         "creates-with-one-list",
         "TF-008",
-        "actions",
         leaving(dropping("protocol", "readerFeatures", where=COMMIT)),
         "table-features/write-created-for-readers*",
     ),
     writer(
         "creates-with-reader-list",
         "TF-007",
-        "actions",
         leaving(setting("protocol", "readerFeatures", [], COMMIT)),
         "table-features/write-created-for-writers*",
     ),
     writer(
         "creates-on-3-and-6",
         "TF-009",
-        "actions",
         leaving(each("protocol", _listing_for_readers_alone, COMMIT)),
         LINEAR,
     ),
     writer(
         "writes-3-without-7",
         "RVER-003",
-        "actions",
         leaving(each("protocol", _listing_for_readers_alone, COMMIT)),
         LINEAR,
     ),
     writer(
         "lists-for-readers-alone",
         "TF-020",
-        "actions",
         leaving(unlisted("deletionVectors", "writerFeatures")),
         "table-features/write-created-for-readers*",
     ),
     writer(
         "loses-features-when-it-upgrades",
         "TF-012",
-        "actions",
         leaving(unlisted("changeDataFeed")),
         "table-features/write-upgrade*",
     ),
     writer(
         "keeps-a-domain-of-its-own",
         "DOM-007",
-        "actions",
         _adding_domain(_OWN, lambda found: any("add" in a for a in found)),
         "domain-metadata/write-kept-when-rearranged*",
     ),
     writer(
         "drops-domains-when-rearranging",
         "DOM-014",
-        "actions",
         _adding_domain(_GONE, lambda found: {"add", "remove"} <= {key for a in found for key in a}),
         "domain-metadata/write-kept-when-rearranged*",
     ),
     writer(
         "drops-domains-when-overwriting",
         "DOM-014",
-        "actions",
         _adding_domain(_GONE, lambda found: {"add", "remove"} <= {key for a in found for key in a}),
         "domain-metadata/write-kept-when-overwritten*",
     ),
     writer(
         "removes-domains-of-systems-it-does-not-know",
         "DOM-016",
-        "actions",
         _adding_domain(
             {**_OWN, "domain": "delta.fromAnotherWorld", "removed": True},
             lambda found: any("add" in a for a in found),
@@ -516,56 +469,48 @@ ROWS = (
     writer(
         "names-no-domain",
         "DOM-001",
-        "actions",
         leaving(dropping("domainMetadata", "domain", where=COMMIT)),
         "domain-metadata/write-domains*",
     ),
     writer(
         "configures-domains-by-objects",
         "DOM-002",
-        "actions",
         leaving(setting("domainMetadata", "configuration", {"a": 1}, COMMIT)),
         "domain-metadata/write-domains*",
     ),
     writer(
         "tells-removed-as-text",
         "DOM-003",
-        "actions",
         leaving(setting("domainMetadata", "removed", "false", COMMIT)),
         "domain-metadata/write-domains*",
     ),
     writer(
         "loses-domains",
         "DOM-001",
-        "actions",
         leaving(without("domainMetadata")),
         "domain-metadata/write-domains*",
     ),
     writer(
         "loses-unknown-domains-at-checkpoints",
         "DOM-014",
-        "actions",
         leaving(without("domainMetadata", where=r"_delta_log/\d{20}\.checkpoint.*")),
         "domain-metadata/write-unknown-kept*",
     ),
     writer(
         "ignores-defaults",
         "DFT-005",
-        "requests",
         asking(_nulls_for_the_rest),
         "default-columns/write-default*",
     ),
     writer(
         "takes-null-for-no-value",
         "DFT-006",
-        "requests",
         _bringing(_without_nulls_columns),
         "default-columns/write-default*",
     ),
     writer(
         "keeps-the-lock",
         "APP-004",
-        "requests",
         doing_nothing("delete"),
         "append-only-tables/write-after-unlocking*",
     ),

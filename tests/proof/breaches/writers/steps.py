@@ -222,7 +222,6 @@ ROWS = (
         writer(
             f"tells-nothing-of-{operation}s-by-vectors",
             "CDC-012",
-            "actions",
             during(operation, without("cdc", where=COMMIT)),
             f"change-data-files/write-{case}-with-vectors/*",
         )
@@ -231,21 +230,18 @@ ROWS = (
     writer(
         "unmaps-identity-columns",
         "CM-001",
-        "actions",
         during("merge", fields(_unmapped_numbers, COMMIT)),
         "identity-columns/write-whole-course-with-features/*",
     ),
     writer(
         "keeps-progress-in-32-bits",
         "TXN-004",
-        "actions",
         leaving(setting("txn", "version", lambda n: n % 2**31, COMMIT)),
         "transaction-identifiers/write-with-rows/*",
     ),
     writer(
         "takes-local-times-within-columns-for-instants",
         "SCH-019",
-        "files",
         leaving(_within(_instant)),
         "timestamp-ntz/write-data/*",
     ),
@@ -253,7 +249,6 @@ ROWS = (
         writer(
             f"numbers-no-elements-in-{operation}s",
             "ICE2-012",
-            "files",
             during(operation, _within(lambda field: field.remove_metadata())),
             "iceberg-compatibility-v2/write-nested-ids/*",
         )
@@ -262,35 +257,30 @@ ROWS = (
     writer(
         "keeps-typed-bounds-narrow",
         "CKPT-005",
-        "files",
         during("checkpoint", each("add", _narrow_bounds, CHECKPOINT)),
         "type-widening/write-widen-checkpointed/*",
     ),
     writer(
         "gives-generated-partitions-other-values",
         "GEN-004",
-        "answers",
         carrying_out(),
         "generated-columns/write-other-value-partition/*",
     ),
     writer(
         "optimizes-by-the-wall-clock",
         "ICT-008",
-        "actions",
         during("optimize", _at_the_wall),
         "in-commit-timestamps/write-behind-alter/*",
     ),
     writer(
         "stores-variants-by-logical-names",
         "CM-013",
-        "files",
         leaving(_by_logical_name),
         "variant-type/write-variants-mapped/*",
     ),
     writer(
         "clusters-empty-tables-without-a-domain",
         "CLUS-006",
-        "actions",
         during("cluster_by", without("domainMetadata", where=COMMIT)),
         "clustered-table/write-cluster-empty/*",
     ),
@@ -298,7 +288,6 @@ ROWS = (
         writer(
             f"generates-zeros-in-{operation}s",
             "GEN-005",
-            "files",
             during(operation, parquet(_zeros)),
             "generated-columns/write-null-results-of-changes/*",
         )
@@ -308,7 +297,6 @@ ROWS = (
         writer(
             f"vacuums-{slug}-behind-vectors",
             "DVD-004",
-            "files",
             _vacuumed(paths),
             "deletion-vectors-design/write-vacuum-partitioned-vectors/*",
         )
@@ -318,7 +306,6 @@ ROWS = (
         writer(
             f"drops-domains-with-{operation.replace('_', '-')}",
             "DOM-014",
-            "actions",
             _gone_with(operation),
             f"domain-metadata/write-kept-when-{case}/*",
         )
@@ -338,7 +325,6 @@ ROWS = (
         writer(
             f"leaves-rules-at-a-{verb}",
             "CHK-004",
-            "actions",
             _blind_to_rules(f"{verb}_column"),
             f"check-constraints/write-{verb}-ruled/*",
         )
@@ -347,21 +333,18 @@ ROWS = (
     writer(
         "adds-rules-of-no-column",
         "CHK-004",
-        "requests",
         _unlooked,
         "check-constraints/write-add-of-no-column/*",
     ),
     writer(
         "lets-updates-break-rules-at-3",
         "WVER-002",
-        "actions",
         _blind_to_rules("update"),
         "version-requirements/write-null-constraint-3/*",
     ),
     writer(
         "alters-checksums-at-checkpoints",
         "CRC-039",
-        "files",
         _only("checkpoint", afterwards(_again, _sums)),
         "version-checksum-file/write-others-kept/*",
     ),
@@ -369,7 +352,6 @@ ROWS = (
         writer(
             f"forgets-inner-columns-by-{operation.replace('_', '-')}",
             "SCH-037",
-            "actions",
             during(operation, schema(_outer_metadata)),
             f"{case}/*",
         )
@@ -386,7 +368,6 @@ ROWS = (
     writer(
         "adds-unmapped-columns-at-5",
         "WVER-004",
-        "actions",
         during("add_columns", schema(_last_unmapped)),
         "version-requirements/write-mapped-5/*",
     ),
@@ -394,7 +375,6 @@ ROWS = (
         writer(
             f"forgets-{slug}-at-{version}",
             breaks,
-            "actions",
             during("add_columns", fields(_losing(key))),
             f"version-requirements/write-kept-{version}/*",
         )
@@ -406,14 +386,12 @@ ROWS = (
     writer(
         "forgets-constraints-at-3",
         "WVER-002",
-        "actions",
         during("set_properties", properties(lambda found: found.pop("delta.constraints.c", None))),
         "version-requirements/write-kept-3/*",
     ),
     writer(
         "forgets-marks-at-6",
         "WVER-005",
-        "actions",
         leaving(fields(_losing("delta.identity.highWaterMark"))),
         "version-requirements/write-identity-6/*",
     ),

@@ -47,93 +47,78 @@ ROWS = (
     writer(
         "splits-parts-anew",
         "CKPT-N-007",
-        "files",
         leaving(_swapped_again),
         "checkpoints/write-multi*",
     ),
     writer(
         "moves-transactions-to-another-part",
         "CKPT-N-007",
-        "files",
         leaving(_moved_again),
         "checkpoints/write-multi*",
     ),
     writer(
         "writes-parts-beside-v2",
         "CKPT-N-009",
-        "actions",
         leaving(listed(lambda found: [*found, "v2Checkpoint"])),
         "checkpoints/write-multi-part-vectors*",
     ),
     writer(
         "writes-sidecars-as-text",
         "SIDE-001",
-        "files",
         leaving(content(SIDECAR, lambda _: b"{}\n")),
         "checkpoints/*",
     ),
     writer(
         "names-sidecars-twice",
         "SIDE-002",
-        "actions",
         leaving(doubling("sidecar", where=CHECKPOINTS)),
         "checkpoints/*",
     ),
     writer(
         "names-sidecars-as-those-before",
         "SIDE-002",
-        "files",
         leaving(_numbered_sidecars),
         "checkpoints/write-v2-json-sidecars/*",
     ),
     writer(
         "compacts-under-another-name",
         "COMP-002",
-        "files",
         leaving(renaming(COMPACTION, lambda n: n.replace(".compacted", ".compact"))),
         "log-compaction*",
     ),
     writer(
         "compacts-in-a-folder",
         "COMP-001",
-        "files",
         leaving(renaming(COMPACTION, lambda n: n.replace("_delta_log/", "_delta_log/_compacted/"))),
         "log-compaction*",
     ),
     writer(
         "compacts-without-removes",
         "COMP-007",
-        "actions",
         leaving(without("remove", where=COMPACTION)),
     ),
-    writer("compacts-without-adds", "COMP-004", "actions", leaving(_one_less("add", COMPACTION))),
-    writer(
-        "compacts-what-was-removed", "COMP-006", "actions", leaving(_added_too), "log-compaction*"
-    ),
+    writer("compacts-without-adds", "COMP-004", leaving(_one_less("add", COMPACTION))),
+    writer("compacts-what-was-removed", "COMP-006", leaving(_added_too), "log-compaction*"),
     writer(
         "compacts-every-txn",
         "COMP-008",
-        "actions",
         leaving(lines(_old_txns, COMPACTION)),
         "log-compaction*",
     ),
     writer(
         "compacts-two-actions-in-a-line",
         "COMP-005",
-        "actions",
         leaving(lines(_merged_rows, COMPACTION)),
         "log-compaction*",
     ),
     writer(
         "names-checksums-otherwise",
         "CRC-003",
-        "files",
         leaving(renaming(CHECKSUM, lambda n: re.sub(r"/0*(\d)", r"/\1", n)), sums=True),
     ),
     writer(
         "keeps-checksums-in-a-folder",
         "CRC-004",
-        "files",
         leaving(
             renaming(CHECKSUM, lambda n: n.replace("_delta_log/", "_delta_log/_checksums/")),
             sums=True,
@@ -142,7 +127,6 @@ ROWS = (
     writer(
         "sums-wrong-sizes",
         "CRC-007",
-        "files",
         leaving(
             document(CHECKSUM, lambda d: d.update(tableSizeBytes=d["tableSizeBytes"] + 1)),
             sums=True,
@@ -151,25 +135,21 @@ ROWS = (
     writer(
         "counts-wrong-files",
         "CRC-008",
-        "files",
         leaving(document(CHECKSUM, lambda d: d.update(numFiles=d["numFiles"] + 1)), sums=True),
     ),
     writer(
         "counts-no-metadata",
         "CRC-009",
-        "files",
         leaving(document(CHECKSUM, lambda d: d.update(numMetadata=0)), sums=True),
     ),
     writer(
         "counts-no-protocol",
         "CRC-010",
-        "files",
         leaving(document(CHECKSUM, lambda d: d.update(numProtocol=0)), sums=True),
     ),
     writer(
         "sums-no-timestamp",
         "CRC-011",
-        "files",
         leaving(
             document(CHECKSUM, lambda d: d.pop("inCommitTimestampOpt", None) and None), sums=True
         ),
@@ -178,7 +158,6 @@ ROWS = (
     writer(
         "sums-other-metadata",
         "CRC-015",
-        "files",
         leaving(
             document(
                 CHECKSUM,
@@ -192,7 +171,6 @@ ROWS = (
     writer(
         "sums-other-protocols",
         "CRC-016",
-        "files",
         leaving(
             document(
                 CHECKSUM, lambda d: d.update(protocol={**d["protocol"], "minWriterVersion": 1})
@@ -203,13 +181,11 @@ ROWS = (
     writer(
         "sums-two-objects",
         "CRC-005",
-        "files",
         leaving(content(CHECKSUM, lambda b: b + b"\n{}\n"), sums=True),
     ),
     writer(
         "sums-a-state-of-before",
         "CRC-037",
-        "files",
         leaving(
             document(
                 CHECKSUM, lambda d: d.update(setTransactions=[{"appId": "nobody", "version": 1}])
@@ -220,7 +196,6 @@ ROWS = (
     writer(
         "sums-a-wrong-histogram",
         "CRC-028",
-        "files",
         leaving(
             document(
                 CHECKSUM,
@@ -238,7 +213,6 @@ ROWS = (
     writer(
         "sums-removed-domains",
         "CRC-014",
-        "files",
         leaving(
             document(
                 CHECKSUM,
@@ -253,7 +227,6 @@ ROWS = (
     writer(
         "sums-before-it-commits",
         "CRC-038",
-        "files",
         leaving(
             renaming(CHECKSUM, lambda n: re.sub(r"\d{20}", lambda m: f"{int(m[0]) + 7:020}", n)),
             sums=True,

@@ -119,6 +119,4 @@ _RULES = (
 
 _CASE = "checkpoints/write-checkpoint/*"
 
-ROWS = tuple(
-    Breach(f"sums-{slug}-wrong", row, "writer", "files", how, _CASE) for slug, row, how in _RULES
-)
+ROWS = tuple(Breach(f"sums-{slug}-wrong", row, "writer", how, _CASE) for slug, row, how in _RULES)
