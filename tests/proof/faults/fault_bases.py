@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,11 @@ _NESTED = struct(
 _KEPT = {"delta.deletedFileRetentionDuration": "interval 5000 weeks"}
 _STRUCT = CheckpointStyle(stats_parsed=True)
 _AS_STRUCT = {"delta.checkpoint.writeStatsAsStruct": "true"}
+_VECTORS = {"delta.enableDeletionVectors": "true"}
+_TRACKED = {"delta.enableRowTracking": "true"}
+_FED = {"delta.enableChangeDataFeed": "true"}
+_TIMED = {"delta.enableInCommitTimestamps": "true"}
+_BY_NAME = {"delta.columnMapping.mode": "name"}
 
 _MOMENT = datetime(2024, 2, 29, 12, 30, 15, 250_000, UTC)
 _LOCAL = _MOMENT.replace(tzinfo=None)
@@ -50,6 +56,40 @@ def _filled(root: Path, schema: Struct = _SCHEMA, **options: Any) -> TableBuilde
     builder.append(_rows(0, 3))
     builder.append(_rows(3, 4), rows_per_file=2)
     return builder
+
+
+def _then(
+    build: Callable[..., TableBuilder], *steps: Callable[[TableBuilder], object], **options: Any
+) -> Callable[[Path], TableBuilder]:
+    """Make a table, and do some things to it."""
+
+    def built(root: Path) -> TableBuilder:
+        builder = build(root, **options)
+        for step in steps:
+            step(builder)
+        return builder
+
+    return built
+
+
+def _checkpoint(kind: Any = "classic", **options: Any) -> Callable[[TableBuilder], object]:
+    return lambda builder: builder.checkpoint(kind, hint=False, **options)
+
+
+def _remove_first(builder: TableBuilder) -> None:
+    builder.remove([next(iter(builder.files.values()))])
+
+
+def _forget_commits(builder: TableBuilder) -> None:
+    drop_commits(builder.root, builder.version + 1)
+
+
+def _delete(number: int, storage: Any = "file") -> Callable[[TableBuilder], object]:
+    return lambda builder: builder.delete_rows(lambda row: row["id"] == number, storage)
+
+
+def _change(number: int) -> Callable[[TableBuilder], object]:
+    return lambda builder: builder.update(lambda row: row["id"] == number, {"name": "changed"})
 
 
 def _typed(root: Path) -> TableBuilder:
@@ -106,7 +146,7 @@ def _valued(root: Path) -> TableBuilder:
 def _rich(root: Path, **options: Any) -> TableBuilder:
     """Make a table with something of every action: vectors, tombstones, txns, domains."""
     schema = struct(field("id", "long"), field("name", "string"), field("p", "integer"))
-    properties = {"delta.enableDeletionVectors": "true", **_KEPT, **options.pop("properties", {})}
+    properties = {**_VECTORS, **_KEPT, **options.pop("properties", {})}
     features = ["domainMetadata", "deletionVectors", *options.pop("features", ())]
     builder = TableBuilder(
         root,
@@ -132,30 +172,10 @@ def _rich(root: Path, **options: Any) -> TableBuilder:
     return builder
 
 
-def _checkpointed(root: Path) -> TableBuilder:
-    builder = _rich(root, properties=_AS_STRUCT)
-    builder.checkpoint(style=_STRUCT, hint=False)
-    return builder
-
-
-def _checkpointed_legacy(root: Path) -> TableBuilder:
-    builder = _filled(root)
-    builder.remove([next(iter(builder.files.values()))])
-    builder.checkpoint(hint=False)
-    return builder
-
-
-def _checkpointed_early(root: Path) -> TableBuilder:
-    builder = _filled(root)
-    builder.checkpoint(version=1, hint=False)
-    return builder
-
-
 def _checkpointed_mapped(root: Path) -> TableBuilder:
-    mode = {"delta.columnMapping.mode": "name"}
     schema = struct(field("id", "long"), field("name", "string"), field("p", "integer"))
     builder = TableBuilder(
-        root, schema, partition_columns=["p"], properties=mode | _AS_STRUCT, seed="mapped"
+        root, schema, partition_columns=["p"], properties=_BY_NAME | _AS_STRUCT, seed="mapped"
     )
     builder.create()
     builder.append([{"id": n, "name": "x", "p": n % 2} for n in range(4)])
@@ -164,112 +184,10 @@ def _checkpointed_mapped(root: Path) -> TableBuilder:
 
 
 def _checkpointed_mapped_nested(root: Path) -> TableBuilder:
-    mode = {"delta.columnMapping.mode": "name"}
-    builder = TableBuilder(root, _NESTED, properties=mode | _AS_STRUCT, seed="mapped nested")
+    builder = TableBuilder(root, _NESTED, properties=_BY_NAME | _AS_STRUCT, seed="mapped nested")
     builder.create()
     builder.append(_nested_rows(3))
     builder.checkpoint(style=_STRUCT, hint=False)
-    return builder
-
-
-def _checkpointed_tracked(root: Path) -> TableBuilder:
-    builder = _filled(root, properties={"delta.enableRowTracking": "true", **_KEPT})
-    builder.remove([next(iter(builder.files.values()))])
-    builder.checkpoint(hint=False)
-    return builder
-
-
-def _cleaned_tracked(root: Path) -> TableBuilder:
-    builder = _checkpointed_tracked(root)
-    drop_commits(root, builder.version + 1)
-    builder.append(_rows(7, 2))
-    return builder
-
-
-def _cleaned_timed(root: Path) -> TableBuilder:
-    builder = _timed_later(root)
-    builder.checkpoint(hint=False)
-    drop_commits(root, builder.version + 1)
-    return builder
-
-
-def _v2(kind: Any, **options: Any) -> Callable[[Path], TableBuilder]:
-    def build(root: Path) -> TableBuilder:
-        builder = _rich(root, features=["v2Checkpoint"])
-        builder.checkpoint(kind, hint=False, **options)
-        return builder
-
-    return build
-
-
-def _v2_twins(root: Path) -> TableBuilder:
-    builder = _v2("v2-json")(root)
-    builder.checkpoint("v2-classic", hint=False)
-    return builder
-
-
-def _parts(root: Path) -> TableBuilder:
-    builder = _filled(root)
-    builder.checkpoint("multi-part", hint=False)
-    return builder
-
-
-def _parts_with_vectors(root: Path) -> TableBuilder:
-    builder = _rich(root)
-    builder.checkpoint("multi-part", hint=False)
-    return builder
-
-
-def _compacted(root: Path) -> TableBuilder:
-    builder = _rich(root)
-    builder.compact_log(1, builder.version)
-    return builder
-
-
-def _compacted_whole(root: Path) -> TableBuilder:
-    builder = _rich(root)
-    builder.compact_log(0, builder.version)
-    return builder
-
-
-def _compacted_later(root: Path) -> TableBuilder:
-    """Compact commits that remove what came before the range."""
-    builder = _rich(root)
-    builder.compact_log(3, 6)
-    return builder
-
-
-def _cleaned(root: Path) -> TableBuilder:
-    builder = _rich(root)
-    builder.checkpoint(version=4, hint=False)
-    drop_commits(root, 4)
-    return builder
-
-
-def _cleaned_domains(root: Path) -> TableBuilder:
-    builder = _filled(root, features=["domainMetadata", "appendOnly"])
-    builder.set_domain("app.kept", "first")
-    builder.append(_rows(9, 1))
-    builder.checkpoint(version=3, hint=False)
-    drop_commits(root, 3)
-    return builder
-
-
-def _summed(root: Path) -> TableBuilder:
-    builder = _rich(root, properties={"delta.enableInCommitTimestamps": "true"})
-    builder.checksum(all_files=True)
-    return builder
-
-
-def _summed_plainly(root: Path) -> TableBuilder:
-    builder = _filled(root)
-    builder.checksum()
-    return builder
-
-
-def _hinted(root: Path) -> TableBuilder:
-    builder = _filled(root)
-    builder.checkpoint()
     return builder
 
 
@@ -287,18 +205,9 @@ def _hinted_richly(root: Path) -> TableBuilder:
     return builder
 
 
-def _changed(root: Path) -> TableBuilder:
-    builder = _filled(root, properties={"delta.enableChangeDataFeed": "true"})
-    builder.update(lambda row: row["id"] == 2, {"name": "changed"})
-    return builder
-
-
 def _changed_parts(root: Path) -> TableBuilder:
     schema = struct(field("id", "long"), field("name", "string"), field("p", "integer"))
-    properties = {"delta.enableChangeDataFeed": "true"}
-    builder = TableBuilder(
-        root, schema, partition_columns=["p"], seed="parts", properties=properties
-    )
+    builder = TableBuilder(root, schema, partition_columns=["p"], seed="parts", properties=_FED)
     builder.create()
     builder.append([{"id": n, "name": "x", "p": n % 2} for n in range(6)])
     builder.update(lambda row: row["id"] == 2, {"name": "y"})
@@ -308,11 +217,7 @@ def _changed_parts(root: Path) -> TableBuilder:
 def _everything(root: Path) -> TableBuilder:
     """Make a table of every feature that goes with the others."""
     properties = {
-        "delta.columnMapping.mode": "name",
-        "delta.enableDeletionVectors": "true",
-        "delta.enableRowTracking": "true",
-        "delta.enableInCommitTimestamps": "true",
-        "delta.enableChangeDataFeed": "true",
+        **(_BY_NAME | _VECTORS | _TRACKED | _TIMED | _FED),
         "delta.constraints.small": "id < 1000",
         **_KEPT,
     }
@@ -335,31 +240,6 @@ def _everything(root: Path) -> TableBuilder:
     return builder
 
 
-def _rearranged(root: Path, **properties: str) -> TableBuilder:
-    builder = _filled(root, properties=properties)
-    builder.compact()
-    return builder
-
-
-def _rearranged_tracked(root: Path) -> TableBuilder:
-    return _rearranged(root, **{"delta.enableRowTracking": "true"})
-
-
-def _deleted(storage: Any) -> Callable[[Path], TableBuilder]:
-    def build(root: Path) -> TableBuilder:
-        builder = _filled(root, properties={"delta.enableDeletionVectors": "true"})
-        builder.delete_rows(lambda row: row["id"] == 1, storage)
-        return builder
-
-    return build
-
-
-def _deleted_twice(root: Path) -> TableBuilder:
-    builder = _deleted("file")(root)
-    builder.delete_rows(lambda row: row["id"] == 2)
-    return builder
-
-
 def _mapped(mode: str) -> Callable[[Path], TableBuilder]:
     def build(root: Path) -> TableBuilder:
         schema = _NESTED.with_fields(field("q", "integer"))
@@ -378,30 +258,6 @@ def _mapped(mode: str) -> Callable[[Path], TableBuilder]:
         return builder
 
     return build
-
-
-def _tracked(root: Path) -> TableBuilder:
-    builder = _filled(root, properties={"delta.enableRowTracking": "true"})
-    builder.update(lambda row: row["id"] == 4, {"name": "changed"})
-    return builder
-
-
-def _tracked_with_vectors(root: Path) -> TableBuilder:
-    properties = {"delta.enableRowTracking": "true", "delta.enableDeletionVectors": "true"}
-    builder = _filled(root, properties=properties)
-    builder.delete_rows(lambda row: row["id"] == 1)
-    return builder
-
-
-def _tracked_by_support(root: Path) -> TableBuilder:
-    return _filled(root, features=["rowTracking"])
-
-
-def _timed_later(root: Path) -> TableBuilder:
-    builder = _filled(root, features=["domainMetadata"])
-    builder.change_table(properties={"delta.enableInCommitTimestamps": "true"})
-    builder.append(_rows(9, 1))
-    return builder
 
 
 def _iceberg(version: int) -> Callable[[Path], TableBuilder]:
@@ -456,33 +312,24 @@ def _clustered(root: Path) -> TableBuilder:
 
 
 def _clustered_later(root: Path) -> TableBuilder:
-    properties = {"delta.columnMapping.mode": "name"}
-    builder = _filled(root, features=["clustering"], properties=properties)
+    builder = _filled(root, features=["clustering"], properties=_BY_NAME)
     number = json.loads(builder.metadata()["schemaString"])["fields"][0]["metadata"]
     columns = [[number["delta.columnMapping.physicalName"]]]
     builder.set_domain("delta.clustering", json.dumps({"clusteringColumns": columns}))
     return builder
 
 
-def _append_only(root: Path) -> TableBuilder:
-    return _filled(root, properties={"delta.appendOnly": "true"})
-
-
-def _catalogued(root: Path) -> TableBuilder:
-    properties = {"delta.enableInCommitTimestamps": "true"}
-    return _filled(root, properties=properties, features=["catalogManaged"])
-
-
-def _legacy(reader: int, writer: int, **options: Any) -> Callable[[Path], TableBuilder]:
-    def build(root: Path) -> TableBuilder:
-        return _filled(root, protocol=Protocol(reader, writer), **options)
-
-    return build
-
-
-def _featured(*features: str) -> Callable[[Path], TableBuilder]:
-    return lambda root: _filled(root, features=features)
-
+_CHECKPOINTED_TRACKED = _then(
+    _filled, _remove_first, _checkpoint(), properties={**_TRACKED, **_KEPT}
+)
+_TIMED_LATER = _then(
+    _filled,
+    lambda builder: builder.change_table(properties=_TIMED),
+    lambda builder: builder.append(_rows(9, 1)),
+    features=["domainMetadata"],
+)
+_v2 = partial(_then, _rich, features=["v2Checkpoint"])
+_DELETED = _then(_filled, _delete(1), properties=_VECTORS)
 
 TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     **{base.name: base.build for base in BASES},
@@ -491,54 +338,64 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "typed": _typed,
     "valued": _valued,
     "rich": _rich,
-    "checkpoint": _checkpointed,
-    "checkpoint-legacy": _checkpointed_legacy,
-    "checkpoint-early": _checkpointed_early,
+    "checkpoint": _then(_rich, _checkpoint(style=_STRUCT), properties=_AS_STRUCT),
+    "checkpoint-legacy": _then(_filled, _remove_first, _checkpoint()),
+    "checkpoint-early": _then(_filled, _checkpoint(version=1)),
     "checkpoint-mapped": _checkpointed_mapped,
     "checkpoint-mapped-nested": _checkpointed_mapped_nested,
-    "checkpoint-tracked": _checkpointed_tracked,
-    "cleaned-tracked": _cleaned_tracked,
-    "cleaned-timed": _cleaned_timed,
-    "v2-json": _v2("v2-json"),
-    "v2-json-sidecar": _v2("v2-json", sidecars=1),
-    "v2-parquet": _v2("v2-parquet"),
-    "v2-parquet-sidecar": _v2("v2-parquet", sidecars=1),
-    "v2-classic": _v2("v2-classic"),
-    "v2-twins": _v2_twins,
-    "parts": _parts,
-    "parts-vectors": _parts_with_vectors,
-    "compaction": _compacted,
-    "compaction-later": _compacted_later,
-    "compaction-whole": _compacted_whole,
-    "cleaned": _cleaned,
-    "cleaned-domains": _cleaned_domains,
-    "summed": _summed,
-    "summed-plainly": _summed_plainly,
-    "hinted": _hinted,
+    "checkpoint-tracked": _CHECKPOINTED_TRACKED,
+    "cleaned-tracked": _then(
+        _CHECKPOINTED_TRACKED, _forget_commits, lambda builder: builder.append(_rows(7, 2))
+    ),
+    "cleaned-timed": _then(_TIMED_LATER, _checkpoint(), _forget_commits),
+    "v2-json": _v2(_checkpoint("v2-json")),
+    "v2-json-sidecar": _v2(_checkpoint("v2-json", sidecars=1)),
+    "v2-parquet": _v2(_checkpoint("v2-parquet")),
+    "v2-parquet-sidecar": _v2(_checkpoint("v2-parquet", sidecars=1)),
+    "v2-classic": _v2(_checkpoint("v2-classic")),
+    "v2-twins": _v2(_checkpoint("v2-json"), _checkpoint("v2-classic")),
+    "parts": _then(_filled, _checkpoint("multi-part")),
+    "parts-vectors": _then(_rich, _checkpoint("multi-part")),
+    "compaction": _then(_rich, lambda builder: builder.compact_log(1, builder.version)),
+    # Of commits that remove what came before the range.
+    "compaction-later": _then(_rich, lambda builder: builder.compact_log(3, 6)),
+    "compaction-whole": _then(_rich, lambda builder: builder.compact_log(0, builder.version)),
+    "cleaned": _then(_rich, _checkpoint(version=4), lambda builder: drop_commits(builder.root, 4)),
+    "cleaned-domains": _then(
+        _filled,
+        lambda builder: builder.set_domain("app.kept", "first"),
+        lambda builder: builder.append(_rows(9, 1)),
+        _checkpoint(version=3),
+        lambda builder: drop_commits(builder.root, 3),
+        features=["domainMetadata", "appendOnly"],
+    ),
+    "summed": _then(_rich, lambda builder: builder.checksum(all_files=True), properties=_TIMED),
+    "summed-plainly": _then(_filled, TableBuilder.checksum),
+    "hinted": _then(_filled, TableBuilder.checkpoint),
     "hinted-richly": _hinted_richly,
-    "changed": _changed,
+    "changed": _then(_filled, _change(2), properties=_FED),
     "changed-parts": _changed_parts,
     "everything": _everything,
-    "rearranged": _rearranged,
-    "rearranged-tracked": _rearranged_tracked,
-    "deleted": _deleted("file"),
-    "deleted-inline": _deleted("inline"),
-    "deleted-twice": _deleted_twice,
+    "rearranged": _then(_filled, TableBuilder.compact),
+    "rearranged-tracked": _then(_filled, TableBuilder.compact, properties=_TRACKED),
+    "deleted": _DELETED,
+    "deleted-inline": _then(_filled, _delete(1, "inline"), properties=_VECTORS),
+    "deleted-twice": _then(_DELETED, _delete(2)),
     "by-name": _mapped("name"),
     "by-id": _mapped("id"),
-    "tracked": _tracked,
-    "tracked-vectors": _tracked_with_vectors,
-    "tracked-support": _tracked_by_support,
-    "timed-later": _timed_later,
+    "tracked": _then(_filled, _change(4), properties=_TRACKED),
+    "tracked-vectors": _then(_filled, _delete(1), properties=_TRACKED | _VECTORS),
+    "tracked-support": _then(_filled, features=["rowTracking"]),
+    "timed-later": _TIMED_LATER,
     "iceberg-1": _iceberg(1),
     "iceberg-2": _iceberg(2),
     "clustered": _clustered,
     "clustered-mapped": _clustered_later,
-    "append-only": _append_only,
-    "catalogued": _catalogued,
-    "legacy-2-5": _legacy(2, 5),
-    "legacy-1-7": _featured("appendOnly"),
-    "features-3-7": _featured("vacuumProtocolCheck"),
-    "domains": _featured("domainMetadata"),
+    "append-only": _then(_filled, properties={"delta.appendOnly": "true"}),
+    "catalogued": _then(_filled, properties=_TIMED, features=["catalogManaged"]),
+    "legacy-2-5": _then(_filled, protocol=Protocol(2, 5)),
+    "legacy-1-7": _then(_filled, features=["appendOnly"]),
+    "features-3-7": _then(_filled, features=["vacuumProtocolCheck"]),
+    "domains": _then(_filled, features=["domainMetadata"]),
 }
 """Builders of sound tables, by name."""
