@@ -31,9 +31,9 @@ from breaches.edits import (
 from breaches.edits import each as editing
 from breaches.model import Ask, How
 from breaches.readers.features import for_changes
-from breaches.seams import afterwards, refusing, rows, viewing
+from breaches.seams import afterwards, by_request, refusing, rows, viewing, where_asked
 
-from conformance.adapter import Answer, Refused, Request, Write
+from conformance.adapter import Answer, Refused, Request, Scan, Write
 from reference_impl import Table
 from reference_impl.storage import LocalStorage
 
@@ -211,17 +211,15 @@ def _latest_add_again(snapshot: Any) -> Actions:
 def _asking_first(*words: str) -> How:
     """Refuse what needs a feature that nobody asked for."""
 
-    def how(ask: Ask) -> Ask:
-        def run(request: Request) -> Answer:
-            if isinstance(request, Write) and not request.arguments.get("features"):
-                asked = json.dumps(request.arguments.get("schema"))
-                if any(word in asked for word in words):
-                    return Refused("invalid_table", "commit", "the feature is not listed")
-            return ask(request)
+    @by_request
+    def run(ask: Ask, request: Request) -> Answer:
+        if isinstance(request, Write) and not request.arguments.get("features"):
+            asked = json.dumps(request.arguments.get("schema"))
+            if any(word in asked for word in words):
+                return Refused("invalid_table", "commit", "the feature is not listed")
+        return ask(request)
 
-        return run
-
-    return how
+    return run
 
 
 def _files_there(root: Path) -> dict[Path, bytes]:
@@ -248,16 +246,6 @@ def _stored_as(kind: str) -> Callable[[Path], bool]:
         return any(kind == f.column(n).physical_type for f in files for n in range(len(f)))
 
     return found
-
-
-def _when_read(how: How) -> How:
-    """Be other where rows are asked for, and nowhere else."""
-
-    def chosen(ask: Ask) -> Ask:
-        other = how(ask)
-        return lambda request: (other if type(request).__name__ == "Scan" else ask)(request)
-
-    return chosen
 
 
 def _turned(found: pa.Table) -> pa.Table:
@@ -421,7 +409,7 @@ FREEDOMS = (
         _reader(
             "no-int96",
             "it is recommended that the reader supports the types of the table",
-            _when_read(refusing(_stored_as("INT96"))),
+            where_asked(lambda asked: isinstance(asked, Scan), refusing(_stored_as("INT96"))),
             ("parquet-type-mappings/timestamp-int96*/read-latest",),
         ),
         advised=True,

@@ -29,11 +29,11 @@ from breaches.edits import (
     renaming,
 )
 from breaches.edits import statistics as statistics_of
-from breaches.model import Ask, How
+from breaches.model import How
 from breaches.seams import Edit, leaving, rows, viewing
+from breaches.writers.features import doing_nothing
 from freedoms import Actions, Change, Freedom, bodies, committing
 
-from conformance.adapter import Answer, Ok, Request, Write
 from generators.materialise.data.deletion_vectors import z85_encode
 from reference_impl.deletion_vectors.descriptor import decode_z85
 
@@ -211,20 +211,6 @@ def _bare_hint(found: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in found.items() if k in ("version", "size", "parts")}
 
 
-def _idle(operation: str) -> How:
-    """Do nothing at an operation that may find nothing worth doing."""
-
-    def how(ask: Ask) -> Ask:
-        def run(request: Request) -> Answer:
-            if isinstance(request, Write) and request.operation == operation:
-                return Ok({"version": None})
-            return ask(request)
-
-        return run
-
-    return how
-
-
 def _turned(found: pa.Table) -> pa.Table:
     return found.take(pa.array(reversed(range(found.num_rows)), pa.int64()))
 
@@ -322,7 +308,7 @@ FREEDOMS_OF_FILES = (
     _w(
         "optimizes-nothing",
         "only rearranges existing data: nobody has to",
-        _idle("optimize"),
+        doing_nothing("optimize"),
         (
             "row-tracking/write-merge-with-feed/write",
             "row-tracking/write-restore-then-append/write",

@@ -49,27 +49,36 @@ def read_lines(path: Path) -> Lines:
     return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
 
 
+def write_lines(path: Path, actions: Lines) -> None:
+    rewrite(path, "".join(json.dumps(each) + "\n" for each in actions).encode())
+
+
+def in_files(pattern: str, change: Callable[[Path], object]) -> Edit:
+    """Change files, each for itself."""
+
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        for name in matching(pattern, fresh):
+            change(root / name)
+
+    return edit
+
+
 def lines(change: Callable[[Lines], Lines | None], where: str = EVERYWHERE) -> Edit:
     """Change the actions of a log file; ``None`` leaves the file as it is."""
 
-    def edit(root: Path, fresh: frozenset[str]) -> None:
-        for name in matching(where, fresh):
-            path = root / name
-            if name.endswith(".json"):
-                try:
-                    before = path.read_text()
-                    actions = read_lines(path)
-                except ValueError:
-                    continue
-                after = change(actions)
-                if after is not None:
-                    text = "".join(json.dumps(each) + "\n" for each in after)
-                    if [json.loads(x) for x in before.splitlines() if x.strip()] != after:
-                        rewrite(path, text.encode())
-            else:
-                _parquet_lines(path, change)
+    def changed(path: Path) -> None:
+        if path.suffix != ".json":
+            _parquet_lines(path, change)
+            return
+        try:
+            actions = read_lines(path)
+        except ValueError:
+            return
+        after = change(actions)
+        if after is not None and after != read_lines(path):
+            write_lines(path, after)
 
-    return edit
+    return in_files(where, changed)
 
 
 def _parquet_lines(path: Path, change: Callable[[Lines], Lines | None]) -> None:
@@ -85,15 +94,9 @@ def _parquet_lines(path: Path, change: Callable[[Lines], Lines | None]) -> None:
     after = change(held)
     if after is None or json.dumps(after, default=str) == before:
         return
-    rows = [{key: _as_maps(value) for key, value in row.items()} for row in after]
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), sink)
+    pq.write_table(pa.Table.from_pylist(after, schema=table.schema), sink)
     rewrite(path, sink.getvalue().to_pybytes())
-
-
-def _as_maps(value: Any) -> Any:
-    """Leave dictionaries alone: pyarrow takes them for structs and for maps."""
-    return value
 
 
 def each(kind: str, change: Callable[[Action], Action | None], where: str = EVERYWHERE) -> Edit:
@@ -258,51 +261,35 @@ def unlisted(feature: str, *names: str, where: str = EVERYWHERE) -> Edit:
 def document(pattern: str, change: Callable[[Any], Any]) -> Edit:
     """Change a file that is one JSON document."""
 
-    def edit(root: Path, fresh: frozenset[str]) -> None:
-        for name in matching(pattern, fresh):
-            try:
-                found = json.loads((root / name).read_text())
-            except ValueError:
-                continue
-            after = change(found)
-            rewrite(root / name, json.dumps(found if after is None else after).encode())
+    def changed(path: Path) -> None:
+        try:
+            found = json.loads(path.read_text())
+        except ValueError:
+            return
+        after = change(found)
+        rewrite(path, json.dumps(found if after is None else after).encode())
 
-    return edit
+    return in_files(pattern, changed)
 
 
 def content(pattern: str, change: Callable[[bytes], bytes]) -> Edit:
     """Change the bytes of files."""
-
-    def edit(root: Path, fresh: frozenset[str]) -> None:
-        for name in matching(pattern, fresh):
-            rewrite(root / name, change((root / name).read_bytes()))
-
-    return edit
+    return in_files(pattern, lambda path: rewrite(path, change(path.read_bytes())))
 
 
 def deleting(pattern: str) -> Edit:
     """Delete files."""
-
-    def edit(root: Path, fresh: frozenset[str]) -> None:
-        for name in matching(pattern, fresh):
-            (root / name).unlink(missing_ok=True)
-
-    return edit
+    return in_files(pattern, lambda path: path.unlink(missing_ok=True))
 
 
-def renaming(pattern: str, change: Callable[[str], str], *, keep: bool = False) -> Edit:
-    """Rename files, or copy them to another name."""
+def renaming(pattern: str, change: Callable[[str], str]) -> Edit:
+    """Rename files, by their names below the root."""
 
     def edit(root: Path, fresh: frozenset[str]) -> None:
         for name in matching(pattern, fresh):
             target = root / change(name)
             target.parent.mkdir(parents=True, exist_ok=True)
-            data = (root / name).read_bytes()
-            facts = (root / name).stat()
-            if not keep:
-                (root / name).unlink()
-            target.write_bytes(data)
-            os.utime(target, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+            (root / name).replace(target)
 
     return edit
 

@@ -59,22 +59,30 @@ def _files(root: Path) -> dict[str, tuple[int, int]]:
     }
 
 
+def by_request(run: Callable[[Ask, Request], Answer]) -> How:
+    """Go wrong at each request for itself."""
+    return lambda ask: lambda request: run(ask, request)
+
+
+def writing(*operations: str) -> Callable[[Request], bool]:
+    """Want the requests for some operations."""
+    return lambda request: isinstance(request, Write) and request.operation in operations
+
+
 def viewing(*edits: Edit) -> How:
     """Read an edited copy of the table."""
 
-    def how(ask: Ask) -> Ask:
-        def run(request: Request) -> Answer:
-            with _folder() as folder:
-                source = Path(request.table)
-                root = folder / source.name
-                shutil.copytree(source, root, symlinks=True)
-                for edit in edits:
-                    edit(root, frozenset(_files(root)))
-                return ask(replace(request, table=str(root)))
+    @by_request
+    def run(ask: Ask, request: Request) -> Answer:
+        with _folder() as folder:
+            source = Path(request.table)
+            root = folder / source.name
+            shutil.copytree(source, root, symlinks=True)
+            for edit in edits:
+                edit(root, frozenset(_files(root)))
+            return ask(replace(request, table=str(root)))
 
-        return run
-
-    return how
+    return run
 
 
 def where_asked(wanted: Callable[[Request], object], how: How) -> How:
@@ -87,15 +95,17 @@ def where_asked(wanted: Callable[[Request], object], how: How) -> How:
     return wrong
 
 
-def leaving(*edits: Edit, sums: bool = False) -> How:
+def leaving(
+    *edits: Edit, sums: bool = False, when: Callable[[Request], object] = lambda _: True
+) -> How:
     """Write, and edit what a step leaves before anybody sees it.
 
     Args:
         edits: what is done to the files of the step.
         sums: leave checksum files, too, which record the state that was meant.
+        when: says whether what a request leaves is edited.
     """
-    if not sums:
-        edits = (_without_sums, *edits)
+    always = () if sums else (_without_sums,)
 
     def how(ask: Ask) -> Ask:
         folder = Path(tempfile.mkdtemp(dir=_MEMORY if _MEMORY.is_dir() else None))
@@ -114,7 +124,7 @@ def leaving(*edits: Edit, sums: bool = False) -> How:
             try:
                 return ask(replace(request, table=str(truth)))
             finally:
-                _follow(truth, visible, before, edits)
+                _follow(truth, visible, before, (*always, *(edits if when(request) else ())))
 
         weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
         return run
@@ -133,20 +143,18 @@ def afterwards(
 ) -> How:
     """Do something to the table after each write; gets the root, and what was seen before it."""
 
-    def how(ask: Ask) -> Ask:
-        def run(request: Request) -> Answer:
-            root = Path(request.table)
-            seen = None if before is None else before(root)
-            answer = ask(request)
-            if before is None:
-                change(root)
-            else:
-                change(root, seen)  # type: ignore[call-arg]
-            return answer
+    @by_request
+    def run(ask: Ask, request: Request) -> Answer:
+        root = Path(request.table)
+        seen = None if before is None else before(root)
+        answer = ask(request)
+        if before is None:
+            change(root)
+        else:
+            change(root, seen)  # type: ignore[call-arg]
+        return answer
 
-        return run
-
-    return how
+    return run
 
 
 def _follow(
@@ -201,16 +209,14 @@ def documents(change: Callable[[Any, Any], Any]) -> How:
 def refusing(found: Callable[[Path], object]) -> How:
     """Refuse tables of which something is true."""
 
-    def how(ask: Ask) -> Ask:
-        def run(request: Request) -> Answer:
-            with suppress(OSError):
-                if found(Path(request.table)):
-                    return Refused("invalid_table", "load", "refused by a wrong implementation")
-            return ask(request)
+    @by_request
+    def run(ask: Ask, request: Request) -> Answer:
+        with suppress(OSError):
+            if found(Path(request.table)):
+                return Refused("invalid_table", "load", "refused by a wrong implementation")
+        return ask(request)
 
-        return run
-
-    return how
+    return run
 
 
 def carrying_out() -> How:
@@ -226,24 +232,4 @@ def carrying_out() -> How:
 
 def during(operation: str, *edits: Edit) -> How:
     """Go wrong in what one operation leaves; the truth goes on apart."""
-
-    def how(ask: Ask) -> Ask:
-        asked: dict[str, str] = {}
-
-        def gated(edit: Edit) -> Edit:
-            def gate(root: Path, fresh: frozenset[str]) -> None:
-                if asked["operation"] == operation:
-                    edit(root, fresh)
-
-            return gate
-
-        inner = leaving(*map(gated, edits))(ask)
-
-        def run(request: Request) -> Answer:
-            if isinstance(request, Write):
-                asked["operation"] = request.operation
-            return inner(request)
-
-        return run
-
-    return how
+    return leaving(*edits, when=writing(operation))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from collections.abc import Callable, Iterator
@@ -13,7 +12,15 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 import pyroaring
 
-from breaches.edits import COMMIT, EVERYWHERE, Lines, each, matching, read_lines, rewrite
+from breaches.edits import (
+    COMMIT,
+    EVERYWHERE,
+    Lines,
+    each,
+    matching,
+    read_lines,
+    write_lines,
+)
 from breaches.seams import Edit
 from conformance.audit.grammar.z85 import decode_z85
 from generators.materialise.data.deletion_vectors import (
@@ -58,7 +65,7 @@ def replaying(change: Callable[[Lines, dict[Any, Any]], Lines]) -> Edit:
                 continue
             after = change(actions, kept)
             if after != actions:
-                rewrite(path, "".join(json.dumps(a) + "\n" for a in after).encode())
+                write_lines(path, after)
 
     return edit
 

@@ -22,9 +22,9 @@ from breaches.edits import (
     parquet,
     types,
 )
-from breaches.model import Ask, How, reader
+from breaches.model import Ask, reader
 from breaches.readers.features import for_changes
-from breaches.seams import Edit, refusing, viewing
+from breaches.seams import Edit, by_request, refusing, viewing, where_asked
 from breaches.views import (
     bodies,
     commits_of,
@@ -143,21 +143,18 @@ def _after_checkpoints(edit: Edit) -> Edit:
     return edit_later
 
 
-def _null_versions(ask: Ask) -> Ask:
+@by_request
+def _null_versions(ask: Ask, request: Request) -> Answer:
     """Take a null in the column of versions for the version of the row."""
-
-    def run(request: Request) -> Answer:
-        answer = ask(request)
-        if not (isinstance(request, Scan) and request.row_ids and isinstance(answer, Ok)):
-            return answer
-        # Only rows of files with the column have what they have by way of the add's default.
-        moved = viewing(lambda root, fresh: each("add", _later_in(root))(root, fresh))(ask)(request)
-        name, rows = "_row_commit_version", answer.payload
-        pairs = zip(rows[name].to_pylist(), moved.payload[name].to_pylist(), strict=True)
-        own = pa.array([a if a == b else None for a, b in pairs], pa.int64())
-        return Ok(rows.set_column(rows.schema.get_field_index(name), name, own))
-
-    return run
+    answer = ask(request)
+    if not (isinstance(request, Scan) and request.row_ids and isinstance(answer, Ok)):
+        return answer
+    # Only rows of files with the column have what they have by way of the add's default.
+    moved = viewing(lambda root, fresh: each("add", _later_in(root))(root, fresh))(ask)(request)
+    name, rows = "_row_commit_version", answer.payload
+    pairs = zip(rows[name].to_pylist(), moved.payload[name].to_pylist(), strict=True)
+    own = pa.array([a if a == b else None for a, b in pairs], pa.int64())
+    return Ok(rows.set_column(rows.schema.get_field_index(name), name, own))
 
 
 def _later_in(root: Path) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -172,19 +169,8 @@ def _later_in(root: Path) -> Callable[[dict[str, Any]], dict[str, Any]]:
     return later
 
 
-def _of_the_latest(how: How) -> How:
-    """Go wrong where no version is named."""
-
-    def wrong(ask: Ask) -> Ask:
-        other = how(ask)
-
-        def run(request: Request) -> Answer:
-            latest = isinstance(request, Scan) and request.version is None
-            return (other if latest else ask)(request)
-
-        return run
-
-    return wrong
+def _names_no_version(request: Request) -> bool:
+    return isinstance(request, Scan) and request.version is None
 
 
 def _has_vectors(root: Path) -> object:
@@ -220,7 +206,7 @@ ROWS = (
             ("after-checkpoints", viewing(only_when(_has("*.checkpoint*"), parquet(_no_ids)))),
             ("in-compactions", viewing(only_when(_has("*.compacted.json"), parquet(_no_ids)))),
             ("under-vectors", viewing(only_when(_has_vectors, parquet(_no_ids)))),
-            ("of-the-latest-version", _of_the_latest(viewing(parquet(_no_ids)))),
+            ("of-the-latest-version", where_asked(_names_no_version, viewing(parquet(_no_ids)))),
             ("beyond-32-bits", viewing(parquet(_narrow_ids))),
         )
     ),

@@ -28,7 +28,7 @@ from breaches.edits import (
 from breaches.model import Ask, How, reader
 from breaches.readers.features import for_changes
 from breaches.readers.questions import by_files
-from breaches.seams import asking, refusing, viewing, where_asked
+from breaches.seams import asking, by_request, refusing, viewing, where_asked
 from breaches.views import bodies, log_of, replaying
 from conformance.adapter import (
     Aggregate,
@@ -92,19 +92,16 @@ def _inline_uncounted(row: dict[str, Any], files: Sequence[Mapping[str, Any]]) -
     row["count"] += sum(v["cardinality"] for v in vectors if v.get("storageType") == "i")
 
 
-def _numbered_again(ask: Ask) -> Ask:
+@by_request
+def _numbered_again(ask: Ask, request: Request) -> Answer:
     """Count ids from the first row that a filter left."""
-
-    def run(request: Request) -> Answer:
-        answer = ask(request)
-        filtered = isinstance(request, Scan) and request.row_ids and request.filter is not None
-        if not filtered or not isinstance(answer, Ok):
-            return answer
-        at = answer.payload.schema.get_field_index("_row_id")
-        fresh = pa.array(range(answer.payload.num_rows), pa.int64())
-        return Ok(answer.payload.set_column(at, "_row_id", fresh))
-
-    return run
+    answer = ask(request)
+    filtered = isinstance(request, Scan) and request.row_ids and request.filter is not None
+    if not filtered or not isinstance(answer, Ok):
+        return answer
+    at = answer.payload.schema.get_field_index("_row_id")
+    fresh = pa.array(range(answer.payload.num_rows), pa.int64())
+    return Ok(answer.payload.set_column(at, "_row_id", fresh))
 
 
 def _no_changes_alone(actions: Lines) -> Lines:

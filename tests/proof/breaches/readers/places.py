@@ -27,11 +27,11 @@ from breaches.edits import (
     struct_fields,
     without,
 )
-from breaches.model import Ask, How, reader
+from breaches.model import reader
 from breaches.readers.actions import KNOWN
+from breaches.readers.features import for_changes
 from breaches.seams import Edit, refusing, viewing
 from breaches.views import bodies, commits_of, log_of, vectors
-from conformance.adapter import Answer, Changes, Request
 from schemas.features import FEATURES
 
 _ID: Final = "delta.columnMapping.id"
@@ -60,20 +60,6 @@ def _unknown_columns(folder: str) -> Callable[[Path], bool]:
 
 def _unknown_in_commits(root: Path) -> bool:
     return any(map(_unknown, commits_of(root).values()))
-
-
-def _asked(kind: type[Request], how: How) -> How:
-    """Go wrong where something of one kind is asked for."""
-
-    def wrong(ask: Ask) -> Ask:
-        other = how(ask)
-
-        def run(request: Request) -> Answer:
-            return (other if isinstance(request, kind) else ask)(request)
-
-        return run
-
-    return wrong
 
 
 def _domains_of_a_checkpoint(root: Path) -> bool:
@@ -204,7 +190,7 @@ def _places() -> dict[str, Any]:
         "checkpoints-in-json": refusing(_unknown_in(JSON_CHECKPOINT)),
         "sidecars": refusing(_unknown_columns("_sidecars/*.parquet")),
         "checkpoints": refusing(_unknown_columns("*.checkpoint.*.parquet")),
-        "commits-of-changes": _asked(Changes, refusing(_unknown_in_commits)),
+        "commits-of-changes": for_changes(refusing(_unknown_in_commits)),
     }
 
 

@@ -24,7 +24,7 @@ from breaches.edits import (
 )
 from breaches.model import Ask, Breach, How, reader
 from breaches.readers.crossed import SUMMARY, Body, no_columns, vectors_lost, with_column
-from breaches.seams import Edit, viewing, where_asked
+from breaches.seams import Edit, by_request, viewing, where_asked
 from breaches.views import bodies, directory_values, partition_values
 from conformance.adapter import Aggregate, Answer, Changes, Files, Ok, Request, Scan
 
@@ -35,25 +35,23 @@ Stats: TypeAlias = Sequence[Mapping[str, Any]]
 def by_files(change: Callable[[dict[str, Any], Sequence[Mapping[str, Any]]], None]) -> How:
     """Change a right answer, its one row as a dict, by the live files."""
 
-    def how(ask: Ask) -> Ask:
-        def run(request: Request) -> Answer:
-            answer = ask(request)
-            if not isinstance(request, Aggregate) or not isinstance(answer, Ok):
-                return answer
-            files = ask(Files(request.table, request.version))
-            if not isinstance(files, Ok):
-                return answer
-            right: pa.Table = answer.payload
-            row = right.to_pylist()[0]
-            change(row, files.payload)
-            columns = {
-                field.name: pa.array([row[field.name]]).cast(field.type) for field in right.schema
-            }
-            return Ok(pa.table(columns))
+    @by_request
+    def run(ask: Ask, request: Request) -> Answer:
+        answer = ask(request)
+        if not isinstance(request, Aggregate) or not isinstance(answer, Ok):
+            return answer
+        files = ask(Files(request.table, request.version))
+        if not isinstance(files, Ok):
+            return answer
+        right: pa.Table = answer.payload
+        row = right.to_pylist()[0]
+        change(row, files.payload)
+        columns = {
+            field.name: pa.array([row[field.name]]).cast(field.type) for field in right.schema
+        }
+        return Ok(pa.table(columns))
 
-        return run
-
-    return how
+    return run
 
 
 def _believing(change: Callable[[dict[str, Any], Stats], None]) -> How:

@@ -32,6 +32,7 @@ from breaches.edits import (
     rewrite,
     setting,
     statistics,
+    write_lines,
 )
 from breaches.model import How, reader
 from breaches.readers.features import for_changes
@@ -57,7 +58,7 @@ def _compacted(root: Path, fresh: frozenset[str]) -> None:
             held = [a for a in read_lines(place) if not {"add", "remove"} & a.keys()]
             if version == end:
                 held += [a for a in read_lines(root / name) if {"add", "remove"} & a.keys()]
-            rewrite(place, "".join(json.dumps(a) + "\n" for a in held).encode())
+            write_lines(place, held)
 
 
 def _later_inline_vectors_stay(root: Path, fresh: frozenset[str]) -> None:

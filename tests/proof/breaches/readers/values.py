@@ -27,7 +27,7 @@ from breaches.edits import (
     statistics,
     without,
 )
-from breaches.model import Ask, Breach, How, reader
+from breaches.model import Breach, reader
 from breaches.readers.crossed import (
     SUMMARY,
     SUMMED,
@@ -39,7 +39,7 @@ from breaches.readers.crossed import (
     with_column,
 )
 from breaches.readers.features import for_changes
-from breaches.seams import Edit, rows, viewing
+from breaches.seams import Edit, rows, viewing, where_asked
 from breaches.views import bodies
 from generators.oracle.delta_schema import ID_KEY, PHYSICAL_NAME_KEY
 
@@ -199,25 +199,16 @@ def _held_by_id(root: Path, fresh: frozenset[str]) -> None:
     each("add", change)(root, fresh)
 
 
-def _where_files_lack_all(edit: Edit) -> How:
-    """Go wrong where the files have no column that is read."""
-
-    def how(ask: Ask) -> Ask:
-        inner = viewing(edit)(ask)
-
-        def run(request: Any) -> Any:
-            asked = {*(getattr(request, "columns", None) or ())}
-            held = {
-                name
-                for path in Path(request.table).glob("*/*.parquet")
-                if path.parent.name != "_delta_log"
-                for name in pq.read_schema(path).names
-            }
-            return inner(request) if asked and not asked & held else ask(request)
-
-        return run
-
-    return how
+def _files_lack_all(request: Any) -> bool:
+    """Return whether the files have no column that is read."""
+    asked = {*(getattr(request, "columns", None) or ())}
+    held = {
+        name
+        for path in Path(request.table).glob("*/*.parquet")
+        if path.parent.name != "_delta_log"
+        for name in pq.read_schema(path).names
+    }
+    return bool(asked) and not asked & held
 
 
 def _when_partitioned(change: Callable[[pa.Table], pa.Table]) -> Edit:
@@ -256,7 +247,7 @@ def _values() -> Iterator[Breach]:
          viewing(in_files(columns(lambda of: isinstance(of.type, _LISTS), _turned), vector_of)),
          "deletion-vectors/crossed-commits"),
         ("overlooks-vectors-of-files-without-the-columns", "DVDESC-020",
-         _where_files_lack_all(no_vectors), "deletion-vectors/crossed-commits"),
+         where_asked(_files_lack_all, viewing(no_vectors)), "deletion-vectors/crossed-commits"),
         ("moves-local-times-of-mapped-partitions", "CM-030",
          viewing(each("add", _valued(_later_hour))),
          "partition-value-serialization/crossed-name-commits"),

@@ -30,9 +30,9 @@ from breaches.edits import (
     parquet,
     properties,
     read_lines,
-    rewrite,
     setting,
     statistics,
+    write_lines,
 )
 from breaches.model import writer
 from breaches.seams import Edit, afterwards, carrying_out, during, leaving
@@ -125,7 +125,7 @@ def _moved_too(root: Path, fresh: frozenset[str]) -> None:
         found = read_lines(root / name)
         quiet = [a["remove"] for a in found if a.get("remove", {}).get("dataChange") is False]
         found += [{"add": added[body["path"]]} for body in quiet if body["path"] in added]
-        rewrite(root / name, "".join(json.dumps(a) + "\n" for a in found).encode())
+        write_lines(root / name, found)
 
 
 def _known(root: Path) -> frozenset[int]:
@@ -170,7 +170,7 @@ def _taken_with_vectors(root: Path, fresh: frozenset[str]) -> None:
             more = {"dataChange": False, "modificationTime": now}
             found.append({"remove": {**kept, "deletionTimestamp": now, "dataChange": False}})
             found.append({"add": {**body, **taken, **more}})
-        rewrite(root / name, "".join(json.dumps(a) + "\n" for a in found).encode())
+        write_lines(root / name, found)
 
 
 ROWS = (

@@ -25,7 +25,7 @@ from breaches.edits import (
     unlisted,
 )
 from breaches.model import Ask, How, writer
-from breaches.seams import Edit, afterwards, carrying_out, leaving
+from breaches.seams import Edit, afterwards, by_request, carrying_out, leaving, where_asked, writing
 from breaches.views import bodies, commits_of, rows_of, vectors
 from conformance.adapter import Answer, Ok, Refused, Request, Write
 
@@ -51,16 +51,7 @@ def after_step(number: int, how: How) -> How:
 
 def doing_nothing(*operations: str) -> How:
     """Say that some operations were carried out, and do nothing."""
-
-    def how(ask: Ask) -> Ask:
-        def run(request: Request) -> Answer:
-            if isinstance(request, Write) and request.operation in operations:
-                return Ok({"version": None})
-            return ask(request)
-
-        return run
-
-    return how
+    return where_asked(writing(*operations), lambda _ask: lambda _request: Ok({"version": None}))
 
 
 def _drop_from(configuration: str) -> Edit:
@@ -237,17 +228,14 @@ ICE1 = "iceberg-compatibility-v1/write-changes*"
 ICE2 = "iceberg-compatibility-v2/write-changes*"
 
 
-def _stays_upgraded(ask: Ask) -> Ask:
+@by_request
+def _stays_upgraded(ask: Ask, request: Request) -> Answer:
     """Refuse every restore of a table that was made without vectors."""
-
-    def run(request: Request) -> Answer:
-        if isinstance(request, Write) and request.operation == "restore":
-            first = next(bodies(Path(request.table), "protocol"))
-            if "deletionVectors" not in first.get("readerFeatures", ()):
-                return Refused("unsupported", "load", "refused by a wrong implementation")
-        return ask(request)
-
-    return run
+    if isinstance(request, Write) and request.operation == "restore":
+        first = next(bodies(Path(request.table), "protocol"))
+        if "deletionVectors" not in first.get("readerFeatures", ()):
+            return Refused("unsupported", "load", "refused by a wrong implementation")
+    return ask(request)
 
 
 ROWS = (

@@ -24,16 +24,16 @@ from breaches.edits import (
     parquet,
     properties,
     read_lines,
-    rewrite,
     schema,
     setting,
     statistics,
     struct_fields,
     unlisted,
     without,
+    write_lines,
 )
 from breaches.model import Ask, How, writer
-from breaches.seams import Edit, afterwards, carrying_out, during, leaving
+from breaches.seams import Edit, afterwards, by_request, carrying_out, during, leaving
 from breaches.views import bodies, commits_of, log_of
 from breaches.writers.features import after_step, last_only
 from conformance.adapter import Answer, Request, Write
@@ -54,21 +54,19 @@ def _unnumbered(tree: Any) -> None:
 def asking_for(change: Any) -> How:
     """Write a table whose columns were changed before the step: a change that lost something."""
 
-    def how(ask: Ask) -> Ask:
-        def run(request: Request) -> Answer:
-            answer = ask(request)
-            if isinstance(request, Write) and request.operation in _ALTERS:
-                root = Path(request.table)
-                latest = max(commits_of(root))
-                name = f"_delta_log/{latest:020}.json"
-                fields(change, name.replace(".", r"\."))(root, frozenset({name}))
-                for path in log_of(root).glob(f"{latest:020}.crc"):
-                    path.unlink()
-            return answer
+    @by_request
+    def run(ask: Ask, request: Request) -> Answer:
+        answer = ask(request)
+        if isinstance(request, Write) and request.operation in _ALTERS:
+            root = Path(request.table)
+            latest = max(commits_of(root))
+            name = f"_delta_log/{latest:020}.json"
+            fields(change, name.replace(".", r"\."))(root, frozenset({name}))
+            for path in log_of(root).glob(f"{latest:020}.crc"):
+                path.unlink()
+        return answer
 
-        return run
-
-    return how
+    return run
 
 
 _ALTERS = ("add_columns", "rename_column", "drop_column", "set_column_comment", "set_properties")
@@ -208,7 +206,7 @@ def _feeds_anyway(root: Path, fresh: frozenset[str]) -> None:
             path = place.relative_to(root).as_posix()
             change = {"path": path, "partitionValues": {}, "size": place.stat().st_size}
             actions.append({"cdc": {**change, "dataChange": False}})
-        rewrite(root / name, "".join(json.dumps(each) + "\n" for each in actions).encode())
+        write_lines(root / name, actions)
 
 
 def _nameless(rows: pa.Table) -> pa.Table:

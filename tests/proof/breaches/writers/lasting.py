@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +28,17 @@ from breaches.edits import (
     without,
 )
 from breaches.model import Ask, Breach, How, writer
-from breaches.seams import Edit, carrying_out, during, leaving
+from breaches.seams import (
+    Edit,
+    afterwards,
+    asking,
+    by_request,
+    carrying_out,
+    during,
+    leaving,
+    where_asked,
+    writing,
+)
 from breaches.views import bodies, commits_of, log_of
 from conformance.adapter import Answer, Ok, Refused, Request, Write
 
@@ -69,16 +78,13 @@ def _numberless(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema([field.remove_metadata() for field in table.schema]))
 
 
-def _dead_rows_checked(ask: Ask) -> Ask:
+@by_request
+def _dead_rows_checked(ask: Ask, request: Request) -> Answer:
     """Refuse a constraint for rows that a vector deleted."""
-
-    def run(request: Request) -> Answer:
-        adding = isinstance(request, Write) and request.operation == "add_constraint"
-        if adding and any(b.get("deletionVector") for b in bodies(Path(request.table), "add")):
-            return Refused("constraint", "commit", "a row breaks the constraint")
-        return ask(request)
-
-    return run
+    adding = isinstance(request, Write) and request.operation == "add_constraint"
+    if adding and any(b.get("deletionVector") for b in bodies(Path(request.table), "add")):
+        return Refused("constraint", "commit", "a row breaks the constraint")
+    return ask(request)
 
 
 def _defaulted(table: pa.Table) -> pa.Table:
@@ -103,16 +109,11 @@ def _spelled_twice(body: dict[str, Any]) -> dict[str, Any]:
 def _unfiltered(operation: str) -> How:
     """Take whole files by their bounds, in which a null has no part."""
 
-    def how(ask: Ask) -> Ask:
-        def run(request: Request) -> Answer:
-            if isinstance(request, Write) and request.operation == operation:
-                kept = {k: v for k, v in request.arguments.items() if k not in _FILTERS}
-                request = replace(request, arguments=kept)
-            return ask(request)
+    def whole(request: Any) -> Any:
+        kept = {k: v for k, v in request.arguments.items() if k not in _FILTERS}
+        return replace(request, arguments=kept)
 
-        return run
-
-    return how
+    return where_asked(writing(operation), asking(whole))
 
 
 _FILTERS: Final = ("filter", "predicate")
@@ -159,38 +160,20 @@ def _taking_hidden(root: Path, fresh: frozenset[str]) -> None:
     lines(adding, COMMIT)(root, fresh)
 
 
-def _dropping_anyway(ask: Ask) -> Ask:
+@by_request
+def _dropping_anyway(ask: Ask, request: Request) -> Answer:
     """Drop a column and look at nothing that names it."""
-
-    def run(request: Request) -> Answer:
-        if not (isinstance(request, Write) and request.operation == "drop_column"):
-            return ask(request)
-        root = Path(request.table)
-        (*_, metadata) = bodies(root, "metaData")
-        tree = json.loads(metadata["schemaString"])
-        gone = request.arguments["column"]
-        tree["fields"] = [field for field in tree["fields"] if field["name"] != gone]
-        version = max(commits_of(root)) + 1
-        action = {"metaData": {**metadata, "schemaString": json.dumps(tree)}}
-        (log_of(root) / f"{version:020}.json").write_text(json.dumps(action) + "\n")
-        return Ok({"version": version})
-
-    return run
-
-
-def _after(operation: str, change: Callable[[Path], object]) -> How:
-    """Do something to the table after an operation."""
-
-    def how(ask: Ask) -> Ask:
-        def run(request: Request) -> Answer:
-            answer = ask(request)
-            if isinstance(request, Write) and request.operation == operation:
-                change(Path(request.table))
-            return answer
-
-        return run
-
-    return how
+    if not (isinstance(request, Write) and request.operation == "drop_column"):
+        return ask(request)
+    root = Path(request.table)
+    (*_, metadata) = bodies(root, "metaData")
+    tree = json.loads(metadata["schemaString"])
+    gone = request.arguments["column"]
+    tree["fields"] = [field for field in tree["fields"] if field["name"] != gone]
+    version = max(commits_of(root)) + 1
+    action = {"metaData": {**metadata, "schemaString": json.dumps(tree)}}
+    (log_of(root) / f"{version:020}.json").write_text(json.dumps(action) + "\n")
+    return Ok({"version": version})
 
 
 def _without_changes(root: Path) -> None:
@@ -268,7 +251,7 @@ _OTHERS: Final = (
     writer(
         "vacuums-young-changes",
         "FA-008",
-        _after("vacuum", _without_changes),
+        where_asked(writing("vacuum"), afterwards(_without_changes)),
         "change-data-files/write-vacuum/*",
     ),
     writer(

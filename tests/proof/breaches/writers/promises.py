@@ -30,7 +30,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import Ask, How, writer
-from breaches.seams import Edit, afterwards, carrying_out, during, leaving
+from breaches.seams import Edit, afterwards, by_request, carrying_out, during, leaving
 from breaches.views import bodies, commits_of
 from conformance.adapter import Answer, Ok, Request, Write
 from generators.materialise.data.deletion_vectors import decode_uuid_name, vector_file_name
@@ -93,15 +93,13 @@ def _column(name: str, change: Callable[[pa.Array], pa.Array], pattern: str = DA
 def _doing_nothing(operation: str, when: Callable[[Write], object]) -> How:
     """Take an operation for done, where there seems to be nothing to do."""
 
-    def how(ask: Ask) -> Ask:
-        def run(request: Request) -> Answer:
-            if isinstance(request, Write) and request.operation == operation and when(request):
-                return Ok({"version": max(commits_of(Path(request.table)))})
-            return ask(request)
+    @by_request
+    def run(ask: Ask, request: Request) -> Answer:
+        if isinstance(request, Write) and request.operation == operation and when(request):
+            return Ok({"version": max(commits_of(Path(request.table)))})
+        return ask(request)
 
-        return run
-
-    return how
+    return run
 
 
 def _brings_nothing(request: Write) -> bool:

@@ -26,7 +26,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import Ask, How, writer
-from breaches.seams import asking, carrying_out, leaving
+from breaches.seams import asking, by_request, carrying_out, leaving
 from breaches.writers.features import after_step, doing_nothing
 from conformance.adapter import Answer, Request, Write
 from reference_impl import Table
@@ -50,17 +50,14 @@ def _without_nulls_columns(table: pa.Table) -> pa.Table:
     )
 
 
-def _in_two_commits(ask: Ask) -> Ask:
+@by_request
+def _in_two_commits(ask: Ask, request: Request) -> Answer:
     """Record the progress in a commit of its own, before that of its rows."""
-
-    def run(request: Request) -> Answer:
-        if isinstance(request, Write) and "txn" in request.arguments:
-            arguments = {**request.arguments}
-            ask(Write(request.table, "set_txn", arguments.pop("txn")))
-            request = replace(request, arguments=arguments)
-        return ask(request)
-
-    return run
+    if isinstance(request, Write) and "txn" in request.arguments:
+        arguments = {**request.arguments}
+        ask(Write(request.table, "set_txn", arguments.pop("txn")))
+        request = replace(request, arguments=arguments)
+    return ask(request)
 
 
 _OWN = {"domain": "delta.myEngine.stats", "configuration": "{}", "removed": False}

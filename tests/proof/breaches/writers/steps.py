@@ -28,7 +28,16 @@ from breaches.edits import (
     without,
 )
 from breaches.model import Ask, How, writer
-from breaches.seams import Edit, afterwards, carrying_out, during, leaving
+from breaches.seams import (
+    Edit,
+    afterwards,
+    by_request,
+    carrying_out,
+    during,
+    leaving,
+    where_asked,
+    writing,
+)
 from breaches.views import bodies, commits_of, log_of
 from conformance.adapter import Answer, Request, Write
 
@@ -72,38 +81,33 @@ def _set_rules(root: Path, name: str, change: Callable[[dict[str, str]], Any]) -
 def _blind_to_rules(operation: str) -> How:
     """Carry an operation out on a table without constraints, and have them again."""
 
-    def how(ask: Ask) -> Ask:
-        def run(request: Request) -> Answer:
-            if not isinstance(request, Write) or request.operation != operation:
-                return ask(request)
-            root = Path(request.table)
-            held, names = _rules_of(root), {p.stem for p in log_of(root).glob("0*.json")}
-            for name in names:
-                _set_rules(root, name, lambda p: [p.pop(rule, None) for rule in held])
-            try:
-                return ask(request)
-            finally:
-                for path in log_of(root).glob("0*.json"):
-                    _set_rules(root, path.stem, lambda p: p.update(held))
-
-        return run
-
-    return how
-
-
-def _unlooked(ask: Ask) -> Ask:
-    """Add constraints without a look at what they name."""
-
-    def run(request: Request) -> Answer:
-        if not isinstance(request, Write) or request.operation != "add_constraint":
+    @by_request
+    def run(ask: Ask, request: Request) -> Answer:
+        if not isinstance(request, Write) or request.operation != operation:
             return ask(request)
-        root, added = Path(request.table), dict(request.arguments)
-        answer = ask(replace(request, arguments={**added, "expression": "true"}))
-        rule = {f"{_RULE}{added['name']}": added["expression"]}
-        _set_rules(root, f"{max(commits_of(root)):020}", lambda p: p.update(rule))
-        return answer
+        root = Path(request.table)
+        held, names = _rules_of(root), {p.stem for p in log_of(root).glob("0*.json")}
+        for name in names:
+            _set_rules(root, name, lambda p: [p.pop(rule, None) for rule in held])
+        try:
+            return ask(request)
+        finally:
+            for path in log_of(root).glob("0*.json"):
+                _set_rules(root, path.stem, lambda p: p.update(held))
 
     return run
+
+
+@by_request
+def _unlooked(ask: Ask, request: Request) -> Answer:
+    """Add constraints without a look at what they name."""
+    if not isinstance(request, Write) or request.operation != "add_constraint":
+        return ask(request)
+    root, added = Path(request.table), dict(request.arguments)
+    answer = ask(replace(request, arguments={**added, "expression": "true"}))
+    rule = {f"{_RULE}{added['name']}": added["expression"]}
+    _set_rules(root, f"{max(commits_of(root)):020}", lambda p: p.update(rule))
+    return answer
 
 
 def _sums(root: Path) -> list[Path]:
@@ -114,21 +118,6 @@ def _again(_root: Path, sums: list[Path]) -> None:
     """Write the checksums again that were there before."""
     for path in sums:
         path.write_bytes(path.read_bytes() + b" ")
-
-
-def _only(operation: str, how: How) -> How:
-    """Go wrong in one operation."""
-
-    def wrong(ask: Ask) -> Ask:
-        other = how(ask)
-
-        def run(request: Request) -> Answer:
-            meant = isinstance(request, Write) and request.operation == operation
-            return (other if meant else ask)(request)
-
-        return run
-
-    return wrong
 
 
 def _tombstones(root: Path) -> set[str]:
@@ -149,7 +138,7 @@ def _vacuumed(paths: Callable[[Path], set[str]]) -> How:
         for path in paths(root):
             (root / unquote(path)).unlink(missing_ok=True)
 
-    return _only("vacuum", afterwards(gone))
+    return where_asked(writing("vacuum"), afterwards(gone))
 
 
 def _zeros(rows: pa.Table) -> pa.Table:
@@ -345,7 +334,7 @@ ROWS = (
     writer(
         "alters-checksums-at-checkpoints",
         "CRC-039",
-        _only("checkpoint", afterwards(_again, _sums)),
+        where_asked(writing("checkpoint"), afterwards(_again, _sums)),
         "version-checksum-file/write-others-kept/*",
     ),
     *(
