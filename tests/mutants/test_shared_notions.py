@@ -16,20 +16,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
-from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from test_writer_mutants import recipe
+from wrong_writers import Wrap, afterwards, owner_of, replacing
 
 from conformance.adapters.ours import create
 from conformance.base.outcomes import Outcome
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 
-Wrap = Callable[[Any], Any]
 HOUR = 3_600_000_000
 
 
@@ -53,11 +52,7 @@ def everywhere(mistake: Mistake | None) -> Iterator[None]:
     """Make a mistake in every module of the reference implementation that uses the piece."""
     with pytest.MonkeyPatch.context() as patch:
         for name, wrap in mistake.pieces if mistake is not None else ():
-            module, _, path = name.partition(":")
-            owner: Any = import_module(f"reference_impl.{module}")
-            *outer, last = path.split(".")
-            for each in outer:
-                owner = getattr(owner, each)
+            owner, last = owner_of(name)
             right = getattr(owner, last)
             wrong = wrap(right)
             patch.setattr(owner, last, wrong)
@@ -72,17 +67,10 @@ def given(change: Callable[[Any], Any]) -> Wrap:
     return lambda right: lambda first, *args, **named: right(change(first), *args, **named)
 
 
-def gives(change: Callable[[Any], Any]) -> Wrap:
-    """Change what a function gives."""
-    return lambda right: lambda *args, **named: change(right(*args, **named))
-
-
-def _decimals_by_comma(right: Any) -> Any:
-    def format_value(value: Any, of: Any) -> Any:
-        text = right(value, of)
-        return text.replace(".", ",") if isinstance(value, Decimal) else text
-
-    return format_value
+@replacing
+def _decimals_by_comma(right: Any, value: Any, of: Any) -> Any:
+    text = right(value, of)
+    return text.replace(".", ",") if isinstance(value, Decimal) else text
 
 
 def _read_by_comma(right: Any) -> Any:
@@ -105,32 +93,26 @@ def _an_hour_early(right: Any) -> Any:
     return lambda text, **zone: right(text, **zone) - HOUR
 
 
-def _null_is_true(right: Any) -> Any:
-    def evaluate(self: Any, *args: Any) -> Any:
-        found = right(self, *args)
-        return found.fill_null(fill_value=True) if pa.types.is_boolean(found.type) else found
-
-    return evaluate
+@replacing
+def _null_is_true(right: Any, self: Any, *args: Any) -> Any:
+    found = right(self, *args)
+    return found.fill_null(fill_value=True) if pa.types.is_boolean(found.type) else found
 
 
-def _lowest_for_highest(right: Any) -> Any:
-    def bounds_of(values: Any, leaf: Any) -> Any:
-        low, _ = right(values, leaf)
-        return low, low
-
-    return bounds_of
+@replacing
+def _lowest_for_highest(right: Any, values: Any, leaf: Any) -> Any:
+    low, _ = right(values, leaf)
+    return low, low
 
 
 def _other_crc(_: Any) -> Any:
     return SimpleNamespace(crc32=zlib.adler32)
 
 
-def _other_digest(_: Any) -> Any:
-    def json_checksum(document: Any) -> str:
-        held = sorted((k, str(v)) for k, v in document.items() if k != "checksum")
-        return hashlib.md5(str(held).encode(), usedforsecurity=False).hexdigest()
-
-    return json_checksum
+@replacing
+def _other_digest(_right: Any, document: Any) -> str:
+    held = sorted((k, str(v)) for k, v in document.items() if k != "checksum")
+    return hashlib.md5(str(held).encode(), usedforsecurity=False).hexdigest()
 
 
 def _ids_from_one(right: Any) -> Any:
@@ -139,16 +121,14 @@ def _ids_from_one(right: Any) -> Any:
 
 
 def _stamped(name: str) -> Wrap:
-    def wrap(right: Any) -> Any:
-        def content(self: Any, version: int) -> Any:
-            return [
-                {"commitInfo": {name if k == "inCommitTimestamp" else k: v for k, v in b.items()}}
-                if (b := line.get("commitInfo")) is not None
-                else line
-                for line in right(self, version)
-            ]
-
-        return content
+    @replacing
+    def wrap(right: Any, self: Any, version: int) -> Any:
+        return [
+            {"commitInfo": {name if k == "inCommitTimestamp" else k: v for k, v in b.items()}}
+            if (b := line.get("commitInfo")) is not None
+            else line
+            for line in right(self, version)
+        ]
 
     return wrap
 
@@ -156,7 +136,7 @@ def _stamped(name: str) -> Wrap:
 def _types(before: str, after: str) -> tuple[tuple[str, Wrap], ...]:
     """Spell a type otherwise in schemas, and read that spelling alone."""
     return (
-        ("types.schema:format_schema", gives(lambda text: text.replace(before, after))),
+        ("types.schema:format_schema", afterwards(lambda text: text.replace(before, after))),
         ("types.schema:parse_schema", given(lambda text: text.replace(after, before))),
     )
 
@@ -188,7 +168,7 @@ MISTAKES: dict[str, Mistake] = {
         "partition-value-serialization/write-timestamp/write",
         "PART-006",
         (
-            ("types.temporal:format_timestamp", gives(lambda text: text.replace("-", "/"))),
+            ("types.temporal:format_timestamp", afterwards(lambda text: text.replace("-", "/"))),
             ("types.temporal:parse_timestamp", given(lambda text: text.replace("/", "-"))),
         ),
     ),
@@ -214,7 +194,7 @@ MISTAKES: dict[str, Mistake] = {
         "deletion-vectors/write-changes/write",
         "DVFMT-011",
         (
-            ("deletion_vectors.payload:encode", gives(lambda data: data + b"\0")),
+            ("deletion_vectors.payload:encode", afterwards(lambda data: data + b"\0")),
             ("deletion_vectors.payload:decode", given(lambda data: data[:-1])),
         ),
     ),
@@ -222,7 +202,7 @@ MISTAKES: dict[str, Mistake] = {
         "deletion-vectors/write-changes/write",
         "DVD-003",
         (
-            ("deletion_vectors.descriptor:encode_z85", gives(str.swapcase)),
+            ("deletion_vectors.descriptor:encode_z85", afterwards(str.swapcase)),
             ("deletion_vectors.descriptor:decode_z85", given(str.swapcase)),
         ),
     ),

@@ -19,6 +19,7 @@ from wrong_writers import (
     blind_to,
     gives,
     is_,
+    replacing,
     with_bodies,
     wrong,
 )
@@ -37,15 +38,13 @@ def _drops(*names: str) -> Wrap:
 def _again(ending: str) -> Wrap:
     """Write the log file of the version before once more, with a blank at its end."""
 
-    def wrap(right: Any) -> Any:
-        def put(self: Any, path: str, data: bytes) -> None:
-            right(self, path, data)
-            name = Path(path).stem
-            if path.endswith(".json") and name.isdigit() and int(name):
-                before = Path(self.location) / "_delta_log" / f"{int(name) - 1:020}{ending}"
-                before.write_bytes(before.read_bytes() + b" \n")
-
-        return put
+    @replacing
+    def wrap(right: Any, self: Any, path: str, data: bytes) -> None:
+        right(self, path, data)
+        name = Path(path).stem
+        if path.endswith(".json") and name.isdigit() and int(name):
+            before = Path(self.location) / "_delta_log" / f"{int(name) - 1:020}{ending}"
+            before.write_bytes(before.read_bytes() + b" \n")
 
     return wrap
 
@@ -60,26 +59,20 @@ def _cuts_decimals(bounds: tuple[Any, Any]) -> tuple[Any, Any]:
     return low, high
 
 
-def _turned(right: Any) -> Any:
+@replacing
+def _turned(right: Any, values: Any, target: Any, place: Any) -> Any:
     """Store the two parts of a variant under each other's names."""
-
-    def variant(values: Any, target: Any, place: Any) -> Any:
-        found = right(values, target, place)
-        parts = [found.field(at) for at in (1, 0)]
-        return pa.StructArray.from_arrays(parts, fields=list(target), mask=found.is_null())
-
-    return variant
+    found = right(values, target, place)
+    parts = [found.field(at) for at in (1, 0)]
+    return pa.StructArray.from_arrays(parts, fields=list(target), mask=found.is_null())
 
 
-def _starts_now(right: Any) -> Any:
+@replacing
+def _starts_now(right: Any, self: Any, moment: int) -> int:
     """Begin in-commit timestamps with the clock, whatever came before."""
-
-    def timestamp(self: Any, moment: int) -> int:
-        if self.base is None or self.read_target.active("inCommitTimestamp"):
-            return int(right(self, moment))
-        return moment
-
-    return timestamp
+    if self.base is None or self.read_target.active("inCommitTimestamp"):
+        return int(right(self, moment))
+    return moment
 
 
 def _without_parts(right: Any) -> Any:
@@ -96,16 +89,13 @@ def _without_parts(right: Any) -> Any:
     return lambda column, mode: (found := right(column, mode)).with_type(bare(found.type))
 
 
-def _passes_over(right: Any) -> Any:
+@replacing
+def _passes_over(right: Any, target: Any) -> Any:
     """Hold rows to nothing where a condition cannot be read."""
-
-    def checks(target: Any) -> Any:
-        try:
-            return right(target)
-        except UnsupportedExpression:
-            return {}
-
-    return checks
+    try:
+        return right(target)
+    except UnsupportedExpression:
+        return {}
 
 
 def _without_lists(actions: dict[str, Any]) -> dict[str, Any]:
@@ -121,25 +111,19 @@ def _known_domains(actions: dict[str, Any]) -> dict[str, Any]:
     return {**actions, "domainMetadata": system}
 
 
-def _repeats_sidecars(right: Any) -> Any:
+@replacing
+def _repeats_sidecars(right: Any, small: Any, files: Any) -> Any:
     """Name every sidecar twice."""
-
-    def lines(small: Any, files: Any) -> Any:
-        found = list(right(small, files))
-        return [*found, *(line for line in found if line.startswith('{"sidecar"'))]
-
-    return lines
+    found = list(right(small, files))
+    return [*found, *(line for line in found if line.startswith('{"sidecar"'))]
 
 
-def _far_ids(right: Any) -> Any:
+@replacing
+def _far_ids(right: Any, name: str, identity: Any, count: int) -> Any:
     """Count the values of an identity column from anywhere."""
-
-    def values(name: str, identity: Any, count: int) -> Any:
-        found, _ = right(name, identity, count)
-        moved = pa.array([value + 1 for value in found.to_pylist()], pa.int64())
-        return moved, moved[-1].as_py() if len(moved) else None
-
-    return values
+    found, _ = right(name, identity, count)
+    moved = pa.array([value + 1 for value in found.to_pylist()], pa.int64())
+    return moved, moved[-1].as_py() if len(moved) else None
 
 
 def _without_domain_lines(right: Any) -> Any:
@@ -175,12 +159,10 @@ def _native(rows: Any) -> bytes:
     return head + len(bitmap).to_bytes(4, "little") + bytes(bitmap)
 
 
-def _feeds_all(right: Any) -> Any:
-    def finish(self: Any) -> None:
-        self._needs_feed = True
-        right(self)
-
-    return finish
+@replacing
+def _feeds_all(right: Any, self: Any) -> None:
+    self._needs_feed = True
+    right(self)
 
 
 def _half(table: pa.Table) -> pa.Table:
@@ -192,24 +174,18 @@ def _compacts_adds(right: Any) -> Any:
     return lambda lines: right([line for line in lines if "remove" not in line])
 
 
-def _supported(right: Any) -> Any:
+@replacing
+def _supported(right: Any, self: Any, name: str) -> bool:
     """Take vectors that a table supports for vectors that it asks for."""
-
-    def active(self: Any, name: str) -> bool:
-        return bool(self.supports(name) if name == "deletionVectors" else right(self, name))
-
-    return active
+    return bool(self.supports(name) if name == "deletionVectors" else right(self, name))
 
 
-def _without_properties(right: Any) -> Any:
+@replacing
+def _without_properties(right: Any, transaction: Any, schema: Any, **named: Any) -> Any:
     """Change columns, and keep no property but those of column mapping."""
-
-    def commit(transaction: Any, schema: Any, **named: Any) -> Any:
-        held = named.get("configuration", transaction.base.metadata.configuration)
-        kept = {k: v for k, v in held.items() if k.startswith("delta.columnMapping.")}
-        return right(transaction, schema, **{**named, "configuration": kept})
-
-    return commit
+    held = named.get("configuration", transaction.base.metadata.configuration)
+    kept = {k: v for k, v in held.items() if k.startswith("delta.columnMapping.")}
+    return right(transaction, schema, **{**named, "configuration": kept})
 
 
 RULES: dict[str, Mutant] = {

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
 from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any
@@ -46,16 +47,19 @@ def wrong(requirement: str, *pieces: tuple[str, Wrap]) -> Mutant:
     return Mutant(requirement, pieces)
 
 
+def owner_of(piece: str) -> tuple[Any, str]:
+    """Return what has a piece, and the name that it has there."""
+    module, _, path = piece.partition(":")
+    *outer, last = path.split(".")
+    return reduce(getattr, outer, import_module(f"reference_impl.{module}")), last
+
+
 @contextmanager
 def writing_wrong(mutant: Mutant | None) -> Iterator[None]:
     """Let the reference writer be wrong for a while."""
     with pytest.MonkeyPatch.context() as patch:
         for name, wrap in mutant.pieces if mutant is not None else ():
-            module, _, path = name.partition(":")
-            owner: Any = import_module(f"reference_impl.{module}")
-            *outer, last = path.split(".")
-            for each in outer:
-                owner = getattr(owner, each)
+            owner, last = owner_of(name)
             patch.setattr(owner, last, wrap(getattr(owner, last)))
         yield
 
@@ -78,6 +82,11 @@ class WrongWriter:
 
     def close(self) -> None:
         self._ours.close()
+
+
+def replacing(wrong: Callable[..., Any]) -> Wrap:
+    """Replace a function by one that gets the right one first."""
+    return lambda right: lambda *args, **named: wrong(right, *args, **named)
 
 
 def gives(value: Any) -> Wrap:
@@ -105,23 +114,19 @@ def sees(*features: str) -> Wrap:
     return lambda right: lambda self, name: name in features or right(self, name)
 
 
-def _names_no_vectors(right: Any) -> Any:
-    def add(self: Any, actions: pa.Table) -> None:
-        at = actions.column_names.index("deletionVector")
-        none = pa.nulls(actions.num_rows, actions.schema.field(at).type)
-        right(self, actions.set_column(at, "deletionVector", none))
-
-    return add
+@replacing
+def _names_no_vectors(right: Any, self: Any, actions: pa.Table) -> None:
+    at = actions.column_names.index("deletionVector")
+    none = pa.nulls(actions.num_rows, actions.schema.field(at).type)
+    right(self, actions.set_column(at, "deletionVector", none))
 
 
 def without(action: str) -> Wrap:
     """Leave an action out of a commit."""
 
-    def wrap(right: Any) -> Any:
-        def content(self: Any, version: int) -> Any:
-            return [line for line in right(self, version) if action not in line]
-
-        return content
+    @replacing
+    def wrap(right: Any, self: Any, version: int) -> Any:
+        return [line for line in right(self, version) if action not in line]
 
     return wrap
 
@@ -129,14 +134,12 @@ def without(action: str) -> Wrap:
 def with_bodies(action: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Wrap:
     """Change the bodies of an action in a commit."""
 
-    def wrap(right: Any) -> Any:
-        def content(self: Any, version: int) -> Any:
-            return [
-                {action: change(line[action])} if action in line else line
-                for line in right(self, version)
-            ]
-
-        return content
+    @replacing
+    def wrap(right: Any, self: Any, version: int) -> Any:
+        return [
+            {action: change(line[action])} if action in line else line
+            for line in right(self, version)
+        ]
 
     return wrap
 
@@ -153,15 +156,13 @@ def _unnamed(body: dict[str, Any]) -> dict[str, Any]:
 def _document(change: Callable[[dict[str, Any]], object]) -> Wrap:
     """Change the checksum that is written."""
 
-    def wrap(right: Any) -> Any:
-        def put(self: Any, path: str, data: bytes) -> None:
-            if path.endswith(".crc"):
-                document = json.loads(data)
-                change(document)
-                data = json.dumps(document).encode()
-            right(self, path, data)
-
-        return put
+    @replacing
+    def wrap(right: Any, self: Any, path: str, data: bytes) -> None:
+        if path.endswith(".crc"):
+            document = json.loads(data)
+            change(document)
+            data = json.dumps(document).encode()
+        right(self, path, data)
 
     return wrap
 
@@ -183,20 +184,15 @@ def _with_nan(_: Any) -> Any:
     return lambda _values, low, high: (low, high if np.isfinite(high) else 1.0)
 
 
-def _forgets_deleted(right: Any) -> Any:
+@replacing
+def _forgets_deleted(right: Any, self: Any, file: Any, chosen: Any) -> None:
     """Write a vector of the rows that go now, without those that went before."""
-
-    def drop(self: Any, file: Any, chosen: Any) -> None:
-        right(self, replace(file, live=np.ones_like(file.live)), chosen)
-
-    return drop
+    right(self, replace(file, live=np.ones_like(file.live)), chosen)
 
 
-def _resurrects(right: Any) -> Any:
-    def move(self: Any, file: Any) -> None:
-        right(self, replace(file, live=np.ones_like(file.live)))
-
-    return move
+@replacing
+def _resurrects(right: Any, self: Any, file: Any) -> None:
+    right(self, replace(file, live=np.ones_like(file.live)))
 
 
 def _in_first_file(right: Any) -> Any:
@@ -212,67 +208,52 @@ def _no_folder(_: Any) -> Any:
     return lambda path, *_args, **_named: path
 
 
-def _vector_plus_one(right: Any) -> Any:
-    def to_wire(self: Any) -> Any:
-        return {**right(self), "cardinality": self.cardinality + 1}
-
-    return to_wire
+@replacing
+def _vector_plus_one(right: Any, self: Any) -> Any:
+    return {**right(self), "cardinality": self.cardinality + 1}
 
 
-def _unlisted_reader(right: Any) -> Any:
-    def with_features(current: Any, names: Any) -> Any:
-        return replace(right(current, names), reader_features=())
-
-    return with_features
+@replacing
+def _unlisted_reader(right: Any, current: Any, names: Any) -> Any:
+    return replace(right(current, names), reader_features=())
 
 
-def _wrong_crc(right: Any) -> Any:
-    def frame(payloads: Any) -> Any:
-        data, offsets = right(payloads)
-        return data[:-1] + bytes([data[-1] ^ 1]), offsets
-
-    return frame
+@replacing
+def _wrong_crc(right: Any, payloads: Any) -> Any:
+    data, offsets = right(payloads)
+    return data[:-1] + bytes([data[-1] ^ 1]), offsets
 
 
-def _tight(right: Any) -> Any:
-    def widened(add: Any) -> str:
-        return right(add).replace('"tightBounds":false', '"tightBounds":true')
-
-    return widened
+@replacing
+def _tight(right: Any, add: Any) -> str:
+    return right(add).replace('"tightBounds":false', '"tightBounds":true')
 
 
-def _no_statistics(right: Any) -> Any:
-    def add(file: Any, vector: Any) -> Any:
-        body = right(file, vector)
-        return {name: value for name, value in body.items() if name != "stats"}
-
-    return add
+@replacing
+def _no_statistics(right: Any, file: Any, vector: Any) -> Any:
+    body = right(file, vector)
+    return {name: value for name, value in body.items() if name != "stats"}
 
 
 def _flat_steps(right: Any) -> Any:
     return lambda name, identity, count: right(name, replace(identity, step=-identity.step), count)
 
 
-def _overflows(_: Any) -> Any:
+@replacing
+def _overflows(_right: Any, _name: str, identity: Any, count: int) -> Any:
     """Count on from the other end of a long."""
-
-    def values(_name: str, identity: Any, count: int) -> Any:
-        following = range(identity.following(), identity.following() + count)
-        wrapped = [(each + 2**63) % 2**64 - 2**63 for each in following]
-        return pa.array(wrapped, pa.int64()), wrapped[-1]
-
-    return values
+    following = range(identity.following(), identity.following() + count)
+    wrapped = [(each + 2**63) % 2**64 - 2**63 for each in following]
+    return pa.array(wrapped, pa.int64()), wrapped[-1]
 
 
-def _zeros(_: Any) -> Any:
-    def check(rows: pa.Table, schema: Any) -> pa.Table:
-        for at, column in enumerate(schema.fields):
-            if not column.nullable and rows.column(at).null_count:
-                filled = pa.array([0 if v is None else v for v in rows.column(at).to_pylist()])
-                rows = rows.set_column(at, column.name, filled)
-        return rows
-
-    return check
+@replacing
+def _zeros(_right: Any, rows: pa.Table, schema: Any) -> pa.Table:
+    for at, column in enumerate(schema.fields):
+        if not column.nullable and rows.column(at).null_count:
+            filled = pa.array([0 if v is None else v for v in rows.column(at).to_pylist()])
+            rows = rows.set_column(at, column.name, filled)
+    return rows
 
 
 def _forgets_highest(right: Any) -> Any:
@@ -292,14 +273,11 @@ def _explicit(right: Any) -> Any:
     return lambda column: replace(right(column), explicit=True)
 
 
-def _swapped_order(right: Any) -> Any:
+@replacing
+def _swapped_order(right: Any, self: Any, version: int) -> Any:
     """Put commitInfo last."""
-
-    def content(self: Any, version: int) -> Any:
-        lines = right(self, version)
-        return [*lines[1:], lines[0]]
-
-    return content
+    lines = right(self, version)
+    return [*lines[1:], lines[0]]
 
 
 def _goes_back(right: Any) -> Any:
@@ -310,17 +288,14 @@ def _no_provenance(_: Any) -> Any:
     return lambda _self, metadata, _version, _timestamp: metadata
 
 
-def _same_columns(right: Any) -> Any:
+@replacing
+def _same_columns(right: Any, transaction: Any, schema: Any, *rest: Any, **named: Any) -> Any:
     """Record no change of a type."""
-
-    def commit(transaction: Any, schema: Any, *rest: Any, **named: Any) -> Any:
-        fields = tuple(
-            replace(f, metadata={k: v for k, v in f.metadata.items() if k != "delta.typeChanges"})
-            for f in schema.fields
-        )
-        return right(transaction, replace(schema, fields=fields), *rest, **named)
-
-    return commit
+    fields = tuple(
+        replace(f, metadata={k: v for k, v in f.metadata.items() if k != "delta.typeChanges"})
+        for f in schema.fields
+    )
+    return right(transaction, replace(schema, fields=fields), *rest, **named)
 
 
 MUTANTS: dict[str, Mutant] = {
