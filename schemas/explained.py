@@ -130,12 +130,10 @@ def _walk(step: _Step, parts: tuple[str | int, ...], goal: Any) -> tuple[_Step, 
     return None if rest is None else (step, *rest)
 
 
-def _annotation(steps: Sequence[_Step], key: str) -> Any:
-    """Return the innermost value of an annotation among the subschemas on the way."""
-    for step in reversed(steps):
-        if isinstance(step.schema, dict) and key in step.schema:
-            return step.schema[key]
-    return None
+def _cited(steps: Sequence[_Step]) -> Any:
+    """Return what the innermost of the subschemas on the way cites, of those that do."""
+    schemas = (step.schema for step in reversed(steps) if isinstance(step.schema, dict))
+    return next((each["x-requirement"] for each in schemas if "x-requirement" in each), ())
 
 
 def locate(name: str, error: ValidationError) -> Rule:
@@ -161,7 +159,7 @@ def locate(name: str, error: ValidationError) -> Rule:
         own = held.get("x-requirement")
     return Rule(
         location=f"{last.name}#{last.pointer}/{tail}",
-        requirement=tuple(own or _annotation(steps, "x-requirement") or ()),
+        requirement=tuple(own or _cited(steps)),
         message=None if missing is not None else last.schema.get("x-message"),
         contested=("required" if missing is not None else keyword) in held.get("x-contested", ()),
     )

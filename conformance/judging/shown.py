@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +22,7 @@ from conformance.base.untrusted import DocumentError, parse_json
 from conformance.golden.cases import Case, Expected, ExpectedError, Spec
 from conformance.golden.commits import commits_in
 from conformance.judging.compare import Difference, equal_with_empty_as_null, wrong_columns
-from conformance.requirements.judged import Judged, judged_of, shows
+from conformance.requirements.judged import Judged, judged_of, matches, shows
 from conformance.requirements.levels import ROWS_READ
 from conformance.requirements.registry import SELECTIONS, load_registry
 from reference_impl.storage import LocalStorage
@@ -168,14 +167,10 @@ def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Ta
     if mapping is not None:
         of_partitions = wrong.columns <= mapping.partitions
         row = _MAPPED[mapping.mode][of_partitions]
-        own = _matches(judged, _OF_PARTITIONS if of_partitions else _OF_VALUES)
+        own = matches(judged, _OF_PARTITIONS if of_partitions else _OF_VALUES)
         if judged in _BY_NAME - {row} or (wrong.misnamed and not own):
             return row
-    return ROWS_READ if wrong.keyed and _matches(judged, _OF_ROWS) else None
-
-
-def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return ROWS_READ if wrong.keyed and matches(judged, _OF_ROWS) else None
 
 
 def _fewer(spec: Spec, wanted: pa.Table, given: pa.Table) -> bool:

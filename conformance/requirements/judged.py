@@ -45,8 +45,7 @@ _REFUSALS: Final = frozenset({"PROTO-005"})
 another."""
 
 
-def _all_shown(name: str) -> bool:
-    del name
+def _all_shown(_name: str) -> bool:
     return False
 
 
@@ -122,7 +121,7 @@ class Judged:
         return next(filter(judges, question.default), None)
 
     def _shows(self, name: str, patterns: Iterable[str]) -> bool:
-        return _matches(name, patterns) and not _matches(name, self._question.unshown)
+        return matches(name, patterns) and not matches(name, self._question.unshown)
 
     def _recommends_later(self, row: Requirement, revision: str) -> bool:
         """Whether a later text recommends what is shown; one without the clause demands no more."""
@@ -201,7 +200,8 @@ def judged_step(operation: str, said: str | None = None, *, refused: bool = Fals
     return Judged("write", (), said or (None if refused else OPERATIONS[operation].judges))
 
 
-def _matches(name: str, patterns: Iterable[str]) -> bool:
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Return whether a name is of one of some patterns, as ``CM-02[346]``."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 

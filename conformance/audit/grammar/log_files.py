@@ -31,7 +31,6 @@ class LogFile:
         version: in the name; the first of the range of a compaction.
         end: the last version of the range of a compaction, else the version.
         parts: of a checkpoint in parts; 0 of another file.
-        part: number of such a part, from 1; 0 of another file.
     """
 
     name: str
@@ -39,7 +38,6 @@ class LogFile:
     version: int
     end: int
     parts: int = 0
-    part: int = 0
 
 
 def _number(text: str, digits: int) -> int | None:
@@ -71,7 +69,7 @@ def name_of(name: str) -> LogFile | None:  # noqa: PLR0911  one answer for each 
             part, parts = _number(one, 10), _number(all_, 10)
             if part is None or parts is None or not 1 <= part <= parts or parts == 1:
                 return None
-            return LogFile(name, "multipart_checkpoint", version, version, parts, part)
+            return LogFile(name, "multipart_checkpoint", version, version, parts)
         case _:
             return None
 

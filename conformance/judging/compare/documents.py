@@ -127,13 +127,13 @@ def compare_snapshot(expected: Mapping[str, Any], actual: Any) -> Difference | N
 def _file_key(entry: Mapping[str, Any]) -> tuple[str, str]:
     deletion_vector = entry.get("dvId", _MISSING)
     if deletion_vector is _MISSING:
-        deletion_vector = _deletion_vector_id(entry.get("deletionVector"))
+        deletion_vector = vector_id(entry.get("deletionVector"))
     return str(entry.get("path")), str(deletion_vector)
 
 
-def _deletion_vector_id(descriptor: Any) -> str | None:
-    """Derive the unique id of a deletion vector (section "Deletion Vectors")."""
-    if not isinstance(descriptor, Mapping):
+def vector_id(descriptor: Any) -> str | None:
+    """Derive the unique id of a deletion vector ("Derived Fields"); ``None`` for no object."""
+    if not isinstance(descriptor, dict):
         return None
     name = f"{descriptor.get('storageType')}{descriptor.get('pathOrInlineDv')}"
     offset = descriptor.get("offset")

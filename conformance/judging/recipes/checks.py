@@ -281,7 +281,7 @@ class Watch:
         """Look into the files that came with the step."""
         fresh = sorted(_paths(now, self.table) - _paths(former, self.table))
         hidden = "rowTracking" in supported(now.protocol) and not _active(now, "rowTracking")
-        layout = layout_of(now.protocol.to_wire(), now.metadata.to_wire())
+        layout = _layout(now)
         for path in fresh:
             if not (self.table / path).is_file():
                 continue  # outside of the table

@@ -77,11 +77,10 @@ def last_checkpoint_document(written: Written, *, checksum: bool = True) -> dict
     return document
 
 
-def write_last_checkpoint(root: Path, written: Written, *, checksum: bool = True) -> Path:
+def write_last_checkpoint(root: Path, written: Written) -> Path:
     """Write ``_last_checkpoint`` for a checkpoint and return its path."""
     path = root / LOG_DIRECTORY / "_last_checkpoint"
-    document = last_checkpoint_document(written, checksum=checksum)
-    path.write_bytes(json_text(document).encode("utf-8"))
+    path.write_bytes(json_text(last_checkpoint_document(written)).encode("utf-8"))
     return path
 
 
