@@ -53,7 +53,7 @@ def write_lines(path: Path, actions: Lines) -> None:
     rewrite(path, "".join(json.dumps(each) + "\n" for each in actions).encode())
 
 
-def in_files(pattern: str, change: Callable[[Path], object]) -> Edit:
+def each_file(pattern: str, change: Callable[[Path], object]) -> Edit:
     """Change files, each for itself."""
 
     def edit(root: Path, fresh: frozenset[str]) -> None:
@@ -78,7 +78,7 @@ def lines(change: Callable[[Lines], Lines | None], where: str = EVERYWHERE) -> E
         if after is not None and after != read_lines(path):
             write_lines(path, after)
 
-    return in_files(where, changed)
+    return each_file(where, changed)
 
 
 def _parquet_lines(path: Path, change: Callable[[Lines], Lines | None]) -> None:
@@ -269,17 +269,17 @@ def document(pattern: str, change: Callable[[Any], Any]) -> Edit:
         after = change(found)
         rewrite(path, json.dumps(found if after is None else after).encode())
 
-    return in_files(pattern, changed)
+    return each_file(pattern, changed)
 
 
 def content(pattern: str, change: Callable[[bytes], bytes]) -> Edit:
     """Change the bytes of files."""
-    return in_files(pattern, lambda path: rewrite(path, change(path.read_bytes())))
+    return each_file(pattern, lambda path: rewrite(path, change(path.read_bytes())))
 
 
 def deleting(pattern: str) -> Edit:
     """Delete files."""
-    return in_files(pattern, lambda path: path.unlink(missing_ok=True))
+    return each_file(pattern, lambda path: path.unlink(missing_ok=True))
 
 
 def renaming(pattern: str, change: Callable[[str], str]) -> Edit:
