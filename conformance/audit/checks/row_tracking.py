@@ -16,11 +16,11 @@ from conformance.audit.subjects import Step, VersionView
 _DOMAIN: Final = "delta.rowTracking"
 _ENABLED: Final = "delta.enableRowTracking"
 _WRITER: Final = 7
-_COLUMNS: Final = (
+MATERIALIZED: Final = (
     "delta.rowTracking.materializedRowIdColumnName",
     "delta.rowTracking.materializedRowCommitVersionColumnName",
 )
-
+"""Properties that name the columns of row ids and of row commit versions."""
 
 _MARKS: Final = ("rowIdHighWaterMark", "highWaterMark")
 
@@ -209,11 +209,13 @@ def _named_columns(step: Step) -> Findings:
     """Report names of hidden columns that are missing, or those of columns of the table."""
     names = {c.path[0] for c in step.new.columns}
     mapped = {c.physical[-1] for c in step.new.columns}
-    hidden = {name: step.new.properties[name] for name in _COLUMNS if step.new.properties.get(name)}
+    hidden = {
+        name: step.new.properties[name] for name in MATERIALIZED if step.new.properties.get(name)
+    }
     if len(hidden) > len(set(hidden.values())):
-        message = f"{' and '.join(_COLUMNS)} name the same column"
+        message = f"{' and '.join(MATERIALIZED)} name the same column"
         yield finding("RT-043", step.place, message)
-    for name in _COLUMNS:
+    for name in MATERIALIZED:
         column = step.new.properties.get(name)
         if not column:
             yield finding("RT-042", step.place, f"{_ENABLED} is true, but {name} is not set")

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from conformance.audit.checks.features import clustering_of
 from conformance.audit.checks.high_water_marks import lowered_marks
+from conformance.audit.checks.row_tracking import MATERIALIZED
 from conformance.audit.checks.transitions import SYSTEM_DOMAINS
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name
 from conformance.audit.read.layout import LISTS, Layout, layout_of
@@ -53,11 +54,6 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
 _NEW_TABLES: Final = frozenset({"create", "replace", "overwrite", "restore", "convert"})
 """Operations after which a table may be another one, where no filter keeps earlier rows."""
 
-
-_COLUMNS: Final = (
-    "delta.rowTracking.materializedRowIdColumnName",
-    "delta.rowTracking.materializedRowCommitVersionColumnName",
-)
 _BESIDE: Final = re.compile(r"\d{20}\.json|.*\.crc|_last_checkpoint")
 """Names of files of the log that are no checkpoint, however one is called."""
 _NAME: Final = "delta.columnMapping.physicalName"
@@ -322,7 +318,7 @@ def _early_row_ids(path: str, file: pq.ParquetFile, now: Snapshot) -> Iterator[F
     """Look for row ids that are not to be in a file."""
     known = {each.name for each in now.schema.fields} | {"_change_type"}
     known |= {str(each.metadata.get(_NAME, each.name)) for each in now.schema.fields}
-    named = {now.metadata.configuration.get(name) for name in _COLUMNS}
+    named = {now.metadata.configuration.get(name) for name in MATERIALIZED}
     columns = set(file.schema_arrow.names)
     extra = sorted((columns - known) | (columns & named))
     if extra:

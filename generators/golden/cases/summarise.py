@@ -72,10 +72,12 @@ class Layout:
         return version - self.back
 
 
-_AS_STRUCT: Final = {
+AS_STRUCT: Final = {
     "delta.checkpoint.writeStatsAsJson": "false",
     "delta.checkpoint.writeStatsAsStruct": "true",
 }
+"""Properties of tables whose checkpoints have statistics as a struct alone."""
+
 _STYLE: Final = CheckpointStyle(stats_json=False, stats_parsed=True)
 
 LAYOUTS: Final[Mapping[str, Layout]] = {
@@ -83,14 +85,14 @@ LAYOUTS: Final[Mapping[str, Layout]] = {
     "classic": Layout(SUMMARIES["classic"], back=1),
     "parts": Layout(
         checkpoint("multi-part", parts=3, style=_STYLE, hint=False),
-        properties=_AS_STRUCT,
+        properties=AS_STRUCT,
         cuts=True,
     ),
     "v2-json": Layout(SUMMARIES["v2-json-sidecars"], ["v2Checkpoint"], cuts=True),
     "v2-parquet": Layout(
         checkpoint("v2-parquet", sidecars=2, style=_STYLE),
         ["v2Checkpoint"],
-        _AS_STRUCT,
+        AS_STRUCT,
         cuts=True,
     ),
     "compaction": Layout(compaction, back=1),

@@ -11,6 +11,7 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import Filter, compare, is_not_null, is_null
 from generators.golden.cases.publish import describe, filtered, projected, publish, read_spec
+from generators.golden.cases.summarise import AS_STRUCT
 from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.data.deletion_vectors import (
@@ -27,10 +28,6 @@ VECTORS = Chapter("deletion-vectors", since="2025")
 VECTOR_PROTOCOL = feature_protocol(["deletionVectors"])
 _PAIR = struct(id="long", name="string")
 WITH_VECTORS = {"delta.enableDeletionVectors": "true"}
-_AS_STRUCT = {
-    "delta.checkpoint.writeStatsAsJson": "false",
-    "delta.checkpoint.writeStatsAsStruct": "true",
-}
 
 
 def numbered(count: int, start: int = 0) -> list[dict[str, Any]]:
@@ -374,7 +371,7 @@ def _wide(case: CaseWriter) -> None:
 
 def _wide_nulls(case: CaseWriter, style: CheckpointStyle | None = None) -> None:
     schema = struct(id="long", v="integer")
-    forms = {} if style is None or style.stats_json else _AS_STRUCT
+    forms = {} if style is None or style.stats_json else AS_STRUCT
     table = vector_table(case, schema, properties={**WITH_VECTORS, **forms})
     file = table.create_with([{"id": n, "v": None if n % 2 else n} for n in range(8)])
     # Two of the four rows that are left are null, and the count is that of the whole file.
