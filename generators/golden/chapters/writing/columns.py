@@ -573,15 +573,22 @@ def _null_constraint_3(case: CaseWriter) -> None:
     recipe.publish(case, refusal=_constraint("WVER-002"))
 
 
-@VERSIONS.case("write-feed-4", "CDC-011 WVER-003", since="2025")
-def _feed_4(case: CaseWriter) -> None:
-    """Writer version 4 records changes."""
+def _feed(version: int, case: CaseWriter) -> None:
     properties = {"delta.enableChangeDataFeed": "true"}
-    recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 4)).append(pairs(1, 2, 3)).given()
-    recipe.delete(compare("id", "=", 2, "long")).update(
-        {"name": "x"}, compare("id", "=", 1, "long")
+    recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, version))
+    recipe.append(pairs(1, 2, 3)).given().delete(compare("id", "=", 2, "long"))
+    recipe.update({"name": "x"}, compare("id", "=", 1, "long"))
+    recipe.merge([{"id": 3, "name": "y"}, *pairs(4)], SAME_ID, *UPSERT).publish(case)
+
+
+for _version in (4, 5, 6):
+    VERSIONS.define(
+        f"write-feed-{_version}",
+        f"Writer version {_version} records changes",
+        "CDC-011" + (" WVER-003" if _version == 4 else ""),
+        partial(_feed, _version),
+        since="2025",
     )
-    recipe.publish(case)
 
 
 @TRACKING.case("write-enable", "RT-045 RT-046 RT-013 RT-047 RT-048")

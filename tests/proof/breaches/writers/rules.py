@@ -26,7 +26,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import Ask, How, writer
-from breaches.seams import asking, by_request, carrying_out, leaving
+from breaches.seams import asking, by_request, carrying_out, during, leaving
 from breaches.writers.features import after_step, doing_nothing
 from conformance.adapter import Answer, Request, Write
 from reference_impl import Table
@@ -286,6 +286,16 @@ ROWS = (
         "CDC-011",
         after_step(1, leaving(without("cdc", where=COMMIT))),
         "version-requirements/write-feed-4*",
+    ),
+    *(
+        writer(
+            f"feeds-no-{name}-on-old-versions",
+            "CDC-011",
+            "actions",
+            during(name, without("cdc", where=COMMIT)),
+            "version-requirements/write-feed-[56]*",
+        )
+        for name in ("delete", "update", "merge")
     ),
     writer(
         "feeds-version-4-nothing",
