@@ -186,7 +186,7 @@ def _several(case: CaseWriter) -> None:
 def _of_partitions(case: CaseWriter) -> None:
     """Vector files are found from the table root, wherever the data lies."""
     table, files = _in_partitions(case, 4, "p0", "p1")
-    for file, prefix in zip(files, ("", "ab"), strict=True):
+    for file, prefix in zip(files, ("", "Zz9.a"), strict=True):
         table.commit(*with_vector(file, store(table, [1, 3], prefix=prefix)[0]))
     case.judged |= dict.fromkeys(("read-latest", "read-v1", "read-v2"), "DVDESC-016")
     publish(case, table)

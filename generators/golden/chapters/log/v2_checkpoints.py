@@ -61,6 +61,8 @@ def _shape(case: CaseWriter, *, hint: bool, **options: Any) -> None:
     table = _table(case, 9)
     table.commit(domain("app.d", "kept"))
     written = _write(table, 9, **options)
+    if "sidecars" in options:
+        case.judged["filter"] = "SCA-004"
     if hint:
         write_last_checkpoint(table.root, written)
     table.append([{"id": 99, "name": "after"}])
@@ -80,7 +82,7 @@ _SHAPES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "parquet-embedded": ("A Parquet V2 checkpoint holds the files itself", "CKPT-013 CKPT-017", {}),
     "parquet-one-sidecar": (
         "A Parquet V2 checkpoint refers to one sidecar",
-        "CKPT-017 SIDE-004 SIDE-005 SCA-004",
+        "CKPT-017 SIDE-004 SIDE-005",
         {"sidecars": 1},
     ),
     "parquet-three-sidecars": (
@@ -131,7 +133,10 @@ for _name, (_title, _requirements, _options) in _SHAPES.items():
         V2.define(
             _name + _suffix,
             _title + (" (hint)" if _hint else ""),
-            _requirements + " V2F-001" + _of_hint(hint=_hint, sidecars="sidecars" in _options),
+            _requirements
+            + (" SCA-004" if "sidecars" in _options else "")
+            + " V2F-001"
+            + _of_hint(hint=_hint, sidecars="sidecars" in _options),
             partial(_shape, hint=_hint, **_options),
         )
 

@@ -20,6 +20,7 @@ from breaches.edits import (
     COMPACTION,
     JSON_CHECKPOINT,
     SIDECAR,
+    Action,
     Lines,
     content,
     dropping,
@@ -41,6 +42,7 @@ from breaches.views import bodies, log_of
 from conformance.adapter import DomainMetadata
 
 _PAIR = re.compile(rb"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")
+_CLASSIC = r"_delta_log/\d{20}\.checkpoint\.parquet"
 _MODE = "delta.columnMapping.mode"
 _HIDDEN = "delta.rowTracking.materializedRow"
 
@@ -154,6 +156,24 @@ def _vector_in_folder(root: Path) -> bool:
         "/" in body["path"] and (body.get("deletionVector") or {}).get("storageType") == "u"
         for body in bodies(root, "add")
     )
+
+
+def _two_letters(body: Action) -> Action:
+    """Take two letters at most of what precedes the name of a vector."""
+    held = body.get("deletionVector")
+    if not held or held["storageType"] != "u":
+        return body
+    prefix, name = held["pathOrInlineDv"][:-20], held["pathOrInlineDv"][-20:]
+    return {**body, "deletionVector": {**held, "pathOrInlineDv": prefix[:2] + name}}
+
+
+def _sidecars_of_classic_names_in_the_log(root: Path, fresh: frozenset[str]) -> None:
+    """Find no sidecar by a bare name that a V2 checkpoint of the classic name gives."""
+    for name in matching(_CLASSIC, fresh):
+        table = pq.read_table(root / name, partitioning=None)
+        if "sidecar" in table.column_names:
+            for body in table.column("sidecar").drop_null().to_pylist():
+                (log_of(root) / "_sidecars" / body["path"]).unlink()
 
 
 def _without_offsets(stats: dict[str, Any]) -> None:
@@ -463,6 +483,20 @@ ROWS = (
         "DVDESC-016",
         refusing(_vector_in_folder),
         "deletion-vectors/relative-*",
+    ),
+    reader(
+        "takes-two-letters-for-the-prefix",
+        "DVDESC-016",
+        "actions",
+        viewing(each("add", _two_letters)),
+        "deletion-vectors/relative-*",
+    ),
+    reader(
+        "looks-in-the-log-for-sidecars-of-classic-names",
+        "SCA-004",
+        "files",
+        viewing(_sidecars_of_classic_names_in_the_log),
+        "v2-checkpoint-feature/classic-*",
     ),
     reader(
         "takes-bounds-without-offsets",
