@@ -31,6 +31,7 @@ _PARTS: Final[Mapping[str, str]] = {
     "META-003": "META-004 META-007 META-008 META-009 META-011",
     "RT-002": "RT-028 RT-040",
     "RT-032": "RT-033 RT-036 RT-037",
+    "RT-047": "RT-045 RT-046",
 }
 """General requirement to the requirements that are its parts, separated by spaces."""
 

@@ -55,6 +55,16 @@ def _with_row_ids(root: Path, fresh: frozenset[str]) -> None:
     )
 
 
+def _unversioned(actions: Lines) -> Lines:
+    """Leave the version out of files that take the place of others."""
+    if not any("remove" in action for action in actions):
+        return actions
+    held = [{**a, "add": {**a["add"]}} if "add" in a else a for a in actions]
+    for action in held:
+        action.get("add", {}).pop("defaultRowCommitVersion", None)
+    return held
+
+
 def _taken_over(root: Path, fresh: frozenset[str]) -> None:
     """Rewrite files that others have clustered in a run that clusters."""
 
@@ -179,6 +189,13 @@ ROWS = (
         "RT-047",
         during("merge", materialised(ROW_VERSION, 0)),
         "row-tracking/write-merge-with-feed*",
+    ),
+    writer(
+        "gives-rewritten-rows-no-version",
+        "RT-047",
+        "actions",
+        leaving(lines(_unversioned, where=COMMIT)),
+        "row-tracking/write-changes*",
     ),
     writer(
         "keeps-row-ids-in-files-too-early",
