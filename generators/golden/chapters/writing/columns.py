@@ -526,42 +526,34 @@ def _legacy(
     recipe.publish(case, refusal=_constraint(requirement))
 
 
-@VERSIONS.case("write-invariant-2", "WVER-001 INV-005")
-def _invariant_2(case: CaseWriter) -> None:
-    """Writer version 2 holds rows to invariants."""
+def _invariant(version: int, requirement: str, case: CaseWriter) -> None:
     rule = {"delta.invariants": '{"expression":{"expression":"id > 0"}}'}
     schema = struct(field("id", "long", metadata=rule), field("name", "string"))
-    recipe = Recipe(schema, protocol=Protocol(1, 2)).append(pairs(1, 2)).given().append(pairs(-1))
-    recipe.publish(case, refusal=_constraint("WVER-001"))
+    recipe = Recipe(schema, protocol=Protocol(1, version)).append(pairs(1, 2)).given()
+    recipe.append(pairs(-1)).publish(case, refusal=_constraint(requirement))
 
 
-for _name, _title, _protocol, _properties, _id, _ids in (
-    (
-        "constraint-3",
-        "Writer version 3 holds rows to constraints",
-        Protocol(1, 3),
-        {"delta.constraints.c": "id > 0"},
-        "WVER-002",
-        "CHK-011 WVER-002",
-    ),
-    (
-        "append-only-4",
-        "Writer version 4 has the duties of version 2",
-        Protocol(1, 4),
-        {"delta.appendOnly": "true"},
-        "WVER-001",
-        "WVER-001 WVER-007",
-    ),
-    (
-        "constraint-6",
-        "Writer version 6 has the duties of version 3",
-        Protocol(1, 6),
-        {"delta.constraints.c": "id > 0"},
-        "WVER-007",
-        "WVER-007",
-    ),
+_RULES: Final = {
+    "append-only": {"delta.appendOnly": "true"},
+    "constraint": {"delta.constraints.c": "id > 0"},
+}
+
+for _rule, _version, _what, _id, _ids in (
+    ("invariant", 2, "holds rows to invariants", "WVER-001", "WVER-001 INV-005"),
+    ("invariant", 6, "has the duty of version 2 about rows", "WVER-007", "WVER-007"),
+    ("constraint", 3, "holds rows to constraints", "WVER-002", "CHK-011 WVER-002"),
+    ("append-only", 4, "has the duties of version 2", "WVER-001", "WVER-001 WVER-007"),
+    ("append-only", 6, "has the duties of version 2", "WVER-007", "WVER-007"),
+    ("constraint", 6, "has the duties of version 3", "WVER-007", "WVER-007"),
 ):
-    VERSIONS.define(f"write-{_name}", _title, _ids, partial(_legacy, _protocol, _properties, _id))
+    VERSIONS.define(
+        f"write-{_rule}-{_version}",
+        f"Writer version {_version} {_what}",
+        _ids,
+        partial(_invariant, _version, _id)
+        if _rule == "invariant"
+        else partial(_legacy, Protocol(1, _version), _RULES[_rule], _id),
+    )
 
 
 @VERSIONS.case("write-null-constraint-3", "WVER-002 CHK-011")

@@ -200,6 +200,16 @@ _OTHERS: Final = (
         during("append", _empty_file),
         "add-file-and-remove-file/write-empty-append/*",
     ),
+    *(
+        writer(
+            f"leaves-{rule}-to-version-2",
+            "WVER-007",
+            "answers",
+            carrying_out(),
+            f"version-requirements/write-{rule}-6/*",
+        )
+        for rule in ("invariant", "append-only")
+    ),
     writer(
         "updates-append-only-tables-of-features",
         "APP-002",
