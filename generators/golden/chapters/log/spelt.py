@@ -82,6 +82,7 @@ _CONFIGURATIONS: Final = {
     "app.twice": '{"a":1,"a":2}',
     "app.text": "not JSON: {",
     "app.number": "007",
+    "delta.somethingNew": '{ "z": 1 }',
 }
 
 
