@@ -219,7 +219,7 @@ def check_deletions(replayed: Replay, name: str, step: Mapping[str, Any]) -> Ver
     )
 
 
-_OWED: Final = frozenset({"WCON-001"})
+_OWED: Final = frozenset({"RT-050", "RT-052", "WCON-001"})
 """What the audit warns of in a table of any age; the text asks it of who writes the files."""
 
 

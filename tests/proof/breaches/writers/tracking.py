@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -23,7 +24,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import writer
-from breaches.seams import carrying_out, during, leaving
+from breaches.seams import Edit, carrying_out, during, leaving
 from breaches.views import bodies
 from breaches.writers.features import (
     ICE1,
@@ -53,6 +54,31 @@ def _with_row_ids(root: Path, fresh: frozenset[str]) -> None:
     parquet(lambda rows: rows.append_column("_row_id", pa.array(range(len(rows)), pa.int64())))(
         root, fresh
     )
+
+
+def _storing(suffix: str, field: str, step: int) -> Edit:
+    """Store what new rows have afresh in a column of row tracking, in the place of null."""
+
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        held = {
+            key: value
+            for b in bodies(root, "metaData")
+            for key, value in b["configuration"].items()
+        }
+        name = next((value for key, value in held.items() if key.endswith(suffix)), None)
+        for body in bodies(root, "add"):
+            path, first = unquote(body["path"]), body.get(field)
+            if name is None or first is None or path not in fresh:
+                continue
+
+            def change(rows: pa.Table, first: int = first, name: str = name) -> pa.Table:
+                kept = rows.drop_columns([name]) if name in rows.column_names else rows
+                values = [first + step * at for at in range(len(rows))]
+                return kept.append_column(name, pa.array(values, pa.int64()))
+
+            parquet(change)(root, frozenset({path, *(n for n in fresh if n.endswith(".json"))}))
+
+    return edit
 
 
 def _unversioned(actions: Lines) -> Lines:
@@ -189,6 +215,20 @@ ROWS = (
         "RT-047",
         during("merge", materialised(ROW_VERSION, 0)),
         "row-tracking/write-merge-with-feed*",
+    ),
+    writer(
+        "stores-row-ids-of-new-rows",
+        "RT-050",
+        "files",
+        during("append", _storing(ROW_ID, "baseRowId", 1)),
+        "row-tracking/write-*",
+    ),
+    writer(
+        "stores-versions-of-new-rows",
+        "RT-052",
+        "files",
+        during("append", _storing(ROW_VERSION, "defaultRowCommitVersion", 0)),
+        "row-tracking/write-*",
     ),
     writer(
         "gives-rewritten-rows-no-version",
