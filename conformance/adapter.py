@@ -91,7 +91,9 @@ class Description:
 class Snapshot:
     """Ask for protocol and metadata of one version.
 
-    Payload: ``{"version": int, "protocol": {...}, "metadata": {...}}`` in wire form.
+    Payload: ``{"version": int, "protocol": {...}, "metadata": {...}}`` in wire form. Versions,
+    schema and partition columns are always there, lists of features and the configuration where
+    they hold anything; other members are compared where they are given.
 
     Attributes:
         table: path or URL of the table root.
@@ -113,9 +115,11 @@ class Files:
 
     Payload: a list of objects with ``path``, ``partitionValues``, ``size``,
     ``modificationTime``, ``dataChange``, ``stats`` (parsed), ``deletionVector``,
-    ``baseRowId``, ``defaultRowCommitVersion``, ``clusteringProvider``, ``tags``;
-    absent keys mean null. An adapter may give fewer keys; only what it gives is compared,
-    but ``path`` is always there. ``timestamp`` is in milliseconds since the epoch.
+    ``baseRowId``, ``defaultRowCommitVersion``, ``clusteringProvider``, ``tags``.
+    ``path`` is always there. A key that no file of the answer has is not compared; where one file
+    has it, it is null to those that have it not. So whoever knows a value gives its key, null too:
+    what an encoder leaves out where it is null is not seen to be lost.
+    ``timestamp`` is in milliseconds since the epoch.
     """
 
     table: str
@@ -196,7 +200,7 @@ class History:
     """Ask for the commits, newest first.
 
     Payload: a list of ``{"version": int, "timestamp": int, "operation": str | None}``;
-    ``timestamp`` in milliseconds since the epoch.
+    ``timestamp`` in milliseconds since the epoch. The operation may be left out of all.
     """
 
     table: str

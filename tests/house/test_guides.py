@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import conformance.adapter
 import reference_impl
+from conformance.adapter import REQUESTS
 from conformance.guides import GUIDES, stale, with_blocks
 from conformance.guides.api import reference_of
 from conformance.guides.contract import SCHEMAS
 
 ROOT = Path(__file__).resolve().parents[2]
+FORMATS = ROOT / "docs/formats.md"
 
 
 def test_generated_parts_are_those_of_the_code() -> None:
@@ -45,6 +48,14 @@ def test_the_api_shows_fields_and_aliases() -> None:
     assert "class Ok\n    payload: Any" in text
     assert "Answer: TypeAlias = Ok | Refused" in text
     assert ":class:" not in text
+
+
+@pytest.mark.parametrize("word", REQUESTS)
+def test_the_formats_have_every_request_with_its_fields(word: str) -> None:
+    *_, row = re.findall(rf"^\| `{word}` \| (.*) \| .* \|$", FORMATS.read_text(), re.MULTILINE)
+    of = {each.name for each in fields(REQUESTS[word])} - {"table"}
+    more = {"rows_to"} if word in ("scan", "aggregate", "changes") else set()
+    assert set(re.findall(r"`(\w+)`", row)) == of | more
 
 
 def test_a_marker_without_a_part_is_refused() -> None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from conformance.base.faults import AdapterError
 from conformance.base.terminal import shortened
 from conformance.judging.compare.rows import Difference
 
@@ -47,15 +48,27 @@ _MEANING: Final[Mapping[str, Callable[[Any], Any]]] = {
     "schemaString": _schema,
     "stats": _schema,
     "tags": _filled,
+    "partitionValues": _filled,
     "configuration": _filled,
 }
 _NULL_WHERE_ABSENT: Final = ("baseRowId", "defaultRowCommitVersion", "clusteringProvider", "tags")
 """Keys of a file that an expectation leaves out only where they are null."""
 
+_FILE_KEYS: Final = {
+    key.lower(): key
+    for key in (
+        "path", "partitionValues", "size", "modificationTime", "dataChange", "stats", "dvId",
+        "deletionVector", "baseRowId", "defaultRowCommitVersion", "clusteringProvider", "tags",
+    )
+}  # fmt: skip
+"""Keys of a file by their letters, for those that are spelled in another way."""
+
 _SNAPSHOT_KEYS: Final = {
     "protocol": ("minReaderVersion", "minWriterVersion"),
     "metadata": ("schemaString", "partitionColumns"),
 }
+_WHERE_FILLED: Final = ("readerFeatures", "writerFeatures", "configuration")
+"""Keys of a snapshot that an answer may leave out where they hold nothing, and only there."""
 
 
 def compare_document(
@@ -118,7 +131,8 @@ def compare_snapshot(expected: Mapping[str, Any], actual: Any) -> Difference | N
         return Difference("document", f"snapshot is no object: {actual!r}")
     for part, keys in _SNAPSHOT_KEYS.items():
         if part in expected:
-            found = compare_document(expected[part], actual.get(part), part, keys)
+            filled = [key for key in _WHERE_FILLED if expected[part].get(key)]
+            found = compare_document(expected[part], actual.get(part), part, (*keys, *filled))
             if found:
                 return found
     return None
@@ -146,13 +160,21 @@ def compare_files(expected: Sequence[Mapping[str, Any]], actual: Any) -> Differe
     Args:
         expected: file objects of the spec.
         actual: file objects of the answer; ``path`` is always there, other keys are compared
-            where both sides have them or the absent one is null.
+            where any file of the answer has them: to the others of its files they are null.
 
     Returns:
         The first differences, or ``None``.
+
+    Raises:
+        AdapterError: a key is spelled in another way than the contract's, and would say nothing.
     """
     if not isinstance(actual, Sequence) or not all(isinstance(e, Mapping) for e in actual):
         return Difference("document", f"files is no list of objects: {_brief(actual)}")
+    answered = {str(key) for entry in actual for key in entry}
+    for name in sorted(answered - {*_FILE_KEYS.values()}):
+        meant = _FILE_KEYS.get(name.replace("_", "").lower())
+        if meant is not None:
+            raise AdapterError("garbage", f"a file has {name!r} where the contract has {meant!r}")
     with_vectors = any("dvId" in e or "deletionVector" in e for e in actual)
     wanted, given = (
         _by_key(expected, with_vectors=with_vectors),
@@ -166,8 +188,8 @@ def compare_files(expected: Sequence[Mapping[str, Any]], actual: Any) -> Differe
     ]
     for key in sorted(set(wanted) & set(given)):
         for left, right in zip(wanted[key], given[key], strict=False):
-            shared = {k: right[k] for k in right if k in left or k in _NULL_WHERE_ABSENT}
-            found = compare_document(left, shared, f"file {key[0]!r}")
+            shared = answered & {*left, *_NULL_WHERE_ABSENT}
+            found = compare_document(left, {k: right.get(k) for k in shared}, f"file {key[0]!r}")
             if found:
                 faults.append(found.summary)
     return Difference("document", faults[0], tuple(faults[1:_SHOWN])) if faults else None
@@ -185,7 +207,7 @@ def _by_key(
 
 
 def compare_history(expected: Sequence[Mapping[str, Any]], actual: Any) -> Difference | None:
-    """Compare commits, newest first, at the keys that both sides have.
+    """Compare commits, newest first, at the keys that any of the answer has, and their times.
 
     Args:
         expected: ``{"version", "timestamp", "operation"}`` objects.
@@ -199,8 +221,9 @@ def compare_history(expected: Sequence[Mapping[str, Any]], actual: Any) -> Diffe
     wanted, given = ([e.get("version") for e in entries] for entries in (expected, actual))
     if wanted != given:
         return Difference("document", f"versions are {given}, expected {wanted}")
+    answered = {"timestamp", *(key for entry in actual for key in entry)}
     for left, right in zip(expected, actual, strict=True):
-        shared = {key: right[key] for key in right if key in left}
+        shared = {key: right.get(key) for key in answered & left.keys()}
         found = compare_document(left, shared, f"commit {left['version']}")
         if found:
             return found

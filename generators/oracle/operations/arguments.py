@@ -236,7 +236,7 @@ TXN: Final = Argument(
         "additionalProperties": False,
     },
     required=False,
-    note="an application's progress, in the same commit",
+    note='`{"app_id", "txn_version"}`: an application\'s progress, in the same commit',
 )
 PATHS: Final = Argument(
     {"description": "Files below the table root.", **_STRINGS, "items": _TEXT},

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from fakes import EVERYTHING, Told
 from shipped import shipped
-from tiny import READ, READ_V1, REFUSED, SNAPSHOT, SNAPSHOT_SPEC, write_case
+from tiny import METADATA, READ, READ_V1, REFUSED, SNAPSHOT, SNAPSHOT_SPEC, write_case
 
 from conformance.adapter import Answer, Claims, Ok, Refused, Request, Scan
 from conformance.base.limits import InProcessLimit
@@ -459,6 +459,10 @@ def test_another_cause_does_not_block(bench: Bench) -> None:
         ({}, "protocol is no object"),
         ({**SNAPSHOT, "protocol": {"minReaderVersion": 1}}, "minWriterVersion is not answered"),
         (
+            {**SNAPSHOT, "protocol": {**SNAPSHOT["protocol"], "reader_features": ["x"]}},
+            'protocol.reader_features is ["x"], expected null',
+        ),
+        (
             {**SNAPSHOT, "protocol": {"minReaderVersion": 3, "minWriterVersion": 2}},
             "protocol.minReaderVersion is 3, expected 1",
         ),
@@ -476,6 +480,30 @@ def test_a_snapshot_is_compared_by_meaning(bench: Bench, payload: Any, words: st
     verdict = bench(SNAPSHOT_SPEC, {"snapshot": {"ok": payload}})
     assert verdict.outcome is (Outcome.FAIL if words else Outcome.PASS)
     assert words in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("part", "key"),
+    [
+        ("protocol", "readerFeatures"),
+        ("protocol", "writerFeatures"),
+        ("metadata", "configuration"),
+    ],
+)
+@pytest.mark.parametrize("filled", [True, False])
+def test_what_a_snapshot_leaves_out_holds_nothing(
+    bench: Bench, part: str, key: str, filled: bool
+) -> None:
+    lists = dict.fromkeys(("readerFeatures", "writerFeatures"), ["v2Checkpoint"] * filled)
+    properties = {"delta.appendOnly": "true"} if filled else {}
+    whole = {
+        "protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **lists},
+        "metadata": {**METADATA, "configuration": properties},
+    }
+    left = {**whole, part: {name: each for name, each in whole[part].items() if name != key}}
+    verdict = bench({**SNAPSHOT_SPEC, "expected": whole}, {"snapshot": {"ok": left}})
+    assert verdict.outcome is (Outcome.FAIL if filled else Outcome.PASS)
+    assert (f"{part}.{key} is not answered" in verdict.message) is filled
 
 
 @pytest.mark.parametrize(("given", "right"), [(1, True), (None, True), (2, False), (True, False)])
@@ -508,6 +536,12 @@ VECTOR = {"storageType": "u", "pathOrInlineDv": "abc", "offset": 1}
             "file 'a.parquet'.partitionValues",
         ),
         ([{"path": "b.parquet", "baseRowId": 0}, {"path": "a.parquet"}], "baseRowId is 0"),
+        # An encoder that leaves out nulls, and a reader that lost a value of one of the files.
+        ([{"path": "b.parquet", "size": 2}, {"path": "a.parquet"}], "size is null, expected 1"),
+        (
+            [{"path": "b.parquet", "partitionValues": {"p": "1"}}, {"path": "a.parquet"}],
+            "file 'a.parquet'.partitionValues is null",
+        ),
         ({"path": "a.parquet"}, "no list of objects"),
     ],
 )
@@ -516,6 +550,16 @@ def test_live_files_are_a_multiset(bench: Bench, payload: Any, words: str) -> No
     verdict = bench(spec, {"files": {"ok": payload}})
     assert verdict.outcome is (Outcome.FAIL if words else Outcome.PASS)
     assert words in verdict.message
+
+
+@pytest.mark.parametrize("key", ["partition_values", "Size", "dvid", "deletion_vector"])
+def test_a_key_of_a_file_is_spelled_as_in_the_contract(bench: Bench, key: str) -> None:
+    """Else it is compared with nothing, and every answer is right."""
+    spec = {"type": "files", "expected": {"files": FILES}}
+    payload = [{"path": "a.parquet", key: None}, {"path": "b.parquet", "unknown": 1}]
+    verdict = bench(spec, {"files": {"ok": payload}})
+    assert (verdict.outcome, verdict.fault) == (Outcome.ERROR, "garbage")
+    assert repr(key) in verdict.message
 
 
 @pytest.mark.parametrize(
@@ -559,6 +603,8 @@ def test_a_history_is_compared_in_order(bench: Bench) -> None:
         [{"version": 0}, {"version": 1}],
         [{"version": 1, "timestamp": 6}, {"version": 0}],
         [{"version": 1}],
+        [{"version": 1}, {"version": 0}],
+        [{"version": 1, "timestamp": 5}, {"version": 0}],
     ],
 )
 def test_another_history_is_a_cosmetic_failure(bench: Bench, payload: Any) -> None:
