@@ -24,6 +24,14 @@ _TRACE: Final = re.compile(r"(?<!\s)\s*(?:Stack Trace:|stack backtrace:|(?P<fram
 _NEXT_FRAME: Final = re.compile(r"\s1: ")
 _LONGEST_FRAME: Final = 2000
 _INSTALLED: Final = re.compile(r"(?<![^\s'\"(\[])[^\s'\"(\[]*/(site|dist)-packages/")
+_SCRATCH: Final = re.compile(
+    r"(?<![^\s'\"(\[])[^\s'\"(\[]*/delta-tck-run-[a-z0-9_]{8}(?![a-z0-9_])"
+)
+"""A folder of a run, as the one that answers are written to."""
+
+_NUMBERED: Final = re.compile(r"<scratch>/(answer|rows)-\d+(?=\.arrow)")
+"""A file in it, by the number of the request: another where other cases are asked before."""
+
 _VARYING: Final = (
     (_INSTALLED, "<installed>/"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| ?UTC|[+-]\d\d:?\d\d)?"), "<time>"),
@@ -55,6 +63,7 @@ def stable(message: str, table: Path) -> str:
     """
     text = message.replace(str(table), "<table>").replace(str(table.parent), "<folder>")
     text = _INSTALLED.sub("<installed>/", _without_trace(text))
+    text = _NUMBERED.sub(r"<scratch>/\1", _SCRATCH.sub("<scratch>", text))
     return " ".join(_ADDRESS.sub("<address>", text).split())[:LONGEST]
 
 

@@ -439,6 +439,17 @@ def test_a_stack_trace_is_no_part_of_a_message(bench: Bench, trace: str) -> None
     assert verdict.message == "refused a valid table: broken"
 
 
+@pytest.mark.parametrize("name", ["answer", "rows"])
+def test_a_message_does_not_say_where_and_in_which_turn_a_run_keeps_rows(
+    bench: Bench, name: str
+) -> None:
+    """A baseline that one run writes has to hold in the next."""
+    place = f"/home/me/tmp/delta-tck-run-6cjl_tex/{name}-260.arrow"
+    verdict = bench(READ, refusing(message=f"no rows at '{place}', file://{place}: gone"))
+    words = f"no rows at '<scratch>/{name}.arrow', <scratch>/{name}.arrow: gone"
+    assert verdict.message == f"refused a valid table: {words}"
+
+
 def test_a_message_does_not_say_where_the_engine_is_installed(bench: Bench) -> None:
     verdict = bench(READ, refusing(message="no '/home/me/v/lib/site-packages/engine/e.so'"))
     assert verdict.message == "refused a valid table: no '<installed>/engine/e.so'"

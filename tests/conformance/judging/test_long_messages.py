@@ -15,6 +15,7 @@ LONG = {
     "traces that begin": " 0: <" * 200_000,
     "folders that begin": "-tck-" * 200_000,
     "packages that begin": "/site-packages" * 75_000,
+    "runs that begin": "/delta-tck-run-" * 75_000,
     "dots": "..." * 350_000,
     "addresses that begin": "0x" * 500_000,
     "quotes": "Failed to parse value '" * 45_000,
