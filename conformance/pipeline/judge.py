@@ -12,6 +12,7 @@ import argparse
 import atexit
 import hashlib
 import json
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -193,7 +194,7 @@ def _parts(options: argparse.Namespace) -> Iterator[_Part]:
 
 def _absolute(path: str | None) -> str | None:
     """Return a path for processes that work in other folders."""
-    return str(Path(path).resolve()) if path else None
+    return os.path.realpath(path) if path else None
 
 
 def _plain(name: str) -> str:

@@ -18,7 +18,7 @@ def refuse_inputs(path: Path, what: str, inputs: Iterable[Path | None]) -> None:
         OutputError: the output is one of the inputs.
     """
     for given in inputs:
-        with suppress(OSError, ValueError):  # what is not there is not lost
+        with suppress(OSError, ValueError, RuntimeError):  # what is not there is not lost
             if given is not None and (path.resolve() == given.resolve() or path.samefile(given)):
                 raise OutputError(f"{what} cannot be written to {path}: {given} is read there")
 

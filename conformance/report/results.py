@@ -143,7 +143,7 @@ class ResultsWriter:
             return
         whole = hashlib.sha256()
         try:
-            for line in lines_of(self._path.resolve(), _LARGEST):
+            for line in lines_of(Path(os.path.realpath(self._path)), _LARGEST):
                 whole.update(line)
         except DocumentError as error:
             raise OutputError(f"results are kept no longer in {self._path}: {error}") from error

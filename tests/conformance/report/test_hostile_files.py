@@ -15,6 +15,8 @@ from conformance.base.terminal import printable
 from conformance.base.untrusted import DocumentError, parse_json
 from conformance.report import run_diff_cli, run_report_cli
 from conformance.report.baseline import _LARGEST_EXPRESSION, _size, load_baseline
+from conformance.report.results import ResultsError
+from conformance.run.merge import run_merge_cli
 
 NEST = 200_000
 
@@ -102,6 +104,7 @@ RESULTS: dict[str, Callable[[Path], None]] = {
     "nested lists": of("[" * NEST + "]" * NEST),
     "gigabytes": truncated(2**33),
     "a FIFO": os.mkfifo,
+    "a link to itself": lambda path: path.symlink_to(path),
     "a folder": Path.mkdir,
     "not UTF-8": of(b'{"line": "\xff"}'),
     "a lone surrogate": of('{"line": "\\udc80"}'),
@@ -122,6 +125,8 @@ def test_a_hostile_results_file_is_refused_by_name(
     page = tmp_path / "page.html"
     assert run_report_cli([str(path), f"--output={page}"]) == 2
     assert run_diff_cli([str(path), str(path)]) == 2
+    with pytest.raises(ResultsError):
+        run_merge_cli([str(path), f"--output={page}"])
     assert capsys.readouterr().err.count("results.jsonl") == 2
     assert not page.exists()
 

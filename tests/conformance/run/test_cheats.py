@@ -80,6 +80,7 @@ REPLACING = {
     "by another file": "(here / 'new').write_text('x'); (here / 'new').rename(results)",
     "by nothing": "results.unlink()",
     "by a link": "results.unlink(); results.symlink_to(__file__)",
+    "by a link to itself": "results.unlink(); results.symlink_to(results)",
     "by less": "results.write_text('')",
     "by a FIFO": "results.unlink(); os.mkfifo(results)",
 }
