@@ -303,23 +303,30 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
         if not getattr(early_config.known_args_namespace, destination("--impl"), None):
             raise
         raise pytest.UsageError(f"delta-tck: a conftest.py ended the run: exit({end})") from end
+    # What is registered last stands around the rest.
+    early_config.pluginmanager.register(_Outermost(), _Outermost.NAME)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
-    """Refuse options that judge nobody, and make no success of a run that did not judge."""
-    if not config.getoption(destination("--impl")):
-        _refuse_idle_options(config)
-        return (yield)
-    status = yield
-    asks = any(config.getoption(name, default=False) for name in ("help", "version"))
-    if status or asks or hasattr(config, "workerinput"):
-        return status
-    # As where a `conftest.py` ends the session before it begins.
-    ended = config.stash.get(STATUS, None)
-    if ended is None:
-        sys.stderr.write("delta-tck: the run ended before anything was judged\n")
-    return _NOTHING_RAN if ended is None else ended
+class _Outermost:
+    """Give the status of a run that judges, whatever a ``conftest.py`` makes of it."""
+
+    NAME: Final = "delta-tck-status"
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
+        """Refuse options that judge nobody, and make no success of a run that did not judge."""
+        if not config.getoption(destination("--impl")):
+            _refuse_idle_options(config)
+            return (yield)
+        status = yield
+        asks = any(config.getoption(name, default=False) for name in ("help", "version"))
+        if status or asks or hasattr(config, "workerinput"):
+            return status
+        # As where a `conftest.py` ends the session before it begins.
+        ended = config.stash.get(STATUS, None)
+        if ended is None:
+            sys.stderr.write("delta-tck: the run ended before anything was judged\n")
+        return _NOTHING_RAN if ended is None else ended
 
 
 def _refuse_idle_options(config: pytest.Config) -> None:

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import pytest
 
+from conformance.base.options import OPTIONS, destination
+
 FOREIGN: Final = "PYTEST_ADDOPTS, pytest's configuration, a plugin or a conftest.py left cases out"
 """Why a run is partial whose command asks for all: no success, as nobody asked for less."""
 
@@ -71,6 +73,22 @@ def _narrowings(config: pytest.Config, suite: str) -> Iterator[str]:
             yield spellings[0] if value is True else f"{spellings[0]} {value}"
     if [str(argument) for argument in config.args] != [suite]:
         yield f"only {', '.join(map(str, config.args[:3]))}"
+
+
+def set_elsewhere(config: pytest.Config) -> str | None:
+    """Name the kit's options that a file or a variable sets and the command does not.
+
+    They narrow no run unseen: a variable that somebody forgot asks for less, and all of it passes.
+    """
+    given = {str(word).partition("=")[0] for word in config.invocation_params.args}
+    others = [
+        name
+        for name, details in OPTIONS.items()
+        if name not in given
+        and config.getoption(destination(name), details.get("default")) != details.get("default")
+    ]
+    where = "PYTEST_ADDOPTS or pytest's configuration"
+    return f"{where} sets {', '.join(others)}" if others else None
 
 
 def _asks_for_less(config: pytest.Config) -> bool:

@@ -22,7 +22,7 @@ from conformance.base.scratch import sweep
 from conformance.base.status import Status, status_of_error
 from conformance.base.terminal import printable
 from conformance.items.items import Item
-from conformance.plugin.partial import FOREIGN, partial_reasons
+from conformance.plugin.partial import FOREIGN, partial_reasons, set_elsewhere
 from conformance.plugin.spread import Crew, processes_for
 from conformance.plugin.summary import Summary, counts_line, lead_line, reproduce_command
 from conformance.report.baseline_writing import BaselineFile, Outcomes
@@ -402,7 +402,9 @@ class _MainPlugin(_WorkerPlugin):
             verbose=config.get_verbosity() > 0,
         )
         terminalreporter.section("delta-tck")
-        for line in (*summary.lines(), *self._remarks()):
+        elsewhere = set_elsewhere(config)
+        remarks = [*self._remarks(), *([f"NOT OF THE COMMAND: {elsewhere}"] if elsewhere else [])]
+        for line in (*summary.lines(), *remarks):
             terminalreporter.line(printable(line))
         only = config.option.collectonly
         counts = "nothing was asked: --collect-only" if only else counts_line(records)

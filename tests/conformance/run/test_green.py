@@ -66,6 +66,20 @@ def test_what_a_file_or_a_variable_leaves_out_is_no_success(
     assert f"PARTIAL: {FOREIGN}" in kit.output
 
 
+@pytest.mark.parametrize("ini", [True, False])
+def test_an_option_of_the_kit_that_a_file_or_a_variable_sets_is_named(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch, ini: bool
+) -> None:
+    kit.case("one")
+    kit.case("two", WRONG)
+    options = "--tck-case=table-features/one --tck-min-judged=1"
+    (kit.folder / "pytest.ini").write_text(f"[pytest]\naddopts = {options if ini else ''}\n")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "" if ini else options)
+    assert kit(f"-c{kit.folder / 'pytest.ini'}", "--tck-min-judged=1") is Status.OK
+    words = "NOT OF THE COMMAND: PYTEST_ADDOPTS or pytest's configuration sets --tck-case"
+    assert kit.output.count(words + "\n") == 1
+
+
 def test_an_option_of_a_file_hides_nothing_that_a_plugin_leaves_out(
     kit: Kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +120,15 @@ def test_whoever_ends_a_run_before_it_judged_makes_it_no_success(
     status, output = project.run(f"--tck-isolation={isolation}")
     assert status in (Status.EMPTY_SELECTION, Status.USAGE), output
     assert "ended" in output
+
+
+def test_no_hook_around_a_run_makes_a_success_of_it(kit: Kit) -> None:
+    kit.case("one", WRONG)
+    (kit.folder / "conftest.py").write_text(
+        "import pytest\n@pytest.hookimpl(wrapper=True, tryfirst=True)\n"
+        "def pytest_cmdline_main():\n    yield\n    return 0"
+    )
+    assert kit() is Status.NONCONFORMANT
 
 
 @pytest.mark.parametrize("isolation", ["none", "process"])
