@@ -9,7 +9,7 @@ check without a screen sees all of them, so that a screen saves time and decides
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import Any, Final, Protocol, TypeAlias
@@ -19,7 +19,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conformance.audit.columnar.keys import repeated
+from conformance.audit.columnar.keys import Codes, repeated
 from conformance.audit.columnar.rows import ADD, REMOVE, Mask, Rows
 from conformance.audit.findings import Findings
 from conformance.audit.grammar.types import BITS, LONG_END, decimal_of
@@ -29,7 +29,7 @@ from reference_impl import untrusted
 from reference_impl.limits import budget
 
 _SOME: Final = 1 << 16
-"""Removes that are compared with their adds at once."""
+"""File actions that are compared with earlier ones of their files at once."""
 
 
 class HasRows(Protocol):
@@ -83,33 +83,29 @@ def without_data_change(step: Step) -> Mask:
 
 
 def readded_paths(step: Step) -> Mask:
-    """Show adds of a file that was there before, where its size is another one or unknown."""
-    rows, before = step.rows, step.before
-    held = before.adds.rows[step.codes]
-    held = np.where(held >= 0, held, before.removed.rows[step.codes])
-    found = (rows.kind == ADD) & (held >= 0)
-    at = np.flatnonzero(found)
-    if len(at):
-        was = before.index.values("size", held[at])
-        sizes = rows.numbers("size")[at].tolist()
-        other = [a is not None and a != b for a, b in zip(was, sizes, strict=True)]
-        found[at] = np.array(other, np.bool_) | before.index.flags("irregular")[held[at]]
-    return np.asarray(found, np.bool_)
+    """Show adds of a file that was there before, where size or statistics are other ones."""
+    adds, removed = step.before.adds.rows[step.codes], step.before.removed.rows[step.codes]
+    return _differing(step, ADD, np.where(adds >= 0, adds, removed), ("size", "stats"))
 
 
 def differing_removes(step: Step) -> Mask:
     """Show removes that have other sizes, partition values or statistics than their adds."""
-    rows, before = step.rows, step.before
-    live = before.adds.rows[step.codes]
-    found = (rows.kind == REMOVE) & (live >= 0)
+    live = step.before.adds.rows[step.codes]
+    return _differing(step, REMOVE, live, ("size", "partitionValues", "stats"))
+
+
+def _differing(step: Step, kind: int, held: Codes, names: Sequence[str]) -> Mask:
+    """Show rows of a kind that state another value than the row that is held of their file."""
+    rows, index = step.rows, step.before.index
+    found = (rows.kind == kind) & (held >= 0)
     every = np.flatnonzero(found)
-    # A commit may remove any number of files; the texts of all of them are not held at once.
+    # A commit may have any number of files; the texts of all of them are not held at once.
     for at in (every[start : start + _SOME] for start in range(0, len(every), _SOME)):
-        other = before.index.flags("irregular")[live[at]]
-        for name in ("size", "partitionValues", "stats"):
+        other = index.flags("irregular")[held[at]]
+        for name in names:
             stated = rows.columns[name].take(pa.array(at)).to_pylist()
-            held = before.index.values(name, live[at])
-            other |= np.array([a is not None and a != b for a, b in zip(stated, held, strict=True)])
+            was = index.values(name, held[at])
+            other |= np.array([a is not None and a != b for a, b in zip(stated, was, strict=True)])
         found[at] = other
     return np.asarray(found, np.bool_)
 

@@ -298,22 +298,26 @@ def rearrangements_keep_rows(step: Step) -> Findings:
 
 @check("commit", "DATA-004 DATA-005", screen=readded_paths)
 def names_are_new(step: Step) -> Findings:
-    """Report a name that stands for another file than it once did, as the sizes show."""
+    """Report a name that stands for another file than it once did, as sizes and counts show."""
     for line in step.of("add"):
-        key, size = file_key(line.body), line.body.get("size")
-        if key is None or type(size) is not int or key[0] not in step.before.seen:
+        key = file_key(line.body)
+        if key is None or key[0] not in step.before.seen:
             continue
-        held = step.before.adds.get(key) or step.before.removed.get(key)
-        was = held.get("size") if held else None
-        if type(was) is int and was != size:
-            message = f"{key[0]} is added with {size} bytes, and had {was} before"
-            live = key in step.before.adds
-            # What brings no data is the file itself again, and states a wrong size.
-            reused = not live or line.body.get("dataChange") is True
-            for requirement, broken in (("DATA-004", reused), ("DATA-005", live)):
-                if broken:
-                    hint = "older versions lose their file"
-                    yield finding(requirement, line.place, message, hint)
+        held = step.before.adds.get(key) or step.before.removed.get(key) or {}
+        live = key in step.before.adds
+        # What brings no data is the file itself again, and states a wrong size or count.
+        reused = not live or line.body.get("dataChange") is True
+        sizes = line.body.get("size"), held.get("size")
+        counts = row_count(line.body), row_count(held)
+        if type(sizes[0]) is type(sizes[1]) is int and sizes[0] != sizes[1]:
+            message = f"{key[0]} is added with {sizes[0]} bytes, and had {sizes[1]} before"
+        elif reused and None not in counts and counts[0] != counts[1]:
+            message = f"{key[0]} is added with {counts[0]} rows, and had {counts[1]} before"
+        else:
+            continue
+        for requirement, broken in (("DATA-004", reused), ("DATA-005", live)):
+            if broken:
+                yield finding(requirement, line.place, message, "older versions lose their file")
 
 
 @check("commit", "APP-002", screen=removes_of_append_only)
@@ -420,9 +424,13 @@ def _dropped_for_readers(step: Step) -> frozenset[str]:
 @check("commit", "CM-014 CM-018 CM-019 CM-022")
 def column_ids_are_permanent(step: Step) -> Findings:
     """Report a physical name that changes, and one of a new column that may not be unique."""
-    if not step.sets_metadata or "none" in (step.old.mode, step.new.mode):
+    modes = step.old.mode, step.new.mode
+    if not step.sets_metadata or modes == ("none", "none"):
         return
     place = next(step.of("metaData")).place
+    if "none" in modes:
+        yield from _stored_names(step, place)
+        return
     shared = Counter(column.field_id for column in step.new.columns)
     known = {column.path for column in step.old.columns}
     names = {c.field_id: c.physical[-1] for c in step.old.columns if c.field_id is not None}
@@ -438,6 +446,22 @@ def column_ids_are_permanent(step: Step) -> Findings:
             yield finding("CM-014", place, message, severity=severity)
         elif was is None and column.field_id is not None:
             yield from _new_column(step, column, column.field_id, place)
+
+
+def _stored_names(step: Step, place: str) -> Findings:
+    """Report columns that files have under another name once mapping is turned on or off."""
+    if not step.keeps_files:
+        return
+    known = {column.path: column.physical[-1] for column in step.old.columns}
+    names = step.before.names or ()
+    for column in step.new.columns:
+        name, was = column.physical[-1], known.get(column.path)
+        # A restore may bring back a column that was dropped, or had another name meanwhile.
+        former = column.physical in step.before.paths or (len(column.path) == 1 and name in names)
+        if was is not None and was != name and not former:
+            message = f"files have the column {column.name} as {was}, and it is {name} from now"
+            sure: Severity | None = None if step.before.whole else "warning"
+            yield finding("CM-014", place, message, severity=sure)
 
 
 def _new_column(step: Step, column: Column, number: int, place: str) -> Findings:

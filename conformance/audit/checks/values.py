@@ -86,18 +86,22 @@ def _keys(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
 def typed_values(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
     """Report partition values of an action that are not of the types of their columns."""
     for name, column in layout.partition_columns.items():
-        text = values.get(name)
-        if column is None or not isinstance(text, str) or not isinstance(column.type, str):
-            continue
-        fault = fault_of(text, column.type)
-        # A file that is older than a change of the type keeps its text.
-        if fault is not None and all(fault_of(text, each) for _, each, _ in column.type_changes):
-            requirement = TEXT_REQUIREMENTS.get(column.type, "PART-004")
-            message = f"{line.action}: {text[:80]!r} of partition column {name} {fault}"
-            # Which form a writer takes is free, not whether it is one of them.
-            free = fault_of(padded(text, column.type), column.type) is None
-            severity: Severity = "warning" if free else "error"
-            yield finding(requirement, line.place, message, severity=severity)
+        yield from _typed_value(line.place, line.action, values.get(name), name, column)
+
+
+def _typed_value(
+    place: str, what: str | None, text: Any, name: str, column: Column | None
+) -> Findings:
+    if column is None or not isinstance(text, str) or not isinstance(column.type, str):
+        return
+    fault = fault_of(text, column.type)
+    # A file that is older than a change of the type keeps its text.
+    if fault is not None and all(fault_of(text, each) for _, each, _ in column.type_changes):
+        requirement = TEXT_REQUIREMENTS.get(column.type, "PART-004")
+        message = f"{what}: {text[:80]!r} of partition column {name} {fault}"
+        # Which form a writer takes is free, not whether it is one of them.
+        free = fault_of(padded(text, column.type), column.type) is None
+        yield finding(requirement, place, message, severity="warning" if free else "error")
 
 
 @check(
@@ -154,24 +158,38 @@ def compatible_files_are_counted(step: Step) -> Findings:
             if counted(statistics_of(line.body)) is None:
                 message = f"{feature} is active: the file has no numRecords"
                 yield finding(requirement, line.place, message)
+    # Version 2 asks it of new files alone.
+    if step.new.active("icebergCompatV1") and not step.old.active("icebergCompatV1"):
+        here = {file_key(line.body) for line in step.of("add", "remove")}
+        for key, body in step.before.adds.items():
+            if key not in here and counted(statistics_of(body)) is None:
+                message = f"icebergCompatV1 is active: {key[0]} stays, and has no numRecords"
+                yield finding("ICE1-009", step.place, message)
 
 
-@check("commit", *VALUELESS)
+@check("commit", *VALUELESS, "PART-004", *TEXT_REQUIREMENTS.values())
 def partitions_stay(step: Step) -> Findings:
-    """Report live files whose partition values do not go with partition columns that change."""
-    old, new = step.old.partition_columns.keys(), step.new.partition_columns.keys()
-    if old == new or step.new.schema is None or step.before.metadata is None:
+    """Report live files whose values do not go with partition columns, or types, that change."""
+    old, new = step.old.partition_columns, step.new.partition_columns
+    if step.new.schema is None or step.before.metadata is None:
+        return
+    types = {name: column and column.type for name, column in old.items()}
+    other = {n: c for n, c in new.items() if n in old and (c and c.type) != types[n]}
+    if old.keys() == new.keys() and not other:
         return
     here = {file_key(line.body) for line in step.of("add", "remove")}
     for key, body in step.before.adds.items():
         values = body.get("partitionValues")
         if key not in here and isinstance(values, dict):
-            for name in sorted(new - values.keys()):
+            for name in sorted(new.keys() - values.keys()):
                 message = f"{key[0]} stays, and has no value for the partition column {name}"
                 yield finding("WCON-002", step.place, message)
-            for name in sorted(values.keys() - new):
+            for name in sorted(values.keys() - new.keys()):
                 message = f"{key[0]} stays, and has a value for {name}, no partition column now"
                 yield finding("ADD-005", step.place, message)
+            for name, column in other.items():
+                stays = f"{key[0]} stays"
+                yield from _typed_value(step.place, stays, values.get(name), name, column)
 
 
 _BOUNDS: Final = ("minValues", "maxValues")

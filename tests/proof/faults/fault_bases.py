@@ -383,6 +383,11 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "deleted-twice": _then(_DELETED, _delete(2)),
     "by-name": _mapped("name"),
     "by-id": _mapped("id"),
+    "parted-by-text": _then(
+        _filled,
+        lambda builder: builder.change_table(properties={"delta.appendOnly": "false"}),
+        partition_columns=["name"],
+    ),
     "tracked": _then(_filled, _change(4), properties=_TRACKED),
     "tracked-vectors": _then(_filled, _delete(1), properties=_TRACKED | _VECTORS),
     "tracked-support": _then(_filled, features=["rowTracking"]),
