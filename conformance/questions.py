@@ -256,7 +256,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         comparison=_scalar("txnVersion", int),
         expects='`{"txnVersion": n or null}`',
         default=("TXN-005",),
-        shown=(("TXN-*", "REC-004"), _STATE),
+        shown=(("TXN-*",), ("REC-004",), _STATE),
         unshown=_OF_FILES,
     ),
     "domain_metadata": Question(
