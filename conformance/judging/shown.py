@@ -44,7 +44,8 @@ values."""
 _BY_NAME: Final = frozenset(name for names in _MAPPED.values() for name in names)
 
 _OF_VALUES: Final = (
-    "CM-*", "DFT-*", "META-*", "PART-*", "PQ-*", "SCH-*", "TW-*", "VAR*", "VOID-*", "VSHR-*",
+    "CM-*", "DFT-*", "META-*", "PART-*", "PQ-*", "RVER-001", "SCH-*", "TW-*", "VAR*", "VOID-*",
+    "VSHR-*",
 )  # fmt: skip
 """Requirements that say themselves which values a column has."""
 _OF_PARTITIONS: Final = ("CM-02[346]", "CM-030", "PART-*", "TW-*")

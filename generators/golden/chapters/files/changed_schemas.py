@@ -7,7 +7,7 @@ from typing import Any
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import publish_timed
+from generators.golden.cases.publish import commit_times, describe, publish_timed
 from generators.golden.cases.table import (
     DataFile,
     GoldenTable,
@@ -188,6 +188,29 @@ def _widened(case: CaseWriter) -> None:
         old.rows,
         ("Older changes have the wide type, or none", "A range after the widening is read"),
     )
+
+
+@SCHEMAS.case("change-files-of-a-narrower-type", "TW-012 CDC-003")
+def _narrower(case: CaseWriter) -> None:
+    """Values of a narrower change file are widened."""
+    table = feed_table(
+        case,
+        struct(id="integer", name="string"),
+        protocol=feature_protocol(["typeWidening"], ["changeDataFeed"]),
+        properties={**FEED, "delta.enableTypeWidening": "true"},
+    )
+    first = table.create_with(pairs(0, 3))
+    gone = change_file(table, pairs(1, 1), ["delete"])
+    kept = table.file([pairs(0)[0], pairs(2)[0]])
+    change = {"delta.typeChanges": [{"fromType": "integer", "toType": "long"}]}
+    table.schema = struct(field("id", "long", metadata=change), field("name", "string"))
+    table.commit(table.metadata(), operation="CHANGE COLUMN")
+    table.commit(remove(first), add(kept), gone, operation="DELETE")
+    describe(case, table)
+    commit_times(case, table)
+    changes = [("delete", 2, pairs(1, 1)[0])]
+    case.judged["changes-2-2"] = "TW-012"
+    ask_changes(case, table, "changes-2-2", 2, 2, changes, "The rows of the file are wide")
 
 
 @SCHEMAS.case("change-files-lack-a-column", "CDC-003 CDFF-006 WCON-004", since="2025")

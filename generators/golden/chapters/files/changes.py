@@ -419,7 +419,7 @@ def _remove_without_values(case: CaseWriter) -> None:
         contest_changes(case, table, start, [*given, *gone], _BARE, title, slug=slug, end=end)
 
 
-@ACTIONS.case("remove-with-vector", "CDC-004 REM-014")
+@ACTIONS.case("remove-with-vector", "DVD-008 CDC-004 REM-014")
 def _remove_with_vector(case: CaseWriter) -> None:
     """Removing a file deletes the rows that its vector left."""
     protocol = feature_protocol(["deletionVectors"], ["changeDataFeed"])
@@ -432,6 +432,7 @@ def _remove_with_vector(case: CaseWriter) -> None:
     publish_timed(case, table)
     left = file.rows[2:]
     changes = [*each_row("insert", 0, left), *each_row("delete", 1, left)]
+    case.judged["changes-all"] = "DVD-008"
     ask_changes(case, table, "changes-all", 0, None, changes, "Deleted rows neither come nor go")
 
 

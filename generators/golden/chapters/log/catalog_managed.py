@@ -331,7 +331,7 @@ def _enabled_later(case: CaseWriter) -> None:
     _standing(case, managed, 0, 1, 2, 3, latest=3)
 
 
-@CATALOG.case("history-and-travel", "CAT-008 CAT-015")
+@CATALOG.case("history-and-travel", "CAT-008 CAT-007 CAT-015")
 def _history(case: CaseWriter) -> None:
     """In-commit timestamps tell the times of commits that have no file."""
     managed = _Managed(case, 4)
@@ -367,6 +367,7 @@ def _history(case: CaseWriter) -> None:
             table.rows(version),
             title=f"That instant belongs to version {version}",
             timestamp=f"2023-11-14 22:{13 + version}:59.999",
+            requirement="ICT-013" if version < 2 else "CAT-007",
             ratified=ratified,
         )
 
@@ -379,15 +380,17 @@ def _changes(case: CaseWriter) -> None:
     managed.keep_staged(1, published=True)
     managed.keep_inline(2)
     describe(case, managed.table)
-    case.row_spec(
-        "changes",
-        "changes-1-2",
-        _CHANGES,
-        _changes_of(1, 2),
-        title="Staged and inline commits give their rows",
-        parameters={"start": 1, "end": 2},
-        ratified=managed.answer(),
-    )
+    for start, end, judged in ((1, 2, "CAT-007"), (1, 1, "CAT-009")):
+        case.row_spec(
+            "changes",
+            f"changes-{start}-{end}",
+            _CHANGES,
+            _changes_of(*range(start, end + 1)),
+            title="Staged and inline commits give their rows",
+            parameters={"start": start, "end": end},
+            requirement=judged,
+            ratified=managed.answer(),
+        )
 
 
 # Answers that do not fit the table.

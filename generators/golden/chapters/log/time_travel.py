@@ -210,7 +210,9 @@ def _mid_life(case: CaseWriter) -> None:
     times = {0: EPOCH, 1: EPOCH + MINUTE}
     times |= {version: stamp for version, stamp in stamps.items() if stamp is not None}
     for version, time in times.items():
+        case.judged[f"at-v{version}"] = "ICT-017" if version < 2 else "ICT-016"
         travel(case, table, f"v{version}", time, version)
+    case.judged["at-just-before"] = "ICT-017"
     travel(case, table, "just-before", enabled - 1, 1)
     _history(case, table, times)
 

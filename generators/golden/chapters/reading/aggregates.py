@@ -167,7 +167,7 @@ def _every_vector(case: CaseWriter) -> None:
     for file, vector in zip(files, vectors, strict=True):
         table.commit(*with_vector(file, vector), operation="DELETE")
         case.judged[f"aggregate-v{table.version}"] = "DVDESC-020"
-    _asked(case, table, ["id", "v"], "DVDESC-020", "DVDESC-020")
+    _asked(case, table, ["id", "v"], "DVD-021", "DVDESC-020")
     for version in table.versions:
         aggregated(case, table, f"aggregate-v{version}", ["id", "v"], _EXTREMES, version=version)
 
@@ -182,7 +182,7 @@ def _all_deleted(case: CaseWriter) -> None:
     table.commit(*with_vector(first, gone), *with_vector(second, left), operation="DELETE")
     at = table.version
     table.checkpoint(version=at, style=CheckpointStyle(stats_parsed=True), hint=False)
-    _asked(case, table, ["id", "v"], "DVDESC-020", "DVDESC-020")
+    _asked(case, table, ["id", "v"], "DVD-021", "DVDESC-020")
 
 
 @SPECIFICATION.case("aggregates-of-partitions", "SNAP-007 PART-001")

@@ -90,6 +90,8 @@ def _basic(case: CaseWriter, mode: str, protocol: Mapping[str, Any]) -> None:
         table.append(_rows(10 * number), partition={"p": value})
     table.checkpoint(version=3, style=CheckpointStyle(stats_parsed=True), hint=False)
     table.append(_rows(50), partition={"p": "x"})
+    if "RVER-001" in case.info.requirements:
+        case.judged["project-name"] = "RVER-001"
     publish(case, table, log_info={"lastCheckpointVersion": 3})
     probes = {
         "partition": compare("p", "=", "x", "string"),
@@ -385,11 +387,14 @@ def _missing_id(case: CaseWriter) -> None:
 
 @MAPPING.case("mode-none-with-annotations", "CM-024 CM-023")
 def _annotations(case: CaseWriter) -> None:
-    """Left-over annotations mean nothing in mode none."""
+    """Left-over annotations mean nothing in mode none, nor without a mode."""
     table = mapped_table(case, mode="none")
-    file = table.file(_rows(0), written_as=unmapped(table.schema))
-    table.create(add(table.register(DataFile(file.body, file.rows, table.schema))))
-    publish(case, table)
+    files = [table.file(_rows(10 * n), written_as=unmapped(table.schema)) for n in range(2)]
+    first, second = (table.register(DataFile(f.body, f.rows, table.schema)) for f in files)
+    table.create(add(first))
+    del table.properties["delta.columnMapping.mode"]
+    table.commit(table.metadata(), add(second))
+    publish(case, table, versions=[])
 
 
 @MAPPING.case("mode-none-wrong-ids", "CM-024 CM-023")

@@ -203,7 +203,7 @@ def _changed(case: CaseWriter, mode: str, layout: Layout) -> None:
     found = "CM-025" if mode == "id" else "CM-029"
     for slug, at, judged, title in (
         ("added", 3, found, "Columns of changes are found as the mode says"),
-        ("vector", 4, "DVDESC-020", "Deleted rows were never added"),
+        ("vector", 4, "DVD-008", "Deleted rows were never added"),
         ("told", 5, "CDC-003", "Change files are all that is read"),
         ("removed", 7, "CDC-004", "Rows of a removed file are deleted"),
     ):
@@ -215,7 +215,7 @@ for _mode in ("name", "id"):
         CHANGES,
         f"crossed-{_mode}",
         f"Changes under vectors and mode {_mode}",
-        "CDC-003 CDC-004 DVDESC-020 " + ("CM-025" if _mode == "id" else "CM-029"),
+        "CDC-003 CDC-004 DVD-008 " + ("CM-025" if _mode == "id" else "CM-029"),
         _changed,
         mode=_mode,
     )
