@@ -324,7 +324,6 @@ ROWS = (
     reader(
         "hides-domains-of-systems-it-does-not-know",
         "DOM-012",
-        "actions",
         viewing(
             each("domainMetadata", lambda b: b if b["domain"] != "delta.somethingNew" else None)
         ),

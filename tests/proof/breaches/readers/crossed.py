@@ -294,7 +294,7 @@ _CLASSES: Final[tuple[tuple[str, str, str, Callable[[str], How], tuple[str, ...]
         for mode, names, change in (("name", "CM-029", _rotated), ("id", "CM-025", _renumbered))
         for slug, row, edits in (
             ("finds-columns-of-changes-by-display-name", names, (parquet(change),)),
-            ("adds-deleted-rows-to-changes", "DVDESC-020",
+            ("adds-deleted-rows-to-changes", "DVD-008",
              (each("add", _without_vector, COMMIT),)),
             ("overlooks-change-files", "CDC-003", (without("cdc", where=COMMIT),)),
         )

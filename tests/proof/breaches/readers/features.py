@@ -13,6 +13,7 @@ from breaches.edits import (
     COMMIT,
     VECTOR,
     Lines,
+    dropping,
     each,
     fields,
     lines,
@@ -208,6 +209,17 @@ ROWS = (
         "CM-024",
         viewing(only_when(_annotated, _mode("none", "name"))),
     ),
+    reader(
+        "takes-annotated-columns-for-mapped-without-a-mode",
+        "CM-024",
+        viewing(
+            only_when(
+                _annotated,
+                properties(lambda p: p.update({_MODE: "name"}) if _MODE not in p else None),
+            )
+        ),
+        "column-mapping/mode-none-with-annotations/*",
+    ),
     reader("finds-columns-by-name-in-mode-id", "CM-025", viewing(_mode("id", "name"))),
     reader(
         "finds-columns-by-display-name-in-mode-id",
@@ -287,6 +299,12 @@ ROWS = (
         "gives-whole-files-of-a-vector-pair",
         "DVD-008",
         for_changes(viewing(_no_vector())),
+    ),
+    reader(
+        "deletes-again-what-a-vector-deleted",
+        "DVD-008",
+        for_changes(viewing(dropping("remove", "deletionVector", where=COMMIT))),
+        "add-cdc-file/remove-with-vector/*",
     ),
     reader(
         "tells-no-deletes-of-a-vector-pair",

@@ -219,9 +219,14 @@ ROWS = (
             f"asks-published-commits-for-{kind.__name__.lower()}",
             "CAT-007",
             _with_ratified(kind, _as_published),
-            "catalog-managed-tables/crossed-staged/*",
+            f"catalog-managed-tables/{case}/*",
         )
-        for kind in (DomainMetadata, Txn)
+        for kind, case in (
+            (DomainMetadata, "crossed-staged"),
+            (Txn, "crossed-staged"),
+            (Changes, "changes"),
+            (Scan, "history-and-travel"),
+        )
     ),
     reader(
         "keeps-first-statistics",

@@ -487,14 +487,12 @@ ROWS = (
     reader(
         "takes-two-letters-for-the-prefix",
         "DVDESC-016",
-        "actions",
         viewing(each("add", _two_letters)),
         "deletion-vectors/relative-*",
     ),
     reader(
         "looks-in-the-log-for-sidecars-of-classic-names",
         "SCA-004",
-        "files",
         viewing(_sidecars_of_classic_names_in_the_log),
         "v2-checkpoint-feature/classic-*",
     ),

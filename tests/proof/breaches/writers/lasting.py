@@ -204,7 +204,6 @@ _OTHERS: Final = (
         writer(
             f"leaves-{rule}-to-version-2",
             "WVER-007",
-            "answers",
             carrying_out(),
             f"version-requirements/write-{rule}-6/*",
         )

@@ -291,7 +291,6 @@ ROWS = (
         writer(
             f"feeds-no-{name}-on-old-versions",
             "CDC-011",
-            "actions",
             during(name, without("cdc", where=COMMIT)),
             "version-requirements/write-feed-[56]*",
         )

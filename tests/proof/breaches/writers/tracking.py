@@ -219,21 +219,18 @@ ROWS = (
     writer(
         "stores-row-ids-of-new-rows",
         "RT-050",
-        "files",
         during("append", _storing(ROW_ID, "baseRowId", 1)),
         "row-tracking/write-*",
     ),
     writer(
         "stores-versions-of-new-rows",
         "RT-052",
-        "files",
         during("append", _storing(ROW_VERSION, "defaultRowCommitVersion", 0)),
         "row-tracking/write-*",
     ),
     writer(
         "gives-rewritten-rows-no-version",
         "RT-047",
-        "actions",
         leaving(lines(_unversioned, where=COMMIT)),
         "row-tracking/write-changes*",
     ),
