@@ -139,6 +139,7 @@ class Watch:
             yield "META-004", message
         yield from lowered_marks(_layout(self.former), _layout(now))
         yield from _changed_nullability(step, _layout(self.former), _layout(now))
+        yield from _ids_given_again(step, _layout(self.former), _layout(now))
         if "txn" in step:
             versions = range(self.former.version + 1, now.version + 1)
             yield from _txn_without_rows(read_commits(self.table, versions), step["txn"])
@@ -312,6 +313,17 @@ def _changed_nullability(step: Mapping[str, Any], former: Layout, now: Layout) -
     for column in now.columns:
         if held.get(column.path) and not column.nullable:
             yield "SCH-025", f"column {column.name} is not nullable, and was before"
+
+
+def _ids_given_again(step: Mapping[str, Any], former: Layout, now: Layout) -> Iterator[Fault]:
+    """Look for new columns whose ids the table had given before; no step clones another table."""
+    if not replaces_table(step) or "none" in (former.mode, now.mode):
+        return
+    held, highest = {column.physical for column in former.columns}, former.max_column_id or 0
+    for column in now.columns:
+        if column.physical not in held and (column.field_id or highest + 1) <= highest:
+            message = f"the new column {column.name} has id {column.field_id}"
+            yield "CM-022", f"{message}, and the mark was {highest} before it"
 
 
 def _early_row_ids(path: str, file: pq.ParquetFile, now: Snapshot) -> Iterator[Fault]:

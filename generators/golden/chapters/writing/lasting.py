@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from generators.golden.cases.case import CaseWriter
+from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs, unasked
@@ -28,6 +28,7 @@ IDENTITY: Final = Chapter("identity-columns")
 MAPPING: Final = Chapter("column-mapping", since="2025")
 COMPACTION: Final = Chapter("log-compaction-files", since="2025")
 CHECKPOINTS: Final = Chapter("checkpoints")
+CHECKS: Final = Chapter("check-constraints", since="2025")
 WIDENING: Final = Chapter("type-widening", since="upstream")
 APPEND_ONLY: Final = Chapter("append-only-tables")
 FILES: Final = Chapter("add-file-and-remove-file")
@@ -450,7 +451,7 @@ def _recorded_later(case: CaseWriter) -> None:
     recipe.update({"name": "y"}, compare("id", "=", 1, "long"))
     recipe.merge([*pairs(9), {"id": 2, "name": "z"}], SAME_ID, *UPSERT)
     recipe.delete(compare("id", "=", 3, "long")).checkpoint()
-    recipe.update({"name": "w"}, compare("id", "=", 4, "long")).publish(case)
+    recipe.update({"name": "w"}, compare("id", ">=", 4, "long")).publish(case)
 
 
 def _recorded(properties: Mapping[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
@@ -458,7 +459,7 @@ def _recorded(properties: Mapping[str, str], features: tuple[str, ...], case: Ca
     schema = struct(field("id", "long"), field("part", "string"))
     recipe = Recipe(schema, ("part",), {**_FEED, **properties}, ("changeDataFeed", *features))
     recipe.append([{"id": n, "part": "ab"[n % 2]} for n in range(8)])
-    recipe.update({"part": "c"}, compare("id", "=", 1, "long"))
+    recipe.update({"part": "c"}, is_in("id", [1, 5], "long"))
     recipe.update({"part": None, "id": 20}, compare("id", "=", 2, "long"))
     moved: list[dict[str, Any]] = [{"id": 3, "part": "d"}, {"id": 9, "part": "a"}]
     recipe.merge(moved, SAME_ID, *UPSERT)
@@ -491,6 +492,15 @@ for _slug, _title, _properties, _features, _ids in (
     ),
 ):
     FEED.define(f"write-{_slug}", _title, _ids, partial(_recorded, _properties, _features))
+
+
+@CHECKS.case("write-add-broken-vectors", "CHK-009 CHK-010", features=("deletionVectors",))
+def _broken_beside_deleted(case: CaseWriter) -> None:
+    """A constraint that a row beside deleted ones breaks is not added."""
+    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(1, -2, 3))
+    recipe.delete_by_vectors(compare("id", "=", 3, "long")).given()
+    recipe.keep("add_constraint", name="rule", expression="id > 0")
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-009"))
 
 
 @TRACKING.case("write-enable-with-vectors", "RT-045 RT-046 RT-047")

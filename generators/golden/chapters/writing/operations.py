@@ -535,12 +535,15 @@ def _cleanup(case: CaseWriter) -> None:
     recipe.keep("cleanup", version=False, kept=kept, gone=[]).publish(case)
 
 
-@CLEANUP.case("write-cleanup-nothing", "CLEAN-013")
+@CLEANUP.case("write-cleanup-nothing", "CLEAN-013 CKPT-011")
 def _cleanup_nothing(case: CaseWriter) -> None:
-    """A cleanup of a log without a checkpoint deletes nothing."""
-    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given()
+    """A cleanup deletes nothing of a log whose one checkpoint lacks a part."""
+    recipe = Recipe(PAIR).append(pairs(1, 2)).checkpoint("multi-part").append(pairs(3)).given()
 
     def kept(builder: TableBuilder) -> list[str]:
+        log = case.delta / LOG_DIRECTORY
+        for path in (log / "_last_checkpoint", *log.glob("*.0000000002.0000000002.parquet")):
+            path.unlink()
         old_files(case)(builder)
         return [f"{LOG_DIRECTORY}/{commit_name(v)}" for v in range(builder.version + 1)]
 

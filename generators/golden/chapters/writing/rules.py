@@ -509,12 +509,12 @@ def _enable_behind_checkpoint(case: CaseWriter) -> None:
 
 @CLOCK.case("write-enable-again-behind", "ICT-010 ICT-011 ICT-012")
 def _enable_again_behind(case: CaseWriter) -> None:
-    """Times turned on again begin above that of the file before."""
+    """Times turned on again begin above the file before, and stay restored."""
     recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",)).append(pairs(1))
     recipe.set_properties(_OFF).append(pairs(2)).given()
     for version in (2, 3):
         case.file_time(f"_delta_log/{version:020d}.json", _AHEAD + version)
-    recipe.set_properties(_TIMED).append(pairs(3)).publish(case)
+    recipe.set_properties(_TIMED).append(pairs(3)).restore(1).publish(case)
 
 
 _TRACKED: Final = ("rowTracking", "domainMetadata")

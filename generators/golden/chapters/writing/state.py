@@ -36,6 +36,8 @@ CATALOG: Final = Chapter("catalog-managed-tables", since="upstream")
 _KEYED: Final = struct(id="long", part="string")
 _V2: Final = ("v2Checkpoint", "domainMetadata")
 _VECTORS: Final = {"delta.enableDeletionVectors": "true"}
+_KEPT: Final = {"delta.deletedFileRetentionDuration": "interval 7 days"}
+"""Without it nobody knows which tombstones a checkpoint has to have."""
 _LONG_AGO: Final = 1_500_000_000_000
 """2017-07-14, in ms since the epoch: whatever may expire has expired since."""
 
@@ -51,7 +53,7 @@ def _everything(recipe: Recipe) -> Recipe:
 
 
 def _checkpointed(kind: CheckpointKind, sidecars: int, case: CaseWriter) -> None:
-    recipe = _everything(Recipe(_KEYED, ("part",), {}, _V2))
+    recipe = _everything(Recipe(_KEYED, ("part",), _KEPT, _V2))
     recipe.set_domain("mine", '{"a":1}').set_domain("gone", "x").set_domain("gone", None)
     recipe.checkpoint(kind, sidecars).append(_keyed(5)).delete(compare("id", "=", 4, "long"))
     recipe.checkpoint(kind, sidecars).publish(case, needs=("checkpoint.kind",))
@@ -64,8 +66,8 @@ _KINDS: Final[Mapping[str, tuple[CheckpointKind, int, str]]] = {
     "parquet-sidecars": ("v2-parquet", 2, "A V2 checkpoint in Parquet has its files in sidecars"),
 }
 _OF_V2: Final = (
-    "CKPT-013 CKPT-014 CKPT-015 CKPT-V2-001 CKPT-V2-002 CKC-002 CKC-003 CKC-004 CKC-006 CKC-007 "
-    "CKC-012 CKC-014 CKC-024 CKC-025 CKSCH-008 CKSCH-009"
+    "CKPT-013 CKPT-014 CKPT-015 CKPT-V2-001 CKPT-V2-002 CKC-002 CKC-003 CKC-004 CKC-005 CKC-006 "
+    "CKC-007 CKC-012 CKC-014 CKC-024 CKC-025 CKSCH-008 CKSCH-009"
 )
 _OF_SIDECARS: Final = "CKPT-V2-003 CKPT-V2-004 SIDE-001 SIDE-002 SIDE-003 SIDE-004"
 
@@ -93,7 +95,8 @@ for _name, (_kind, _sidecars, _title) in _KINDS.items():
 )
 def _policy(case: CaseWriter) -> None:
     """A table asks for V2 checkpoints, and a checkpoint keeps every action."""
-    recipe = _everything(Recipe(_KEYED, ("part",), {"delta.checkpointPolicy": "v2"}, _V2))
+    properties = {"delta.checkpointPolicy": "v2", **_KEPT}
+    recipe = _everything(Recipe(_KEYED, ("part",), properties, _V2))
     recipe.set_domain("mine", '{"a":1}').checkpoint().append(_keyed(5)).checkpoint().publish(case)
 
 
@@ -109,7 +112,7 @@ def _all_actions(case: CaseWriter) -> None:
         **_VECTORS,
         "delta.enableRowTracking": "true",
         "delta.enableChangeDataFeed": "true",
-        "delta.deletedFileRetentionDuration": "interval 7 days",
+        **_KEPT,
     }
     recipe = _everything(Recipe(_KEYED, ("part",), properties, features))
     recipe.update({"id": 30}, compare("id", "=", 3, "long")).set_domain("unknown.to.all", "{}")
@@ -117,7 +120,7 @@ def _all_actions(case: CaseWriter) -> None:
 
 
 def _in_parts(properties: Mapping[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
-    recipe = Recipe(_KEYED, (), properties, features)
+    recipe = Recipe(_KEYED, (), {**properties, **_KEPT}, features)
     for number in range(0, 12, 2):
         recipe.append(_keyed(number, number + 1))
     recipe.delete(is_in("id", [1, 4, 6, 7], "long")).set_transaction("app", 1)

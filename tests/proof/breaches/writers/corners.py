@@ -30,14 +30,18 @@ from breaches.edits import (
     parquet,
     properties,
     read_lines,
+    schema,
     setting,
     statistics,
+    struct_fields,
+    without,
     write_lines,
 )
-from breaches.model import writer
+from breaches.model import Ask, writer
 from breaches.seams import Edit, afterwards, carrying_out, during, leaving
 from breaches.views import bodies, commits_of, log_of
 from breaches.writers.tracking import STARTING_EARLY
+from conformance.adapter import Answer, Request, Write
 
 _DEFAULTS = "default-columns/write-"
 _VALUES = "add-file-and-remove-file/write-odd-value-"
@@ -173,7 +177,64 @@ def _taken_with_vectors(root: Path, fresh: frozenset[str]) -> None:
         write_lines(root / name, found)
 
 
+def _described_as_at_first(root: Path, fresh: frozenset[str]) -> None:
+    first = next(bodies(root, "metaData"))
+    lines(lambda actions: [*actions, {"metaData": first}], COMMIT)(root, fresh)
+
+
+def _numbered_again(tree: Any) -> None:
+    for number, field in enumerate(struct_fields(tree), 1):
+        field["metadata"]["delta.columnMapping.id"] = number
+
+
+def _cleaning_too_far(ask: Ask) -> Ask:
+    """Clean the log by a checkpoint that lacks a part."""
+
+    def run(request: Request) -> Answer:
+        answer = ask(request)
+        if isinstance(request, Write) and request.operation == "cleanup":
+            (log_of(Path(request.table)) / f"{0:020}.json").unlink()
+        return answer
+
+    return run
+
+
+def _first_of_each_kind(rows: pa.Table) -> pa.Table:
+    kinds = rows["_change_type"].to_pylist()
+    return rows.take([kinds.index(kind) for kind in sorted(set(kinds))])
+
+
 ROWS = (
+    writer(
+        "numbers-columns-again-when-it-replaces",
+        "CM-022",
+        during("replace", schema(_numbered_again, COMMIT)),
+        "row-tracking/write-replace-mapped/*",
+    ),
+    writer(
+        "leaves-tombstones-out-of-sidecars",
+        "CKC-005",
+        leaving(without("remove", where=SIDECAR)),
+        "checkpoints/write-v2-*-sidecars/*",
+    ),
+    writer(
+        "cleans-by-a-checkpoint-that-lacks-a-part",
+        "CKPT-011",
+        _cleaning_too_far,
+        "metadata-cleanup/write-cleanup-nothing/*",
+    ),
+    writer(
+        "records-the-first-row-of-each-change",
+        "CDC-012",
+        leaving(parquet(_first_of_each_kind, CHANGES)),
+        "change-data-files/write-partitions/*",
+    ),
+    writer(
+        "restores-the-times-of-before-they-were-off",
+        "ICT-010",
+        during("restore", _described_as_at_first),
+        "in-commit-timestamps/write-enable-again-behind/*",
+    ),
     writer(
         "clusters-what-others-did-and-has-vectors",
         "CLUS-012",
@@ -187,7 +248,7 @@ ROWS = (
             carrying_out(),
             f"check-constraints/write-add-broken-{name}/*",
         )
-        for name in ("beside", "checkpointed", "partition", "renamed")
+        for name in ("beside", "checkpointed", "partition", "renamed", "vectors")
     ),
     *(
         writer(f"defaults-not-{name}", "DFT-005", leaving(edit), f"{_DEFAULTS}{case}/*")

@@ -25,7 +25,16 @@ from breaches.edits import (
     unlisted,
 )
 from breaches.model import Ask, How, writer
-from breaches.seams import Edit, afterwards, by_request, carrying_out, leaving, where_asked, writing
+from breaches.seams import (
+    Edit,
+    afterwards,
+    by_request,
+    carrying_out,
+    during,
+    leaving,
+    where_asked,
+    writing,
+)
 from breaches.views import bodies, commits_of, rows_of, vectors
 from conformance.adapter import Answer, Ok, Refused, Request, Write
 
@@ -304,6 +313,15 @@ ROWS = (
         "turns-mapping-on-without-mode",
         "CM-012",
         doing_nothing("set_properties"),
+        "column-mapping/write-turn-on/*",
+    ),
+    writer(
+        "turns-mapping-on-under-new-names",
+        "CM-014",
+        during(
+            "set_properties",
+            fields(lambda f: _mapped(f, lambda g: g["metadata"].update({_NAME: f"c-{g['name']}"}))),
+        ),
         "column-mapping/write-turn-on/*",
     ),
     writer(
