@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from conformance.audit.columnar.rows import VECTOR, Mask, Rows, key_text, text_key
 from conformance.audit.grammar.types import LONG_END
 from conformance.audit.grammar.uris import lenient_path
-from conformance.judging.compare.documents import vector_id
 
 Body: TypeAlias = dict[str, Any]
 Key: TypeAlias = tuple[str, str | None]
@@ -39,6 +38,15 @@ _SCANS: Final = 32
 def dv_id(body: Mapping[str, Any]) -> str | None:
     """Return the unique id of a file action's deletion vector ("Derived Fields")."""
     return vector_id(body.get("deletionVector"))
+
+
+def vector_id(descriptor: Any) -> str | None:
+    """Derive the unique id of a deletion vector ("Derived Fields"); ``None`` for no object."""
+    if not isinstance(descriptor, dict):
+        return None
+    name = f"{descriptor.get('storageType')}{descriptor.get('pathOrInlineDv')}"
+    offset = descriptor.get("offset")
+    return name if offset is None else f"{name}@{offset}"
 
 
 def file_key(body: Mapping[str, Any]) -> Key | None:

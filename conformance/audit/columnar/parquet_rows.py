@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as at
 
+from conformance.audit.columnar.keys import vector_id
 from conformance.audit.columnar.rows import (
     ADD,
     COLUMNS,
@@ -31,7 +32,6 @@ from conformance.audit.columnar.rows import (
     part_of,
 )
 from conformance.audit.grammar.uris import UNESCAPED, lenient_path
-from conformance.judging.compare.documents import vector_id
 
 _ACTIONS: Final = (("add", ADD), ("remove", REMOVE))
 _ABSENT: Final = {name: ("deletionVector", *only) for name, only in ONLY_IN_COMMITS.items()}

@@ -317,7 +317,9 @@ def _changed_nullability(step: Mapping[str, Any], former: Layout, now: Layout) -
 
 def _ids_given_again(step: Mapping[str, Any], former: Layout, now: Layout) -> Iterator[Fault]:
     """Look for new columns whose ids the table had given before; no step clones another table."""
-    if not replaces_table(step) or "none" in (former.mode, now.mode):
+    # A restore brings columns that were dropped back, with their ids.
+    other = replaces_table(step) and step["operation"] != "restore"
+    if not other or "none" in (former.mode, now.mode):
         return
     held, highest = {column.physical for column in former.columns}, former.max_column_id or 0
     for column in now.columns:

@@ -401,6 +401,7 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "legacy-2-5": _then(_filled, protocol=Protocol(2, 5)),
     "legacy-1-7": _then(_filled, features=["appendOnly"]),
     "features-3-7": _then(_filled, features=["vacuumProtocolCheck"]),
+    "mappable": _then(_filled, features=["columnMapping"]),
     "domains": _then(_filled, features=["domainMetadata"]),
 }
 """Builders of sound tables, by name."""
