@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from conformance.audit.columnar.keys import vector_id
 from conformance.base.faults import AdapterError
 from conformance.base.terminal import shortened
 from conformance.judging.compare.rows import Difference
@@ -142,8 +141,17 @@ def compare_snapshot(expected: Mapping[str, Any], actual: Any) -> Difference | N
 def _file_key(entry: Mapping[str, Any]) -> tuple[str, str]:
     deletion_vector = entry.get("dvId", _MISSING)
     if deletion_vector is _MISSING:
-        deletion_vector = vector_id(entry.get("deletionVector"))
+        deletion_vector = _vector_id(entry.get("deletionVector"))
     return str(entry.get("path")), str(deletion_vector)
+
+
+def _vector_id(descriptor: Any) -> str | None:
+    """Derive the unique id of a deletion vector (section "Derived Fields")."""
+    if not isinstance(descriptor, Mapping):
+        return None
+    name = f"{descriptor.get('storageType')}{descriptor.get('pathOrInlineDv')}"
+    offset = descriptor.get("offset")
+    return name if offset is None else f"{name}@{offset}"
 
 
 def compare_files(expected: Sequence[Mapping[str, Any]], actual: Any) -> Difference | None:

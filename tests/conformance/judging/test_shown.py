@@ -128,7 +128,7 @@ _CUT = ("parts", "v2-json", "v2-parquet")
         # The first checkpoint says how columns are mapped, where earlier commits are gone.
         *((_CROSSED.replace("all", cut), _swapped("a", "c"), "CM-029") for cut in _CUT),
         *((_BOUNDS.format(cut), _swapped("u", "v"), "CM-025") for cut in _CUT),
-        (_CROSSED, _more, "DVDESC-020"),
+        (_CROSSED, _more, "DVD-008"),
         (_VECTORS, _fewer, ROWS_READ),
         (_VECTORS, _more, "DVDESC-020"),
         (_VECTORS, _names, ROWS_READ),

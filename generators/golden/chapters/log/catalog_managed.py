@@ -331,7 +331,7 @@ def _enabled_later(case: CaseWriter) -> None:
     _standing(case, managed, 0, 1, 2, 3, latest=3)
 
 
-@CATALOG.case("history-and-travel", "CAT-008 CAT-007 CAT-015")
+@CATALOG.case("history-and-travel", "CAT-008 CAT-015")
 def _history(case: CaseWriter) -> None:
     """In-commit timestamps tell the times of commits that have no file."""
     managed = _Managed(case, 4)
@@ -367,7 +367,6 @@ def _history(case: CaseWriter) -> None:
             table.rows(version),
             title=f"That instant belongs to version {version}",
             timestamp=f"2023-11-14 22:{13 + version}:59.999",
-            requirement="ICT-013" if version < 2 else "CAT-007",
             ratified=ratified,
         )
 

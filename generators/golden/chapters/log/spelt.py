@@ -82,7 +82,6 @@ _CONFIGURATIONS: Final = {
     "app.twice": '{"a":1,"a":2}',
     "app.text": "not JSON: {",
     "app.number": "007",
-    "delta.somethingNew": '{ "z": 1 }',
 }
 
 

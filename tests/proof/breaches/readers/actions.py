@@ -322,14 +322,6 @@ ROWS = (
         )
     ),
     reader(
-        "hides-domains-of-systems-it-does-not-know",
-        "DOM-012",
-        viewing(
-            each("domainMetadata", lambda b: b if b["domain"] != "delta.somethingNew" else None)
-        ),
-        "domain-metadata/configurations-as-written/*",
-    ),
-    reader(
         "loses-domains-without-values",
         "DOM-012",
         viewing(

@@ -225,7 +225,6 @@ ROWS = (
             (DomainMetadata, "crossed-staged"),
             (Txn, "crossed-staged"),
             (Changes, "changes"),
-            (Scan, "history-and-travel"),
         )
     ),
     reader(
