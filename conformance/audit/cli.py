@@ -33,6 +33,9 @@ BROKEN: Final = 3
 LIMITED: Final = 4
 """No finding of severity ``error``, but a limit kept something from being checked."""
 
+_DIGITS: Final = 18
+"""More than any limit has."""
+
 _STATUSES: Final = (
     "0 no errors, 1 errors found, 2 nothing audited, 3 the audit failed, "
     "4 no errors, but a limit kept something from being checked"
@@ -92,14 +95,20 @@ def add_audit_options(parser: argparse.ArgumentParser, time_limit: str) -> None:
 
 
 def _mebibytes(text: str) -> int:
-    return int(text) << 20
+    return _count(text) << 20
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < _DIGITS):
+        raise argparse.ArgumentTypeError(f"{text[:_DIGITS]!r} is no whole number")
+    return int(text)
 
 
 def _limit(text: str) -> tuple[str, int]:
     name, _, number = text.partition("=")
     if name == "seconds" or not hasattr(DEFAULT_LIMITS, name):
         raise argparse.ArgumentTypeError(f"there is no limit {name!r}")
-    return name, int(number)
+    return name, _count(number)
 
 
 def _limits(options: argparse.Namespace) -> Limits:

@@ -205,6 +205,15 @@ def test_a_data_file_beyond_a_limit_is_not_at_fault(
     assert run_audit_cli([str(lake.root), "--limit=nonsense=1"]) == 2
 
 
+@pytest.mark.parametrize("number", ["x", "-1", "1_0", "1.5", "", "\u0661", "9" * 5000])
+@pytest.mark.parametrize("option", ["--memory", "--limit=memory"])
+def test_a_limit_is_a_whole_number(
+    option: str, number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_audit_cli(["t", f"{option}={number}"]) == 2
+    assert f"{number[:18]!r} is no whole number" in capsys.readouterr().err
+
+
 def test_the_time_of_an_audit_is_limited(lake: Any, capsys: pytest.CaptureFixture[str]) -> None:
     lake.basic()
     with pytest.raises(LimitExceeded, match="limit 'seconds'"):
