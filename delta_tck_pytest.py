@@ -318,9 +318,12 @@ class _Outermost:
         if not config.getoption(destination("--impl")):
             _refuse_idle_options(config)
             return (yield)
+        of_xdist = hasattr(config, "workerinput")
+        if not of_xdist and not config.pluginmanager.has_plugin("terminal"):
+            raise pytest.UsageError("-p no:terminal leaves no place for the verdicts: leave it out")
         status = yield
         asks = any(config.getoption(name, default=False) for name in ("help", "version"))
-        if status or asks or hasattr(config, "workerinput"):
+        if status or asks or of_xdist:
             return status
         # As where a `conftest.py` ends the session before it begins.
         ended = config.stash.get(STATUS, None)

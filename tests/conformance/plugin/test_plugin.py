@@ -100,6 +100,7 @@ def test_failures_outrank_errors(kit: Kit) -> None:
         ("--tck-chapter=checkpoints", Status.EMPTY_SELECTION, "no case is selected"),
         ("-kzzz", Status.EMPTY_SELECTION, "exit status 10"),
         ("--tck-revision=1999", Status.USAGE, "invalid choice"),
+        ("-pno:terminal", Status.USAGE, "leaves no place for the verdicts"),
         ("--tck-corpus=/does/not/exist", Status.CORPUS, "no such folder"),
         ("--tck-baseline=/does/not/exist", Status.USAGE, "cannot be read"),
     ],
