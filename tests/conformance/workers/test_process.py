@@ -119,8 +119,8 @@ def program(tmp_path: Path, body: str) -> ProcessAdapter:
     [
         ("print('hello', flush=True)", "garbage", "not JSON"),
         ("print('[1]', flush=True)", "garbage", "not a JSON object"),
-        ("answer['id'] += 1", "wrong id", "asked 1, answered 2"),
-        ("answer['id'] = True", "wrong id", "asked 1, answered True"),
+        ("answer['id'] += 1", "wrong id", "answered the request 1 after it"),
+        ("answer['id'] = True", "wrong id", "answered True"),
         ("del answer['id']", "wrong id", "answered None"),
         ("del answer['ok']", "garbage", "either ok or refused"),
         ("answer['refused'] = {'message': 'no'}", "garbage", "either ok or refused"),
