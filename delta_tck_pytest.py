@@ -332,12 +332,17 @@ class _Outermost:
         return _NOTHING_RAN if ended is None else ended
 
 
-def _refuse_idle_options(config: pytest.Config) -> None:
-    given = [
+def options_set(config: pytest.Config) -> list[str]:
+    """Return the names of the kit's options that the command, a file or a variable sets."""
+    return [
         name
         for name, details in OPTIONS.items()
         if config.getoption(destination(name)) != details.get("default")
     ]
+
+
+def _refuse_idle_options(config: pytest.Config) -> None:
+    given = options_set(config)
     given += [
         word
         for argument in config.invocation_params.args

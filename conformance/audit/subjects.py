@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from conformance.audit.columnar.keys import Codes, FileIndex
+from conformance.audit.columnar.keys import Codes, FileIndex, Key
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, Commit, Log
@@ -104,6 +104,11 @@ class Step:
         adds = self.before.adds
         removed = {file_key(line.body) for line in self.of("remove")}
         return len(adds) > sum(key in adds for key in removed)
+
+    def staying(self) -> Iterator[tuple[Key, Body]]:
+        """Yield key and add of each live file of the version before that the commit passes over."""
+        here = {file_key(line.body) for line in self.of("add", "remove")}
+        return ((key, body) for key, body in self.before.adds.items() if key not in here)
 
     @property
     def replaces_files(self) -> bool:

@@ -16,13 +16,15 @@ from delta_tck_pytest import (
     STATUS,
     destination,
     gibibytes,
+    options_set,
     runs_here,
     seconds,
 )
 
 __all__ = [
     "IMPLEMENTATIONS", "LIMITS", "OPTIONS", "PACKAGES", "STATUS", "add_options", "destination",
-    "gibibytes", "long_names", "options_help", "runs_here", "seconds", "short_name", "value_of",
+    "gibibytes", "long_names", "options_help", "options_set", "runs_here", "seconds", "short_name",
+    "value_of",
 ]  # fmt: skip
 
 LIMITS: Final = ("--tck-time-limit", "--tck-start-limit", "--tck-memory-limit", "--tck-disk-limit")

@@ -23,10 +23,9 @@ _ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}\b")
 _TRACE: Final = re.compile(r"(?<!\s)\s*(?:Stack Trace:|stack backtrace:|(?P<frame>(?<=\s)0: <))")
 _NEXT_FRAME: Final = re.compile(r"\s1: ")
 _LONGEST_FRAME: Final = 2000
-_INSTALLED: Final = re.compile(r"(?<![^\s'\"(\[])[^\s'\"(\[]*/(site|dist)-packages/")
-_SCRATCH: Final = re.compile(
-    r"(?<![^\s'\"(\[])[^\s'\"(\[]*/delta-tck-run-[a-z0-9_]{8}(?![a-z0-9_])"
-)
+_FOLDER: Final = r"(?<![^\s'\"(\[])[^\s'\"(\[]*/"
+_INSTALLED: Final = re.compile(_FOLDER + r"(site|dist)-packages/")
+_SCRATCH: Final = re.compile(_FOLDER + r"delta-tck-run-[a-z0-9_]{8}(?![a-z0-9_])")
 """A folder of a run, as the one that answers are written to."""
 
 _NUMBERED: Final = re.compile(r"<scratch>/(answer|rows)-\d+(?=\.arrow)")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from conformance.base.options import OPTIONS, destination
+from conformance.base.options import options_set
 
 FOREIGN: Final = "PYTEST_ADDOPTS, pytest's configuration, a plugin or a conftest.py left cases out"
 """Why a run is partial whose command asks for all: no success, as nobody asked for less."""
@@ -81,12 +81,7 @@ def set_elsewhere(config: pytest.Config) -> str | None:
     They narrow no run unseen: a variable that somebody forgot asks for less, and all of it passes.
     """
     given = {str(word).partition("=")[0] for word in config.invocation_params.args}
-    others = [
-        name
-        for name, details in OPTIONS.items()
-        if name not in given
-        and config.getoption(destination(name), details.get("default")) != details.get("default")
-    ]
+    others = [name for name in options_set(config) if name not in given]
     where = "PYTEST_ADDOPTS or pytest's configuration"
     return f"{where} sets {', '.join(others)}" if others else None
 

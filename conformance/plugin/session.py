@@ -402,9 +402,7 @@ class _MainPlugin(_WorkerPlugin):
             verbose=config.get_verbosity() > 0,
         )
         terminalreporter.section("delta-tck")
-        elsewhere = set_elsewhere(config)
-        remarks = [*self._remarks(), *([f"NOT OF THE COMMAND: {elsewhere}"] if elsewhere else [])]
-        for line in (*summary.lines(), *remarks):
+        for line in (*summary.lines(), *self._remarks(config)):
             terminalreporter.line(printable(line))
         only = config.option.collectonly
         counts = "nothing was asked: --collect-only" if only else counts_line(records)
@@ -414,7 +412,7 @@ class _MainPlugin(_WorkerPlugin):
             f"({self._status.name.lower().replace('_', ' ')})"
         )
 
-    def _remarks(self) -> Iterator[str]:
+    def _remarks(self, config: pytest.Config) -> Iterator[str]:
         yield from (f"STALE BASELINE: {line}" for line in self._stale)
         yield from (f"NO RECORD: {nodeid}" for nodeid in sorted(self._unrecorded))
         for name in rootless(self._records.values()):
@@ -427,3 +425,5 @@ class _MainPlugin(_WorkerPlugin):
         if self._broken:
             yield f"GAVE UP: {self._broken}"
         yield from (f"PARTIAL: {reason}" for reason in self._partial)
+        if elsewhere := set_elsewhere(config):
+            yield f"NOT OF THE COMMAND: {elsewhere}"

@@ -318,10 +318,9 @@ def joining_columns_have_statistics(step: Step) -> Findings:
     if not joining:
         return
     left_out = step.old.properties.get(_AS_JSON, "").lower() == "false"
-    changed = {file_key(line.body) for line in step.of("add", "remove")}
-    for key, body in step.before.adds.items():
+    for key, body in step.staying():
         stats = statistics_of(body) or {}
-        if key in changed or (left_out and not stats):
+        if left_out and not stats:
             continue
         yield from _uncounted(stats, joining, columns, key[0], "CLUS-010")
 

@@ -308,10 +308,10 @@ def names_are_new(step: Step) -> Findings:
         # What brings no data is the file itself again, and states a wrong size or count.
         reused = not live or line.body.get("dataChange") is True
         sizes = line.body.get("size"), held.get("size")
-        counts = row_count(line.body), row_count(held)
+        counts = (row_count(line.body), row_count(held)) if reused else (None, None)
         if type(sizes[0]) is type(sizes[1]) is int and sizes[0] != sizes[1]:
             message = f"{key[0]} is added with {sizes[0]} bytes, and had {sizes[1]} before"
-        elif reused and None not in counts and counts[0] != counts[1]:
+        elif None not in counts and counts[0] != counts[1]:
             message = f"{key[0]} is added with {counts[0]} rows, and had {counts[1]} before"
         else:
             continue

@@ -160,9 +160,8 @@ def compatible_files_are_counted(step: Step) -> Findings:
                 yield finding(requirement, line.place, message)
     # Version 2 says "all new", and version 1 only "all": it may not mean those that are there.
     if step.new.active("icebergCompatV1") and not step.old.active("icebergCompatV1"):
-        here = {file_key(line.body) for line in step.of("add", "remove")}
-        for key, body in step.before.adds.items():
-            if key not in here and counted(statistics_of(body)) is None:
+        for key, body in step.staying():
+            if counted(statistics_of(body)) is None:
                 message = f"icebergCompatV1 is active: {key[0]} stays, and has no numRecords"
                 yield finding("ICE1-009", step.place, message, severity="warning")
 
@@ -177,10 +176,9 @@ def partitions_stay(step: Step) -> Findings:
     other = {n: c for n, c in new.items() if n in old and (c and c.type) != types[n]}
     if old.keys() == new.keys() and not other:
         return
-    here = {file_key(line.body) for line in step.of("add", "remove")}
-    for key, body in step.before.adds.items():
+    for key, body in step.staying():
         values = body.get("partitionValues")
-        if key not in here and isinstance(values, dict):
+        if isinstance(values, dict):
             for name in sorted(new.keys() - values.keys()):
                 message = f"{key[0]} stays, and has no value for the partition column {name}"
                 yield finding("WCON-002", step.place, message)

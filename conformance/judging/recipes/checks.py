@@ -137,15 +137,16 @@ class Watch:
         if not replaces_table(step) and now.metadata.id != self.former.metadata.id:
             message = f"the table was {self.former.metadata.id} and is {now.metadata.id}"
             yield "META-004", message
-        yield from lowered_marks(_layout(self.former), _layout(now))
-        yield from _changed_nullability(step, _layout(self.former), _layout(now))
-        yield from _ids_given_again(step, _layout(self.former), _layout(now))
+        before, layout = _layout(self.former), _layout(now)
+        yield from lowered_marks(before, layout)
+        yield from _changed_nullability(step, before, layout)
+        yield from _ids_given_again(step, before, layout)
         if "txn" in step:
             versions = range(self.former.version + 1, now.version + 1)
             yield from _txn_without_rows(read_commits(self.table, versions), step["txn"])
         yield from self._check_upgrade(self.former, now)
         yield from self._check_first_timestamp(self.former, now)
-        yield from self._new_files(self.former, now)
+        yield from self._new_files(self.former, now, layout)
 
     def _check_file_times(self, now: Snapshot, operation: str) -> Iterator[Fault]:
         """Look at the times of the commits that came with the step."""
@@ -274,11 +275,10 @@ class Watch:
             )
             yield "ICT-008", message
 
-    def _new_files(self, former: Snapshot, now: Snapshot) -> Iterator[Fault]:
+    def _new_files(self, former: Snapshot, now: Snapshot, layout: Layout) -> Iterator[Fault]:
         """Look into the files that came with the step."""
         fresh = sorted(_paths(now, self.table) - _paths(former, self.table))
         hidden = "rowTracking" in supported(now.protocol) and not _active(now, "rowTracking")
-        layout = _layout(now)
         for path in fresh:
             if not (self.table / path).is_file():
                 continue  # outside of the table

@@ -38,10 +38,10 @@ from breaches.edits import (
     write_lines,
 )
 from breaches.model import Ask, writer
-from breaches.seams import Edit, afterwards, carrying_out, during, leaving
+from breaches.seams import Edit, afterwards, by_request, carrying_out, during, leaving, writing
 from breaches.views import bodies, commits_of, log_of
 from breaches.writers.tracking import STARTING_EARLY
-from conformance.adapter import Answer, Request, Write
+from conformance.adapter import Answer, Request
 
 _DEFAULTS = "default-columns/write-"
 _VALUES = "add-file-and-remove-file/write-odd-value-"
@@ -187,16 +187,13 @@ def _numbered_again(tree: Any) -> None:
         field["metadata"]["delta.columnMapping.id"] = number
 
 
-def _cleaning_too_far(ask: Ask) -> Ask:
+@by_request
+def _cleaning_too_far(ask: Ask, request: Request) -> Answer:
     """Clean the log by a checkpoint that lacks a part."""
-
-    def run(request: Request) -> Answer:
-        answer = ask(request)
-        if isinstance(request, Write) and request.operation == "cleanup":
-            (log_of(Path(request.table)) / f"{0:020}.json").unlink()
-        return answer
-
-    return run
+    answer = ask(request)
+    if writing("cleanup")(request):
+        (log_of(Path(request.table)) / f"{0:020}.json").unlink()
+    return answer
 
 
 def _first_of_each_kind(rows: pa.Table) -> pa.Table:
