@@ -7,6 +7,7 @@ another folder. A slug names one spec of a case, whichever folder it is in.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -24,5 +25,12 @@ def spec_folder(type_name: str) -> str:
 
 def spec_files(case: Path) -> list[Path]:
     """Return the specs of a case's directory, in the order of their slugs."""
-    found = [path for folder in FOLDERS for path in (case / folder).glob("*.json")]
-    return sorted(found, key=lambda path: path.name)
+    found = [(name, folder) for folder in FOLDERS for name in _names_in(case / folder)]
+    return [case / folder / name for name, folder in sorted(found) if name.endswith(".json")]
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208  a third of the time, of thousands of folders
+    except FileNotFoundError:
+        return []

@@ -6,7 +6,7 @@ file and the line or JSON pointer; a corpus with one bad file judges nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -58,10 +58,12 @@ class Corpus:
     Attributes:
         root: the folder.
         cases: the cases in the order of their ids.
+        unread: ids of the specs of other cases, which nobody asked for.
     """
 
     root: Path
     cases: tuple[Case, ...]
+    unread: tuple[str, ...] = ()
 
     @cached_property
     def digest(self) -> str:
@@ -92,13 +94,19 @@ class Corpus:
                 )
 
 
-def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:
-    """Load every case under a folder.
+def load_corpus(
+    root: Path | None = None,
+    *,
+    validate: bool = True,
+    wanted: Callable[[str], bool] | None = None,
+) -> Corpus:
+    """Load every case under a folder, or those of which a spec is wanted.
 
     Args:
         root: the folder; the shipped corpus when ``None``.
         validate: refuse what is no regular file, and check every document against its schema
             first, so that messages name the place.
+        wanted: says of the id of a spec whether anybody asks for it; by default of all.
 
     Raises:
         CorpusError: the folder holds no case, a file is malformed, or something of the corpus
@@ -110,13 +118,29 @@ def load_corpus(root: Path | None = None, *, validate: bool = True) -> Corpus:
         raise CorpusError(root, "no such folder; --tck-corpus names the folder of golden tables")
     if validate:
         check_tree(root)
-    cases = tuple(_Loader(root, validate=validate).cases())
-    if not cases:
+    paths = sorted(root.glob("*/*/case.json"))
+    if not paths:
         raise CorpusError(root, "no <chapter>/<case>/case.json below it")
     if shipped and not (root / _MANIFEST).is_file():
         raise CorpusError(root / _MANIFEST, "no such file, which lists the golden tables")
-    _refuse_part(root, {case.id for case in cases})
-    return Corpus(root, cases)
+    _refuse_part(root, {_identity(root, path) for path in paths})
+    asked: list[Path] = []
+    unread: list[str] = []
+    for path in paths:
+        if wanted is None or any(map(wanted, ids := _ids_of_specs(root, path))):
+            asked.append(path)
+        else:
+            unread += ids
+    return Corpus(root, tuple(_Loader(root, validate=validate).cases(asked)), tuple(unread))
+
+
+def _identity(root: Path, path: Path) -> str:
+    return path.parent.relative_to(root).as_posix()
+
+
+def _ids_of_specs(root: Path, path: Path) -> list[str]:
+    case = _identity(root, path)
+    return [f"{case}/{spec.stem}" for spec in spec_files(path.parent)]
 
 
 def _refuse_part(root: Path, found: set[str]) -> None:
@@ -146,8 +170,8 @@ class _Loader:
     root: Path
     validate: bool
 
-    def cases(self) -> Iterator[Case]:
-        for path in sorted(self.root.glob("*/*/case.json")):
+    def cases(self, paths: Iterable[Path]) -> Iterator[Case]:
+        for path in paths:
             yield self._whole(path, self._case)
 
     def _whole(self, path: Path, load: Callable[[Path], _T]) -> _T:
@@ -172,7 +196,7 @@ class _Loader:
     def _case(self, path: Path) -> Case:
         document = self._read(path, "kit/case")
         folder = path.parent
-        identity = folder.relative_to(self.root).as_posix()
+        identity = _identity(self.root, path)
         if document["id"] != identity:
             raise CorpusError(
                 path, f"id {document['id']!r} is not its folder's {identity!r}", "#/id"

@@ -248,7 +248,7 @@ class _MainPlugin(_WorkerPlugin):
         revision = run.settings.selection.revision
         return [
             f"delta-tck: judging {who.name} {who.engine_version} by revision {revision}",
-            f"delta-tck: {len(run.selected)} of {len(run.items)} cases of {run.corpus.root}",
+            f"delta-tck: {len(run.selected)} of {len(run.ids)} cases of {run.corpus.root}",
         ]
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -378,7 +378,7 @@ class _MainPlugin(_WorkerPlugin):
         outcomes = Outcomes(
             self._records,
             run.failing,
-            [item.id for item in run.items],
+            run.ids,
             shipped=run.settings.corpus is None,
         )
         share = share_of(self._records.values()) if everything else None

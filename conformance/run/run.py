@@ -100,12 +100,16 @@ class Run:
             self.settings.corpus,
             # The kit's own tests check the shipped corpus against its schemas.
             validate=self.settings.corpus is not None and not self.trusted,
+            wanted=self.settings.selection.reaches if self.settings.corpus is None else None,
         )
         self.baseline: Baseline = (
             load_baseline(self.settings.baseline) if self.settings.baseline else Baseline()
         )
         self.items = all_items(self.corpus, self.settings, self.registry)
-        self.selected = select(self.settings.selection, self.items, self.registry)
+        self.ids = (*(item.id for item in self.items), *self.corpus.unread)
+        self.selected = select(
+            self.settings.selection, self.items, self.registry, self.corpus.unread
+        )
         self.asked = len(self.selected)
         if self.settings.shard is not None:
             self.selected = self.settings.shard.of(self.selected)
@@ -202,7 +206,7 @@ class Run:
             "adapter": who.stamp,
             "claims": who.claims.as_document(),
             "selection": self.settings.as_document(),
-            "cases": len(self.items),
+            "cases": len(self.ids),
             "selected": len(self.selected),
         }
 
@@ -251,7 +255,7 @@ class Run:
         Raises:
             BaselineError: an entry stands for more items than one may.
         """
-        return self.baseline.check([item.id for item in self.items])
+        return self.baseline.check(self.ids)
 
     def shortfalls(self, records: Sequence[Mapping[str, Any]], *, whole: bool) -> list[str]:
         """Say where less was claimed or judged than the baseline and the options ask for.

@@ -42,14 +42,23 @@ class Selection:
         """Return the selection for the header of a results file."""
         return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
 
+    def reaches(self, spec: str) -> bool:
+        """Return whether a golden spec can be asked for, as far as its id shows."""
+        # Which features there are is known when all tables are.
+        return bool(self.features) or self._names(spec, spec.partition("/")[0])
+
     def takes(self, item: Item) -> bool:
         """Return whether an item is asked for."""
         return (
-            (not self.chapters or item.chapter in self.chapters)
-            and (not self.cases or any(names(pattern, item.id) for pattern in self.cases))
+            self._names(item.id, item.chapter)
             and (not self.features or bool({*self.features} & item.features))
             and item.requirement(self.revision) is not None
             and (not self.requirements or proves(item, self.requirements, self.revision))
+        )
+
+    def _names(self, identity: str, chapter: str) -> bool:
+        return (not self.chapters or chapter in self.chapters) and (
+            not self.cases or any(names(pattern, identity) for pattern in self.cases)
         )
 
 
@@ -92,7 +101,9 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> SelectionError:
     return SelectionError(f"no {what} is called {name!r}{meant(name, known)}")
 
 
-def _check(selection: Selection, items: Sequence[Item], registry: Registry) -> None:
+def _check(
+    selection: Selection, items: Sequence[Item], registry: Registry, unread: Iterable[str]
+) -> None:
     requirements = {row.id for row in registry}
     features = {row.feature for row in registry} | {f for item in items for f in item.features}
     chapters = {*registry.chapters, *(item.chapter for item in items)}
@@ -104,26 +115,29 @@ def _check(selection: Selection, items: Sequence[Item], registry: Registry) -> N
         for name in wanted:
             if name not in known:
                 raise _unknown(what, name, known)
+    ids = {*(item.id for item in items), *unread}
     for pattern in selection.cases:
-        if not any(names(pattern, item.id) for item in items):
-            ids = {item.id for item in items}
-            ids |= {identity.rpartition("/")[0] for identity in ids}
-            raise _unknown("case", pattern, ids)
+        if not any(names(pattern, identity) for identity in ids):
+            cases = {identity.rpartition("/")[0] for identity in ids}
+            raise _unknown("case", pattern, ids | cases)
 
 
-def select(selection: Selection, items: Sequence[Item], registry: Registry) -> tuple[Item, ...]:
+def select(
+    selection: Selection, items: Sequence[Item], registry: Registry, unread: Iterable[str] = ()
+) -> tuple[Item, ...]:
     """Return the items that the options ask for.
 
     Args:
         selection: what is asked for.
-        items: everything that there is.
+        items: everything that there is, but for what the selection does not reach.
         registry: the requirements, which say what a misspelling is.
+        unread: ids of the items that it does not reach.
 
     Raises:
         SelectionError: an option names what does not exist.
         EmptySelectionError: all names exist, and no item has them all.
     """
-    _check(selection, items, registry)
+    _check(selection, items, registry, unread)
     chosen = tuple(item for item in items if selection.takes(item))
     if not chosen:
         asked = {k: v for k, v in selection.as_document().items() if v}

@@ -160,6 +160,42 @@ def test_every_selector_narrows(items: tuple[Item, ...], registry: Registry) -> 
         assert all(selection.takes(item) for item in chosen)
 
 
+def test_a_selection_reads_no_table_that_it_cannot_reach(
+    items: tuple[Item, ...], registry: Registry
+) -> None:
+    golden = {item.id for item in items if item.source == "golden"}
+    others = tuple(item for item in items if item.source != "golden")
+    for selection, least in (
+        (Selection(cases=("transaction-identifiers/newest-entry-wins*",)), 9_000),
+        (Selection(cases=("*/read-latest",), chapters=("checkpoints",)), 5_000),
+        (Selection(cases=("mutations/*",), requirements=("REC-001",)), len(golden)),
+        (Selection(features=("deletionVectors",), chapters=("checkpoints",)), 0),
+        (Selection(revision="2021"), 0),
+    ):
+        corpus = load_corpus(validate=False, wanted=selection.reaches)
+        read = tuple(golden_items(corpus))
+        assert len(corpus.unread) >= least
+        assert sorted([*(item.id for item in read), *corpus.unread]) == sorted(golden)
+        try:
+            chosen = select(selection, items, registry)
+        except EmptySelectionError:
+            with pytest.raises(EmptySelectionError):
+                select(selection, (*read, *others), registry, corpus.unread)
+        else:
+            again = select(selection, (*read, *others), registry, corpus.unread)
+            assert {item.id for item in again} == {item.id for item in chosen}
+
+
+def test_a_case_that_is_misspelt_is_compared_with_those_that_are_not_read(
+    registry: Registry,
+) -> None:
+    selection = Selection(cases=("transaction-identifiers/newest-entry-win",))
+    corpus = load_corpus(validate=False, wanted=selection.reaches)
+    assert corpus.cases == ()
+    with pytest.raises(SelectionError, match=r"did you mean .*newest-entry-wins"):
+        select(selection, (), registry, corpus.unread)
+
+
 def test_selectors_are_met_together_or_not_at_all(
     items: tuple[Item, ...], registry: Registry
 ) -> None:
