@@ -9,7 +9,7 @@ the writer has to refuse it then, and may not otherwise.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 import pyarrow.parquet as pq
@@ -36,6 +36,13 @@ _LISTED = ("checkConstraints", "vacuumProtocolCheck", "allowColumnDefaults", "v2
 _SIMPLE = ("id", "part", "n", "x", "day")
 
 
+_COMPATIBLE: Final = {
+    "iceberg 1": frozenset(EXTRAS) - {"v", "nothing", "tags", "bag", "list"},
+    "iceberg 2": frozenset(EXTRAS) - {"v", "nothing"},
+}
+"""Columns of types that each version of Iceberg compatibility allows."""
+
+
 def _replaced(
     oracle: Oracle, schema: Struct, partitions: tuple[str, ...], rows: tuple[Row, ...]
 ) -> None:
@@ -49,10 +56,11 @@ class WriterMachine(TableRules):
 
     @initialize(
         features=st.sets(
-            st.sampled_from((*sorted(CREATED_WITH), "iceberg 1", "iceberg 1", "times")),
+            st.sampled_from((*sorted(set(CREATED_WITH) - {*_COMPATIBLE}), "times")),
             min_size=3,
             max_size=7,
         ),
+        compatible=st.sampled_from((None, None, *_COMPATIBLE)),
         listed=st.sets(st.sampled_from(_LISTED), max_size=2),
         special=st.sets(st.sampled_from(_SPECIAL), min_size=1, max_size=3),
         extras=st.sets(st.sampled_from((*sorted(EXTRAS), "s", "s", "s")), min_size=1, max_size=4),
@@ -64,6 +72,7 @@ class WriterMachine(TableRules):
     def begin(  # noqa: PLR0913, PLR0917  a table has this many independent sides
         self,
         features: set[str],
+        compatible: str | None,
         listed: set[str],
         special: set[str],
         extras: set[str],
@@ -73,6 +82,9 @@ class WriterMachine(TableRules):
         way: str,
     ) -> None:
         properties: dict[str, str] = {}
+        if compatible is not None:
+            features = features - {"vectors", "shredding"} | {compatible}
+            extras &= _COMPATIBLE[compatible]
         for name in sorted(features):
             properties |= CREATED_WITH[name]
         for text in map(self._ruled, (_NEXT, _SMALL)):
