@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -167,8 +168,13 @@ def _case_ids(corpus: Path) -> Iterator[str]:
         yield path.parent.relative_to(corpus).as_posix()
 
 
+@cache
+def _version(name: str) -> str:
+    return importlib.metadata.version(name)
+
+
 def _versions(distributions: Iterable[str]) -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in distributions}
+    return {name: _version(name) for name in distributions}
 
 
 def _cross_checks(observed: Path | None, present: str) -> list[dict[str, Any]]:
