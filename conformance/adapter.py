@@ -43,7 +43,7 @@ class Claims:
         operations: names out of :data:`READ_OPERATIONS` and :data:`WRITE_OPERATIONS`.
         capabilities: finer abilities of an operation, as ``scan.timestamp``, ``scan.filter``,
             ``scan.columns``, ``scan.row_ids``, ``scan.version``, ``scan.ratified``,
-            ``changes.column_mapping``. A case
+            ``changes.column_mapping``, ``files.tags``. A case
             that needs a capability that is not claimed is reported ``unsupported`` without
             asking the engine.
     """
@@ -116,9 +116,9 @@ class Files:
     Payload: a list of objects with ``path``, ``partitionValues``, ``size``,
     ``modificationTime``, ``dataChange``, ``stats`` (parsed), ``deletionVector``,
     ``baseRowId``, ``defaultRowCommitVersion``, ``clusteringProvider``, ``tags``.
-    ``path`` is always there. A key that no file of the answer has is not compared; where one file
-    has it, it is null to those that have it not. So whoever knows a value gives its key, null too:
-    what an encoder leaves out where it is null is not seen to be lost.
+    ``path`` is always there. The capabilities :data:`FILE_KEYS` say which other keys are given: one
+    that is claimed is null to the files that have it not. One that is not claimed is compared if
+    any file of the answer has it, and with nothing if none has.
     ``timestamp`` is in milliseconds since the epoch.
     """
 
@@ -263,6 +263,18 @@ REQUESTS: Mapping[str, type[Request]] = {
     "write": Write,
 }
 """The word of each request."""
+
+FILE_KEYS: Mapping[str, str] = {
+    "files.partition_values": "partitionValues",
+    "files.size": "size",
+    "files.modification_time": "modificationTime",
+    "files.deletion_vector": "deletionVector",
+    "files.base_row_id": "baseRowId",
+    "files.default_row_commit_version": "defaultRowCommitVersion",
+    "files.clustering_provider": "clusteringProvider",
+    "files.tags": "tags",
+}
+"""Capability to the key of a file that an answer to :class:`Files` gives then."""
 
 READ_OPERATIONS: frozenset[str] = frozenset(REQUESTS) - {"write"}
 """Names of the requests that read."""

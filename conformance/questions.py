@@ -6,7 +6,7 @@ the schema of specs and the documentation read the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 import pyarrow as pa
 
 from conformance.adapter import (
+    FILE_KEYS,
     Aggregate,
     Changes,
     DomainMetadata,
@@ -75,6 +76,8 @@ class Question:
         capabilities: needed of an adapter, whatever the parameters.
         needs: capabilities that specs of it may need, by their table: who does not claim one is
             asked all the same, and may refuse.
+        keys: capability to the key of a file in the answer: who claims it leaves the key out of no
+            file that has a value.
         default: the requirement that an answer is held to where the case names none that it shows;
             the first that is in force.
         shown: patterns of requirements that it shows; the first group that has one counts.
@@ -93,6 +96,7 @@ class Question:
     hazard: Hazard = Hazard.SILENT_WRONG_DATA
     capabilities: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    keys: Mapping[str, str] = field(default_factory=dict)
     default: tuple[str, ...] = ()
     shown: tuple[tuple[str, ...], ...] = (("*",),)
     unshown: tuple[str, ...] = ()
@@ -112,6 +116,18 @@ class Question:
             if given.get(name) is not None
         }
         return self.request(str(table), **values, **self.constants)
+
+    def completed(self, payload: Any, capabilities: Collection[str]) -> Any:
+        """Return a payload with null for each key that is claimed, where a file has it not.
+
+        Without that, what an encoder leaves out of every file would be compared with nothing.
+        """
+        nulls = dict.fromkeys(key for word, key in self.keys.items() if word in capabilities)
+        if not nulls or not isinstance(payload, list):
+            return payload
+        if any(isinstance(each, Mapping) and "dvId" in each for each in payload):
+            nulls.pop("deletionVector", None)  # it says the same
+        return [{**nulls, **each} if isinstance(each, Mapping) else each for each in payload]
 
     def compare(self, expected: _Wanted, payload: Any) -> Difference | None:
         """Compare the payload of an answer with the answer that has to be given.
@@ -205,6 +221,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         comparison=lambda expected, payload: compare_files(expected.document["files"], payload),
         expects='`{"files": [{"path", "partitionValues", "dvId", ...}]}`',
         called="the live files",
+        keys=FILE_KEYS,
         default=("REC-020", "REC-018", "SNAP-003"),
         shown=((*_STATE, *_FILES),),
         unshown=("META-002",),

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
-from conformance.adapter import Adapter, Claims, Description, Ok, Refused, Request
+from conformance.adapter import FILE_KEYS, Adapter, Claims, Description, Ok, Refused, Request
 from conformance.base.faults import KitError
 from conformance.base.options import LIMITS, add_options, value_of
 from conformance.base.status import Status
@@ -61,6 +61,9 @@ def smoke(adapter: Adapter, corpus: Corpus) -> Iterator[Step]:
     yield Step("its claims are words of the contract", _claims_fault(description))
     if not description.claims.operations:
         return
+    if "files" in description.claims.operations:
+        given = [key for word, key in FILE_KEYS.items() if word in description.claims.capabilities]
+        yield Step(f"its files are compared by {', '.join(['path', *given])}")
     found = _plainest(corpus, description.claims)
     if found is None:
         yield Step("it claims no question of this corpus, so it is asked none")
@@ -68,15 +71,14 @@ def smoke(adapter: Adapter, corpus: Corpus) -> Iterator[Step]:
     case, spec = found
     store = TableStore()
     try:
-        yield from _asks(adapter, case, spec, store)
+        yield from _asks(adapter, description.claims, spec, store.table(case))
         altered = store.alterations(case)
         yield Step("it leaves the table as it was", ", ".join(altered) or None)
     finally:
         store.close()
 
 
-def _asks(adapter: Adapter, case: Case, spec: Spec, store: TableStore) -> Iterator[Step]:
-    table = store.table(case)
+def _asks(adapter: Adapter, claims: Claims, spec: Spec, table: Path) -> Iterator[Step]:
     request = QUESTIONS[spec.type].build(table, spec.parameters)
     missing = replace(request, table=str(table.parent / "there-is-no-table-here"))
     for when in ("", " after a refusal"):
@@ -85,7 +87,8 @@ def _asks(adapter: Adapter, case: Case, spec: Spec, store: TableStore) -> Iterat
         match answer:
             case Ok(payload):
                 assert isinstance(spec.expectation, Expected)
-                found = QUESTIONS[spec.type].compare(spec.expectation, payload)
+                question, given = QUESTIONS[spec.type], claims.capabilities
+                found = question.compare(spec.expectation, question.completed(payload, given))
                 yield Step(title, None if found is None else found.summary)
             case Refused(_, _, message):
                 yield Step(title, f"refused: {message}")

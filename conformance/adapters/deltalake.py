@@ -46,6 +46,7 @@ _CLAIMS: Final = Claims(
         {
             "scan.version", "scan.timestamp", "scan.columns", "scan.filter", "snapshot.version",
             "snapshot.timestamp", "files.version", "files.timestamp", "aggregate.version",
+            "files.size", "files.modification_time",
             "txn.version", "append.invariants", "overwrite.filter", "create.sql",
             "add_constraint.sql",
         }

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.adapter import (
+    FILE_KEYS,
     READ_OPERATIONS,
     Aggregate,
     Answer,
@@ -59,6 +60,7 @@ _CAPABILITIES: Final = frozenset(
     }
     | {"aggregate.version"}
     | {f"{operation}.ratified" for operation in READ_OPERATIONS}
+    | FILE_KEYS.keys()
     | {"scan.columns", "scan.filter", "scan.row_ids", "changes.column_mapping", "checkpoint.kind"}
     | {"create.sql", "add_constraint.sql"}
     | {"append.invariants", "append.txn", "txn.version", "domain_metadata.version"}

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from conformance.adapter import Adapter, Answer, Claims, Request
+from conformance.adapter import Adapter, Answer, Claims, Ok, Request
 from conformance.base.faults import AdapterError
 from conformance.base.limits import InProcessLimit
 from conformance.base.outcomes import ALTERED, Hazard, Outcome, Verdict
@@ -133,6 +133,9 @@ class Judge:
             )
         if fault is not None or answer is None:
             return _error(fault, table)
+        if isinstance(answer, Ok):
+            question, given = QUESTIONS[spec.type], self.claims.capabilities
+            answer = Ok(question.completed(answer.payload, given))
         try:
             placed = _placed(case, spec, table)
             verdict = verdict_on(case, placed, answer, self.claims, self.revision)

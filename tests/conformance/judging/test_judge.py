@@ -16,10 +16,11 @@ from fakes import EVERYTHING, Told
 from shipped import shipped
 from tiny import READ, READ_V1, REFUSED, SNAPSHOT_SPEC
 
-from conformance.adapter import Answer, Ok, Refused, Request, Scan
+from conformance.adapter import FILE_KEYS, Answer, Ok, Refused, Request, Scan
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.cases import Contested, Expected
 from conformance.golden.corpus import load_corpus
+from conformance.judging.claims import WORDS
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from conformance.judging.versions import rows_of_versions
@@ -94,6 +95,34 @@ def test_the_rows_of_versions_are_those_of_the_case(name: str, count: int | None
     (case,) = (each for each in load_corpus(validate=False).cases if each.id == name)
     found = rows_of_versions(case)
     assert (None if found is None else len(found)) == count
+
+
+@pytest.mark.parametrize("word", sorted(FILE_KEYS))
+def test_a_key_of_files_that_is_claimed_is_null_where_it_is_left_out(
+    store: TableStore, word: str
+) -> None:
+    key = "dvId" if FILE_KEYS[word] == "deletionVector" else FILE_KEYS[word]
+    case, spec, files = next(
+        (case, spec, spec.expectation.document["files"])
+        for case in shipped().cases
+        for spec in case.specs
+        if spec.type == "files" and not spec.parameters and isinstance(spec.expectation, Expected)
+        if any(file.get(key) for file in spec.expectation.document["files"])
+    )
+    adapter = Told(
+        replace(
+            EVERYTHING, reader_version=3, reader_features=case.features & WORDS["reader_features"]
+        )
+    )
+    adapter.run = lambda _: Ok(  # type: ignore[method-assign]
+        [{name: value for name, value in file.items() if name != key} for file in files]
+    )
+    outcomes = [
+        Judge(adapter, replace(adapter.claims, capabilities=given), store).judge_once(case, spec)
+        for given in (frozenset[str](), frozenset(FILE_KEYS) - {word}, frozenset({word}))
+    ]
+    assert [each.outcome for each in outcomes] == [Outcome.PASS, Outcome.PASS, Outcome.FAIL]
+    assert FILE_KEYS[word] in outcomes[2].message or "missing file" in outcomes[2].message
 
 
 def _late(rows: pa.Table) -> pa.Table:
