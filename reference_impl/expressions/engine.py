@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -91,7 +91,7 @@ class _Query:
             with self.connection as connection:
                 for name, rows in self.relations.items():
                     connection.register(name, rows)
-                self.found = self._collected(connection.execute(self.text))
+                self.found = self._collected(connection.sql(self.text))
         except BaseException as error:  # noqa: BLE001  raised again in the thread that asked
             self.error = error
         finally:
@@ -105,7 +105,7 @@ class _Query:
         with suppress(duckdb.Error):
             self.connection.interrupt()
 
-    def _collected(self, result: Any) -> pa.Table:
+    def _collected(self, result: duckdb.DuckDBPyRelation) -> pa.Table:
         reader = result.to_arrow_reader(_BATCH)
         batches, size = [], 0
         for batch in reader:

@@ -185,10 +185,17 @@ def _negative(at: Node, args: list[Rendered]) -> Rendered:
 
 def _operation(at: Node, args: list[Rendered]) -> Rendered | None:
     sign = _OPERATORS.get(at.value)
+    if sign == "%":
+        return _remainder(args)
     if sign is None:
         return None
     family = _joint(args) if at.value in _ARITHMETIC else None
     return Rendered(f"({args[0].sql} {sign} {args[1].sql})", family)
+
+
+def _remainder(args: list[Rendered]) -> Rendered:
+    # Null where the divisor is zero, which versions of DuckDB take for null, NaN or an error.
+    return Rendered(f"({args[0].sql} % nullif({args[1].sql}, 0))", _joint(args))
 
 
 def _joined(at: Node, args: list[Rendered]) -> Rendered:
@@ -251,7 +258,7 @@ def _call(at: Node, args: list[Rendered]) -> Rendered | None:
             sql = f"CASE WHEN {condition} THEN {then} ELSE {otherwise} END"
             return Rendered(sql, _joint(args[1:]))
         case "MOD":
-            return Rendered(f"({args[0].sql} % {args[1].sql})", _joint(args))
+            return _remainder(args)
         case "SUBSTRING":
             start = at.args[1]
             if start.kind != "number" or not start.value.isdecimal() or not int(start.value):

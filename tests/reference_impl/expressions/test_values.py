@@ -70,6 +70,8 @@ VALUES: dict[str, Any] = {
     "a * -1": -7,
     "-a % 4": -3,
     "a % 0": None,
+    "mod(a, 0)": None,
+    "1.5D % 0": None,
     "a = 7": True,
     "a == 7": True,
     "a <> 7": False,
