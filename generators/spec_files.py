@@ -32,5 +32,5 @@ def spec_files(case: Path) -> list[Path]:
 def _names_in(folder: Path) -> list[str]:
     try:
         return os.listdir(folder)  # noqa: PTH208  a third of the time, of thousands of folders
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import tempfile
 from collections.abc import Callable
@@ -119,6 +120,11 @@ def deep(case: Path) -> None:
     case.joinpath("delta", *"d" * 40).mkdir(parents=True)
 
 
+def file_for_folder(case: Path) -> None:
+    shutil.rmtree(case / "specs")
+    (case / "specs").touch()
+
+
 def many_rows(case: Path) -> None:
     rows = pa.table({"id": pa.nulls(2_000_000, pa.int64())})
     pq.write_table(rows, case / PART)
@@ -181,6 +187,7 @@ HOSTILE: dict[str, Spoil] = {
     "too many rows": many_rows,
     "fewer rows than are counted": within(SPEC, '"rowCount": 2', '"rowCount": 3'),
     "folders in folders": deep,
+    "a file for the folder of specs": file_for_folder,
     "deep arrays": content("case.json", "[" * NEST + "]" * NEST),
     "deep objects": content(SPEC, '{"a":' * NEST + "1" + "}" * NEST),
     "brackets without end": content(SPEC, '{"a":[' * NEST),
