@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -42,10 +42,13 @@ class Selection:
         """Return the selection for the header of a results file."""
         return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
 
-    def reaches(self, spec: str) -> bool:
-        """Return whether a golden spec can be asked for, as far as its id shows."""
+    @property
+    def reaches(self) -> Callable[[str], bool] | None:
+        """Say of the id of a golden spec whether it can be asked for; ``None`` where any can."""
         # Which features there are is known when all tables are.
-        return bool(self.features) or self._names(spec, spec.partition("/")[0])
+        if self.features or not (self.chapters or self.cases):
+            return None
+        return lambda spec: self._names(spec, spec.partition("/")[0])
 
     def takes(self, item: Item) -> bool:
         """Return whether an item is asked for."""

@@ -84,8 +84,12 @@ _FAMILIES: Final[Mapping[DataType, Family]] = {
     STRING: "text",
 }
 _OPERATORS: Final = {
-    sign: sign for sign in ("=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "%")
-} | {"<=>": "IS NOT DISTINCT FROM"}
+    sign: f"({{}} {sign} {{}})" for sign in ("=", "<>", "<", "<=", ">", ">=", "+", "-", "*")
+} | {
+    "<=>": "({} IS NOT DISTINCT FROM {})",
+    # Null where the divisor is zero, which versions of DuckDB take for null, NaN or an error.
+    "%": "({} % nullif({}, 0))",
+}
 _ARITHMETIC: Final = frozenset({"+", "-", "*", "%"})
 _WIDTHS: Final = 38
 _FUNCTION_TEMPLATES: Final[Mapping[str, tuple[str, Family]]] = {
@@ -184,18 +188,11 @@ def _negative(at: Node, args: list[Rendered]) -> Rendered:
 
 
 def _operation(at: Node, args: list[Rendered]) -> Rendered | None:
-    sign = _OPERATORS.get(at.value)
-    if sign == "%":
-        return _remainder(args)
-    if sign is None:
+    template = _OPERATORS.get(at.value)
+    if template is None:
         return None
     family = _joint(args) if at.value in _ARITHMETIC else None
-    return Rendered(f"({args[0].sql} {sign} {args[1].sql})", family)
-
-
-def _remainder(args: list[Rendered]) -> Rendered:
-    # Null where the divisor is zero, which versions of DuckDB take for null, NaN or an error.
-    return Rendered(f"({args[0].sql} % nullif({args[1].sql}, 0))", _joint(args))
+    return Rendered(template.format(args[0].sql, args[1].sql), family)
 
 
 def _joined(at: Node, args: list[Rendered]) -> Rendered:
@@ -258,7 +255,7 @@ def _call(at: Node, args: list[Rendered]) -> Rendered | None:
             sql = f"CASE WHEN {condition} THEN {then} ELSE {otherwise} END"
             return Rendered(sql, _joint(args[1:]))
         case "MOD":
-            return _remainder(args)
+            return Rendered(_OPERATORS["%"].format(args[0].sql, args[1].sql), _joint(args))
         case "SUBSTRING":
             start = at.args[1]
             if start.kind != "number" or not start.value.isdecimal() or not int(start.value):
