@@ -21,6 +21,7 @@ from typing import Any, Final
 import yaml
 
 from conformance.base.faults import OutputError
+from conformance.base.outcomes import Outcome
 from conformance.report.baseline import UNTRIAGED, Baseline, Entry, is_pattern, load_baseline
 from conformance.report.output import written_to
 from conformance.report.share import Share
@@ -46,6 +47,13 @@ class Outcomes:
     universe: Sequence[str]
     shipped: bool = True
 
+    def unasked(self, identity: str) -> bool:
+        """Return whether an item was not asked, or was blocked by an intermittent failure."""
+        record = self.records.get(identity)
+        return record is None or (
+            record["outcome"] == Outcome.BLOCKED and bool(record["intermittent"])
+        )
+
     def failed(self, identity: str) -> bool:
         """Return whether an item was asked and failed."""
         return identity in self.records and self.records[identity]["outcome"] in self.failing
@@ -60,7 +68,7 @@ def merged(entries: Sequence[Entry], outcomes: Outcomes) -> list[Entry]:
         matched = entry.among(known_items)
         failed = [identity for identity in matched if outcomes.failed(identity)]
         known = {identity for identity in failed if _explains(entry, outcomes.records[identity])}
-        unasked = any(identity not in outcomes.records for identity in matched)
+        unasked = any(outcomes.unasked(identity) for identity in matched)
         gone = not matched and outcomes.shipped
         if known or unasked or (not matched and not gone) or (entry.intermittent and not failed):
             kept.append(entry)

@@ -18,7 +18,7 @@ from typing import Any, Final
 from conformance.base.faults import UnusableError
 from conformance.base.outcomes import HAZARDS, MEANINGS, Outcome
 from conformance.judging.claims import fewer_claims
-from conformance.judging.messages import alike
+from conformance.judging.messages import alike, blocking
 from conformance.report.results import Results
 from conformance.report.share import Share, share_of
 
@@ -42,8 +42,9 @@ class Change:
     Attributes:
         id: the case.
         kind: ``regression``, ``fixed``, ``changed``, ``intermittent``, ``added``, ``gone`` or
-            ``unknown``; a case is intermittent where the baselines of both runs list it so, and
-            unknown where one run lacks it that is partial, or that chose otherwise.
+            ``unknown``; a case is intermittent where the baselines of both runs list it so, or
+            list what blocks it in one of them, and unknown where one run lacks it that is partial,
+            or that chose otherwise.
         before: outcome and message of the first run; empty when it lacks the case.
         after: the same of the second run.
     """
@@ -121,7 +122,7 @@ class Difference:
         """Everything that is worse than before, in words."""
         found = [f"{c.id}: {c.before} -> {c.after or 'not there'}" for c in self._worse()]
         before, after = self.shares
-        if not self.partial and self._alike and after.judged < before.judged:
+        if not self.partial and self._alike and self._newly_judged < 0:
             found.append(f"fewer judged: {before}, then {after}")
         lost = fewer_claims(self.before.header["claims"], self.after.header["claims"])
         return (*found, *(f"claimed no longer: {each}" for each in lost))
@@ -140,6 +141,23 @@ class Difference:
         """Return whether the options of both runs, of which shard is one, took the same cases."""
         names = ("selection", "shard")
         return all(self.before.header.get(n) == self.after.header.get(n) for n in names)
+
+    @property
+    def _newly_judged(self) -> int:
+        """How many cases more the second run judged, of those that chance does not decide."""
+        runs = self.before.records, self.after.records
+        names = [change.id for change in self.changes if change.kind != "intermittent"]
+        one, other = (share_of(run[n] for n in names if n in run).judged for run in runs)
+        return other - one
+
+    @cached_property
+    def _intermittent(self) -> frozenset[str]:
+        """The cases that the baselines of both runs let pass and fail."""
+        one, other = (
+            {name for name, record in run.records.items() if record.get("intermittent")}
+            for run in (self.before, self.after)
+        )
+        return frozenset(one & other)
 
     def _worse(self) -> Iterator[Change]:
         for change in self.changes:
@@ -171,10 +189,10 @@ class Difference:
         if _comparable(old) == _comparable(new):
             return None
         was, now = (MEANINGS[Outcome(each["outcome"])].rank for each in (old, new))
-        if old.get("intermittent") and new.get("intermittent"):
-            return Change(name, "intermittent", _words(old), _words(new))
         better = now < was and MEANINGS[Outcome(new["outcome"])].judged
         worse = now > was or (now == was and _does_more_harm(old, new))
+        if {name, _root(new if worse else old)} & self._intermittent:
+            return Change(name, "intermittent", _words(old), _words(new))
         kind = "regression" if worse else "fixed" if better else "changed"
         return Change(name, kind, _words(old), _words(new))
 
@@ -192,6 +210,12 @@ def _choice(results: Results) -> str:
 
 def _share(results: Results) -> Share:
     return share_of(results.records.values(), results.header["selected"])
+
+
+def _root(record: Mapping[str, Any]) -> str | None:
+    """Return the id of the case that blocks one."""
+    blocked = record["outcome"] == Outcome.BLOCKED
+    return blocking(record["message"]) if blocked else None
 
 
 def _comparable(record: Mapping[str, Any]) -> tuple[object, ...]:

@@ -57,7 +57,8 @@ def record_of(
         verdict: how it ended.
         standing: ``new``, ``known`` or ``stale`` against the baseline.
         stale: what the baseline says otherwise, where it does.
-        intermittent: the baseline lets the item pass and fail, and it did one of them as listed.
+        intermittent: the baseline lets the item pass and fail, and it did one of them as listed,
+            or was blocked by an item that did.
     """
     return {
         "id": item.id,

@@ -40,15 +40,19 @@ class Share:
         return f"judged {self.judged} of {self.of} ({self.percent:g} %)"
 
 
-def share_of(records: Iterable[Record], of: int | None = None) -> Share:
+def share_of(records: Iterable[Record], of: int | None = None, *, chance: bool = False) -> Share:
     """Count the judged ones among records.
 
     Args:
         records: as in a results file.
         of: how many were selected; as many as there are records when ``None``.
+        chance: count what an intermittent failure blocked as well, so that two runs of one
+            release have one share.
     """
     found = list(records)
-    judged = sum(record["outcome"] in JUDGED for record in found)
+    judged = sum(
+        record["outcome"] in JUDGED or (chance and record["intermittent"]) for record in found
+    )
     return Share(judged, len(found) if of is None else of)
 
 

@@ -227,6 +227,8 @@ class Run:
         return judgement
 
     def _against_baseline(self, item: Item, verdict: Verdict) -> Judgement:
+        if verdict.outcome is Outcome.BLOCKED and self._by_chance(blocking(verdict.message)):
+            return Judgement(record_of(item, verdict, "new", intermittent=True))
         entries = self.baseline.about(item.id)
         failed = verdict.outcome in self.failing
         if not entries:
@@ -238,11 +240,16 @@ class Run:
             if failed and entry.explains(requirements, verdict.message):
                 record = record_of(item, verdict, "known", intermittent=entry.intermittent)
                 return Judgement(record, known=entry.reason)
-        if not failed and all(entry.intermittent for entry in entries):
+        if not failed and self._by_chance(item.id):
             asked = verdict.outcome is not Outcome.UNSUPPORTED
             return Judgement(record_of(item, verdict, "new", intermittent=asked))
         what = _disagreement(entries[0], requirements, verdict, failed=failed)
         return Judgement(record_of(item, verdict, "stale", what), f"stale baseline: {what}")
+
+    def _by_chance(self, name: str) -> bool:
+        """Return whether the baseline lets an item pass and fail."""
+        entries = self.baseline.about(name)
+        return bool(entries) and all(entry.intermittent for entry in entries)
 
     @property
     def failing(self) -> frozenset[Outcome]:
@@ -274,7 +281,8 @@ class Run:
             found += [f"the baseline has a claim that is made no longer: {each}" for each in lost]
         least = self.baseline.judged
         asked_all = whole and not self.settings.narrowed
-        if least is not None and asked_all and share.percent < least:
+        known = share_of(records, len(self.selected), chance=True)
+        if least is not None and asked_all and known.percent < least:
             found.append(f"{share}, and the baseline asks for {least:g} %")
         return found
 

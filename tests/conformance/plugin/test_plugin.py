@@ -200,6 +200,19 @@ def test_an_intermittent_entry_lets_its_case_pass_and_fail(
     assert record["intermittent"] is True
 
 
+def test_what_an_intermittent_failure_blocks_counts_as_judged(kit: Kit) -> None:
+    refused = {name: {"refused": ["invalid_table", "no"]} for name in ("scan", "snapshot")}
+    kit.case("one", refused, specs={"read-latest": READ, "read-v1": READ_V1})
+    root = known("one", message="refused a valid table", intermittent="true")
+    behind = known("one", id="table-features/one/read-v1")
+    for entries in ([root], [root, behind]):
+        assert kit(kit.baseline(*entries, judged=100)) is Status.OK
+        assert "judged 1 of 2 (50 %)" in kit.output
+    always = {**root, "intermittent": "false"}
+    assert kit(kit.baseline(always, judged=100)) is Status.TOO_FEW_JUDGED
+    assert kit(kit.baseline(always, behind)) is Status.STALE_BASELINE
+
+
 def test_an_intermittent_entry_expects_one_failure_only(kit: Kit) -> None:
     kit.case("one", OTHER_WRONG)
     entry = known("one", intermittent="true")

@@ -47,13 +47,16 @@ def test_a_selection_drops_no_entry_of_the_baseline_that_it_writes(kit: Kit) -> 
     assert kit(option) is Status.OK
 
 
-def _record(identity: str, outcome: str, message: str = "m") -> dict[str, Any]:
+def _record(
+    identity: str, outcome: str, message: str = "m", *, intermittent: bool = False
+) -> dict[str, Any]:
     return {
         "id": identity,
         "outcome": outcome,
         "message": message,
         "requirement": None,
         "requirements": ["REC-001"],
+        "intermittent": intermittent,
     }
 
 
@@ -75,6 +78,8 @@ CHANCE = Entry("a/1", "REC-001", "m", "reason", intermittent=True)
         (ONE, [_record("a/1", "pass")], False),
         (ONE, [_record("a/1", "unsupported")], False),
         (ONE, [_record("a/2", "pass")], True),
+        (ONE, [_record("a/1", "blocked")], False),
+        (ONE, [_record("a/1", "blocked", intermittent=True)], True),
         (CHANCE, [_record("a/1", "pass")], True),
         (WIDE, [_record("a/1", "pass")], True),
         (WIDE, [_record("a/1", "pass"), _record("a/2", "fail")], True),

@@ -139,6 +139,27 @@ def test_what_an_intermittent_case_does_is_no_regression(
         assert _diff(tmp_path, [right], [other]) == 1
 
 
+@pytest.mark.parametrize("listed", [True, False])
+def test_what_an_intermittent_failure_blocks_is_no_regression(
+    listed: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rest = [_record("log/a/read", "pass"), _record("log/a/scan", "pass")]
+    right = [_record("log/a/open", "pass", intermittent=listed), *rest]
+    wrong = [
+        {**_failure("log/a/open", "cosmetic"), "intermittent": listed},
+        rest[0],
+        _record("log/a/scan", "blocked", message="blocked by log/a/open: rows differ"),
+    ]
+    assert _diff(tmp_path, right, wrong) == (not listed)
+    out = capsys.readouterr().out
+    assert ("intermittent: log/a/scan" in out) is listed
+    assert ("fewer judged" in out) is False
+    assert _diff(tmp_path, wrong, right) == 0
+    later = [wrong[0], rest[0], _failure("log/a/scan", "cosmetic")]
+    assert _diff(tmp_path, wrong, later) == 0
+    assert _diff(tmp_path, right, later) == 1, "an answer of its own is not chance"
+
+
 def test_the_difference_names_each_changed_case(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
