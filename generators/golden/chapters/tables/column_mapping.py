@@ -17,6 +17,7 @@ from generators.golden.cases.publish import (
     filtered,
     projected,
     publish,
+    read_spec,
 )
 from generators.golden.cases.table import (
     DataFile,
@@ -374,6 +375,26 @@ def _id_without(case: CaseWriter) -> None:
         Accepted("nulls", "protocol: null for each column", rows=[{}, {}]),
         Accepted("refused", "protocol: or refuse the file", refusal=refusal),
     )
+
+
+@MAPPING.case("id-mode-without-ids-later", "CM-027")
+def _id_without_later(case: CaseWriter) -> None:
+    """A file without ids in mode id, beside others, gives nulls or fails."""
+    inner = struct(x="long")
+    table = mapped_table(case, struct(id="long", s=inner, a=array(inner)), mode="id")
+    first = {"id": 1, "s": {"x": 10}, "a": [{"x": 100}]}
+    table.create(add(table.file([first])))
+    lost = table.file([{"id": 2, "s": {"x": 20}, "a": []}], layout=FileLayout(field_ids=False))
+    table.commit(add(lost))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "CM-027")
+    case.contest_read(
+        "The columns are null, or the file is refused",
+        table.schema,
+        Accepted("nulls", "protocol: null for each column", rows=[first, {}]),
+        Accepted("refused", "protocol: or refuse the file", refusal=refusal),
+    )
+    read_spec(case, table, 0)
 
 
 @MAPPING.case("id-mode-missing-id", "CM-028")

@@ -16,7 +16,7 @@ from generators.golden.cases.publish import describe, earlier_spec, filtered, pu
 from generators.golden.cases.table import GoldenTable, add, feature_protocol
 from generators.golden.chapters.files.types import local, utc
 from generators.materialise.log.checkpoints import CheckpointStyle
-from generators.oracle.delta_schema import Struct, array, field, map_of, struct
+from generators.oracle.delta_schema import Field, Struct, array, field, map_of, struct
 
 WIDENING = Chapter("type-widening", since="upstream")
 ZONELESS = Chapter("timestamp-ntz", since="2025")
@@ -290,19 +290,43 @@ def _twice(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@WIDENING.case("unsupported-change", "TW-003 TW-013")
-def _unsupported(case: CaseWriter) -> None:
-    """A recorded change that no list allows is refused."""
+_CHANGED = _change("string", "boolean")
+_BEFORE_A_WIDENING = {
+    "delta.typeChanges": [
+        {"fromType": "string", "toType": "byte"},
+        {"fromType": "byte", "toType": "integer"},
+    ]
+}
+_UNSUPPORTED = {
+    "unsupported-change": field("v", "boolean", metadata=_CHANGED),
+    "unsupported-change-inside": field("v", struct(field("w", "boolean", metadata=_CHANGED))),
+    "unsupported-change-of-elements": field(
+        "v", array("boolean"), metadata=_change("string", "boolean", "element")
+    ),
+    "unsupported-change-to-narrower": field("v", "integer", metadata=_change("long", "integer")),
+    "unsupported-change-first": field("v", "integer", metadata=_BEFORE_A_WIDENING),
+}
+"""Columns whose recorded changes are not all of the list."""
+
+
+def _unsupported(case: CaseWriter, column: Field) -> None:
     table = _widening_table(case, struct(id="long"))
     table.create(add(table.file([{"id": 1}])))
     describe(case, table)
-    table.schema = struct(
-        field("id", "long"), field("v", "boolean", metadata=_change("string", "boolean"))
-    )
+    table.schema = struct(field("id", "long"), column)
     table.commit(table.metadata())
     refusal = Refusal("invalid_table", "read", "TW-013", code="DELTA_UNSUPPORTED_TYPE_CHANGE")
     case.refuse("read", "read-latest", refusal, title="The table is refused")
     earlier_spec(case, table, 0)
+
+
+for _name, _column in _UNSUPPORTED.items():
+    WIDENING.define(
+        _name,
+        "A recorded change that no list allows is refused",
+        "TW-003 TW-013",
+        partial(_unsupported, column=_column),
+    )
 
 
 # Timestamps without zone.

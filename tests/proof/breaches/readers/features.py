@@ -21,6 +21,7 @@ from breaches.edits import (
     properties,
     renaming,
     schema,
+    struct_fields,
 )
 from breaches.model import How, reader
 from breaches.seams import refusing, rows, viewing, where_asked
@@ -33,6 +34,27 @@ _NAME = "delta.columnMapping.physicalName"
 
 def _modes(root: Path) -> set[str]:
     return {b.get("configuration", {}).get(_MODE, "none") for b in bodies(root, "metaData")}
+
+
+_CHANGES = "delta.typeChanges"
+
+
+def _without_changes(field: Any) -> None:
+    field["metadata"].pop(_CHANGES, None)
+
+
+def _last_change(field: Any) -> None:
+    if _CHANGES in field["metadata"]:
+        field["metadata"][_CHANGES] = field["metadata"][_CHANGES][-1:]
+
+
+def _changes_at_the_top(tree: Any) -> None:
+    """Pass over what is recorded of elements and of the fields of structs."""
+    for column in tree["fields"]:
+        for inner in struct_fields(column["type"]):
+            _without_changes(inner)
+        found = column["metadata"].get(_CHANGES, [])
+        column["metadata"][_CHANGES] = [each for each in found if "fieldPath" not in each]
 
 
 def _mode(old: str, new: str) -> Any:
@@ -228,6 +250,19 @@ ROWS = (
     ),
     reader("finds-no-partition-values-in-mode-id", "CM-026", viewing(_nothing_there("id"))),
     reader("falls-back-to-names-in-mode-id", "CM-027", viewing(_mode("id", "name"))),
+    reader("reads-on-after-any-type-change", "TW-013", viewing(fields(_without_changes))),
+    reader(
+        "minds-type-changes-of-columns-alone",
+        "TW-013",
+        viewing(schema(_changes_at_the_top)),
+        "type-widening/unsupported-change-*",
+    ),
+    reader(
+        "minds-the-last-type-change-alone",
+        "TW-013",
+        viewing(fields(_last_change)),
+        "type-widening/unsupported-change-first/*",
+    ),
     reader("fills-missing-ids-with-zero", "CM-028", rows(_zeros)),
     reader("finds-columns-by-display-name", "CM-029", viewing(fields(_displayed))),
     reader(

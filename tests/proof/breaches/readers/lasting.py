@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ from breaches.edits import (
 from breaches.model import Ask, How, reader
 from breaches.readers.features import for_changes
 from breaches.readers.questions import by_files
-from breaches.seams import asking, by_request, refusing, viewing, where_asked
+from breaches.seams import asking, by_request, refusing, rows, viewing, where_asked
 from breaches.views import bodies, log_of, replaying
 from conformance.adapter import (
     Aggregate,
@@ -166,6 +167,62 @@ def _as_published(request: Any) -> dict[str, Any]:
     return {"latest": _published(request), "commits": []}
 
 
+def _version(commit: Mapping[str, Any]) -> int:
+    return int(commit["staged"][:20] if "staged" in commit else commit["version"])
+
+
+def _of_the_answer_alone(request: Any) -> dict[str, Any]:
+    """Take the last commit that the catalog gives for the latest version."""
+    latest = max(map(_version, request.ratified["commits"]), default=0)
+    return {**request.ratified, "latest": latest}
+
+
+def _published_first(request: Any) -> dict[str, Any]:
+    log = log_of(Path(request.table))
+    commits = [
+        each
+        for each in request.ratified["commits"]
+        if not (log / f"{_version(each):020}.json").exists()
+    ]
+    return {**request.ratified, "commits": commits}
+
+
+def _staged_for_ratified(root: Path, _fresh: frozenset[str]) -> None:
+    """Take what lies in the folder of staged commits for versions, where nothing else is."""
+    log = log_of(root)
+    for path in sorted(log.glob("_staged_commits/*.json")):
+        published = log / f"{path.name[:20]}.json"
+        if not published.exists():
+            shutil.copy2(path, published)
+
+
+def _tagged(root: Path) -> bool:
+    checkpoints = log_of(root).glob("*.checkpoint.*.json")
+    metadata = (a.get("checkpointMetadata", {}) for path in checkpoints for a in read_lines(path))
+    return any(body.get("tags") for body in metadata)
+
+
+def _before_vectors_without_offset(request: Any) -> Any:
+    """Take a vector that is stored without an offset for none: give the rows of before."""
+    vectors = (body.get("deletionVector") or {} for body in bodies(Path(request.table), "add"))
+    lost = any(v.get("storageType") in ("u", "p") and "offset" not in v for v in vectors)
+    return replace(request, version=0) if lost and isinstance(request, Scan) else request
+
+
+def _void_as(change: Callable[[pa.Table, int], pa.Table]) -> How:
+    def changed(table: pa.Table) -> pa.Table:
+        for at in reversed(range(table.num_columns)):
+            if pa.types.is_null(table.column(at).type):
+                table = change(table, at)
+        return table
+
+    return rows(changed)
+
+
+def _empty_text(table: pa.Table, at: int) -> pa.Table:
+    return table.set_column(at, table.column_names[at], pa.array([""] * len(table)))
+
+
 def _without_inline(name: str) -> Callable[[Any], Any]:
     """Overlook an action, or a field of adds, in commits that the catalog keeps inline."""
 
@@ -213,6 +270,33 @@ ROWS = (
             "catalog-managed-tables/*",
         )
         for kind in _KINDS
+    ),
+    *(
+        reader(
+            f"{slug}-for-{kind.__name__.lower()}",
+            row,
+            _with_ratified(kind, change),
+            f"catalog-managed-tables/{case}/*",
+        )
+        for slug, row, case, change in (
+            ("asks-the-catalog-alone", "CAT-008", "all-published", _of_the_answer_alone),
+            ("asks-the-log-first", "CAT-009", "catalog-before-published", _published_first),
+        )
+        for kind in (Scan, Files)
+    ),
+    reader("takes-staged-commits-for-ratified", "CAT-004", viewing(_staged_for_ratified)),
+    reader("goes-by-tags-of-checkpoints", "CKM-009", refusing(_tagged)),
+    reader(
+        "takes-vectors-without-offset-for-none",
+        "DVDESC-012",
+        asking(_before_vectors_without_offset),
+    ),
+    *(
+        reader(f"gives-{slug}-for-void", "VOID-002", _void_as(change))
+        for slug, change in (
+            ("no-column", lambda table, at: table.remove_column(at)),
+            ("empty-texts", _empty_text),
+        )
     ),
     *(
         reader(

@@ -196,6 +196,17 @@ def _cleaning_too_far(ask: Ask, request: Request) -> Answer:
     return answer
 
 
+@by_request
+def _cleaning_the_cutoff(ask: Ask, request: Request) -> Answer:
+    """Clean the commit of the checkpoint that stays, too."""
+    answer = ask(request)
+    if writing("cleanup")(request):
+        log = log_of(Path(request.table))
+        first = min(log.glob("*.checkpoint*.parquet"))
+        (log / f"{first.name[:20]}.json").unlink(missing_ok=True)
+    return answer
+
+
 def _first_of_each_kind(rows: pa.Table) -> pa.Table:
     kinds = rows["_change_type"].to_pylist()
     return rows.take([kinds.index(kind) for kind in sorted(set(kinds))])
@@ -220,6 +231,7 @@ ROWS = (
         _cleaning_too_far,
         "metadata-cleanup/write-cleanup-nothing/*",
     ),
+    writer("cleans-the-commit-of-the-cutoff", "CLEAN-012", _cleaning_the_cutoff),
     writer(
         "records-the-first-row-of-each-change",
         "CDC-012",

@@ -135,6 +135,11 @@ _CARRIED = {
     "TW-002": "type-widening/write-not-enabled*",
     "TW-003": "type-widening/write-refused-narrower*",
     "CAT-011": "catalog-managed-tables/write-append*",
+    "CAT-016": "catalog-managed-tables/write-delete*",
+    "CAT-019": "catalog-managed-tables/write-cleanup*",
+    "CAT-020": "catalog-managed-tables/write-vacuum*",
+    "CAT-021": "catalog-managed-tables/write-optimize*",
+    "DFT-010": "default-columns/write-variant-default*",
 }
 """What has to be refused: the row that it breaks, and the recipe."""
 
