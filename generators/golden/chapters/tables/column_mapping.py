@@ -377,7 +377,7 @@ def _id_without(case: CaseWriter) -> None:
     )
 
 
-@MAPPING.case("id-mode-without-ids-later", "CM-027")
+@MAPPING.case("id-mode-without-ids-later", "CM-027 CM-025")
 def _id_without_later(case: CaseWriter) -> None:
     """A file without ids in mode id, beside others, gives nulls or fails."""
     inner = struct(x="long")
@@ -394,7 +394,7 @@ def _id_without_later(case: CaseWriter) -> None:
         Accepted("nulls", "protocol: null for each column", rows=[first, {}]),
         Accepted("refused", "protocol: or refuse the file", refusal=refusal),
     )
-    read_spec(case, table, 0)
+    read_spec(case, table, 0, requirement="CM-025")
 
 
 @MAPPING.case("id-mode-missing-id", "CM-028")
