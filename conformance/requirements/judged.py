@@ -246,20 +246,16 @@ _SINCE: Final = {
     "ADD-003": (re.compile(rb'"path": ?"[^"]*%'), 1),
     "CKC-027": (re.compile(rb'"dataChange": ?false'), 1),
     "DFT-004": (re.compile(rb"CURRENT_DEFAULT"), 1),
-    "META-002": (re.compile(rb'"metaData": ?\{'), 2),
     "PART-002": (re.compile(rb'""'), 1),
     "PROTO-008": (_UNKNOWN_ACTION, 1),
     "PROTO-009": (re.compile(rb'"(future\w*|novelty)"'), 1),
-    "REC-012": (re.compile(rb'"protocol": ?\{'), 2),
-    "REC-013": (re.compile(rb'"metaData": ?\{'), 2),
     "RT-017": (re.compile(rb"delta\.rowTracking\.materialized"), 1),
     "TF-002": (re.compile(rb'"writerFeatures"'), 1),
     "VPC-003": (re.compile(rb'"vacuumProtocolCheck"'), 1),
 }
-"""Requirements about what comes again or later: what commits say, and how often before one shows
-it."""
-_AGAIN: Final = ("META-002", "REC-012", "REC-013")
-"""Requirements of which the latest version, too, shows nothing before the action has come again."""
+"""Requirements about what comes later: what commits say, and how often before one shows it."""
+_METADATA: Final = re.compile(rb'"metaData": ?\{')
+_PROTOCOL: Final = re.compile(rb'"protocol": ?\{')
 _UNTIL: Final = {"CM-024": re.compile(rb'"delta\.columnMapping\.mode": ?"(name|id)"')}
 """Requirements about tables that a feature has no effect on yet: what commits say from where on it
 has."""
@@ -275,6 +271,13 @@ them, and none before a path is there again."""
 _OF_REMOVES: Final = ("REC-007", "REC-008", "REC-010", "REC-011", "REM-")
 """Requirements about tombstones, or what their ids begin with; a version before the first shows
 none."""
+
+_ADD: Final = re.compile(rb'"add": ?\{')
+_OF_CONTENT: Final = (
+    "ADD-00[23]", "CM-006", "CM-02[3-9]", "CM-03[01]", "DATA-003", "DFT-004", "DV*", "PART-*",
+    "PQ-*", "PROP-005", "PROP-008", "RVER-001",
+)  # fmt: skip
+"""Requirements on how files and their values are read; a version before the first shows none."""
 
 _OF_SUMMARIES: Final = {
     "checkpoint": ("CKC-", "CKM-", "SCA-", "SIDE-"),
@@ -295,8 +298,8 @@ def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool
     Returns:
         ``True`` also where the commits that would say so are not there.
     """
-    if row in _AGAIN:
-        return _comes(_first(table, *_SINCE[row]), version)
+    if matches(row, _OF_CONTENT) and not _comes(_first(table, _ADD), version):
+        return False
     if row in _BY_FILES:
         return _BY_FILES[row](table, version)
     if row in _UNTIL:
@@ -366,6 +369,11 @@ def _beyond_the_first(_table: Path, version: int | None) -> bool:
     return version is None or version > 0
 
 
+def _with_two(mark: re.Pattern[bytes], table: Path, version: int | None) -> bool:
+    """Say whether an action has come again; before that the latest version, too, shows nothing."""
+    return _comes(_first(table, mark, 2), version)
+
+
 def _with_a_path_again(table: Path, version: int | None) -> bool:
     return _comes(_added_again(table), version)
 
@@ -374,8 +382,11 @@ _BY_FILES: Final[Mapping[str, Callable[[Path, int | None], bool]]] = {
     "CKPT-004": _behind_checkpoints,
     "FA-003": _with_a_path_again,
     "LAST-003": _beyond_the_hint,
+    "META-002": partial(_with_two, _METADATA),
     "REC-001": _beyond_the_first,
     "REC-006": _with_a_path_again,
+    "REC-012": partial(_with_two, _PROTOCOL),
+    "REC-013": partial(_with_two, _METADATA),
     "REC-021": _with_a_path_again,
 }
 """Requirements whose versions are found by more than a mark in commits."""

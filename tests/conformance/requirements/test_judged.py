@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from shipped import shipped
 
+from conformance.golden.cases import Expected
 from conformance.items.generated import Plan, generated_items
 from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
@@ -354,7 +355,7 @@ def test_a_version_before_the_first_tombstone_judges_no_row_about_tombstones() -
         for spec in case.specs
         if spec.type == "read"
         and spec.requirement is None
-        and _is_before_removes(case.table, spec.parameters.get("version"))
+        and _is_before(b'"remove"', case.table, spec.parameters.get("version"))
         and (judged_of_spec(spec, case).in_revision("upstream") or "").startswith(
             ("REC-007", "REC-008", "REM-")
         )
@@ -372,11 +373,30 @@ def test_a_log_with_a_version_beyond_all_others_is_looked_through_at_once(tmp_pa
     assert not shows(tmp_path, None, "", "REC-013")
 
 
-def _is_before_removes(table: Path, version: int | None) -> bool:
+def test_a_version_before_the_first_file_judges_no_row_about_what_files_hold(
+    items: tuple[Item, ...],
+) -> None:
+    found = {item.id: item.requirement("upstream") for item in items}
+    assert found["column-mapping/id-mode/read-v0"] == "SNAP-007"
+    assert found["column-mapping/id-mode/read-v1"] == "CM-025"
+    of_content = ("ADD-002", "CM-", "DATA-003", "DFT-", "DV", "PART-", "PQ-", "PROP-", "RVER-001")
+    assert [
+        spec.id
+        for case in shipped().cases
+        for spec in case.specs
+        if spec.type in ("read", "aggregate")
+        and spec.requirement is None
+        and isinstance(spec.expectation, Expected)
+        and _is_before(b'"add"', case.table, spec.parameters.get("version"))
+        and (found[spec.id] or "").startswith(of_content)
+    ] == []
+
+
+def _is_before(mark: bytes, table: Path, version: int | None) -> bool:
     log = sorted((table / "_delta_log").glob(f"{'[0-9]' * 20}.json"))
     last = (int(log[-1].stem) if log else -1) if version is None else version
     commits = [table / "_delta_log" / f"{number:020}.json" for number in range(last + 1)]
-    return all(each.is_file() and b'"remove"' not in each.read_bytes() for each in commits)
+    return all(each.is_file() and mark not in each.read_bytes() for each in commits)
 
 
 def test_what_a_recipe_starts_from_judges_nothing_of_what_its_steps_do(
