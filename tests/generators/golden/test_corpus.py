@@ -120,6 +120,15 @@ def test_titles_state_what_holds(
         assert len(content["title"]) <= 70, path
 
 
+def test_no_title_has_a_version_or_a_configuration_where_there_is_none(
+    specs: list[tuple[Path, dict[str, Any]]],
+) -> None:
+    nothing = ({"txnVersion": None}, {"configuration": None})
+    titles = {spec["title"] for _, spec in specs if spec.get("expected") in nothing}
+    assert any(title.endswith("is not set") for title in titles)
+    assert [title for title in titles if " newest txn" in title or " last set" in title] == []
+
+
 def test_several_hands_wrote_the_corpus(cases: list[tuple[Path, dict[str, Any]]]) -> None:
     builders = Counter(case["provenance"]["builder"] for _, case in cases)
     assert builders["kit"] >= 300

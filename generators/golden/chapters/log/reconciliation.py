@@ -313,10 +313,11 @@ def txn_spec(  # noqa: PLR0913  one argument per field of the format
     title: str | None = None,
 ) -> None:
     """Write the version that an application is at, in the newest table version for ``None``."""
+    found = "at no version" if expected is None else "at the version of its newest txn"
     case.spec(
         "txn",
         f"txn-{slug or app}" + ("" if version is None else f"-v{version}"),
-        title=title or f"Application {app} is at the version of its newest txn",
+        title=title or f"Application {app} is {found}",
         expected={"txnVersion": expected},
         parameters={"appId": app},
         version=version,
@@ -393,10 +394,11 @@ def domain_spec(
 ) -> None:
     """Write the configuration of a domain, in the newest table version for ``None``."""
     slug = "domain-" + name.replace(".", "-").lower() + ("" if version is None else f"-v{version}")
+    found = "is not set" if expected is None else "has the configuration last set"
     case.spec(
         "domain_metadata",
         slug,
-        title=title or f"Domain {name} has the configuration last set",
+        title=title or f"Domain {name} {found}",
         expected={"configuration": expected},
         parameters={"domain": name},
         version=version,
