@@ -228,7 +228,7 @@ LAYOUTS: Final = (
         partial(
             _steps, (_checksums, _compactions, partial(_classic, middle=True, hint=False), _classic)
         ),
-        "CKPT-003 COMP-012@2",
+        "CKPT-003 COMP-011@2",
     ),
     _layout("cleaned", partial(_cleaned, "classic"), "CKPT-011 CKPT-005"),
     _layout("cleaned-v2", partial(_cleaned, "v2-parquet", sidecars=2), "CKPT-011 SIDE-005", _V2),

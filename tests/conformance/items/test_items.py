@@ -278,3 +278,9 @@ def test_a_layout_judges_what_its_history_shows(tmp_path: Path) -> None:
             shown |= {each} if row == each else set()
     assert wrong == []
     assert shown == _SHOWN_BY_FILES.keys()
+
+
+def test_a_layout_of_several_kinds_of_summaries_is_held_to_its_rows() -> None:
+    asked = [each for each in generated_items(Plan()) if each.id.endswith("/everything")]
+    assert {each.requirement(name) for each in asked for name in SELECTIONS} <= {"SNAP-007", None}
+    assert asked
