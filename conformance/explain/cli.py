@@ -139,6 +139,8 @@ def _of_requirement(found: RequirementExplained) -> Iterator[str]:
         yield from _listed(title, found.cases.get(kind, ()))
     yield from _listed("Builders of those tables", [*map(str, found.builders)])
     yield from _listed("Steps of recipes that judge it", found.steps)
+    if found.unjudged:
+        yield f"Nothing judges it: {found.unjudged}"
     if found.named:
         yield f"{found.named} more cases name it and judge another requirement"
     proofs = [f"{each.kind} {each.id}: {each.case}" for each in found.proofs]

@@ -16,6 +16,7 @@ from conformance.items.items import Item
 from conformance.requirements.citations import Citation, cited_in_project
 from conformance.requirements.clauses import quotes
 from conformance.requirements.coverage import Coverage, measure
+from conformance.requirements.gaps import EXCEPTIONS, read_gaps
 from conformance.requirements.proofs import Proof, proofs_of, reason_unproved
 from conformance.requirements.registry import SELECTIONS, Registry, Requirement
 
@@ -49,6 +50,7 @@ class RequirementExplained:
         cases: kind to what judges it: golden questions, recipes, mutations, audit checks.
         builders: who builds the tables of those questions and recipes.
         steps: recipe and number of each step that judges it.
+        unjudged: why nothing judges it, where the kit says so.
         named: how many cases name it and judge another requirement.
         proofs: wrong implementations and faults that a case caught by its name.
         unproved: why there is none of them, where the kit says so.
@@ -63,6 +65,7 @@ class RequirementExplained:
     cases: Mapping[str, tuple[str, ...]]
     builders: tuple[SourceLine, ...]
     steps: tuple[str, ...]
+    unjudged: str | None
     named: int
     proofs: tuple[Proof, ...]
     unproved: str | None
@@ -103,6 +106,7 @@ class RequirementExplained:
             "cases": {kind: list(found) for kind, found in self.cases.items()},
             "builders": [asdict(each) for each in self.builders],
             "steps": list(self.steps),
+            "unjudged": self.unjudged,
             "named_by_other_cases": self.named,
             "proofs": [{"kind": p.kind, "id": p.id, "case": p.case} for p in self.proofs],
             "unproved": self.unproved,
@@ -137,6 +141,7 @@ def explain_requirement(
         {str(kind): found for kind, found in coverage.cited.get(row.id, {}).items()},
         tuple(dict.fromkeys(place for case in sorted(judged) if (place := builder_of(case)))),
         tuple(_steps(row.id, items)),
+        _unjudged().get(row.id),
         sum(row.id in each.requirements and each.case not in judged for each in citations),
         proofs_of(row.id),
         reason_unproved(row.id),
@@ -150,6 +155,11 @@ def _steps(name: str, items: Iterable[Item]) -> Iterable[str]:
         for number, step in enumerate(item.steps):
             if any(step.in_revision(each) == name for each in item.revisions):
                 yield f"{item.id} step {number}"
+
+
+@cache
+def _unjudged() -> Mapping[str, str]:
+    return read_gaps(EXCEPTIONS).reasons
 
 
 @cache

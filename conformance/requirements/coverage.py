@@ -20,10 +20,9 @@ from conformance.base.home import PROJECT
 from conformance.base.terminal import emit, warn
 from conformance.golden.corpus import default_corpus_path
 from conformance.requirements.citations import Citation, CitationError, Kind, cited_in_project
-from conformance.requirements.gaps import faults_of, read_gaps, render_gaps
+from conformance.requirements.gaps import EXCEPTIONS, faults_of, read_gaps, render_gaps
 from conformance.requirements.proofs import load_proofs
 from conformance.requirements.registry import (
-    DEFAULT_FOLDER,
     LEVELS,
     SELECTIONS,
     Registry,
@@ -263,7 +262,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--corpus", type=Path, default=default_corpus_path(), help="folder of the golden cases"
     )
-    parser.add_argument("--exceptions", type=Path, default=DEFAULT_FOLDER / "exceptions.yaml")
+    parser.add_argument("--exceptions", type=Path, default=EXCEPTIONS)
     return parser
 
 

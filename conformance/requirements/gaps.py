@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from conformance.requirements.documents import read_yaml
-from conformance.requirements.registry import ID, Registry
+from conformance.requirements.registry import DEFAULT_FOLDER, ID, Registry
 
+EXCEPTIONS: Final = DEFAULT_FOLDER / "exceptions.yaml"
 _WIDTH: Final = 96
 
 
@@ -49,6 +50,11 @@ class GapList:
     def requirements(self) -> tuple[str, ...]:
         """All ids, in the order of the file."""
         return tuple(name for gap in self.gaps for name in gap.requirements)
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Each id with the reason of its group."""
+        return {name: gap.reason for gap in self.gaps for name in gap.requirements}
 
     def without(self, ids: Collection[str]) -> GapList:
         """Leave some ids out, and groups that become empty, and count again."""

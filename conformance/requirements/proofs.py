@@ -87,7 +87,7 @@ def reason_unproved(requirement: str) -> str | None:
 
 @cache
 def _reasons() -> Mapping[str, str]:
-    return {name: gap.reason for gap in read_gaps(UNPROVED).gaps for name in gap.requirements}
+    return read_gaps(UNPROVED).reasons
 
 
 @cache

@@ -96,6 +96,11 @@ def test_a_must_without_a_proof_says_why(
     assert "shown it yet. Says by what a writer goes" in capsys.readouterr().out
 
 
+def test_a_must_that_nothing_judges_says_why(explained: Callable[..., Any]) -> None:
+    assert "question" in explained("REC-023")["unjudged"]
+    assert explained("REC-008")["unjudged"] is None
+
+
 def test_a_step_of_a_recipe_is_named_by_what_it_judges(explained: Callable[..., Any]) -> None:
     assert "row-tracking/write-enable/write step 4" in explained("RT-046")["steps"]
 
