@@ -213,7 +213,7 @@ class Run:
     def judge_item(self, item: Item) -> Judgement:
         """Judge one item and check the verdict against the baseline; never raises."""
         with self.judge.limit.about(item.id):
-            verdict = verdict_of(item, self.judge, self.registry)
+            verdict = verdict_at_level(item, self.judge, self.registry)
             return self._with_bundle(item, verdict, self._against_baseline(item, verdict))
 
     def _with_bundle(self, item: Item, verdict: Verdict, judgement: Judgement) -> Judgement:
@@ -306,7 +306,7 @@ def _close(close: Callable[[], None], limit: InProcessLimit) -> None:
         warn(f"delta-tck: {one_line(fault)}")
 
 
-def verdict_of(item: Item, judge: Judge, registry: Registry) -> Verdict:
+def verdict_at_level(item: Item, judge: Judge, registry: Registry) -> Verdict:
     """Judge one item by the revision of a judge; never raises.
 
     The verdict can be printed, and its outcome goes by the level of the requirement that is broken.

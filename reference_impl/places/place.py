@@ -164,7 +164,7 @@ class LocalRoot:
             raise _outside(path)
         return place
 
-    def own(self, path: str) -> str:
+    def writable_key(self, path: str) -> str:
         """Return the local path of what is to be written or deleted.
 
         Symlinks of folders are resolved: no folder of the table leads anything out of it. What
@@ -335,7 +335,7 @@ class ObjectRoot:
             raise _outside(path)
         return place
 
-    def own(self, path: str) -> str:
+    def writable_key(self, path: str) -> str:
         """Return the key, below the root, of what is to be written or deleted.
 
         Raises:

@@ -127,10 +127,10 @@ def list_log(
     asked = [] if version is None else [version]
     last = min([*asked, *([] if ratified is None else [ratified.latest])], default=None)
     if hint is not None and (last is None or hint <= last):
-        listing = _list_whole(storage, hint, ratified)
+        listing = _list_without_gaps(storage, hint, ratified)
         if hint in listing.checkpoints:
             return listing
-    listing = _list_whole(storage, 0, ratified)
+    listing = _list_without_gaps(storage, 0, ratified)
     if listing.latest is None:
         raise TableNotFound(
             f"there is no Delta table at {shown_location(storage.location)}",
@@ -254,7 +254,7 @@ def _incomplete(listing: Listing, target: int, *, asked: bool) -> DeltaError:
     )
 
 
-def _list_whole(storage: Storage, start: int, ratified: RatifiedCommits | None) -> Listing:
+def _list_without_gaps(storage: Storage, start: int, ratified: RatifiedCommits | None) -> Listing:
     """List the log; where a commit is missing once more, and then ask for it by name."""
     listing = _with_ratified(storage, _list_once(storage, start), ratified)
     if next(_gaps(listing), None) is None:

@@ -254,7 +254,14 @@ Structs: TypeAlias = dict[tuple[str, ...], dict[str, pa.ChunkedArray]]
 
 
 def column_at(rows: pa.Table, path: tuple[str, ...], structs: Structs) -> pa.ChunkedArray:
-    """Return a column by its path; to take fields out one by one costs the square of them."""
+    """Return a column, which may be within structs.
+
+    Args:
+        rows: the columns.
+        path: names from the top level down.
+        structs: the structs that were taken apart so far, which it adds to: to take fields out
+            one by one costs the square of them.
+    """
     if len(path) == 1:
         return rows.column(path[0])
     above = path[:-1]

@@ -171,12 +171,12 @@ class LocalStorage:
     def put(self, path: str, data: bytes) -> None:
         """Write a file below the root as a whole, replacing one that is there."""
         with _unobstructed(path):
-            staging.replace(self._root.own(path), data, self._checking(path))
+            staging.replace(self._root.writable_key(path), data, self._checking(path))
 
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create a file below the root atomically; :class:`FileExistsError` when it exists."""
         with _unobstructed(path):
-            staging.create(self._root.own(path), data, self._checking(path))
+            staging.create(self._root.writable_key(path), data, self._checking(path))
 
     def _checking(self, path: str) -> staging.Check:
         return lambda folder: self._root.check_opened(folder, path)
@@ -184,7 +184,7 @@ class LocalStorage:
     def delete(self, path: str) -> None:
         """Delete a file below the root."""
         with _unobstructed(path):
-            folder, _, name = self._root.own(path).rpartition("/")
+            folder, _, name = self._root.writable_key(path).rpartition("/")
             held = os.open(f"{folder}/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 self._root.check_opened(held, path)

@@ -151,13 +151,13 @@ class ObjectStorage:
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file below the root as a whole, replacing one that is there."""
-        key = self._root.own(path)
+        key = self._root.writable_key(path)
         with _as_os_error(path):
             obstore.put(self._store, key, data)
 
     def put_if_absent(self, path: str, data: bytes) -> None:
         """Create a file below the root atomically; :class:`FileExistsError` when it exists."""
-        key = self._root.own(path)
+        key = self._root.writable_key(path)
         with _as_os_error(path):
             try:
                 obstore.put(self._store, key, data, mode="create")
@@ -166,7 +166,7 @@ class ObjectStorage:
 
     def delete(self, path: str) -> None:
         """Delete a file below the root."""
-        key = self._root.own(path)
+        key = self._root.writable_key(path)
         with _as_os_error(path):
             obstore.delete(self._store, key)
 

@@ -26,7 +26,13 @@ _BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2*
 
 @dataclass(frozen=True, slots=True)
 class ChecksumView:
-    """A checksum file with the state of its version."""
+    """A checksum file with the state of its version.
+
+    Attributes:
+        document: the content of the file.
+        view: the version, replayed.
+        given: the numbers of its files, where they were counted already.
+    """
 
     document: Document
     view: VersionView

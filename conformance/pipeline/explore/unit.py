@@ -31,7 +31,7 @@ from conformance.replay.bundle import replacing
 from conformance.replay.keeper import Keeper
 from conformance.replay.shrink import way_words
 from conformance.requirements.registry import load_registry
-from conformance.run.run import verdict_of
+from conformance.run.run import verdict_at_level
 from conformance.workers.resolve import Limits, alarm_of, described, resolve
 from generators.histories.groups import GROUPS, Drawn, Kind
 from generators.oracle.operations import History
@@ -77,7 +77,7 @@ def explore_unit(unit: dict[str, Any]) -> dict[str, Any]:
     failures: dict[str, dict[str, Any]] = {}
     bundles: dict[str, str] = {}
     for item in _items(unit["seed"], unit["group"]):
-        verdict = verdict_of(item, judge, load_registry())
+        verdict = verdict_at_level(item, judge, load_registry())
         outcomes[verdict.outcome.value] += 1
         if verdict.outcome in FAILING:
             defect = defect_of(unit["implementation"], verdict)

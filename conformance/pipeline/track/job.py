@@ -45,8 +45,8 @@ Ask: TypeAlias = Callable[..., pa.Table]
 
 
 @contextmanager
-def here(store: Store) -> Iterator[Ask]:
-    """Ask in this process.
+def in_process(store: Store) -> Iterator[Ask]:
+    """Yield what runs questions over the tables of a store, by DuckDB in this process.
 
     Raises:
         StoreError: a table cannot be read.
@@ -148,7 +148,7 @@ def run_track_job(arguments: Sequence[str]) -> int:
     if options.command == "ingest":
         return _ingest(store, options)
     far = options.master is not None or is_submitted()
-    asking = on_spark(store, spark_options(options)) if far else here(store)
+    asking = on_spark(store, spark_options(options)) if far else in_process(store)
     with asking as ask:
         answer, status = _ANSWERS[options.command][1](ask, options)
     lines = FORMS[options.format](answer)

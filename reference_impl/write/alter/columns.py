@@ -198,7 +198,7 @@ def cluster_by(snapshot: Snapshot, paths: Sequence[Path]) -> int:
     transaction.set_domain(clustering_domain(columns, held))
     # A file that is added concurrently may lack statistics.
     files = snapshot.adds()
-    transaction.read(None, files)
+    transaction.record_read(None, files)
     lacking = to_objects(without_statistics(files, columns))
     transaction.add(add_of(add, data_change=False) for add in lacking)
     return transaction.commit()

@@ -155,7 +155,7 @@ def _rewrite_files(transaction: Transaction, base: Snapshot) -> None:
         return
     files = files_to_rewrite(target.protocol, target.metadata, base.adds())
     # A file that is added concurrently may be one of them.
-    transaction.read(None, files)
+    transaction.record_read(None, files)
     changes = Changes(transaction, data_change=False)
     for file in live_files(transaction.storage, before, files):
         changes.move(file)
@@ -229,7 +229,7 @@ def backfill(transaction: Transaction, snapshot: Snapshot) -> None:
     )
     files = adds.filter(lacking)
     # A file that is added concurrently without ids would be left out.
-    transaction.read(None, files)
+    transaction.record_read(None, files)
     gone = transaction.read_write_set.removed
     staged = (add for add in to_objects(files) if decode_path(add["path"]) not in gone)
     transaction.add(add_of(add, data_change=False) for add in staged)

@@ -171,7 +171,7 @@ def drop_feature(snapshot: Snapshot, asked: str) -> int:
     transaction.define(_without(snapshot.protocol, name), metadata)
     files = snapshot.adds()
     # A file that is added concurrently would keep its traces.
-    transaction.read(None, files)
+    transaction.record_read(None, files)
     domain = snapshot.domain_metadata.get(traces.domain)
     if domain is not None:
         transaction.set_domain(replace(domain, removed=True))

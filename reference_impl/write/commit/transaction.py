@@ -142,7 +142,7 @@ class Transaction:
         self._staged.protocol = protocol if base is None or protocol != base.protocol else None
         self._staged.metadata = metadata if base is None or metadata != base.metadata else None
 
-    def read(self, condition: Node | None, files: pa.Table) -> None:
+    def record_read(self, condition: Node | None, files: pa.Table) -> None:
         """Add rows for which a condition is true, all for ``None``, to the read set.
 
         ``files`` are the add actions, in wire columns, of the files that were opened.
@@ -163,7 +163,7 @@ class Transaction:
         target, adds = self.read_target, self.base.adds()
         if condition is not None:
             adds = adds.filter(may_match(adds, condition, target.table))
-        self.read(condition, adds)
+        self.record_read(condition, adds)
         return live_files(self.storage, target, adds)
 
     def add(self, files: Iterable[dict[str, Any]]) -> None:
@@ -200,7 +200,7 @@ class Transaction:
         """
         assert self.base is not None
         adds = self.base.adds()
-        self.read(None, adds)
+        self.record_read(None, adds)
         self.remove(adds)
 
     def set_txn(self, app_id: str, version: int) -> None:

@@ -98,7 +98,7 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
     now, then = snapshot.adds(), earlier.adds()
     have, want = _keys(now), _keys(then)
     wanted = set(want)
-    transaction.read(None, now)
+    transaction.record_read(None, now)
     transaction.remove(chosen(now, [key not in wanted for key in have]))
     numbered = dict(zip(have, now.column("baseRowId").to_pylist(), strict=True))
     ids = then.column("baseRowId").to_pylist()

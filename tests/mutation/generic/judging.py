@@ -30,7 +30,7 @@ from conformance.judging.claims import claims_faults
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from conformance.requirements.registry import load_registry
-from conformance.run.run import verdict_of
+from conformance.run.run import verdict_at_level
 from conformance.run.selection import Selection
 from generic.mutant import PACKAGE, Mutant
 from generic.tree import adapter_of
@@ -78,7 +78,7 @@ def _verdicts(adapter: Adapter, asked: Iterable[Item]) -> Iterator[tuple[Item, V
     judge = Judge(adapter, adapter.describe().claims, store, limit, ids, None, REVISION)
     try:
         for item in asked:
-            yield item, verdict_of(item, judge, load_registry())
+            yield item, verdict_at_level(item, judge, load_registry())
     finally:
         store.close()
 

@@ -146,7 +146,7 @@ def _names_row(element: cst.BaseDictElement) -> bool:
 def _noted(of: cst.CSTNode) -> bool:
     """Whether a transaction only notes what another writer's commit is checked against."""
     while isinstance(of, cst.Attribute):
-        if of.attr.value in {"read_write_set", "read"}:
+        if of.attr.value in {"read_write_set", "record_read"}:
             return True
         of = of.value
     return False

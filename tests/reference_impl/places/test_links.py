@@ -262,7 +262,7 @@ def test_a_folder_that_is_swapped_leads_no_read_out_of_the_root(
 def test_a_folder_that_is_swapped_leads_no_deletion_out_of_the_root(
     world: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _swapped(world, monkeypatch, "own")
+    _swapped(world, monkeypatch, "writable_key")
     with pytest.raises(PlaceRefused):
         LocalStorage(world.root).delete("folder/precious.parquet")
     assert (world.outside / "precious.parquet").exists()
@@ -274,14 +274,14 @@ def test_a_folder_that_is_swapped_for_a_symlink_leads_no_write_out(
     split: Any, method: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     storage = LocalStorage(split.root)
-    look = LocalRoot.own
+    look = LocalRoot.writable_key
 
     def swapping(root: LocalRoot, path: str) -> str:
         address = look(root, path)
         _lead_out(split, "p=a")
         return address
 
-    monkeypatch.setattr(LocalRoot, "own", swapping)
+    monkeypatch.setattr(LocalRoot, "writable_key", swapping)
     before = sorted(split.content(split.outside))
     with pytest.raises(PlaceRefused, match="since it was looked at"):
         getattr(storage, method)(name, b"x")

@@ -20,7 +20,7 @@ from conformance.items.items import golden_items
 from conformance.judging.judge import Judge
 from conformance.judging.tables import TableStore
 from conformance.requirements.registry import load_registry
-from conformance.run.run import verdict_of
+from conformance.run.run import verdict_at_level
 
 VALUES: dict[str, Any] = {
     "a path": "/etc/passwd",
@@ -89,7 +89,7 @@ def test_a_fault_of_the_corpus_is_no_fault_of_the_kit(tmp_path: Path) -> None:
     write_case(tmp_path, "table-features/one", {"read": READ})
     (item,) = golden_items(load_corpus(tmp_path))
     judge = Judge(ours.create(), CLAIMS, TableStore())
-    verdict = verdict_of(replace(item, judge=fail), judge, load_registry())
+    verdict = verdict_at_level(replace(item, judge=fail), judge, load_registry())
     assert verdict.outcome is Outcome.ERROR
     assert verdict.message == "corpus: operations: a step cannot be taken"
     assert verdict.details == ()
