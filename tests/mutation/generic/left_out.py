@@ -256,7 +256,7 @@ LEFT_OUT = {
     "write/commit/transaction.py:Transaction._create": _DISK,
     "write/commit/transaction.py:Transaction._is_own_commit": _DISK,
     "write/commit/transaction.py:Transaction._rebase": "needs another writer, as tests/races",
-    "write/commit/transaction.py:Transaction.read": _RACES,
+    "write/commit/transaction.py:Transaction.record_read": _RACES,
     "write/commit/transaction.py:_ATTEMPTS": _MEMORY,
     "write/commit/transaction.py:_LONGEST_WAIT": _MEMORY,
     "write/commit/transaction.py:_STUCK": _MEMORY,
