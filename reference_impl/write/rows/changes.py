@@ -8,6 +8,7 @@ that into actions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -100,40 +101,25 @@ class Changes:
     def _finish(self) -> None:
         transaction = self.transaction
         target = transaction.target
-        keeps = target.active("rowTracking")
-        extra = self._extra if keeps else ()
         columns = clustering_leaves(target, transaction.domains)
         if columns:
             # A change of the clustering columns needs statistics of these files as well.
             transaction.read_write_set.domains.add(CLUSTERING_DOMAIN)
-        provider = PROVIDER if self.clusters else None
-        writer = FileWriter(
-            transaction.storage,
-            target,
-            self.data_change,
-            extra,
-            clustered=columns,
-            provider=provider,
-            created=transaction.created,
-        )
+        writer = partial(FileWriter, transaction.storage, target, created=transaction.created)
         if self._fresh:
             rows = _stack(self._fresh, target)
             rows = sorted_by(rows, columns) if self.clusters else rows
-            transaction.add(writer.write(rows))
+            extra = self._extra if target.active("rowTracking") else ()
+            provider = PROVIDER if self.clusters else None
+            files = writer(self.data_change, extra, clustered=columns, provider=provider)
+            transaction.add(files.write(rows))
         if self._vectors:
             vectors = write_vectors(transaction.storage, self._vectors, transaction.created)
             transaction.add(vectors)
         if self._feed and self._needs_feed:
-            rows = pa.concat_tables(self._feed)
-            feed = FileWriter(
-                transaction.storage,
-                target,
-                data_change=False,
-                extra=[pa.field(_CHANGE_TYPE, pa.string())],
-                folder=_CHANGE_FOLDER,
-                created=transaction.created,
-            )
-            written = feed.write(rows)
+            extra = [pa.field(_CHANGE_TYPE, pa.string())]
+            feed = writer(data_change=False, extra=extra, folder=_CHANGE_FOLDER)
+            written = feed.write(pa.concat_tables(self._feed))
             transaction.add_changes({name: add[name] for name in _CDC_FIELDS} for add in written)
 
     @property
