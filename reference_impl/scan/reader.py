@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,6 +27,9 @@ from reference_impl.types.model import Field
 
 if TYPE_CHECKING:
     from reference_impl.filters import Node
+
+_SMALL: Final = 4 << 20
+"""Bytes of data files below which threads cost more than they save."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +77,6 @@ def file_tasks(files: pa.Table, partition: Sequence[Field], mode: Mode) -> Itera
             base_row_id=row.get("baseRowId"),
             default_row_commit_version=row.get("defaultRowCommitVersion"),
         )
-
-
-_SMALL = 4 << 20
-"""Bytes of data files below which threads cost more than they save."""
 
 
 @dataclass(frozen=True, slots=True)

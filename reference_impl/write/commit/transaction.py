@@ -335,10 +335,9 @@ class Transaction:
             )
         table = self.read_target.table
         for version in range(self.base.version + 1, latest + 1):
-            file = listing.commits.get(version)
-            if file is None:
+            if version not in listing.commits:
                 listing = list_log(self.storage, from_start=True)
-                file = listing.commits.get(version)
+            file = listing.commits.get(version)
             if file is None:
                 raise CommitConflict(
                     f"the commit of version {version} was cleaned up, so that it cannot be judged",
