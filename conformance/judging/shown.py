@@ -33,6 +33,8 @@ _NEWEST: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Part of a snapshot to the requirement on which of several actions it is of, and that it is of
 one."""
+_REPLACED: Final = "META-002"
+"""The requirement that nothing of older metadata is left."""
 _PARTS: Final = frozenset(name for names in _NEWEST.values() for name in names)
 
 _MAPPED: Final[Mapping[str, tuple[str, str]]] = {
@@ -69,6 +71,16 @@ _OF_TRACKING: Final[Mapping[frozenset[str], Mapping[str, str]]] = {
 }
 """Column that alone is wrong: of requirements about its sibling, those that say the same of it."""
 _TRACKED: Final = tuple(row for pairs in _OF_TRACKING.values() for row in pairs.values())
+_OF_IDS: Final[Mapping[frozenset[str], str]] = {
+    frozenset({"_row_id"}): "RT-024",
+    frozenset({"_row_commit_version"}): "RT-026",
+    frozenset({"_row_id", "_row_commit_version"}): "RT-024",
+}
+"""Columns that alone are wrong of the right rows: what says it, where the judged requirement says
+which rows a vector leaves."""
+_LEFT_BY_VECTORS: Final = ("DVDESC-020", "DV-004")
+_HIDDEN: Final = "RT-017"
+"""The requirement on columns of row tracking that no read shows."""
 _OF_FEATURES: Final = frozenset(
     {"_row_id", "_row_commit_version", "_change_type", "_commit_version", "_commit_timestamp"}
 )
@@ -99,10 +111,13 @@ def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
     """Return what a difference may show in place of the judged requirement, in any revision."""
     version = _version(spec)
     if spec.type == "snapshot":
-        return tuple(_newest(case.table, version, part) for part in _NEWEST)
+        rows = [_newest(case.table, version, part) for part in _NEWEST]
+        return (*rows, _REPLACED) if _NEWEST["metadata"][0] in rows else tuple(rows)
     if spec.type not in ("read", "row_ids", "changes", "aggregate"):
         return ()
     rows = [ROWS_READ, *(_TRACKED if spec.type == "row_ids" else ())]
+    if spec.type == "read" and _hidden(case.table):
+        rows.append(_HIDDEN)
     refused = {requirement_refused(spec, case, revision) for revision in SELECTIONS}
     rows += sorted(row for row in refused - {*rows} if row is not None)
     mapping = _mapping(case, version)
@@ -145,14 +160,40 @@ def requirement_shown(  # noqa: PLR0913  all that it depends on
         given: the payload of the one that was.
     """
     if spec.type == "snapshot":
-        part = found.summary.partition(".")[0].partition(" ")[0]
-        known = part in _NEWEST and judged in _PARTS.difference(_NEWEST[part])
-        return _newest(case.table, _version(spec), part) if known else None
+        return _of_snapshot(case, spec, found, judged, wanted.document, given)
     if judged is None or not isinstance(given, pa.Table) or wanted.source is None:
         return None
     if load_registry()[judged].level == "SHOULD":
         return None  # what is advised alone fails by nothing else
+    if spec.type == "read" and _shows_hidden(case.table, wanted.rows(), given):
+        return _HIDDEN
     return _of_rows(case, spec, judged, wanted.rows(), given)
+
+
+def _of_snapshot(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown`
+    case: Case,
+    spec: Spec,
+    found: Difference,
+    judged: str | None,
+    wanted: Mapping[str, Any],
+    given: Any,
+) -> str | None:
+    part = found.summary.partition(".")[0].partition(" ")[0]
+    if part not in _NEWEST or judged not in _PARTS:
+        return None
+    row = _newest(case.table, _version(spec), part)
+    if row == _NEWEST["metadata"][0] and _has_more_properties(wanted, given):
+        return _REPLACED
+    return row if judged not in _NEWEST[part] else None
+
+
+def _has_more_properties(wanted: Mapping[str, Any], given: Any) -> bool:
+    """Return whether metadata has the right properties, and some that its newest action lacks."""
+    try:
+        properties, others = (each["metadata"]["configuration"] for each in (wanted, given))
+        return bool(properties.items() < others.items())
+    except (KeyError, TypeError, AttributeError):
+        return False
 
 
 def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table) -> str | None:
@@ -162,6 +203,8 @@ def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Ta
     wrong = None if spec.type == "aggregate" else wrong_columns(wanted, given)
     if wrong is None:
         return None
+    if wrong.keyed and judged in _LEFT_BY_VECTORS and wrong.columns in _OF_IDS:
+        return _OF_IDS[wrong.columns]
     if wrong.columns & _OF_FEATURES:
         return _OF_TRACKING.get(wrong.columns, {}).get(judged)
     mapping = _mapping(case, _version(spec))
@@ -172,6 +215,19 @@ def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Ta
         if judged in _BY_NAME - {row} or (wrong.misnamed and not own):
             return row
     return ROWS_READ if wrong.keyed and matches(judged, _OF_ROWS) else None
+
+
+def _shows_hidden(table: Path, wanted: pa.Table, given: pa.Table) -> bool:
+    """Return whether an answer has columns of row tracking, and no other one, beside its own."""
+    extra = set(given.column_names).difference(wanted.column_names)
+    return bool(extra) and extra <= _hidden(table)
+
+
+@lru_cache(maxsize=2048)
+def _hidden(table: Path) -> frozenset[str]:
+    """Return the names that commits of a table give to materialized columns of row tracking."""
+    found = (_MATERIALIZED.findall(content or b"") for content in commits_in(table).values())
+    return frozenset(name.decode() for names in found for name in names)
 
 
 def _fewer(spec: Spec, wanted: pa.Table, given: pa.Table) -> bool:
@@ -200,6 +256,9 @@ class _Mapping:
 
 
 _METADATA: Final = re.compile(rb'"metaData"')
+_MATERIALIZED: Final = re.compile(
+    rb'"delta\.rowTracking\.materialized\w+ColumnName": ?"([^"\\\x80-\xff]+)"'
+)
 
 
 def _mapping(case: Case, version: int | None) -> _Mapping | None:

@@ -90,6 +90,23 @@ def _moved(by: int) -> Change:
     return change
 
 
+def _shifted(name: str) -> Change:
+    def change(rows: pa.Table) -> pa.Table:
+        at = rows.column_names.index(name)
+        return rows.set_column(at, name, pc.add(rows[name], 100))
+
+    return change
+
+
+def _showing(*names: str) -> Change:
+    def change(rows: pa.Table) -> pa.Table:
+        for name in names:
+            rows = rows.append_column(name, pa.nulls(rows.num_rows, pa.int64()))
+        return rows
+
+    return change
+
+
 def _hollowed(name: str, empty: list[Any] | dict[str, Any]) -> Change:
     """Give what holds nothing for null: the empty list, or a struct of nulls."""
 
@@ -106,6 +123,7 @@ _VARIANTS = "variant-shredding/arrays/read-latest"
 _NESTED = "type-widening/nested-types/read-latest"
 _VECTORS = "deletion-vectors/every-second/read-latest"
 _TRACKED = "row-tracking/spark-enabled-late/row-ids-v5"
+_IDS_LEFT = "deletion-vectors/every-question/row-ids-latest"
 _COUNTED = "deletion-vectors/aggregates-after-vectors/aggregate-count"
 _CROSSED = "add-cdc-file/crossed-name-all/vector"
 _BOUNDS = "column-mapping/crossed-id-{}/bounds-u-v3"
@@ -136,6 +154,11 @@ _CUT = ("parts", "v2-json", "v2-parquet")
         (_VARIANTS, _more, "SHRED-006"),
         (_TRACKED, _nulls("_row_commit_version"), "RT-026"),
         (_TRACKED, _nulls("_row_id"), "RT-024"),
+        (_IDS_LEFT, _shifted("_row_id"), "RT-024"),
+        (_IDS_LEFT, _shifted("_row_commit_version"), "RT-026"),
+        (_IDS_LEFT, _fewer, ROWS_READ),
+        (_IDS_LEFT, _more, "DVDESC-020"),
+        ("row-tracking/crossed-id-classic/plain-latest", _showing("_row-id-col-7f3a"), "RT-017"),
         (_COUNTED, _moved(-1), ROWS_READ),
         (_COUNTED, _moved(1), "DVDESC-020"),
     ],
@@ -189,6 +212,20 @@ def test_a_part_of_a_snapshot_names_the_row_on_it(
 
     assert _judged(corpus, items[question], changed).requirement == named
     assert named in items[question].requirements_judged("upstream")
+
+
+def test_what_is_left_of_older_metadata_names_the_row_on_it(
+    corpus: Corpus, items: dict[str, Item]
+) -> None:
+    item = items["action-reconciliation/changed-after-classic/snapshot-v6"]
+
+    def merged(expected: Expected) -> Any:
+        held = expected.document["metadata"]
+        properties = {**held["configuration"], "delta.logRetentionDuration": "interval 1 days"}
+        return {**expected.document, "metadata": {**held, "configuration": properties}}
+
+    assert _judged(corpus, item, merged).requirement == "META-002"
+    assert "META-002" in item.requirements_judged("upstream")
 
 
 def test_newest_actions_are_judged_where_there_are_several(
