@@ -285,20 +285,29 @@ def _re_add_with_less(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case("re-add-repairs-statistics", "FA-003")
-def _re_add_repairs(case: CaseWriter) -> None:
-    """Statistics are those of the newest add, whatever an earlier one had."""
+def _re_add_repairs(case: CaseWriter, *, checkpoint: bool) -> None:
     table = GoldenTable.of(case, _PAIR)
     file = table.file([{"id": 1, "name": "a"}, {"id": 7, "name": "b"}])
     wrong = json.loads(file.body["stats"])
     wrong |= {"numRecords": 1, "maxValues": {"id": 1, "name": "a"}}
     table.create(add(file, stats=json.dumps(wrong)))
+    if checkpoint:
+        table.checkpoint(version=0)
     table.commit(add(file, dataChange=False))
     case.judged = dict.fromkeys(("filter", "extremes"), "FA-003")
     describe(case, table)
     title = "Bounds that were replaced leave nothing out"
     filtered(case, table, "filter", compare("id", "=", 7, "long"), title)
     aggregated(case, table, "extremes", ["id"], "What was replaced counts nothing")
+
+
+for _name, _checkpoint in (("statistics", False), ("checkpoint", True)):
+    ACTIONS.define(
+        f"re-add-repairs-{_name}",
+        "Statistics are those of the newest add, whatever an earlier one had",
+        "FA-003",
+        partial(_re_add_repairs, checkpoint=_checkpoint),
+    )
 
 
 @ACTIONS.case("re-add-after-checkpoint", "FA-003 FA-020")

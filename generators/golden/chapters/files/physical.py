@@ -40,7 +40,7 @@ def _foreign(
     return table.register(DataFile(body, tuple(rows), table.schema))
 
 
-@SCHEMAS.case("nested-order-differs", "SCH-022 SCH-023 PQ-017")
+@SCHEMAS.case("nested-order-differs", "CM-024 SCH-022 SCH-023 PQ-017")
 def _nested_order(case: CaseWriter) -> None:
     """Nested fields of a file are matched by name, not by place."""
     schema = struct(

@@ -8,13 +8,14 @@ after it replace all of them, so that a reader whose summary beats newer commits
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import files_spec, publish
 from generators.golden.cases.summarise import LAYOUTS, SUMMARIES, Summarise
 from generators.golden.cases.table import (
+    EPOCH,
     GoldenTable,
     add,
     domain,
@@ -172,15 +173,23 @@ for _name, _summarise in _LOWERED_AFTER.items():
 @ORDERED.case("actions-in-any-order", "FA-015 FA-013")
 def _any_order(case: CaseWriter) -> None:
     """Adds before removes, and all else after them, mean the same."""
+    last: Any = {"commitInfo": {"timestamp": EPOCH, "operation": "WRITE"}}
     table = vector_table(case, protocol=feature_protocol(["deletionVectors"], ["domainMetadata"]))
     file = table.file(numbered(6))
     table.commit(
         add(file), domain("app", "0"), txn("app", 0), table.metadata(), table.protocol_action()
     )
     first, second = store(table, [1], [1, 3])
-    table.commit(*reversed(with_vector(file, first)), txn("app", 1), domain("app", "1"))
+    table.commit(
+        *reversed(with_vector(file, first)),
+        txn("app", 1),
+        domain("app", "1"),
+        last,
+        with_info=False,
+    )
     table.commit(*with_vector(file, second, first), domain("app", "2"), txn("app", 2))
-    table.commit(*reversed(with_vector(file, first, second)), txn("app", 3), domain("app", "3"))
+    again = reversed(with_vector(file, first, second))
+    table.commit(*again, txn("app", 3), domain("app", "3"), last, with_info=False)
     case.judged = dict.fromkeys(("read-latest", "read-v1", "txn-app", "domain-app"), "FA-015")
     publish(case, table)
     txn_spec(case, "app", 3)

@@ -25,6 +25,8 @@ from generators.golden.cases.publish import (
 )
 from generators.golden.cases.summarise import SUMMARIES, Summarise
 from generators.golden.cases.table import (
+    EPOCH,
+    MINUTE,
     GoldenTable,
     add,
     domain,
@@ -333,7 +335,7 @@ def _set_again(case: CaseWriter, form: str) -> None:
 
 @_after(ORDER, "in-order-after", "REC-001 REC-018 REC-006")
 def _in_order(case: CaseWriter, form: str) -> None:
-    """Commits after a summary are replayed in ascending order."""
+    """Commits after a summary are replayed by version, not by file time."""
     table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(4)]
     table.create(add(files[0]))
@@ -343,6 +345,9 @@ def _in_order(case: CaseWriter, form: str) -> None:
     table.commit(add(files[0]), remove(files[2]), operation="RESTORE")
     table.commit(add(files[3]), remove(files[1]), operation="WRITE")
     table.commit(add(files[1]), remove(files[3]), operation="RESTORE")
+    for version in table.versions:
+        name = f"{LOG_DIRECTORY}/{version:020d}.json"
+        case.file_time(name, EPOCH - MINUTE * version)
     case.judged = {"read-latest": "REC-001", "read-v5": "REC-001", "files-latest": "REC-001"}
     publish(case, table)
 

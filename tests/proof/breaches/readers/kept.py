@@ -12,7 +12,17 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from breaches.edits import COMMIT, Lines, each, matching
+from breaches.edits import (
+    CHECKPOINT,
+    COMMIT,
+    JSON_CHECKPOINT,
+    Lines,
+    each,
+    lines,
+    matching,
+    parquet,
+    rewrite,
+)
 from breaches.model import reader
 from breaches.seams import documents, refusing, rows, viewing
 from breaches.views import bodies, log_of, replaying
@@ -130,6 +140,62 @@ def _checkpointed_stay(root: Path, fresh: frozenset[str]) -> None:
     each("add", lambda body: None if body["path"] in held else body, COMMIT)(root, fresh)
 
 
+def _checkpointed_statistics_stay(root: Path, fresh: frozenset[str]) -> None:
+    """Keep the statistics that the checkpoint has of a file, whatever is added later."""
+    held = {
+        row["path"]: row["stats"]
+        for path in log_of(root).glob("*.checkpoint*.parquet")
+        for row in pq.read_table(path, columns=["add"]).column("add").to_pylist()
+        if row
+    }
+    each("add", lambda body: {**body, "stats": held.get(body["path"], body.get("stats"))}, COMMIT)(
+        root, fresh
+    )
+
+
+def _by_file_times(root: Path, fresh: frozenset[str]) -> None:
+    """Replay the commits after the newest checkpoint in the order of their files' times."""
+    start = max((path.name for path in log_of(root).glob("*.checkpoint*")), default="")[:20]
+    later = [root / name for name in matching(COMMIT, fresh) if start and Path(name).stem > start]
+    contents = [
+        path.read_bytes() for path in sorted(later, key=lambda path: path.stat().st_mtime_ns)
+    ]
+    for path, content in zip(later, contents, strict=True):
+        rewrite(path, content)
+
+
+def _since_commit_info(actions: Lines) -> Lines:
+    """Take nothing that comes before commitInfo."""
+    return actions[next((at for at, each in enumerate(actions) if "commitInfo" in each), 0) :]
+
+
+def _no_files_within(actions: Lines) -> Lines:
+    """Take no file action that a V2 checkpoint holds itself."""
+    within = any("checkpointMetadata" in action for action in actions)
+    return [a for a in actions if not (within and {"add", "remove"} & a.keys())]
+
+
+def _without_vectors(actions: Lines) -> Lines:
+    """Take neither vectors nor tombstones."""
+    return [
+        {"add": {**a["add"], "deletionVector": None}} if "add" in a else a
+        for a in actions
+        if "remove" not in a
+    ]
+
+
+def _renamed_by_place(table: pa.Table) -> pa.Table:
+    """Call the fields of structs by the order of their names, which is that of the schema."""
+    for at, of in enumerate(table.schema):
+        if pa.types.is_struct(of.type):
+            names = sorted(field.name for field in of.type)
+            named = zip(names, (field.type for field in of.type), strict=True)
+            arrays = table.column(at).combine_chunks().flatten()
+            held = pa.StructArray.from_arrays(arrays, fields=[pa.field(*pair) for pair in named])
+            table = table.set_column(at, pa.field(of.name, held.type), held)
+    return table
+
+
 def _null_is_a_key(actions: Lines, kept: dict[Any, Any]) -> Lines:
     """Take a null vector for a key of its own, which a remove without one does not name."""
     found = []
@@ -211,6 +277,46 @@ ROWS = (
     ),
     reader("keeps-rearranged-files", "CKC-027", viewing(_quiet_removes_stay)),
     reader("keeps-what-a-checkpoint-says", "FA-003", viewing(_checkpointed_stay)),
+    reader(
+        "keeps-statistics-of-a-checkpoint",
+        "FA-003",
+        viewing(_checkpointed_statistics_stay),
+        "add-file-and-remove-file/re-add-repairs-checkpoint/*",
+    ),
+    reader(
+        "replays-by-the-times-of-files",
+        "REC-001",
+        viewing(_by_file_times),
+        "action-reconciliation/in-order-after-*",
+    ),
+    reader(
+        "takes-nothing-before-commit-info", "FA-015", viewing(lines(_since_commit_info, COMMIT))
+    ),
+    *(
+        reader(
+            f"reads-no-files-within-{name}-checkpoints",
+            "SIDE-005",
+            viewing(lines(_no_files_within, where)),
+            f"v2-checkpoint-feature/{case}-embedded/*",
+        )
+        for name, where, case in (
+            ("v2", CHECKPOINT, "parquet"),
+            ("json", JSON_CHECKPOINT, "json"),
+            ("classic-v2", CHECKPOINT, "classic-name"),
+        )
+    ),
+    reader(
+        "loses-vectors-within-json-checkpoints",
+        "DVDESC-020",
+        viewing(lines(_without_vectors, JSON_CHECKPOINT)),
+        "v2-checkpoint-feature/json-with-vectors/*",
+    ),
+    reader(
+        "finds-fields-by-place",
+        "CM-024",
+        viewing(parquet(_renamed_by_place)),
+        "schema-serialization-format/nested-order-differs/*",
+    ),
     reader("keeps-vectors-that-null-takes-off", "ADD-012", viewing(replaying(_null_keeps))),
     reader("takes-null-for-a-key-of-its-own", "ADD-012", viewing(replaying(_null_is_a_key))),
     reader(
