@@ -139,7 +139,7 @@ for _layout in ("commits", "classic", "parts", "v2-json", "compaction"):
     VECTORS.define(
         f"crossed-{_layout}",
         f"Vectors are kept where the log is summed up: {_layout}",
-        "DVDESC-020 CKC-027 SNAP-007",
+        "DVDESC-020 DV-005 CKC-027 SNAP-007",
         partial(_kept, layout=LAYOUTS[_layout]),
     )
 

@@ -22,6 +22,7 @@ from breaches.edits import (
     matching,
     parquet,
     rewrite,
+    setting,
 )
 from breaches.model import reader
 from breaches.seams import documents, refusing, rows, viewing
@@ -316,6 +317,12 @@ ROWS = (
         "CM-024",
         viewing(parquet(_renamed_by_place)),
         "schema-serialization-format/nested-order-differs/*",
+    ),
+    reader(
+        "maps-no-columns-at-writer-version-7",
+        "RVER-001",
+        viewing(setting("metaData", "configuration", {})),
+        "column-mapping/reader-version-2-writer-7/*",
     ),
     reader("keeps-vectors-that-null-takes-off", "ADD-012", viewing(replaying(_null_keeps))),
     reader("takes-null-for-a-key-of-its-own", "ADD-012", viewing(replaying(_null_is_a_key))),
