@@ -304,7 +304,9 @@ def overlaps(ranges: Iterable[IdRange]) -> Findings:
         base, _, other, since, until = found
         near = [each for each in near if each[1] >= base]
         for _, last, path, start, end in near:
-            if path != other and start < until and since < end:
+            # Of one path only files that are both there: what is committed again keeps its ids.
+            apart = path != other or until == end == LONG_END
+            if apart and start < until and since < end:
                 message = f"row ids overlap with those of {path}: {base} to {last} occur twice"
                 yield finding("RT-029", other, message)
                 break
