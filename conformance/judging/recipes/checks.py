@@ -130,6 +130,7 @@ class Watch:
                 yield "COMP-002", f"there is no {name}"
         yield from _invented_domains(self.former, now, step)
         yield from _lost_domains(self.former, now, step)
+        yield from _lost_features(self.former, now, step)
         if self.former is None or now.version == self.former.version:
             return
         if step.get("cluster"):
@@ -443,6 +444,21 @@ def _lost_domains(
             continue
         if after is None or after.removed or after.configuration != domain.configuration:
             yield lost_domain(name, now), f"the domain {name} is not what it was before"
+
+
+def _lost_features(
+    former: Snapshot | None, now: Snapshot, step: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """Look for listed features that are gone unasked, in use or not.
+
+    Whether a feature may be dropped is contested; that no other operation drops one is not.
+    """
+    if former is None or former.protocol.min_writer_version < LISTS:
+        return
+    if step["operation"] in ("drop_feature", "create", "replace", "convert"):
+        return
+    for name in sorted(supported(former.protocol) - supported(now.protocol)):
+        yield "TF-016", f"the feature {name} is no longer supported, and no step drops it"
 
 
 def lost_domain(name: str, now: Snapshot) -> str:

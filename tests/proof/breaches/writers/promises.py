@@ -365,6 +365,13 @@ _COURSES: Final[tuple[tuple[str, str, str, Edit, str], ...]] = (
         "table-features/write-settings-course",
     ),
     (
+        "clusters-and-drops-a-feature-out-of-use",
+        "TF-016",
+        "cluster_by",
+        unlisted("invariants", where=COMMIT),
+        "clustered-table/write-cluster-vectors",
+    ),
+    (
         "sets-a-domain-that-stays-removed",
         "DOM-001",
         "set_domain_metadata",
