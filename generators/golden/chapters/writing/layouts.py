@@ -90,6 +90,16 @@ def _cluster_later(case: CaseWriter) -> None:
     recipe.publish(case, contested=_indexed("cluster_by"))
 
 
+@CLUSTERED.case("write-far-column", "CLUS-009")
+def _far_clusters(case: CaseWriter) -> None:
+    """A clustering column has statistics, wherever it stands among others."""
+    fillers = (field(f"c{number}", "integer") for number in range(1, 33))
+    schema = Struct((field("id", "long"), *fillers, field("name", "string")))
+    recipe = Recipe(schema, clustering_columns=("name",)).append(pairs(1, 2))
+    recipe.delete(compare("id", "=", 1, "long")).append(pairs(3))
+    recipe.publish(case, contested=_indexed("create"))
+
+
 @CLUSTERED.case("write-cluster-empty", "CLUS-003 CLUS-006 CLUS-009")
 def _cluster_empty(case: CaseWriter) -> None:
     """A table without files is clustered, and again once it has none left."""

@@ -78,6 +78,15 @@ def _plain_folders(root: Path, fresh: frozenset[str]) -> None:
         setting(kind, "path", lambda path: _plain_letters(path, "%25"), COMMIT)(root, fresh)
 
 
+def _of_the_first(held: dict[str, Any]) -> dict[str, Any]:
+    """Return statistics of the first 32 columns, of those that the file has counts of."""
+    names = {*list(held["nullCount"])[:32]}
+    return {
+        key: {n: v for n, v in found.items() if n in names} if isinstance(found, dict) else found
+        for key, found in held.items()
+    }
+
+
 def _no_moved_tombstones(root: Path, fresh: frozenset[str]) -> None:
     """Leave tombstones of what was rearranged out of checkpoints."""
     moved = {body["path"] for body in bodies(root, "remove") if not body["dataChange"]}
@@ -392,5 +401,11 @@ ROWS = (
         "ICE2-016",
         during("restore", _lacking("numRecords")),
         "iceberg-compatibility-v2/write-merge/*",
+    ),
+    writer(
+        "counts-the-first-columns-alone",
+        "CLUS-009",
+        leaving(statistics(_of_the_first)),
+        "clustered-table/write-far-column/*",
     ),
 )
