@@ -133,6 +133,7 @@ class Watch:
         yield from _lost_features(self.former, now, step)
         if self.former is None or now.version == self.former.version:
             return
+        yield from _lowered_protocol(step, self.former, now)
         if step.get("cluster"):
             yield from _clustered(self.former, now, self.table)
         if not replaces_table(step) and now.metadata.id != self.former.metadata.id:
@@ -365,6 +366,16 @@ def _purged(now: Snapshot) -> Iterator[Fault]:
         yield "DVD-005", "a file has a deletion vector still"
 
 
+def _lowered_protocol(step: Mapping[str, Any], former: Snapshot, now: Snapshot) -> Iterator[Fault]:
+    was, found = (
+        (each.protocol.min_reader_version, each.protocol.min_writer_version)
+        for each in (former, now)
+    )
+    lower = found[0] < was[0] or found[1] < was[1]
+    if lower and step["operation"] == "restore":
+        yield "DVD-014", f"a restore lowers the protocol from {was} to {found}"
+
+
 def _clustered(former: Snapshot, now: Snapshot, table: Path) -> Iterator[Fault]:
     """Compare who clustered the files before and after a run.
 
@@ -377,12 +388,23 @@ def _clustered(former: Snapshot, now: Snapshot, table: Path) -> Iterator[Fault]:
     names = [path[0] for path in clustered if len(path) == 1]
     new, gone = (sorted(a.keys() - b.keys()) for a, b in ((after, before), (before, after)))
     for path in new:
-        if after[path] is None and _became_sorted(table, path, gone, names):
+        if not after[path] and _became_sorted(table, path, gone, names):
             yield "CLUS-011", f"{path} was clustered, and its clusteringProvider is not set"
     own = {after[path] for path in new}
+    unnamed = any(not after[path] and _is_sorted(table, path, names) for path in new)
     for path in gone:
-        if before[path] is not None and before[path] not in own:
-            yield "CLUS-012", f"{path} was clustered by {before[path]} and is rewritten"
+        if not before[path] or before[path] in own:
+            continue
+        message = f"{path} was clustered by {before[path]} and is rewritten"
+        yield (
+            ("CLUS-011", f"{message}, by nobody that is named")
+            if unnamed
+            else ("CLUS-012", message)
+        )
+
+
+def _is_sorted(table: Path, path: str, names: Sequence[str]) -> bool:
+    return any(held == sorted(held) for held in _values(table, path, names).values())
 
 
 def _became_sorted(table: Path, path: str, former: Sequence[str], names: Sequence[str]) -> bool:

@@ -58,10 +58,15 @@ def _newest_checkpoint(case: CaseWriter) -> None:
 @RECONCILIATION.case("metadata-replaced-whole", "REC-003 REC-013 META-002")
 def _metadata(case: CaseWriter) -> None:
     """A later metaData replaces the earlier entirely."""
+    commented = struct(field("id", "long"), field("name", "string", metadata={"comment": "first"}))
     table = GoldenTable.created(
-        case, _PAIR, [{"id": 1, "name": "a"}], properties={"old": "1", "kept": "2"}, name="first"
+        case,
+        commented,
+        [{"id": 1, "name": "a"}],
+        properties={"old": "1", "kept": "2"},
+        name="first",
     )
-    table.properties = {"kept": "3"}
+    table.properties, table.schema = {"kept": "3"}, _PAIR
     table.name = None
     replaced = table.metadata(description="said of the second")
     replaced["metaData"].pop("createdTime")

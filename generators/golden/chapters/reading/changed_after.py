@@ -45,7 +45,7 @@ _WRITERS = ("appendOnly", "changeDataFeed", "domainMetadata")
 
 _CHECKPOINTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 TXN-005 CKPT-005"
 _COMPACTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 TXN-005 COMP-011 COMP-012"
-_SUMMED: Final = "REC-018 REC-013 REC-012 REC-004 REC-014 TXN-005 CRC-002"
+_SUMMED: Final = "REC-018 REC-013 REC-012 REC-004 REC-005 REC-014 TXN-005 CRC-002"
 
 
 _SHAPES: Final[dict[str, tuple[str, Summarise]]] = {
@@ -115,6 +115,8 @@ def _changed(case: CaseWriter, summarise: Summarise, *, parts: bool) -> None:
     )
     summarise(table, _SUMMARY)
     case.judged |= {"txn-down": "TXN-005", "txn-fallen": "TXN-005"}
+    if summarise is GoldenTable.checksum:
+        case.judged["domain-app-changed"] = "REC-005"
     publish(case, table, versions=range(_SUMMARY, table.version + 1))
     files_spec(case, table, _SUMMARY)
     for version in (None, _SUMMARY):

@@ -577,7 +577,7 @@ for _version in (4, 5, 6):
     VERSIONS.define(
         f"write-feed-{_version}",
         f"Writer version {_version} records changes",
-        "CDC-011" + (" WVER-003" if _version == 4 else ""),
+        "CDC-011 WVER-003" if _version == 4 else "CDC-011 WVER-007",
         partial(_feed, _version),
         since="2025",
     )

@@ -94,7 +94,8 @@ def _changes(properties: Mapping[str, str], features: tuple[str, ...], case: Cas
     )
     recipe.keep("optimize").update({"n": _plus("n", 5)}, compare("id", "<", 7, "long"))
     recipe.delete(compare("id", "=", 6, "long")).append(_triples(30)).keep("optimize")
-    recipe.publish(case)
+    # What a merge writes is looked at where nothing rewrites it.
+    recipe.merge([*_triples(9), *_triples(31)], SAME_ID, *UPSERT).publish(case)
 
 
 _VECTORS: Final = {"delta.enableDeletionVectors": "true"}

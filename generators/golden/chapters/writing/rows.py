@@ -12,7 +12,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import all_of, any_of, compare, is_in, is_null, negate
-from generators.golden.cases.recipes import PAIR, Recipe, pairs
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.golden.chapters.files.types import local, utc
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
@@ -478,18 +478,20 @@ def _append_only_update(case: CaseWriter) -> None:
 
 @APPEND_ONLY.case("write-after-unlocking", "APP-004 APP-002")
 def _append_only_unlocked(case: CaseWriter) -> None:
-    """Deletes go on once appendOnly is false."""
+    """Deletes, updates and overwrites go on once appendOnly is false."""
     recipe = Recipe(PAIR, properties={"delta.appendOnly": "true"}).append(pairs(1, 2))
     recipe.set_properties({"delta.appendOnly": "false"})
-    recipe.delete(compare("id", "=", 1, "long")).publish(case)
+    recipe.delete(compare("id", "=", 1, "long"))
+    recipe.update({"name": "x"}, compare("id", "=", 2, "long")).overwrite(pairs(3)).publish(case)
 
 
 @APPEND_ONLY.case("write-after-unsetting", "APP-004 APP-002")
 def _append_only_unset(case: CaseWriter) -> None:
-    """Deletes go on once the property appendOnly is gone."""
+    """Deletes, merges and overwrites go on once appendOnly is unset."""
     recipe = Recipe(PAIR, properties={"delta.appendOnly": "true"}).append(pairs(1, 2))
-    recipe.unset_properties("delta.appendOnly")
-    recipe.delete(compare("id", "=", 1, "long")).publish(case)
+    recipe.unset_properties("delta.appendOnly").delete(compare("id", "=", 1, "long"))
+    recipe.merge([{"id": 2, "name": "x"}, *pairs(3)], SAME_ID, *UPSERT)
+    recipe.overwrite(pairs(4)).publish(case)
 
 
 _STRICT: Final = struct(field("id", "long", nullable=False), field("name", "string"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,11 +30,27 @@ from breaches.views import (
     bodies,
     commits_of,
     directory_values,
+    first_wins,
     log_of,
     partition_values,
     replaying,
 )
 from conformance.adapter import Answer, Ok, Request, Scan
+
+
+def _column_metadata(actions: Lines, kept: dict[Any, Any]) -> Lines:
+    """Keep what was once said of a column beside what is said of it now."""
+    found = []
+    for action in actions:
+        body = action.get("metaData")
+        if body:
+            tree = json.loads(body["schemaString"])
+            for field in tree["fields"]:
+                field["metadata"] = {**kept.get(field["name"], {}), **field["metadata"]}
+                kept[field["name"]] = field["metadata"]
+            body = {**body, "schemaString": json.dumps(tree)}
+        found.append({"metaData": body} if body else action)
+    return found
 
 
 def _as_written(path: str) -> str:
@@ -261,6 +278,18 @@ ROWS = (
         "META-002",
         viewing(each("metaData", lambda body: {"createdTime": 1_700_000_000_000, **body}, COMMIT)),
         "action-reconciliation/metadata-replaced-whole/*",
+    ),
+    reader(
+        "keeps-metadata-of-columns",
+        "META-002",
+        viewing(replaying(_column_metadata)),
+        "action-reconciliation/metadata-replaced-whole/*",
+    ),
+    reader(
+        "keeps-both-of-a-domain",
+        "REC-005",
+        viewing(first_wins("domainMetadata", lambda body: body["domain"])),
+        "action-reconciliation/changed-after-*/domain-*",
     ),
     *(
         reader(f"keeps-{slug}-that-is-gone", "META-002", viewing(_kept(key)), case)

@@ -525,4 +525,19 @@ ROWS = (
         doing_nothing("delete"),
         "append-only-tables/write-after-unlocking*",
     ),
+    *(
+        writer(
+            f"keeps-the-lock-of-{operation}",
+            "APP-004",
+            doing_nothing(operation),
+            "append-only-tables/write-after-un*",
+        )
+        for operation in ("update", "merge", "overwrite")
+    ),
+    writer(
+        "forgets-the-feed-at-later-versions",
+        "WVER-007",
+        leaving(without("cdc", where=COMMIT)),
+        "version-requirements/write-feed-*",
+    ),
 )

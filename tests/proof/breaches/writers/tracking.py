@@ -223,6 +223,12 @@ ROWS = (
         "row-tracking/write-*",
     ),
     writer(
+        "stores-row-ids-of-merged-rows",
+        "RT-050",
+        after_step(9, leaving(_storing(ROW_ID, "baseRowId", 1))),
+        "row-tracking/write-merge/*",
+    ),
+    writer(
         "stores-versions-of-new-rows",
         "RT-052",
         during("append", _storing(ROW_VERSION, "defaultRowCommitVersion", 0)),
@@ -332,6 +338,18 @@ ROWS = (
         "CLUS-011",
         leaving(dropping("add", "clusteringProvider", where=COMMIT)),
         "clustered-table/write-cluster-run*",
+    ),
+    writer(
+        "tells-by-an-empty-name-who-clusters",
+        "CLUS-011",
+        during("optimize", setting("add", "clusteringProvider", "", COMMIT)),
+        "clustered-table/write-cluster-run/*",
+    ),
+    writer(
+        "tells-not-who-clusters-again",
+        "CLUS-011",
+        after_step(4, leaving(dropping("add", "clusteringProvider", where=COMMIT))),
+        "clustered-table/write-cluster-run-checkpointed*",
     ),
     writer(
         "clusters-what-others-did",
