@@ -40,7 +40,7 @@ class Commit:
     place: LogPlace
     actions: list[Action]
     lines: dict[str, Lines]
-    compacted: bool = False
+    compacted: bool
 
     def bodies(self, action: str) -> list[Any]:
         """Parse the file actions of a wire name into JSON values, for the few of one commit.

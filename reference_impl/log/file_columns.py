@@ -70,14 +70,13 @@ def _read_with_arrow(action: str, parts: Sequence[Lines]) -> pa.Table | None:
     text = b"\n".join(lines.text for lines in parts)
     block = max(_BLOCK, 2 * max(lines.longest for lines in parts))
     # Most lines have the fields of a few, and columns of nulls are not free.
-    table = _read_json(action, text, count, block, bare=True)
-    return table if table is not None else _read_json(action, text, count, block, bare=False)
+    tables = (_read_json(action, text, block, bare=bare) for bare in (True, False))
+    found = (_checked(action, table, count, text) for table in tables if table is not None)
+    return next((table for table in found if table is not None), None)
 
 
-def _read_json(action: str, text: bytes, count: int, block: int, *, bare: bool) -> pa.Table | None:
+def _read_json(action: str, text: bytes, block: int, *, bare: bool) -> pa.Table | None:
     try:
-        if not text.isascii():
-            text.decode()  # Arrow takes any bytes for text.
         schema = _schema(action, _samples(action, text), bare=bare)
         table = pj.read_json(
             pa.BufferReader(text),
@@ -88,12 +87,18 @@ def _read_json(action: str, text: bytes, count: int, block: int, *, bare: bool) 
         )
     except (pa.ArrowException, DeltaError, ValueError, TypeError, KeyError, AttributeError):
         return None
+    return table if table.schema == schema else None
+
+
+def _checked(action: str, table: pa.Table, count: int, text: bytes) -> pa.Table | None:
+    """Return the columns of the actions in a table of lines; ``None`` for irregular lines."""
     # Objects that share a line or span lines would change the number of rows.
-    regular = table.num_rows == count and table.schema == schema
-    columns = _columns(action, table[action]) if regular else None
+    columns = _columns(action, table[action]) if table.num_rows == count else None
     try:
+        if not text.isascii():
+            text.decode()  # Arrow takes any bytes for text.
         return None if columns is None else _reparse_rows(action, *columns, text)
-    except DeltaError:
+    except (DeltaError, UnicodeDecodeError):
         return None
 
 
@@ -175,7 +180,7 @@ def _ambiguous_rows(struct: pa.StructArray) -> Iterator[_Rows]:
     for value in struct.flatten():
         if value.null_count > struct.null_count:
             mask = pc.and_(value.is_null(), struct.is_valid())
-            yield np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+            yield np.flatnonzero(np.asarray(mask))
 
 
 def _map(struct: pa.StructArray) -> pa.Array:

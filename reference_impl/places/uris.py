@@ -25,7 +25,7 @@ _ESCAPES: Final = 3
 LONGEST: Final = 4096
 """Characters of a path; no file system and no store has longer ones."""
 
-_HEX: Final = frozenset("0123456789abcdefABCDEF")
+_ESCAPE: Final = re.compile(rb"[0-9A-Fa-f]{2}")
 
 _IGNORED: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
@@ -111,10 +111,7 @@ def _unescaped(paths: pa.Array) -> pa.Array:
 
 
 def _unescape(code: bytes) -> bytes:
-    text = code.decode("latin-1")
-    if len(text) == 2 and set(text) <= _HEX:
-        return bytes((int(text, 16),))
-    return b"%" + code
+    return bytes((int(code, 16),)) if _ESCAPE.fullmatch(code) else b"%" + code
 
 
 def encode_path(path: str) -> str:

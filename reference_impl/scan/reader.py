@@ -40,17 +40,17 @@ class FileTask:
         path: decoded; relative to the table root, absolute, or a URL.
         partition: logical column name to a typed Arrow scalar.
         deletion_vector: the descriptor, in wire form: rows that are left out.
-        only: another descriptor: rows that alone are read; ``None`` for all rows.
         base_row_id: ``baseRowId``.
         default_row_commit_version: ``defaultRowCommitVersion``.
+        only: another descriptor: rows that alone are read; ``None`` for all rows.
     """
 
     path: str
     partition: Mapping[str, pa.Scalar]
-    deletion_vector: Mapping[str, Any] | None = None
+    deletion_vector: Mapping[str, Any] | None
+    base_row_id: int | None
+    default_row_commit_version: int | None
     only: Mapping[str, Any] | None = None
-    base_row_id: int | None = None
-    default_row_commit_version: int | None = None
 
 
 def file_tasks(files: pa.Table, partition: Sequence[Field], mode: Mode) -> Iterator[FileTask]:
@@ -74,8 +74,8 @@ def file_tasks(files: pa.Table, partition: Sequence[Field], mode: Mode) -> Itera
             decode_path(row["path"]),
             {name: values[at] for name, values in typed.items()},
             row.get("deletionVector"),
-            base_row_id=row.get("baseRowId"),
-            default_row_commit_version=row.get("defaultRowCommitVersion"),
+            row.get("baseRowId"),
+            row.get("defaultRowCommitVersion"),
         )
 
 

@@ -63,7 +63,7 @@ class Paths:
     def joined(cls, parts: Sequence[Paths]) -> Paths:
         """Put paths one after the other, their texts without a copy."""
         return cls(
-            pa.chunked_array([c for part in parts for c in part.texts.chunks], pa.string()),
+            pa.chunked_array([c for part in parts for c in part.texts.chunks]),
             np.frombuffer(b"".join(part.numbers.data for part in parts), np.uint64),
         )
 
@@ -73,8 +73,7 @@ class Paths:
 
     def filter(self, kept: pa.BooleanArray) -> Paths:
         """Return the paths where a mask is true."""
-        mask = kept.to_numpy(zero_copy_only=False)
-        return Paths(self.texts.filter(kept), self.numbers[mask])
+        return Paths(self.texts.filter(kept), self.numbers[np.asarray(kept)])
 
     def all_distinct(self) -> bool:
         """Return whether no path occurs twice."""

@@ -102,7 +102,7 @@ def reconcile(
     adds: Iterable[FileBatches],
     removes: Iterable[FileBatches],
     committed: CommittedFiles,
-    threads: int = 1,
+    threads: int,
 ) -> Reconciled:
     """Apply committed file actions to those of a checkpoint.
 
@@ -129,8 +129,7 @@ def _combine(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 def _both(columns: Mapping[str, pa.ChunkedArray]) -> pa.ChunkedArray:
     """Put the columns of adds and removes one after the other, without a copy."""
-    chunks = [chunk for kind in _KINDS for chunk in columns[kind].chunks]
-    return pa.chunked_array(chunks, columns["add"].type)
+    return pa.chunked_array([chunk for kind in _KINDS for chunk in columns[kind].chunks])
 
 
 def _logical_keys(paths: pa.ChunkedArray | pa.Array, vectors: pa.ChunkedArray) -> pa.Array:

@@ -62,8 +62,7 @@ def truth(values: pa.ChunkedArray, text: str) -> npt.NDArray[np.bool_]:
 
 
 def _mask(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = values.fill_null(False).to_numpy(zero_copy_only=False)  # noqa: FBT003  a value
-    return found
+    return np.asarray(values.fill_null(False))  # noqa: FBT003  a value
 
 
 def parse_predicate(given: Filter, schema: Struct) -> Predicate | None:

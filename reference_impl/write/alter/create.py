@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import orjson
@@ -42,10 +42,10 @@ class TableDefinition:
     """
 
     schema: Struct
-    partition_columns: Sequence[str] = ()
-    properties: Mapping[str, str] = field(default_factory=dict)
-    features: Iterable[str] = ()
-    clustering_columns: Sequence[Sequence[str]] = ()
+    partition_columns: Sequence[str]
+    properties: Mapping[str, str]
+    features: Iterable[str]
+    clustering_columns: Sequence[Sequence[str]]
 
     def metadata(self) -> Metadata:
         """Return the metaData action of a new table, its properties not yet set."""

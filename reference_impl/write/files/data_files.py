@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -90,20 +90,20 @@ class FileWriter:
         data_change: whether the rows are new or changed, and not only moved.
         extra: columns of files that are not in the schema, as
             materialized row ids; all nullable.
+        created: takes the path of each file before it is written.
         folder: where files go; the table root by default.
         clustered: columns that have statistics in any case.
         provider: ``clusteringProvider`` of every add action.
-        created: takes the path of each file before it is written.
     """
 
     storage: Storage
     target: Target
     data_change: bool
-    extra: Sequence[pa.Field] = ()
+    extra: Sequence[pa.Field]
+    created: list[str]
     folder: str = ""
     clustered: Sequence[Leaf] = ()
     provider: str | None = None
-    created: list[str] = field(default_factory=list)
 
     def write(self, rows: pa.Table) -> list[dict[str, Any]]:
         """Write rows that have the table's columns and types, extra columns last.
@@ -240,7 +240,7 @@ def _texts(values: pa.ChunkedArray, column: Field) -> pa.ChunkedArray:
     for chunk in encoded.chunks:
         written = [format_value(v, column.type) for v in chunk.dictionary.to_pylist()]
         chunks.append(pa.array(written, pa.string()).take(chunk.indices))
-    texts = pa.chunked_array(chunks, pa.string())
+    texts = pa.chunked_array(chunks)
     if not column.nullable and texts.null_count:
         raise ConstraintViolation(
             f"partition column {column.name} is declared not null, and an empty value of it "

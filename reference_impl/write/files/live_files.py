@@ -86,9 +86,5 @@ def live_files(storage: Storage, target: Target, adds: pa.Table) -> Iterator[Liv
 
 def _batches(reader: FileReader, task: FileTask, masks: list[Mask]) -> Iterator[pa.RecordBatch]:
     for batch, kept in reader.read_physical(task):
-        masks.append(
-            np.ones(batch.num_rows, np.bool_)
-            if kept is None
-            else kept.to_numpy(zero_copy_only=False)
-        )
+        masks.append(np.ones(batch.num_rows, np.bool_) if kept is None else np.asarray(kept))
         yield batch

@@ -37,7 +37,6 @@ from reference_impl.write.rows.incoming import prepare
 from reference_impl.write.rows.rules import rules_of
 
 _Places = npt.NDArray[np.int64]
-_KEEP = -1
 
 
 def merge(
@@ -180,7 +179,7 @@ class _Merge:
 
     def _refuse_ambiguous(self, clauses: Any, plan: _Places, places: _Places) -> None:
         """Refuse a merge in which several source rows change one row; all may delete it."""
-        acts = plan != _KEEP
+        acts = plan < len(clauses)
         if all(clauses[number].when.action == "delete" for number in np.unique(plan[acts])):
             return
         _, counts = np.unique(places[acts], return_counts=True)
@@ -192,11 +191,11 @@ class _Merge:
 
 
 def _deciding_clauses(clauses: Any, rows: dict[str, pa.Table]) -> _Places:
-    """Return the index of the first clause that applies to each row."""
+    """Return the index of the first clause that applies to each row; their number for none."""
     length = next(iter(rows.values())).num_rows
-    plan = np.full(length, _KEEP)
+    plan = np.full(length, len(clauses))
     for number, clause in enumerate(clauses):
-        free = np.flatnonzero(plan == _KEEP)
+        free = np.flatnonzero(plan == len(clauses))
         if clause.condition is not None:
             picked = {name: part.take(free) for name, part in rows.items()}
             free = free[truth(clause.condition.evaluate(picked), clause.condition.text)]

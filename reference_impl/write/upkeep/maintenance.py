@@ -42,7 +42,7 @@ _LARGE: Final = 128 << 20
 """Size in bytes from which on a file without a vector is left alone."""
 
 
-def optimize(snapshot: Snapshot, *, purge_only: bool = False) -> int:
+def optimize(snapshot: Snapshot, *, purge_only: bool) -> int:
     """Carry out :meth:`~reference_impl.table.Table.optimize`.
 
     A file outside of the table root, as a shallow clone has, is left alone.

@@ -32,9 +32,9 @@ _EVER: Final = 1 << 62
 def vacuum(
     snapshot: Snapshot,
     *,
-    retention: int | None = None,
-    dry_run: bool = False,
-    unsafe: bool = False,
+    retention: int | None,
+    dry_run: bool,
+    unsafe: bool,
 ) -> list[str]:
     """Carry out :meth:`~reference_impl.table.Table.vacuum`; ms of retention, sorted paths.
 
