@@ -39,8 +39,22 @@ def makes_error(node: cst.FunctionDef) -> bool:
     return False
 
 
+def is_bound(node: cst.If) -> bool:
+    """Whether all that hangs on a condition is that a bound on memory or time is exceeded."""
+    match node:
+        case cst.If(body=cst.IndentedBlock(body=[*_, cst.SimpleStatementLine(body=[last])])):
+            return (
+                node.orelse is None
+                and isinstance(last, cst.Raise)
+                and isinstance(last.exc, cst.Call)
+                and isinstance(last.exc.func, cst.Name)
+                and last.exc.func.value in {"exceeded", "LimitExceeded"}
+            )
+    return False
+
+
 class _Uses(cst.CSTVisitor):
-    """Counts the uses of each name in a function, and those that only say what is wrong."""
+    """Counts the uses of each name in a function, and those in errors and bounds alone."""
 
     def __init__(self, in_errors: Mapping[str, frozenset[int | str]] | None = None) -> None:
         super().__init__()
@@ -55,6 +69,9 @@ class _Uses(cst.CSTVisitor):
             self.saying[node.value] += self._depth > 0
         self._depth += self._says(node)
         match node:
+            case cst.AugAssign(target=cst.Name()):
+                node.value.visit(self)
+                return False
             case cst.Attribute():  # its name is none of the function's
                 node.value.visit(self)
                 return False
@@ -75,6 +92,8 @@ class _Uses(cst.CSTVisitor):
         match node:
             case cst.Raise() | cst.Call(func=cst.Attribute(value=cst.Name("_log"))):
                 return True
+            case cst.If():
+                return is_bound(node)
             case cst.Call(func=cst.Name(value)):
                 return value in error_names()
         return False
@@ -160,7 +179,7 @@ def _places(
 
 
 def only_said(node: cst.FunctionDef) -> frozenset[str]:
-    """Give the names that a function uses in errors alone."""
+    """Give the names that a function uses in errors alone, or in bounds on memory and time."""
     uses = _Uses()
     node.body.visit(uses)
     return frozenset(name for name, said in uses.saying.items() if said == uses.all[name])

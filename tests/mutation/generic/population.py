@@ -22,6 +22,7 @@ from generic.in_errors import (
     error_args,
     error_names,
     error_parameters,
+    is_bound,
     makes_error,
     only_said,
 )
@@ -53,6 +54,7 @@ _APART = _ASSERTING | {
     "limits",
     "pre_buffer",
     "row_group_size",
+    "separators",
     "thrift_container_size_limit",
     "thrift_string_size_limit",
     "use_dictionary",
@@ -60,8 +62,8 @@ _APART = _ASSERTING | {
     "usedforsecurity",
     "width",
 }
-"""With them those that name the action in a refusal, or are about memory and time: what they give
-is no part of what the protocol speaks of."""
+"""With them those that name the action in a refusal, are about memory and time, or about the white
+space of JSON: what they give is no part of what the protocol speaks of."""
 
 _SHOWN = frozenset({"__repr__", "__str__"})
 _NAMES = frozenset({"__all__", "__slots__", "_log"})
@@ -74,6 +76,12 @@ _REQUIREMENT = re.compile(r'"[A-Z0-9]+-[0-9]{3}"')
 _PROSE = re.compile(r'"(?:(?:an?|no|one|the|two) [^"]*|[^"]*[a-z]+,? [a-z]+ [a-z]+[^"]*)"')
 """What a message says: keys, names and SQL begin with no article or number word, and have no three
 words in small letters in a row."""
+
+_LABEL = "label"
+"""The name of what a refusal says of a place, and of nothing else."""
+
+_CODECS = frozenset({'"latin-1"', '"utf-16-le"'})
+"""Names of codecs, which Python reads in any case."""
 
 _ANY_CASE = frozenset({"expressions/render.py"})
 """Where words in capitals are SQL for the engine, which reads them in any case."""
@@ -99,14 +107,13 @@ def _says_less(
     )
 
 
-def _same_in_any_case(node: cst.CSTNode, mutated: cst.CSTNode) -> bool:
-    """Whether words in capitals are only spelled in small letters."""
-    return (
-        isinstance(node, cst.SimpleString)
-        and isinstance(mutated, cst.SimpleString)
-        and node.value.isupper()
-        and mutated.value.upper() == node.value
-    )
+def _same_in_any_case(node: cst.CSTNode, mutated: cst.CSTNode, *, words: bool) -> bool:
+    """Whether names of codecs, and with ``words`` words in capitals, only change their case."""
+    match node, mutated:
+        case cst.SimpleString(value), cst.SimpleString(other):
+            known = value in _CODECS or (words and value.isupper())
+            return known and other.upper() == value.upper()
+    return False
 
 
 def _still_false(node: cst.CSTNode, mutated: cst.CSTNode) -> bool:
@@ -149,20 +156,6 @@ def _noted(of: cst.CSTNode) -> bool:
         if of.attr.value in {"read_write_set", "record_read"}:
             return True
         of = of.value
-    return False
-
-
-def _bounds(node: cst.If) -> bool:
-    """Whether all that hangs on a condition is that a bound on memory or time is exceeded."""
-    match node:
-        case cst.If(body=cst.IndentedBlock(body=[*_, cst.SimpleStatementLine(body=[last])])):
-            return (
-                node.orelse is None
-                and isinstance(last, cst.Raise)
-                and isinstance(last.exc, cst.Call)
-                and isinstance(last.exc.func, cst.Name)
-                and last.exc.func.value in {"exceeded", "LimitExceeded"}
-            )
     return False
 
 
@@ -229,7 +222,7 @@ class _Finder(cst.CSTVisitor):
             if (
                 _says_less(node, mutated, self._spoken, self._in_errors)
                 or _still_false(node, mutated)
-                or (self._any_case and _same_in_any_case(node, mutated))
+                or _same_in_any_case(node, mutated, words=self._any_case)
             ):
                 continue
             self.found.append(_Spot(node, mutated, name, span[0], ".".join(self._names), lines))
@@ -259,7 +252,7 @@ class _Finder(cst.CSTVisitor):
                 return value in _SHOWN or ".".join((*self._names, value)) in self._unseen
             case cst.If(test=cst.Name("TYPE_CHECKING")):
                 return True
-            case cst.If() if _bounds(node):
+            case cst.If() if is_bound(node):
                 return True
             case cst.Expr(value=cst.BaseString()):
                 return True
@@ -288,9 +281,10 @@ class _Finder(cst.CSTVisitor):
                 ]
             ):
                 return True
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value))]) if (
-                value in self._said[-1]
-            ):
+            case (
+                cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value))])
+                | cst.AugAssign(target=cst.Name(value))
+            ) if value in self._said[-1] or (value == _LABEL and value in self._spoken):
                 return True
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value)), *_]):
                 return value in _NAMES or (not self._names and value in self._unseen)
