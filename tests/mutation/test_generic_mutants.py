@@ -121,6 +121,25 @@ def test_a_place_that_a_refusal_names_stays() -> None:
     assert all("(*place," in each or "inside" in each for each in calls)
 
 
+def test_what_only_a_bound_on_memory_looks_at_stays() -> None:
+    found = [was for was, _ in _changes("scan/data_file.py")]
+    assert "decoded += " in (PACKAGE / "scan/data_file.py").read_text()
+    assert not any(was.startswith("decoded += ") for was in found)
+    assert any(was.startswith("start += ") for was in found)
+
+
+def test_the_label_of_a_refusal_stays() -> None:
+    found = [was for was, _ in _changes("scan/cdf.py")]
+    assert not any(was.startswith("label = ") for was in found)
+    assert any(was.startswith("other = ") for was in found)
+
+
+def test_the_name_of_a_codec_is_not_changed_in_case_alone() -> None:
+    found = _changes("model/partition_values.py")
+    assert ('"latin-1"', '"XXlatin-1XX"') in found
+    assert ('"latin-1"', '"LATIN-1"') not in found
+
+
 def test_how_deep_an_expression_is_stays() -> None:
     found = [was for was, _ in _changes("expressions/parser.py")]
     assert any(was.startswith("self._expression(") for was in found)
