@@ -143,9 +143,12 @@ def run(query: str, relations: Mapping[str, pa.Table], text: str) -> pa.Table:
             return asked.found
         case duckdb.OutOfMemoryException():
             raise exceeded("sql_memory", "an SQL expression needs more memory")
-        case duckdb.Error() | pa.ArrowInvalid() | pa.ArrowNotImplementedError() as error:
-            raise not_evaluated(text, error) from None
-        case UnicodeEncodeError() as error:
+        case (
+            duckdb.Error()
+            | pa.ArrowInvalid()
+            | pa.ArrowNotImplementedError()
+            | UnicodeEncodeError()
+        ) as error:
             raise not_evaluated(text, error) from None
         case error:
             raise error

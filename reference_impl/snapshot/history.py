@@ -36,14 +36,17 @@ class CommitRecord:
     Attributes:
         version: the version that it made.
         timestamp: milliseconds since the epoch.
-        operation: name of the operation, where the writer recorded it.
         info: the whole commitInfo action, where there is one.
     """
 
     version: int
     timestamp: int
-    operation: str | None
     info: CommitInfo | None
+
+    @property
+    def operation(self) -> str | None:
+        """Name of the operation, where the writer recorded it."""
+        return self.info.operation if self.info else None
 
 
 def to_millis(moment: int | str | datetime) -> int:
@@ -150,7 +153,7 @@ class History:
             timestamp = in_commit_timestamp(info, version)
         else:
             timestamp = self._listing.modified(version)
-        return CommitRecord(version, timestamp, info.operation if info else None, info)
+        return CommitRecord(version, timestamp, info)
 
 
 def _integer(snapshot: Snapshot, name: str) -> int | None:
