@@ -16,6 +16,7 @@ _FREE_COLUMNS = "which columns have statistics is the writer's to choose"
 _LINKS = "links, which no corpus holds"
 _PAIRS = "maps without their annotation, of which no clause speaks"
 _CALLERS = "a listing for callers in Python, which no request asks for"
+_CALLER = "what a caller in Python lets the paths of a table lead to; a request does not say"
 _FUNCTIONS = "which functions and types of SQL there are; a writer may refuse any other"
 _SPARK = "the SQL of Spark, of which no clause speaks"
 _ARROW = "a schema of Arrow types; a request gives that of the table"
@@ -172,7 +173,9 @@ LEFT_OUT = {
     "places/place.py:_climbing": "part of a message",
     "places/place.py:_exact": _STORES,
     "places/place.py:_without_end": "paths with a slash at their end, of which no file has one",
+    "places/policy.py:Policy.__post_init__": _CALLER,
     "places/policy.py:Policy.other": _STORES,
+    "places/policy.py:Policy.root_only": _CALLER,
     "places/policy.py:_ANONYMOUS": _STORES,
     "places/policy.py:_FAMILIES": _STORES,
     "places/policy.py:_FAMILY": _STORES,
