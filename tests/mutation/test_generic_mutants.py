@@ -126,6 +126,9 @@ def test_what_only_a_bound_on_memory_looks_at_stays() -> None:
     assert "decoded += " in (PACKAGE / "scan/data_file.py").read_text()
     assert not any(was.startswith("decoded += ") for was in found)
     assert any(was.startswith("start += ") for was in found)
+    compared = [was for was, _ in _changes("write/rows/changes.py") if was.startswith("change ")]
+    assert "change != " in (PACKAGE / "write/rows/changes.py").read_text()
+    assert compared == []
 
 
 def test_the_label_of_a_refusal_stays() -> None:

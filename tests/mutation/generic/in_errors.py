@@ -40,7 +40,7 @@ def makes_error(node: cst.FunctionDef) -> bool:
 
 
 def is_bound(node: cst.If) -> bool:
-    """Whether all that hangs on a condition is that a bound on memory or time is exceeded."""
+    """Whether on a condition hangs only what is counted for a bound, or that one is exceeded."""
     match node:
         case cst.If(body=cst.IndentedBlock(body=[*_, cst.SimpleStatementLine(body=[last])])):
             return (
@@ -50,6 +50,16 @@ def is_bound(node: cst.If) -> bool:
                 and isinstance(last.exc.func, cst.Name)
                 and last.exc.func.value in {"exceeded", "LimitExceeded"}
             )
+        case cst.If(body=cst.IndentedBlock(body=[cst.SimpleStatementLine(body=[cst.Expr(call)])])):
+            return node.orelse is None and _counts(call)
+    return False
+
+
+def _counts(value: cst.BaseExpression) -> bool:
+    """Whether a value is a call that only counts memory."""
+    match value:
+        case cst.Call(func=cst.Attribute(value=cst.Attribute(attr=cst.Name("account")))):
+            return True
     return False
 
 
