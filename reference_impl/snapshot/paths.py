@@ -63,7 +63,7 @@ class Paths:
     def joined(cls, parts: Sequence[Paths]) -> Paths:
         """Put paths one after the other, their texts without a copy."""
         return cls(
-            pa.chunked_array([c for part in parts for c in part.texts.chunks]),
+            pa.chunked_array([c for part in parts for c in part.texts.chunks], pa.string()),
             np.frombuffer(b"".join(part.numbers.data for part in parts), np.uint64),
         )
 

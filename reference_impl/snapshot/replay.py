@@ -129,7 +129,8 @@ def _combine(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 def _both(columns: Mapping[str, pa.ChunkedArray]) -> pa.ChunkedArray:
     """Put the columns of adds and removes one after the other, without a copy."""
-    return pa.chunked_array([chunk for kind in _KINDS for chunk in columns[kind].chunks])
+    chunks = [chunk for kind in _KINDS for chunk in columns[kind].chunks]
+    return pa.chunked_array(chunks, columns["add"].type)
 
 
 def _logical_keys(paths: pa.ChunkedArray | pa.Array, vectors: pa.ChunkedArray) -> pa.Array:

@@ -282,7 +282,8 @@ def _gaps(listing: Listing) -> Iterator[int]:
     first, last = min(commits), max(commits)
     older = (v + 1 for v in listing.checkpoints if v < first)
     start = max(older, default=first) if listing.checkpoints else 0
-    yield from (version for version in range(start, last) if version not in commits)
+    if last - start + 1 > len(commits):
+        yield from (version for version in range(start, last) if version not in commits)
 
 
 def _list_once(storage: Storage, start: int) -> Listing:

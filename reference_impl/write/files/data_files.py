@@ -240,7 +240,7 @@ def _texts(values: pa.ChunkedArray, column: Field) -> pa.ChunkedArray:
     for chunk in encoded.chunks:
         written = [format_value(v, column.type) for v in chunk.dictionary.to_pylist()]
         chunks.append(pa.array(written, pa.string()).take(chunk.indices))
-    texts = pa.chunked_array(chunks)
+    texts = pa.chunked_array(chunks, pa.string())
     if not column.nullable and texts.null_count:
         raise ConstraintViolation(
             f"partition column {column.name} is declared not null, and an empty value of it "

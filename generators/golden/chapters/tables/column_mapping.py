@@ -121,17 +121,6 @@ def _id_mode(case: CaseWriter) -> None:
     _basic(case, "id", MAPPED_PROTOCOL)
 
 
-@MAPPING.case("reader-version-2-writer-7", "RVER-001 PROTO-011 CM-029", since="2025")
-def _two_seven(case: CaseWriter) -> None:
-    """Reader version 2 maps columns, whatever the writer version."""
-    table = mapped_table(case, protocol=writer_protocol(["columnMapping"], 2))
-    table.create_with([{"id": 1, "name": "a", "p": "x"}])
-    describe(case, table)
-    title = "Columns are found by physical name"
-    schema = table.schema_at(table.version)
-    case.read("read-latest", schema, table.rows(), title=title, requirement="RVER-001")
-
-
 @MAPPING.case("name-mode-feature", "CM-006 CM-029 PROTO-012", since="2025")
 def _name_feature(case: CaseWriter) -> None:
     """Mode name works as a table feature."""
@@ -144,7 +133,7 @@ def _id_feature(case: CaseWriter) -> None:
     _basic(case, "id", _FEATURE_PROTOCOL)
 
 
-@MAPPING.case("two-seven", "CM-029 PROTO-011 PROTO-012 CM-006", since="2025")
+@MAPPING.case("two-seven", "CM-029 PROTO-011 PROTO-012 CM-006 RVER-001", since="2025")
 def _two_seven(case: CaseWriter) -> None:
     """Reader version 2 with writer version 7 carries the mapping."""
     _basic(case, "name", writer_protocol(["columnMapping"], 2))

@@ -322,7 +322,7 @@ ROWS = (
         "maps-no-columns-at-writer-version-7",
         "RVER-001",
         viewing(setting("metaData", "configuration", {})),
-        "column-mapping/reader-version-2-writer-7/*",
+        "column-mapping/two-seven/*",
     ),
     reader("keeps-vectors-that-null-takes-off", "ADD-012", viewing(replaying(_null_keeps))),
     reader("takes-null-for-a-key-of-its-own", "ADD-012", viewing(replaying(_null_is_a_key))),
