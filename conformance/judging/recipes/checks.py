@@ -130,10 +130,10 @@ class Watch:
                 yield "COMP-002", f"there is no {name}"
         yield from _invented_domains(self.former, now, step)
         yield from _lost_domains(self.former, now, step)
+        yield from _lowered_protocol(self.former, now, step)
         yield from _lost_features(self.former, now, step)
         if self.former is None or now.version == self.former.version:
             return
-        yield from _lowered_protocol(step, self.former, now)
         if step.get("cluster"):
             yield from _clustered(self.former, now, self.table)
         if not replaces_table(step) and now.metadata.id != self.former.metadata.id:
@@ -366,13 +366,17 @@ def _purged(now: Snapshot) -> Iterator[Fault]:
         yield "DVD-005", "a file has a deletion vector still"
 
 
-def _lowered_protocol(step: Mapping[str, Any], former: Snapshot, now: Snapshot) -> Iterator[Fault]:
+def _lowered_protocol(
+    former: Snapshot | None, now: Snapshot, step: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """Look for a restore that lowers a version; what features are gone by it is said after."""
+    if former is None or step["operation"] != "restore":
+        return
     was, found = (
         (each.protocol.min_reader_version, each.protocol.min_writer_version)
         for each in (former, now)
     )
-    lower = found[0] < was[0] or found[1] < was[1]
-    if lower and step["operation"] == "restore":
+    if found[0] < was[0] or found[1] < was[1]:
         yield "DVD-014", f"a restore lowers the protocol from {was} to {found}"
 
 

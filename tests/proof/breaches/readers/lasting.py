@@ -203,7 +203,7 @@ def _tagged(root: Path) -> bool:
 
 
 def _before_vectors_without_offset(request: Any) -> Any:
-    """Take a vector that is stored without an offset for none: give the rows of before."""
+    """Take a vector that is stored without an offset for none: give the rows of version 0."""
     vectors = (body.get("deletionVector") or {} for body in bodies(Path(request.table), "add"))
     lost = any(v.get("storageType") in ("u", "p") and "offset" not in v for v in vectors)
     return replace(request, version=0) if lost and isinstance(request, Scan) else request
