@@ -107,7 +107,7 @@ def test_track_asks_spark_where_spark_submit_runs_it(
 
     def on_spark(*arguments: object) -> object:
         asked.append(arguments)
-        return track.here(track.Store(store))
+        return track.in_process(track.Store(store))
 
     monkeypatch.setattr(track, "on_spark", on_spark)
     assert main(["pipeline", "track", store, "runs"]) == 0
