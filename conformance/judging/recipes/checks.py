@@ -38,6 +38,7 @@ from conformance.judging.recipes.times import (
     misdated_sidecars,
 )
 from conformance.requirements.registry import load_registry
+from generators.oracle.operations import OPERATIONS
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.model.features import active, supported
 from reference_impl.storage import LocalStorage
@@ -51,9 +52,6 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Kind of a checkpoint in a recipe, to the form of its name in the log."""
 
-_NEW_TABLES: Final = frozenset({"create", "replace", "overwrite", "restore", "convert"})
-"""Operations after which a table may be another one, where no filter keeps earlier rows."""
-
 _BESIDE: Final = re.compile(r"\d{20}\.json|.*\.crc|_last_checkpoint")
 """Names of files of the log that are no checkpoint, however one is called."""
 _NAME: Final = "delta.columnMapping.physicalName"
@@ -61,7 +59,7 @@ _NAME: Final = "delta.columnMapping.physicalName"
 
 def replaces_table(step: Mapping[str, Any]) -> bool:
     """Say whether a step may leave another table, which keeps nothing of the earlier one."""
-    return step["operation"] in _NEW_TABLES and not {"filter", "partition"} & step.keys()
+    return OPERATIONS[step["operation"]].replaces and not {"filter", "partition"} & step.keys()
 
 
 @dataclass(slots=True)
@@ -481,7 +479,8 @@ def _lost_features(
     """
     if former is None or former.protocol.min_writer_version < LISTS:
         return
-    if step["operation"] in ("drop_feature", "create", "replace", "convert"):
+    operation = OPERATIONS[step["operation"]]
+    if operation.drops_feature or operation.defines:
         return
     for name in sorted(supported(former.protocol) - supported(now.protocol)):
         yield "TF-016", f"the feature {name} is no longer supported, and no step drops it"

@@ -12,7 +12,7 @@ import json
 import re
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,17 +25,28 @@ _OBSERVED = frozenset({"cross_checked", "tool_versions"})
 _HINT_CHECKSUM = re.compile(r'"checksum"\s*:\s*"[0-9a-f]{32}"')
 
 
-def question_digest(directory: Path) -> str:
-    """Return the SHA-256 of a case's table, questions and answers, without its description.
+_WORDS: Final = frozenset({"title", "requirements", "requirement"})
+"""Fields of a spec that describe it: neither asked of anybody nor part of the answer."""
 
-    It says whether a record about the case, which the description holds, is still about it.
+
+def question_digest(directory: Path) -> str:
+    """Return the SHA-256 of a case's table, questions and answers, without what describes them.
+
+    It says whether a record about the case, which the description holds, is still about it. A
+    better title or another judged requirement leaves what an engine was asked as it was.
     """
     total = sha256()
     for part in ("delta", "expected"):
         total.update(digest_of_case(directory / part).encode())
-    specs = {path.name: sha256(path.read_bytes()).digest() for path in spec_files(directory)}
+    specs = {path.name: sha256(_asked(path)).digest() for path in spec_files(directory)}
     total.update(joined(specs).encode())
     return total.hexdigest()
+
+
+def _asked(spec: Path) -> bytes:
+    fields = json.loads(spec.read_bytes())
+    asked = {name: value for name, value in fields.items() if name not in _WORDS}
+    return json.dumps(asked, sort_keys=True).encode()
 
 
 def logical_content(path: Path) -> Any:

@@ -57,6 +57,8 @@ class Entry:
         oracle: what it is to the oracle of a recipe; ``None`` for what its step says.
         history: histories may have it.
         defines: its own schema says which columns there are.
+        replaces: the table that it leaves may be another one, where no filter keeps earlier rows.
+        drops_feature: it takes a table feature off the lists.
         needs: the table feature that it needs of a writer, whatever its arguments.
         judges: the requirement that a step is held to where the recipe does not say.
         either: of these arguments one at least is there.
@@ -70,6 +72,8 @@ class Entry:
     oracle: Operation | None = None
     history: bool = False
     defines: bool = False
+    replaces: bool = False
+    drops_feature: bool = False
     needs: str | None = None
     judges: str | None = None
     either: tuple[str, ...] = ()

@@ -37,6 +37,7 @@ _SELECTED: Final = {"filter": args.FILTER, "predicate": args.PREDICATE}
         "stored": args.STORED,
     },
     defines=True,
+    replaces=True,
     capabilities={"sql": said_by_recipe},
 )
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ OPERATIONS["convert"] = Entry(
     {name: _CREATE[name] for name in ("schema", "partition_columns", "properties")},
     Create,
     defines=True,
+    replaces=True,
     says="make a table of the Parquet files that are there",
 )
 
@@ -111,6 +113,7 @@ class Append(Operation):
         **_SELECTED,
         "partition": args.PARTITION,
     },
+    replaces=True,
     capabilities={
         "filter": lambda step: "filter" in step,
         "partition": lambda step: "partition" in step,
@@ -227,6 +230,7 @@ class Merge(Operation):
         "rows": args.NEW_ROWS,
     },
     defines=True,
+    replaces=True,
     judges="META-003",
     says="make it a table of other columns and rows, properties stay",
 )

@@ -38,6 +38,7 @@ class Compact(Operation):
             note="number of an earlier step; an adapter is asked for the `version` that it left"
         )
     },
+    replaces=True,
 )
 @dataclass(frozen=True, slots=True)
 class Restore(Operation):
@@ -176,7 +177,7 @@ class SetDomain(Operation):
 
 
 unseen("enable_feature", {"feature": args.NAME}, judges="PROTO-004")
-unseen("drop_feature", {"feature": args.NAME})
+unseen("drop_feature", {"feature": args.NAME}, drops_feature=True)
 unseen(
     "cluster_by",
     {"columns": args.NAMES(note="none to cluster no more")},

@@ -13,7 +13,7 @@ import pytest
 from generators.file_digests import digest_of_case
 from generators.golden import cli
 from generators.golden.build import build_corpus, check_corpus, read_manifest, write_manifest
-from generators.golden.cases.canonical import differences
+from generators.golden.cases.canonical import differences, question_digest
 from generators.golden.cases.case import CaseError, CaseWriter
 from generators.golden.cases.catalog import Chapter, Definition
 from generators.golden.chapters import all_definitions
@@ -53,6 +53,19 @@ def test_a_changed_expectation_is_drift(corpus: Path, definitions: list[Definiti
         "specs/read-latest.json: content differs",
         "its bytes are not those in the manifest",
     ]
+
+
+def test_a_record_of_an_engine_goes_with_what_it_was_asked(corpus: Path) -> None:
+    case = corpus / "deletion-vectors/inline"
+    before = question_digest(case)
+    spec = case / "specs/read-latest.json"
+    fields = json.loads(spec.read_text(encoding="utf-8"))
+    fields |= {"title": "Another title", "requirements": ["DV-001"]}
+    spec.write_text(json.dumps(fields), encoding="utf-8")
+    assert question_digest(case) == before
+    fields["expected"]["rowCount"] += 1
+    spec.write_text(json.dumps(fields), encoding="utf-8")
+    assert question_digest(case) != before
 
 
 def test_changed_rows_and_lost_files_are_drift(corpus: Path, definitions: list[Definition]) -> None:
