@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from conformance.audit.checks import (
+    column_ids,
     commits,
+    domains,
     features,
     high_water_marks,
     metadata,
     names,
-    nested_ids,
     protocols,
     row_tracking,
     timestamps,
@@ -59,7 +60,7 @@ from reference_impl.storage import Storage, open_storage
 
 CHECKS: Final = checks_in(
     names, pointers,
-    commits, protocols, metadata, nested_ids, transitions, values, timestamps,
+    commits, protocols, metadata, column_ids, transitions, domains, values, timestamps,
     high_water_marks, row_tracking, features,
     checkpoints, columns, forms, checksums,
     rules, files, changes, vectors, row_ids,

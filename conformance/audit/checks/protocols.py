@@ -1,12 +1,19 @@
-"""Checks of what features need of the protocol action that lists them (section Table Features)."""
+"""Checks of what features need of the protocol, and of what it may not lose.
+
+Serves "Table Features" and "Supported Features".
+"""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from conformance.audit.findings import Findings, check, finding
+from conformance.audit.checks.metadata import COLUMN_FEATURES, needs_feature
+from conformance.audit.findings import Findings, Severity, check, finding
+from conformance.audit.grammar.retention import retention
+from conformance.audit.read.layout import LISTS, MODE
+from conformance.audit.read.raw import parse_object
 from conformance.audit.subjects import Step
-from schemas.features import find
+from schemas.features import FEATURES, find
 
 _WRITER: Final = 7
 _READER: Final = 3
@@ -140,3 +147,65 @@ def _names(body: dict[str, Any], key: str) -> set[str]:
         feature = find(str(name))
         found.add(feature.name if feature else str(name))
     return found
+
+
+@check("commit", "TF-012 TF-016")
+def protocol_keeps_its_promises(step: Step) -> Findings:
+    """Report a protocol that lowers a version or drops a feature."""
+    if step.before.protocol is None or not step.sets_protocol:
+        return
+    place = next(step.of("protocol")).place
+    hint = "allowed only after every trace of the feature has left the history"
+    gone = step.old.features - step.new.features
+    if step.old.writer < LISTS == step.new.writer:
+        # An upgrade lists what is used of the features of the old versions.
+        # Without retention no earlier version can be reached, and what it used does not count.
+        reachable = retention(step.new.properties) > 0
+        for feature in sorted(gone & (step.before.used if reachable else step.new.used)):
+            message = f"{feature} is or was in use, and the upgrade to lists leaves it out"
+            yield finding("TF-012", place, message)
+        gone = frozenset()
+    used = _in_use(step)
+    for feature in sorted(gone):
+        message = f"the feature {feature} is no longer supported"
+        # Whether one may be dropped is contested, not whether one that is in use may.
+        severity: Severity | None = "error" if feature in used else None
+        yield finding("TF-016", place, message, hint, severity=severity)
+    for feature in sorted(_dropped_for_readers(step) - gone):
+        yield finding("TF-016", place, f"readerFeatures no longer lists {feature}", hint)
+    for what, old, new in (
+        ("minReaderVersion", step.old.reader, step.new.reader),
+        ("minWriterVersion", step.old.writer, step.new.writer),
+    ):
+        if new < old and not gone:
+            yield finding("TF-016", place, f"{what} is lowered from {old} to {new}", hint)
+
+
+def _in_use(step: Step) -> frozenset[str]:
+    """Return the features that the version makes use of, by its metadata and its domains."""
+    found = {*step.new.used}
+    if step.new.properties.get(MODE, "none") != "none":
+        found.add("columnMapping")
+    columns = step.new.columns
+    found |= {each for each in COLUMN_FEATURES if any(needs_feature(c, each) for c in columns)}
+    found |= {x.name for x in FEATURES.values() if x.activation and step.new.is_true(x.activation)}
+    domains = dict(step.before.live_domains)
+    for line in step.of("domainMetadata"):
+        name = str(line.body.get("domain"))
+        domains.pop(name, None)
+        if line.body.get("removed") is not True:
+            domains[name] = line.body
+    found |= {"domainMetadata"} if domains else set()
+    clustered = parse_object((domains.get("delta.clustering") or {}).get("configuration")) or {}
+    # A table that is clustered no longer may keep its domain, without columns.
+    found |= {"clustering"} if clustered.get("clusteringColumns") else set()
+    return frozenset(found)
+
+
+def _dropped_for_readers(step: Step) -> frozenset[str]:
+    """Return the features that only the former list for readers has."""
+    old, new = (
+        found if isinstance(found := (body or {}).get("readerFeatures"), list) else []
+        for body in (step.before.protocol, step.protocol)
+    )
+    return frozenset(str(name) for name in old if name not in new)

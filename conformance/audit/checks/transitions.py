@@ -1,13 +1,10 @@
-"""Checks of a commit against the version before it.
+"""Checks of the files of a commit against the version before it.
 
-Serves "Add File and Remove File", "Append-only Tables", "Supported Features", "Column Mapping"
-and "Domain Metadata".
+Serves "Add File and Remove File" and "Append-only Tables".
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,14 +13,11 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from conformance.audit.checks.metadata import COLUMN_FEATURES, needs_feature
 from conformance.audit.columnar.keys import Codes, FileIndex
 from conformance.audit.columnar.rows import ADD, REMOVE, Rows
 from conformance.audit.findings import Findings, Severity, check, finding
-from conformance.audit.grammar.retention import retention
 from conformance.audit.grammar.uris import is_absolute
-from conformance.audit.read.layout import LISTS, MODE, Column
-from conformance.audit.read.raw import mapping_in, parse_object
+from conformance.audit.read.raw import mapping_in
 from conformance.audit.read.state import Body, Key, dv_id, file_key, row_count
 from conformance.audit.screens import (
     differing_removes,
@@ -36,7 +30,6 @@ from conformance.audit.screens import (
 )
 from conformance.audit.subjects import Step
 from conformance.audit.summaries.parsed import same_value
-from schemas.features import FEATURES
 
 
 def _is_empty(body: Body) -> bool:
@@ -357,192 +350,3 @@ def vectors_need_their_feature(step: Step) -> Findings:
 def _was_removed(step: Step, key: Key | None) -> bool:
     """Return whether a vector was in the table before, as after a restore."""
     return key is not None and key in step.before.removed
-
-
-@check("commit", "TF-012 TF-016")
-def protocol_keeps_its_promises(step: Step) -> Findings:
-    """Report a protocol that lowers a version or drops a feature."""
-    if step.before.protocol is None or not step.sets_protocol:
-        return
-    place = next(step.of("protocol")).place
-    hint = "allowed only after every trace of the feature has left the history"
-    gone = step.old.features - step.new.features
-    if step.old.writer < LISTS == step.new.writer:
-        # An upgrade lists what is used of the features of the old versions.
-        # Without retention no earlier version can be reached, and what it used does not count.
-        reachable = retention(step.new.properties) > 0
-        for feature in sorted(gone & (step.before.used if reachable else step.new.used)):
-            message = f"{feature} is or was in use, and the upgrade to lists leaves it out"
-            yield finding("TF-012", place, message)
-        gone = frozenset()
-    used = _in_use(step)
-    for feature in sorted(gone):
-        message = f"the feature {feature} is no longer supported"
-        # Whether one may be dropped is contested, not whether one that is in use may.
-        severity: Severity | None = "error" if feature in used else None
-        yield finding("TF-016", place, message, hint, severity=severity)
-    for feature in sorted(_dropped_for_readers(step) - gone):
-        yield finding("TF-016", place, f"readerFeatures no longer lists {feature}", hint)
-    for what, old, new in (
-        ("minReaderVersion", step.old.reader, step.new.reader),
-        ("minWriterVersion", step.old.writer, step.new.writer),
-    ):
-        if new < old and not gone:
-            yield finding("TF-016", place, f"{what} is lowered from {old} to {new}", hint)
-
-
-def _in_use(step: Step) -> frozenset[str]:
-    """Return the features that the version makes use of, by its metadata and its domains."""
-    found = {*step.new.used}
-    if step.new.properties.get(MODE, "none") != "none":
-        found.add("columnMapping")
-    columns = step.new.columns
-    found |= {each for each in COLUMN_FEATURES if any(needs_feature(c, each) for c in columns)}
-    found |= {x.name for x in FEATURES.values() if x.activation and step.new.is_true(x.activation)}
-    domains = dict(step.before.live_domains)
-    for line in step.of("domainMetadata"):
-        name = str(line.body.get("domain"))
-        domains.pop(name, None)
-        if line.body.get("removed") is not True:
-            domains[name] = line.body
-    found |= {"domainMetadata"} if domains else set()
-    clustered = parse_object((domains.get("delta.clustering") or {}).get("configuration")) or {}
-    # A table that is clustered no longer may keep its domain, without columns.
-    found |= {"clustering"} if clustered.get("clusteringColumns") else set()
-    return frozenset(found)
-
-
-def _dropped_for_readers(step: Step) -> frozenset[str]:
-    """Return the features that only the former list for readers has."""
-    old, new = (
-        found if isinstance(found := (body or {}).get("readerFeatures"), list) else []
-        for body in (step.before.protocol, step.protocol)
-    )
-    return frozenset(str(name) for name in old if name not in new)
-
-
-@check("commit", "CM-014 CM-018 CM-019 CM-022")
-def column_ids_are_permanent(step: Step) -> Findings:
-    """Report a physical name that changes, and one of a new column that may not be unique."""
-    modes = step.old.mode, step.new.mode
-    if not step.sets_metadata or modes == ("none", "none"):
-        return
-    place = next(step.of("metaData")).place
-    if "none" in modes:
-        yield from _stored_names(step, place)
-        return
-    shared = Counter(column.field_id for column in step.new.columns)
-    known = {column.path for column in step.old.columns}
-    names = {c.field_id: c.physical[-1] for c in step.old.columns if c.field_id is not None}
-    for column in step.new.columns:
-        was = None if column.field_id is None else names.get(column.field_id)
-        if column.field_id is None and column.path not in known:
-            yield finding("CM-019", place, f"the new column {column.name} has no column id")
-        if column.field_id is not None and shared[column.field_id] > 1:
-            continue
-        if was is not None and was != column.physical[-1]:
-            message = f"the physical name of {column.name} changes from {was}"
-            severity: Severity | None = "warning" if step.replaces_files else None
-            yield finding("CM-014", place, message, severity=severity)
-        elif was is None and column.field_id is not None:
-            yield from _new_column(step, column, column.field_id, place)
-
-
-def _stored_names(step: Step, place: str) -> Findings:
-    """Report columns that files have under another name once mapping is turned on or off."""
-    if not step.keeps_files:
-        return
-    known = {column.path: column.physical[-1] for column in step.old.columns}
-    names = step.before.names or ()
-    for column in step.new.columns:
-        name, was = column.physical[-1], known.get(column.path)
-        # A restore may bring back a column that was dropped, or had another name meanwhile.
-        former = column.physical in step.before.paths or (len(column.path) == 1 and name in names)
-        if was is not None and was != name and not former:
-            message = f"files have the column {column.name} as {was}, and it is {name} from now"
-            sure: Severity | None = None if step.before.whole else "warning"
-            yield finding("CM-014", place, message, severity=sure)
-
-
-def _new_column(step: Step, column: Column, number: int, place: str) -> Findings:
-    """Report a new column whose physical name is no unique one, or whose id was another's."""
-    former = step.before.paths.get(column.physical, ())
-    if number in former:
-        return  # a restore brings back a column that was dropped
-    if _is_no_unique_name(column.physical[-1], column.path[-1]):
-        message = f"the new column {column.name} has the physical name {column.physical[-1]}"
-        # Where the log has not every version, the column may be an older one; in a table that is
-        # replaced by a clone, one that is older than the mapping of the other table. An id is
-        # given once in a table, though not in all tables.
-        numbered = column.physical[-1].endswith(f"{number}")
-        sure = step.before.whole and not step.replaces_files and not numbered
-        unsure: Severity | None = None if sure else "warning"
-        hint = "the name may come again, and files keep it"
-        yield finding("CM-018", place, message, hint, severity=unsure)
-    # A table that is replaced as a whole, as by a clone, may have the columns of another.
-    if step.keeps_files and any(number in ids for ids in step.before.paths.values()):
-        message = f"the new column {column.name} has id {number}, which another column had"
-        yield finding("CM-022", place, message, "a new id lies above the mark")
-
-
-def _is_no_unique_name(physical: str, own: str) -> bool:
-    """Return whether a physical name is the column's own, or a number alone."""
-    name, own = physical.casefold(), own.casefold()
-    rest = name.removeprefix(own) if name.startswith(own) else name
-    return rest == "" or _COUNTED.fullmatch(rest) is not None
-
-
-_COUNTED: Final = re.compile(r"(?:col|column|field|c|f)?[-_]?[0-9]{1,10}")
-"""Names that a counter gives, in one table unlike another, and not in all of them."""
-
-
-@check("definition", "DOM-008 DOM-009 CLUS-002")
-def domains_need_their_feature(step: Step) -> Findings:
-    """Report domains where the protocol does not support them."""
-    if step.protocol is None:
-        return
-    for line in step.of("domainMetadata"):
-        if step.from_checkpoint and line.body.get("removed"):
-            continue  # it may be older than the protocol
-        if step.new.writer < 7:
-            message = f"a domain, but the writer version is {step.new.writer}"
-            clusters = line.body.get("domain") == "delta.clustering"
-            for requirement in ("DOM-008", "CLUS-002") if clusters else ("DOM-008",):
-                yield finding(requirement, line.place, message)
-        if "domainMetadata" not in step.new.features:
-            yield finding("DOM-009", line.place, "a domain, but domainMetadata is not supported")
-
-
-@check("commit", "DOM-004")
-def removed_domains_keep_their_configuration(step: Step) -> Findings:
-    """Report tombstones of domains that do not say what they remove."""
-    for line in step.of("domainMetadata"):
-        name = line.body.get("domain")
-        held = step.before.live_domains.get(name) if isinstance(name, str) else None
-        if line.body.get("removed") is not True or held is None:
-            continue
-        was, says = (body.get("configuration") for body in (held, line.body))
-        # JSON that is written differently may say the same.
-        parsed = parse_object(was)
-        if was != says and (parsed is None or parsed != parse_object(says)):
-            message = f"the tombstone of {name} has not the configuration that it removes"
-            yield finding("DOM-004", line.place, message)
-
-
-def _known_domain(name: Any) -> bool:
-    return not isinstance(name, str) or not name.startswith("delta.") or name in SYSTEM_DOMAINS
-
-
-SYSTEM_DOMAINS: Final = frozenset({"delta.clustering", "delta.rowTracking"})
-"""System domains that the protocol defines."""
-
-
-@check("commit", "DOM-007")
-def reserved_domains(step: Step) -> Findings:
-    """Report domains in the reserved namespace that no feature defines."""
-    for line in step.of("domainMetadata"):
-        name = line.body.get("domain")
-        if not _known_domain(name):
-            message = f"the protocol defines no domain {name}; names in delta. are reserved"
-            # A later text may define it.
-            yield finding("DOM-007", line.place, message, severity="warning")

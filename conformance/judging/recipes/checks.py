@@ -18,10 +18,10 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from conformance.audit.checks.domains import SYSTEM_DOMAINS
 from conformance.audit.checks.features import clustering_of
 from conformance.audit.checks.high_water_marks import lowered_marks
 from conformance.audit.checks.row_tracking import MATERIALIZED
-from conformance.audit.checks.transitions import SYSTEM_DOMAINS
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name
 from conformance.audit.read.layout import LISTS, Layout, layout_of
 from conformance.audit.read.log import Checkpoint, open_log

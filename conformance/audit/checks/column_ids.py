@@ -1,12 +1,16 @@
-"""Ids of array elements, map keys and map values (section Iceberg Compatibility V2)."""
+"""Ids and physical names of columns, and ids of what is in arrays and maps.
+
+Serves "Column Mapping" and "Iceberg Compatibility V2".
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from conformance.audit.findings import Findings, check, finding
+from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.read.layout import PHYSICAL_NAME, Column, parts_of
 from conformance.audit.read.raw import mapping_in
 from conformance.audit.subjects import Step
@@ -117,3 +121,78 @@ def _places(of: Any, prefix: str = "") -> Iterator[str]:
     for part, inner in parts_of(of):
         yield f"{prefix}.{part}"
         yield from _places(inner, f"{prefix}.{part}")
+
+
+@check("commit", "CM-014 CM-018 CM-019 CM-022")
+def column_ids_are_permanent(step: Step) -> Findings:
+    """Report a physical name that changes, and one of a new column that may not be unique."""
+    modes = step.old.mode, step.new.mode
+    if not step.sets_metadata or modes == ("none", "none"):
+        return
+    place = next(step.of("metaData")).place
+    if "none" in modes:
+        yield from _stored_names(step, place)
+        return
+    shared = Counter(column.field_id for column in step.new.columns)
+    known = {column.path for column in step.old.columns}
+    names = {c.field_id: c.physical[-1] for c in step.old.columns if c.field_id is not None}
+    for column in step.new.columns:
+        was = None if column.field_id is None else names.get(column.field_id)
+        if column.field_id is None and column.path not in known:
+            yield finding("CM-019", place, f"the new column {column.name} has no column id")
+        if column.field_id is not None and shared[column.field_id] > 1:
+            continue
+        if was is not None and was != column.physical[-1]:
+            message = f"the physical name of {column.name} changes from {was}"
+            severity: Severity | None = "warning" if step.replaces_files else None
+            yield finding("CM-014", place, message, severity=severity)
+        elif was is None and column.field_id is not None:
+            yield from _new_column(step, column, column.field_id, place)
+
+
+def _stored_names(step: Step, place: str) -> Findings:
+    """Report columns that files have under another name once mapping is turned on or off."""
+    if not step.keeps_files:
+        return
+    known = {column.path: column.physical[-1] for column in step.old.columns}
+    names = step.before.names or ()
+    for column in step.new.columns:
+        name, was = column.physical[-1], known.get(column.path)
+        # A restore may bring back a column that was dropped, or had another name meanwhile.
+        former = column.physical in step.before.paths or (len(column.path) == 1 and name in names)
+        if was is not None and was != name and not former:
+            message = f"files have the column {column.name} as {was}, and it is {name} from now"
+            sure: Severity | None = None if step.before.whole else "warning"
+            yield finding("CM-014", place, message, severity=sure)
+
+
+def _new_column(step: Step, column: Column, number: int, place: str) -> Findings:
+    """Report a new column whose physical name is no unique one, or whose id was another's."""
+    former = step.before.paths.get(column.physical, ())
+    if number in former:
+        return  # a restore brings back a column that was dropped
+    if _is_no_unique_name(column.physical[-1], column.path[-1]):
+        message = f"the new column {column.name} has the physical name {column.physical[-1]}"
+        # Where the log has not every version, the column may be an older one; in a table that is
+        # replaced by a clone, one that is older than the mapping of the other table. An id is
+        # given once in a table, though not in all tables.
+        numbered = column.physical[-1].endswith(f"{number}")
+        sure = step.before.whole and not step.replaces_files and not numbered
+        unsure: Severity | None = None if sure else "warning"
+        hint = "the name may come again, and files keep it"
+        yield finding("CM-018", place, message, hint, severity=unsure)
+    # A table that is replaced as a whole, as by a clone, may have the columns of another.
+    if step.keeps_files and any(number in ids for ids in step.before.paths.values()):
+        message = f"the new column {column.name} has id {number}, which another column had"
+        yield finding("CM-022", place, message, "a new id lies above the mark")
+
+
+def _is_no_unique_name(physical: str, own: str) -> bool:
+    """Return whether a physical name is the column's own, or a number alone."""
+    name, own = physical.casefold(), own.casefold()
+    rest = name.removeprefix(own) if name.startswith(own) else name
+    return rest == "" or _COUNTED.fullmatch(rest) is not None
+
+
+_COUNTED: Final = re.compile(r"(?:col|column|field|c|f)?[-_]?[0-9]{1,10}")
+"""Names that a counter gives, in one table unlike another, and not in all of them."""
