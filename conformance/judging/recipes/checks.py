@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +18,6 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from conformance.audit.checks.domains import SYSTEM_DOMAINS
-from conformance.audit.checks.features import clustering_of
 from conformance.audit.checks.high_water_marks import lowered_marks
 from conformance.audit.checks.row_tracking import MATERIALIZED
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name
@@ -28,6 +26,14 @@ from conformance.audit.read.log import Checkpoint, open_log
 from conformance.audit.read.raw import Lines
 from conformance.audit.read.state import file_key
 from conformance.audit.stored.features import not_shredded, of_iceberg
+from conformance.judging.recipes.clustering import clustered_anew
+from conformance.judging.recipes.features import (
+    invented_domains,
+    lost_domains,
+    lost_features,
+    lowered_protocol,
+    replaces_table,
+)
 from conformance.judging.recipes.files import path_in_table, read_commits
 from conformance.judging.recipes.needs import features_asked, features_of_readers
 from conformance.judging.recipes.times import (
@@ -38,12 +44,11 @@ from conformance.judging.recipes.times import (
     misdated_sidecars,
 )
 from conformance.requirements.registry import load_registry
-from generators.oracle.operations import OPERATIONS
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.model.features import active, supported
 from reference_impl.storage import LocalStorage
 
-__all__ = ["Fault", "Watch", "replaces_table"]
+__all__ = ["Fault", "Watch"]
 
 _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "v2-json": ("uuid_checkpoint", ".json"),
@@ -55,11 +60,6 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
 _BESIDE: Final = re.compile(r"\d{20}\.json|.*\.crc|_last_checkpoint")
 """Names of files of the log that are no checkpoint, however one is called."""
 _NAME: Final = "delta.columnMapping.physicalName"
-
-
-def replaces_table(step: Mapping[str, Any]) -> bool:
-    """Say whether a step may leave another table, which keeps nothing of the earlier one."""
-    return OPERATIONS[step["operation"]].replaces and not {"filter", "partition"} & step.keys()
 
 
 @dataclass(slots=True)
@@ -126,14 +126,14 @@ class Watch:
             name = f"{step['start']:020}.{step['end']:020}.compacted.json"
             if not (self.table / LOG_DIR / name).exists():
                 yield "COMP-002", f"there is no {name}"
-        yield from _invented_domains(self.former, now, step)
-        yield from _lost_domains(self.former, now, step)
-        yield from _lowered_protocol(self.former, now, step)
-        yield from _lost_features(self.former, now, step)
+        yield from invented_domains(self.former, now, step)
+        yield from lost_domains(self.former, now, step)
+        yield from lowered_protocol(self.former, now, step)
+        yield from lost_features(self.former, now, step)
         if self.former is None or now.version == self.former.version:
             return
         if step.get("cluster"):
-            yield from _clustered(self.former, now, self.table)
+            yield from clustered_anew(self.former, now, self.table)
         if not replaces_table(step) and now.metadata.id != self.former.metadata.id:
             message = f"the table was {self.former.metadata.id} and is {now.metadata.id}"
             yield "META-004", message
@@ -362,149 +362,6 @@ def _purged(now: Snapshot) -> Iterator[Fault]:
     vectors = now.adds().column("deletionVector")
     if vectors.null_count < len(vectors):
         yield "DVD-005", "a file has a deletion vector still"
-
-
-def _lowered_protocol(
-    former: Snapshot | None, now: Snapshot, step: Mapping[str, Any]
-) -> Iterator[Fault]:
-    """Look for a restore that lowers a version; what features are gone by it is said after."""
-    if former is None or step["operation"] != "restore":
-        return
-    was, found = (
-        (each.protocol.min_reader_version, each.protocol.min_writer_version)
-        for each in (former, now)
-    )
-    if found[0] < was[0] or found[1] < was[1]:
-        yield "DVD-014", f"a restore lowers the protocol from {was} to {found}"
-
-
-def _clustered(former: Snapshot, now: Snapshot, table: Path) -> Iterator[Fault]:
-    """Compare who clustered the files before and after a run.
-
-    Nobody has to cluster a file at any moment: one that was packed, and is in no order that its
-    rows did not have, need not say who clustered it.
-    """
-    before, after = _providers(former), _providers(now)
-    domain = now.domain_metadata.get("delta.clustering")
-    clustered = clustering_of(None if domain is None else domain.to_wire())
-    names = [path[0] for path in clustered if len(path) == 1]
-    new, gone = (sorted(a.keys() - b.keys()) for a, b in ((after, before), (before, after)))
-    for path in new:
-        if not after[path] and _became_sorted(table, path, gone, names):
-            yield "CLUS-011", f"{path} was clustered, and its clusteringProvider is not set"
-    own = {after[path] for path in new}
-    unnamed = any(not after[path] and _is_sorted(table, path, names) for path in new)
-    for path in gone:
-        if not before[path] or before[path] in own:
-            continue
-        message = f"{path} was clustered by {before[path]} and is rewritten"
-        yield (
-            ("CLUS-011", f"{message}, by nobody that is named")
-            if unnamed
-            else ("CLUS-012", message)
-        )
-
-
-def _is_sorted(table: Path, path: str, names: Sequence[str]) -> bool:
-    return any(held == sorted(held) for held in _values(table, path, names).values())
-
-
-def _became_sorted(table: Path, path: str, former: Sequence[str], names: Sequence[str]) -> bool:
-    """Return whether rows lie in the order of a clustering column, and did not before."""
-    old = [_values(table, each, names) for each in former]
-    for name, values in _values(table, path, names).items():
-        held = set(values)
-        before = ([v for v in each.get(name, ()) if v in held] for each in old)
-        if values == sorted(values) and any(found != sorted(found) for found in before):
-            return True
-    return False
-
-
-def _values(table: Path, path: str, names: Sequence[str]) -> dict[str, list[Any]]:
-    """Read columns of a file without their nulls; none of a file that is outside of the table."""
-    place = table / path_in_table(table, path)
-    if not place.is_file():
-        return {}
-    file = pq.ParquetFile(place, pre_buffer=False)
-    found = file.read(columns=list(names), use_threads=False)
-    flat = (f.name for f in found.schema if not pa.types.is_nested(f.type))
-    return {name: found.column(name).drop_null().to_pylist() for name in flat}
-
-
-def _providers(snapshot: Snapshot) -> dict[str, str | None]:
-    adds = snapshot.adds()
-    columns = (adds.column("path").to_pylist(), adds.column("clusteringProvider").to_pylist())
-    return dict(zip(*columns, strict=True))
-
-
-_DROPPED: Final = {"operation": "drop_feature", "feature": "domainMetadata"}
-"""A step after which no domain is left."""
-
-
-def _invented_domains(
-    former: Snapshot | None, now: Snapshot, step: Mapping[str, Any]
-) -> Iterator[Fault]:
-    """Look for domains of the system that the protocol does not define, and nobody asked for."""
-    if step["operation"] == "restore":
-        return  # it brings back what was there
-    held = {} if former is None else former.domain_metadata
-    for name, domain in now.domain_metadata.items():
-        known = name in (step.get("domain"), *SYSTEM_DOMAINS) or name in held
-        if name.startswith("delta.") and not known and not domain.removed:
-            yield "DOM-007", f"the domain {name} is of no feature, and no step sets it"
-
-
-def _lost_domains(
-    former: Snapshot | None, now: Snapshot, step: Mapping[str, Any]
-) -> Iterator[Fault]:
-    """Look for domains that no step speaks of, and that no feature of the protocol keeps."""
-    if former is None or replaces_table(step):
-        return
-    of_users_first = sorted(former.domain_metadata.items(), key=lambda x: is_system(x[0]))
-    for name, domain in of_users_first:
-        after = now.domain_metadata.get(name)
-        own = name in (step.get("domain"), *SYSTEM_DOMAINS) or _DROPPED.items() <= step.items()
-        if own or domain.removed:
-            continue
-        if after is None or after.removed or after.configuration != domain.configuration:
-            yield lost_domain(name, now), f"the domain {name} is not what it was before"
-
-
-def _lost_features(
-    former: Snapshot | None, now: Snapshot, step: Mapping[str, Any]
-) -> Iterator[Fault]:
-    """Look for listed features that are gone unasked, in use or not.
-
-    Whether a feature may be dropped is contested; that no other operation drops one is not.
-    """
-    if former is None or former.protocol.min_writer_version < LISTS:
-        return
-    operation = OPERATIONS[step["operation"]]
-    if operation.drops_feature or operation.defines:
-        return
-    for name in sorted(supported(former.protocol) - supported(now.protocol)):
-        yield "TF-016", f"the feature {name} is no longer supported, and no step drops it"
-
-
-def lost_domain(name: str, now: Snapshot) -> str:
-    """Return the requirement that the loss of a domain breaks that no step speaks of."""
-    if not is_system(name):
-        return "DOM-014"
-    commits = read_commits(Path(now.storage.location), range(now.version + 1))
-    said = [
-        line.body
-        for commit in commits
-        for line in commit.of("domainMetadata")
-        if line.body.get("domain") == name
-    ]
-    # A checkpoint that forgets a domain does not change it.
-    changed = name in now.domain_metadata or any(body.get("removed") for body in said[-1:])
-    return "DOM-016" if changed else "DOM-014"
-
-
-def is_system(domain: str) -> bool:
-    """Return whether the system controls a domain, known or not."""
-    return domain.startswith("delta.")
 
 
 def _txn_without_rows(commits: Iterable[Lines], txn: Mapping[str, Any]) -> Iterator[Fault]:

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from conformance.audit.checks.features import clustering_of
 from conformance.audit.checks.metadata import LISTED
 from conformance.base.outcomes import Hazard, Outcome, Verdict
-from conformance.judging.recipes.checks import is_system, lost_domain, replaces_table
+from conformance.judging.recipes.features import is_system, lost_domain, replaces_table
 from generators.oracle.model import Oracle
 from reference_impl import Snapshot
 from reference_impl.model.features import supported
