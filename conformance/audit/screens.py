@@ -88,6 +88,11 @@ def readded_paths(step: Step) -> Mask:
     return _differing(step, ADD, np.where(adds >= 0, adds, removed), ("size", "stats"))
 
 
+def moved_partitions(step: Step) -> Mask:
+    """Show adds of a file that is live with other partition values."""
+    return _differing(step, ADD, step.before.adds.rows[step.codes], ("partitionValues",))
+
+
 def differing_removes(step: Step) -> Mask:
     """Show removes that have other sizes, partition values or statistics than their adds."""
     live = step.before.adds.rows[step.codes]

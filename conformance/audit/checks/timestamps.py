@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from conformance.audit.findings import Findings, check, finding
@@ -70,11 +71,31 @@ _NEAR: Final = 3_600_000
 def they_rise(step: Step) -> Findings:
     """Report timestamps that do not rise strictly."""
     stamp, before = _stamp(step), step.before.timestamp
-    if not (_enabled(step.new) and _enabled(step.old)) or stamp is None or before is None:
+    if not (_enabled(step.new) and _enabled(step.old)) or stamp is None:
         return
-    if stamp <= before:
+    if before is None:
+        yield from _rise_above_the_first(step, stamp)
+    elif stamp <= before:
         message = f"inCommitTimestamp {stamp} does not rise above {before} of the version before"
         yield finding("ICT-009", step.place, message)
+
+
+def _rise_above_the_first(step: Step, stamp: int) -> Findings:
+    """Compare a timestamp with that of the enabling commit, where the commit before it is gone."""
+    version, recorded = (step.old.properties.get(key, "") for key in (_VERSION, _TIMESTAMP))
+    if not (_NUMBER.fullmatch(version) and _NUMBER.fullmatch(recorded)):
+        return
+    # Every commit since then is at least a millisecond later than the one before it.
+    passed = step.version - 1 - int(version)
+    if passed >= 0 and stamp <= int(recorded) + passed:
+        message = (
+            f"inCommitTimestamp {stamp} of version {step.version} does not rise above {recorded}, "
+            f"that of version {version}"
+        )
+        yield finding("ICT-009", step.place, message)
+
+
+_NUMBER: Final = re.compile("[0-9]{1,19}")
 
 
 @check("commit", "ICT-010 ICT-011")

@@ -21,6 +21,7 @@ from conformance.audit.read.raw import mapping_in
 from conformance.audit.read.state import Body, Key, dv_id, file_key, row_count
 from conformance.audit.screens import (
     differing_removes,
+    moved_partitions,
     no_plain_row,
     readded_paths,
     removes_of_append_only,
@@ -121,15 +122,39 @@ def _differences(
     counts = row_count(removed), row_count(added)
     if None not in counts and counts[0] != counts[1]:
         yield "STAT-001", "numRecords", *counts
-    stated, held = (mapping_in(body, "partitionValues") for body in (removed, added))
-    for name in stated.keys() & held.keys():
-        a, b = stated[name] or None, held[name] or None
-        if a != b and not (a and b and same_value(a, b, str(types.get(name)))):
-            yield "REM-009", f"partition value {name}", a, b
+    for name, a, b in _other_values(removed, added, types):
+        yield "REM-009", f"partition value {name}", a, b
     stated, held = (mapping_in(body, "deletionVector") for body in (removed, added))
     for name in ("sizeInBytes", "cardinality"):
         if name in stated and name in held and stated[name] != held[name]:
             yield "REM-014", f"a vector of {name}", stated[name], held[name]
+
+
+def _other_values(
+    stated: Body, held: Body, types: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield name and both values of the partition columns that two actions give other values."""
+    one, other = (mapping_in(body, "partitionValues") for body in (stated, held))
+    for name in one.keys() & other.keys():
+        a, b = one[name] or None, other[name] or None
+        if a != b and not (a and b and same_value(a, b, str(types.get(name)))):
+            yield name, a, b
+
+
+@check("commit", "FA-017", screen=moved_partitions)
+def files_stay_in_their_partition(step: Step) -> Findings:
+    """Report files that are added again, as if nothing changed, with other partition values."""
+    if not step.before.known:
+        return
+    types = {name: c.type for name, c in step.new.partition_columns.items() if c is not None}
+    for line in step.of("add"):
+        key = file_key(line.body)
+        held = step.before.adds.get(key) if key else None
+        if held is None or line.body.get("dataChange") is not False:
+            continue
+        for name, a, b in _other_values(line.body, held, types):
+            message = f"{line.body['path']} had {b} for {name} and has {a}: its rows change"
+            yield finding("FA-017", line.place, message, "dataChange is false")
 
 
 @check("commit", "FA-019 DVD-018", screen=shared_paths)

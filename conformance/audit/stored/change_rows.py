@@ -77,6 +77,7 @@ class RowChanges:
             change files say of it; rows of no difference are left out.
         stated: how many more of each row there are by the change files.
         updates: rows after an update, less those before one.
+        updated: how many more of each row there are after updates than before them.
         moving: whether an added or removed file is said to change data.
         listed: rows that the change files insert or delete, those of updates left out.
         parts: partition values of data files.
@@ -87,6 +88,7 @@ class RowChanges:
     rows: Counter[str] = field(default_factory=Counter)
     stated: Counter[str] = field(default_factory=Counter)
     updates: int = 0
+    updated: Counter[str] = field(default_factory=Counter)
     moving: bool = False
     listed: int = 0
     parts: frozenset[str] = frozenset()
@@ -94,8 +96,9 @@ class RowChanges:
 
     def __add__(self, other: RowChanges) -> RowChanges:
         """Add the rows of other files."""
-        rows, stated = Counter(self.rows), Counter(self.stated)
-        for total, more in ((rows, other.rows), (stated, other.stated)):
+        rows, stated, updated = map(Counter, (self.rows, self.stated, self.updated))
+        parts = (rows, other.rows), (stated, other.stated), (updated, other.updated)
+        for total, more in parts:
             for row, count in more.items():
                 total[row] += count
         return RowChanges(
@@ -103,6 +106,7 @@ class RowChanges:
             rows,
             stated,
             self.updates + other.updates,
+            updated,
             self.moving or other.moving,
             self.listed + other.listed,
             self.parts | other.parts,
@@ -150,6 +154,7 @@ def _count_changes(found: RowChanges, line: Line, step: Step, storage: Storage) 
         found.rows[row] += _SIGNS[str(kind)]
         found.stated[row] -= _SIGNS[str(kind)]
         found.updates += _PAIRED.get(str(kind), 0)
+        found.updated[row] += _PAIRED.get(str(kind), 0)
 
 
 def _moving_files(step: Step) -> Iterator[Line]:
@@ -177,7 +182,10 @@ def differing_changes(place: str, moved: RowChanges | None) -> Findings:
         message = f"a change file has partition values {values}, and no data file of the commit"
         yield finding("CDC-007", place, message)
     unlike = sum(abs(count) for count in moved.rows.values())
-    if unlike:
+    if unlike and _is_exchanged(moved):
+        message = "the change files have the rows before an update as those after it"
+        yield finding("CDFF-009", place, message, "readers of changes would undo the update")
+    elif unlike:
         message = f"change files and data files of the commit differ in {unlike} rows"
         yield finding("CDC-012", place, message, "readers of changes see the change files alone")
     strange = sum(1 for row, count in moved.stated.items() if count and moved.rows[row] == -count)
@@ -186,6 +194,12 @@ def differing_changes(place: str, moved: RowChanges | None) -> Findings:
         yield finding("CDC-001", place, message)
     else:
         yield from _changes_without_moves(place, moved)
+
+
+def _is_exchanged(moved: RowChanges) -> bool:
+    """Return whether the changes are right once rows before and after updates are exchanged."""
+    rows = moved.rows.keys() | moved.updated.keys()
+    return all(moved.rows[row] == -2 * moved.updated[row] for row in rows)
 
 
 def _changes_without_moves(place: str, moved: RowChanges) -> Findings:

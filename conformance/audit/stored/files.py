@@ -98,7 +98,8 @@ class _LiveFile(DataFile):
     "CM-013 CM-015 WCON-005 TW-006 TW-009 VOID-001 PQ-003 PQ-004 PQ-008 PQ-009 PQ-013",
     "SCH-031 SCH-035",
     "STAT-009 STAT-010 ICE1-008 CHK-005 INV-005 INV-006 GEN-004",
-    "IDN-008 IDN-009 IDN-012 IDN-013 RT-048 RT-050 RT-052 SCH-015 SCH-019 STAT-008 STAT-012",
+    "IDN-008 IDN-009 IDN-012 IDN-013 RT-029 RT-037 RT-048 RT-050 RT-052",
+    "SCH-015 SCH-019 STAT-008 STAT-012",
     "STAT-013 SCH-025 ICE1-007 ICE2-012 ICE2-015 ICE2-017 SHRED-002 VAR-003 DVFILE-001",
     "VAR-010 VAR-011 VAR-012",
     "DVDESC-022 STAT-002 DVD-004",
@@ -163,7 +164,8 @@ def _change_files(view: VersionView) -> set[str]:
 
 _OF_THE_WHOLE: Final = frozenset(
     {
-        "IDN-012", "REC-021", "RT-048", "RT-050", "RT-052", "DATA-001", "SNAP-004", "DVD-004",
+        "IDN-012", "REC-021", "RT-029", "RT-037", "RT-048", "RT-050", "RT-052", "DATA-001",
+        "SNAP-004", "DVD-004",
     }
 )  # fmt: skip
 """What is not looked for in files that are live no longer."""

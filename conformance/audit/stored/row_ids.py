@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from conformance.audit.checks.row_tracking import row_id_mark
 from conformance.audit.findings import Finding, Findings, check, finding
 from conformance.audit.grammar.roaring import Rows
-from conformance.audit.read.state import file_key
+from conformance.audit.read.state import file_key, row_count
 from conformance.audit.stored.change_rows import ROW_IDS, ROW_VERSIONS
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.stored.data_file import DataFile, read_columns
@@ -42,12 +42,14 @@ class RowIds:
         held: path, with the ids and the positions of rows whose ids are materialised.
         fresh: first id, number of rows, path and deleted rows of each file.
         count: how many ids are held.
+        uncounted: paths of files whose statistics do not say how many rows they have.
     """
 
     view: VersionView
     held: list[tuple[str, _Ids, _Ids]] = field(default_factory=list)
     fresh: list[tuple[int, int, str, Rows | None]] = field(default_factory=list)
     count: int = 0
+    uncounted: set[str] = field(default_factory=set)
 
     @property
     def supported(self) -> bool:
@@ -59,9 +61,7 @@ class RowIds:
         path, deleted = opened.path, opened.deleted
         if not self.supported:
             return
-        base, count = opened.body.get("baseRowId"), opened.file.metadata.num_rows
-        if type(base) is int and 0 <= base < _FARTHEST and count:
-            self.fresh.append((base, count, path, deleted))
+        base = self._note_fresh(opened)
         for name, requirement, what in _COLUMNS:
             column = self.view.layout.properties.get(name)
             if column is None or opened.schema.names.count(column) != 1:
@@ -92,6 +92,15 @@ class RowIds:
             elif (numbers == opened.body.get("defaultRowCommitVersion")).any():
                 yield self._needless(requirement, path, "a commit version")
 
+    def _note_fresh(self, opened: DataFile) -> Any:
+        """Keep the fresh ids of a file, and return its first."""
+        base, count = opened.body.get("baseRowId"), opened.file.metadata.num_rows
+        if type(base) is int and 0 <= base < _FARTHEST and count:
+            self.fresh.append((base, count, opened.path, opened.deleted))
+            if row_count(opened.body) != count:
+                self.uncounted.add(opened.path)
+        return base
+
     @staticmethod
     def _needless(requirement: str, path: str, what: str) -> Finding:
         message = f"{what} is materialised that is the fresh one of its row"
@@ -113,6 +122,9 @@ class RowIds:
 
     def duplicates(self) -> Iterator[Finding]:
         """Yield findings about ids that two rows have."""
+        self.fresh.sort(key=lambda each: each[0])
+        if self.uncounted:
+            yield from self._beyond_what_is_stated()
         if not self.held or not self.count:
             return
         ids = np.concatenate([each for _, each, _ in self.held])
@@ -120,10 +132,24 @@ class RowIds:
         for number in unique[counts > 1][:1].tolist():
             path = next(path for path, each, _ in self.held if (each == number).any())
             yield finding("RT-048", path, f"the row id {number} is materialised in two rows")
-        self.fresh.sort(key=lambda each: each[0])
         bases = np.array([base for base, *_ in self.fresh], np.int64)
         for path, each, positions in self.held:
             yield from self._fresh_duplicates(path, each, positions, bases)
+
+    def _beyond_what_is_stated(self) -> Iterator[Finding]:
+        """Yield findings about the fresh ids of files whose statistics do not count their rows."""
+        mark, last, before = row_id_mark(self.view.state.live_domains), -1, ""
+        for base, count, path, _ in self.fresh:
+            end = base + count - 1
+            uncounted = path in self.uncounted or before in self.uncounted
+            if base <= last and path != before and uncounted:
+                message = f"row ids overlap with those of {before}: {base} occurs twice"
+                yield finding("RT-029", path, message)
+            if mark is not None and end > mark and path in self.uncounted:
+                message = f"the rows have ids up to {end}, above the high-water mark {mark}"
+                yield finding("RT-037", path, message)
+            if end > last:
+                last, before = end, path
 
     def _fresh_duplicates(
         self, path: str, ids: _Ids, positions: _Ids, bases: _Ids

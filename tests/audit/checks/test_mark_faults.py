@@ -297,3 +297,12 @@ def test_a_double_in_two_files_is_found(lake: Any) -> None:
     rows = pa.table({"id": [9], "_id": [0]})
     lake.commit(_add(lake, "c.parquet", 3, 3, rows), _mark(3))
     assert {f.requirement for f in audit(str(lake.root))} == {"RT-048"}
+
+
+def test_rows_that_no_statistics_count_have_ids_of_their_own(lake: Any) -> None:
+    _tracked(lake, lake.field("id"))
+    first = _add(lake, "a.parquet", 0, 1, pa.table({"id": [1, 2, 3]}))
+    del first["add"]["stats"]
+    lake.commit(first, _mark(2))
+    lake.commit(_add(lake, "b.parquet", 2, 2, pa.table({"id": [4]})))
+    assert {f.requirement for f in lake.audit()} == {"RT-029"}

@@ -84,6 +84,10 @@ def _forget_commits(builder: TableBuilder) -> None:
     drop_commits(builder.root, builder.version + 1)
 
 
+def _restate_first(builder: TableBuilder) -> None:
+    builder.commit([{"add": {**next(iter(builder.files.values())).add, "dataChange": False}}])
+
+
 def _delete(number: int, storage: Any = "file") -> Callable[[TableBuilder], object]:
     return lambda builder: builder.delete_rows(lambda row: row["id"] == number, storage)
 
@@ -348,6 +352,9 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
         _CHECKPOINTED_TRACKED, _forget_commits, lambda builder: builder.append(_rows(7, 2))
     ),
     "cleaned-timed": _then(_TIMED_LATER, _checkpoint(), _forget_commits),
+    "cleaned-timed-then-appended": _then(
+        _TIMED_LATER, _checkpoint(), _forget_commits, lambda builder: builder.append(_rows(10, 1))
+    ),
     "v2-json": _v2(_checkpoint("v2-json")),
     "v2-json-sidecar": _v2(_checkpoint("v2-json", sidecars=1)),
     "v2-parquet": _v2(_checkpoint("v2-parquet")),
@@ -375,6 +382,7 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "hinted-richly": _hinted_richly,
     "changed": _then(_filled, _change(2), properties=_FED),
     "changed-parts": _changed_parts,
+    "restated-parts": _then(_changed_parts, _restate_first),
     "everything": _everything,
     "rearranged": _then(_filled, TableBuilder.compact),
     "rearranged-tracked": _then(_filled, TableBuilder.compact, properties=_TRACKED),
