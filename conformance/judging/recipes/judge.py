@@ -52,6 +52,12 @@ from reference_impl.storage import LocalStorage
 _PLAIN: Final = frozenset({ROWS_WRITTEN, "CDC-012", "RT-029", "RT-047"})
 """What says that rows, changes or ids are wrong, and not what the step was about."""
 
+_COPYING: Final = frozenset({"checkpoint", "compact_log"})
+"""Operations that commit nothing, and write what is read in the place of commits."""
+
+_OF_THE_STATE: Final = frozenset({None, "TF-016"})
+"""What says that the table is not as it was asked for, or supports less than before."""
+
 _FOLLOWING: Final = ("CRC-", "CDC-001 ", "CDC-012 ")
 """Findings about the checksum and the changes of what was meant: both follow from wrong rows."""
 
@@ -234,11 +240,23 @@ def _run_steps(replayed: Replay, steps: Sequence[Mapping[str, Any]]) -> Verdict 
                 )
             case Ok():
                 if verdict := check_step(replayed, name, step) or check_requested(replayed, number):
-                    named = verdict.requirement
-                    if named is None or (named in _PLAIN and str(number) in replayed.said):
-                        named = replayed.judged(number)
-                    return replace(verdict, requirement=named)
+                    return replace(verdict, requirement=_named(replayed, number, verdict))
     return reread_versions(replayed)
+
+
+def _named(replayed: Replay, number: int, verdict: Verdict) -> str | None:
+    """Return what a step broke: where the verdict does not say, what the step is about.
+
+    What it wrote in the place of commits is what changed a state that it was to leave alone.
+    """
+    named = verdict.requirement
+    if replayed.steps[number]["operation"] in _COPYING and named in _OF_THE_STATE:
+        found = audit_table(replayed)
+        if found is not None and not is_advice(found):
+            return found.requirement
+    if named is None or (named in _PLAIN and str(number) in replayed.said):
+        return replayed.judged(number)
+    return named
 
 
 def _refused(replayed: Replay, spec: Spec, error: ExpectedError) -> Verdict:
