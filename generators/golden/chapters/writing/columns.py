@@ -77,7 +77,8 @@ def _nullable(case: CaseWriter) -> None:
 @SCHEMA.case("write-not-null-refused", "SCH-025")
 def _not_null_refused(case: CaseWriter) -> None:
     """A column with nulls is not declared to have none."""
-    recipe = Recipe(PAIR).append([{"id": None, "name": "x"}])
+    # A file without nulls comes before the one that has some, and after it.
+    recipe = Recipe(PAIR).append(pairs(1)).append([{"id": None, "name": "x"}]).append(pairs(2))
     recipe.set_nullable("id", nullable=False)
     recipe.publish(case, refusal=_constraint("SCH-025"))
 

@@ -87,6 +87,18 @@ def _dead_rows_checked(ask: Ask, request: Request) -> Answer:
     return ask(request)
 
 
+@by_request
+def _latest_file_checked(ask: Ask, request: Request) -> Answer:
+    """Let a column have no nulls that has none in the file that came last."""
+    if isinstance(request, Write) and request.operation == "set_nullable":
+        root = Path(request.table)
+        last = [body["path"] for body in bodies(root, "add")][-1]
+        column = pq.read_table(root / last).column(request.arguments["column"])
+        if not column.null_count:
+            return Ok({"version": None})
+    return ask(request)
+
+
 def _defaulted(table: pa.Table) -> pa.Table:
     at = table.column_names.index("name")
     return table.set_column(at, table.field(at), table.column("name").fill_null("none"))
@@ -360,5 +372,11 @@ ROWS = (
         "STAT-012",
         leaving(statistics(_rounded, COMMIT)),
         "*/write-exact-statistics/*",
+    ),
+    writer(
+        "checks-one-file-for-nulls",
+        "SCH-025",
+        _latest_file_checked,
+        "*/write-not-null-refused/*",
     ),
 )
