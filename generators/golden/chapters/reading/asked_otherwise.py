@@ -32,7 +32,7 @@ from generators.golden.chapters.files.deletion_vectors import (
     with_vector,
 )
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
-from generators.golden.chapters.tables.column_mapping import mapped_table
+from generators.golden.chapters.tables.column_mapping import mapped_table, unmapped
 from generators.golden.chapters.tables.row_tracking import Tracked
 from generators.materialise.log.files import drop_commits
 from generators.oracle.delta_schema import array, map_of, struct
@@ -115,6 +115,22 @@ def _nested_annotations(case: CaseWriter) -> None:
     table.create(add(table.register(DataFile(file.body, file.rows, table.schema))))
     publish(case, table)
     projected(case, table, "project-nested", ["s", "m"], "Nested columns are found by name")
+
+
+@MAPPING.case("mode-left-out", "META-002 CM-024 CM-029")
+def _mode_left_out(case: CaseWriter) -> None:
+    """Metadata without the mode ends the mapping that older metadata had."""
+    table = mapped_table(case)
+    first = table.file(_pairs(1, 2))
+    table.create(add(first))
+    del table.properties["delta.columnMapping.mode"]
+    plain = table.file(_pairs(1, 2, 3), written_as=unmapped(table.schema))
+    again = table.register(DataFile(plain.body, plain.rows, table.schema))
+    table.commit(table.metadata(), remove(first), add(again))
+    case.judged |= {"read-latest": "META-002", "read-v0": "CM-029"}
+    publish(case, table, versions=[0])
+    case.judged["project-name"] = "META-002"
+    projected(case, table, "project-name", ["name"], "A column alone is found by its name")
 
 
 @TRANSACTIONS.case("times-go-back", "TXN-005 REC-004")

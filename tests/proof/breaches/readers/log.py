@@ -32,7 +32,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import reader
-from breaches.seams import asking, refusing, rows, viewing
+from breaches.seams import asking, refusing, rows, viewing, where_asked
 from breaches.views import bodies, commits_of, log_of, vectors
 from conformance.adapter import Scan
 
@@ -366,6 +366,12 @@ ROWS = (
     reader("wants-checksums", "CRC-042", refusing(_no_checksum)),
     reader("asks-for-checksums", "CRC-042", refusing(_lacks_newest_checksum)),
     reader("merges-metadata", "META-002", viewing(_merging)),
+    reader(
+        "reads-by-properties-left-out",
+        "META-002",
+        where_asked(lambda request: isinstance(request, Scan), viewing(_merging)),
+        "column-mapping/*",
+    ),
     reader("replays-backwards", "REC-001", viewing(_backwards)),
     reader(
         "replays-by-file-times",
