@@ -297,6 +297,9 @@ def _property_off(case: CaseWriter) -> None:
     table.properties = {}
     table.commit(table.metadata())
     publish(case, table)
+    case.judged["filter"] = "DV-004"
+    below: Filter = compare("id", "<", 4, "long")
+    filtered(case, table, "filter", below, "A filter sees none of them either")
 
 
 @VECTORS.case("null-descriptor", "ADD-012 REM-013")

@@ -257,6 +257,14 @@ ROWS = (
         "row-tracking/ids-under-vectors/*",
     ),
     reader(
+        "finds-deleted-rows-where-vectors-are-off",
+        "DV-004",
+        where_asked(
+            _WAYS["filters"], viewing(only_when(_vectors_are_off, vectors_lost(EVERYWHERE)))
+        ),
+        "deletion-vectors/property-off/*",
+    ),
+    reader(
         "counts-the-records-of-files-with-vectors",
         "DVDESC-020",
         _believing(_counted),
