@@ -197,16 +197,23 @@ _BARE: Final[tuple[Callable[[str], str], ...]] = (
     lambda key: f'"{key}"',
     lambda key: key,
 )
+_SPELT: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
+    *(("SUM-015", partial(_escaped, encoding=each)) for each in _OTHERS),
+    *(("SUM-016", partial(_text, safe=each)) for each in _SPARING),
+    ("SUM-016", lambda text: _text(text).replace("%20", "+")),
+    ("SUM-016", partial(_beyond_ascii, change=lenient_path)),
+    ("SUM-017", partial(_escaped, every=True)),
+    *(("SUM-017", partial(_beyond, marks=each)) for each in _MARKS),
+    ("SUM-018", lambda text: _lower(_text(text))),
+    ("SUM-018", partial(_beyond_ascii, change=str.lower)),
+)
+"""What wrong writers make of a text, with the rule of percent escapes that it breaks."""
+
 _KEYS: Final[tuple[Callable[[str], str], ...]] = (
     *_BARE,
     lambda key: f"'{_text(key)[1:-1]}'",
     lambda key: _text(key.lower()),
-    lambda key: _text(key).replace("%20", "+"),
-    lambda key: _lower(_text(key)),
-    *(partial(_escaped, encoding=each) for each in _OTHERS),
-    partial(_escaped, every=True),
-    *(partial(_text, safe=each) for each in _SPARING),
-    *(partial(_beyond, marks=each) for each in _MARKS),
+    *(spelt for _rule, spelt in _SPELT),
 )
 """What wrong writers make of keys whose values they spell right; those of one level alone, too."""
 
@@ -259,14 +266,13 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-011", replace(_RIGHT, dropped=lambda _key, _top: False)),
     ("SUM-012", replace(_RIGHT, dropped=lambda key, _top: key == "checksum")),
     ("SUM-012", replace(_RIGHT, dropped=lambda key, _top: key.casefold() == "checksum")),
-    *(("SUM-015", replace(_RIGHT, text=partial(_escaped, encoding=e))) for e in _OTHERS),
-    *(("SUM-016", replace(_RIGHT, text=partial(_text, safe=each))) for each in _SPARING),
-    ("SUM-016", replace(_RIGHT, text=lambda value: _text(value).replace("%20", "+"))),
-    ("SUM-016", replace(_RIGHT, text=partial(_beyond_ascii, change=lenient_path))),
-    ("SUM-017", replace(_RIGHT, text=lambda value: _escaped(value, every=True))),
-    *(("SUM-017", replace(_RIGHT, text=partial(_beyond, marks=each))) for each in _MARKS),
-    ("SUM-018", replace(_RIGHT, text=lambda value: _lower(_text(value)))),
-    ("SUM-018", replace(_RIGHT, text=partial(_beyond_ascii, change=str.lower))),
+    # A rule of texts may be broken in all of them, in values alone, or in keys alone.
+    *(
+        (rule, replace(_RIGHT, text=each, key=own))
+        for rule, each in _SPELT
+        for own in (None, _text)
+    ),
+    *((rule, replace(_RIGHT, key=each)) for rule, each in _SPELT),
 )
 """Forms that break a rule, with the requirement of the rule."""
 
