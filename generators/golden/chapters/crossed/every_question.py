@@ -132,6 +132,7 @@ class Asked:
         first_change: int = _EARLIER,
         layout: Layout | None = None,
         valued: str | None = None,
+        listed: str = "REC-018",
     ) -> None:
         """Ask each question, judged by a row.
 
@@ -142,6 +143,7 @@ class Asked:
             first_change: version that changes are asked from.
             layout: of the log about the earlier version.
             valued: the row of partition values and statistics, where that is another one.
+            listed: the row of the list of live files.
         """
         case, table = self.case, self.table
         if layout is not None:
@@ -162,7 +164,7 @@ class Asked:
                 case, table, f"extremes-{slug}", extremes, title, version=version, **by_value
             )
             self._tracked(f"row-ids-{slug}", version, judged, title)
-        files_spec(case, table, _EARLIER, requirement="REC-018")
+        files_spec(case, table, _EARLIER, requirement=listed)
         ask_changes(
             case, table, "changes", first_change, table.version, self.changes, title, **rule
         )
@@ -199,6 +201,8 @@ WIDENING: Final = Chapter("type-widening", since="upstream")
 DEFAULTS: Final = Chapter("default-columns", since="2025")
 VARIANTS: Final = Chapter("variant-type", since="upstream")
 ORDER: Final = Chapter("action-reconciliation", since="2025")
+VACUUM: Final = Chapter("vacuum-protocol-check", since="2025")
+CHECKSUM: Final = Chapter("version-checksum-file", since="2025")
 
 _NUMBERS: Final = struct(id="long", v="long", p="string")
 
@@ -430,3 +434,24 @@ for _layout, _how in LAYOUTS.items():
             "REC-018",
             partial(_laid_out, layout=_how),
         )
+
+
+def _read_all_the_same(case: CaseWriter, readers: Sequence[str], judged: str) -> None:
+    asked = Asked(case, struct(id="long", v="long"), readers)
+    first = asked.file(*_numbers(0, 2))
+    asked.commit(add(first), add(asked.file(*_numbers(10, 2))))
+    asked.commit(add(asked.file(*_numbers(20, 2))))
+    asked.commit(remove(first), add(asked.file(*_numbers(30, 2))))
+    asked.ask(judged, ["id", "v"], layout=LAYOUTS["classic"], listed=judged)
+
+
+for _chapter, _title, _readers, _judged in (
+    (VACUUM, "A check of vacuum changes no answer", ("vacuumProtocolCheck",), "VPC-003"),
+    (CHECKSUM, "Every question is answered without checksums", (), "CRC-042"),
+):
+    _chapter.define(
+        "every-question",
+        _title,
+        _judged,
+        partial(_read_all_the_same, readers=_readers, judged=_judged),
+    )

@@ -233,18 +233,27 @@ for _form in ("classic", "v2-json-sidecars"):
     )
 
 
-@EVOLUTION.case("unknown-reader-version-in-classic", "PROTO-005 PROTO-007", since="2025")
-def _unknown_version(case: CaseWriter) -> None:
-    """A reader version that only a checkpoint has is refused."""
+def _unknown_version(case: CaseWriter, form: str) -> None:
     table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
     table.protocol = {**feature_protocol(), "minReaderVersion": 4}
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
-    table.checkpoint(version=1)
-    drop_commits(table.root, 1)
+    SUMMARIES[form](table, 1)
+    if form != "compaction":
+        drop_commits(table.root, 1)
     table.append([{"id": 2, "name": "b"}])
     describe(case, table)
     refusal = Refusal("unsupported", "load", "PROTO-005", code="DELTA_INVALID_PROTOCOL_VERSION")
-    refuse_load(case, refusal, "The version is unknown, though no commit names it")
+    refuse_load(case, refusal, "The version is unknown, though no later commit names it")
+
+
+for _form in ("classic", "compaction"):
+    EVOLUTION.define(
+        f"unknown-reader-version-in-{_form}",
+        "A reader version that a summary has is refused",
+        "PROTO-005 PROTO-007",
+        partial(_unknown_version, form=_form),
+        since="2025",
+    )
 
 
 # What a summary says is gone may come again, and what follows it is in order.

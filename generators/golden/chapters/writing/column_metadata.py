@@ -219,3 +219,11 @@ for _version, _properties, _metadata, _row in (
         _row,
         partial(_kept_by_version, _version, _properties, _metadata, _row),
     )
+
+
+@SCHEMA.case("write-rename-taken-name", "SCH-028", since="upstream", features=("columnMapping",))
+def _rename_taken(case: CaseWriter) -> None:
+    """A column is not renamed to a name that is taken."""
+    recipe = Recipe(PAIR, (), _MAPPED, ("columnMapping",)).append(pairs(1))
+    recipe.keep("rename_column", column="name", name="ID")
+    recipe.publish(case, refusal=Refusal("invalid_table", "commit", "SCH-028"))

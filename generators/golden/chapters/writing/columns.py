@@ -471,19 +471,24 @@ def _domains_kept_when_restored(case: CaseWriter) -> None:
     recipe.keep("drop_constraint", name="positive").restore(3).append(pairs(4)).publish(case)
 
 
-def _system(configuration: str | None, requirement: str, case: CaseWriter) -> None:
-    recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1))
-    recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').given()
-    recipe.set_domain("delta.fromAnotherWorld", configuration)
+def _system(domain: str, configuration: str | None, requirement: str, case: CaseWriter) -> None:
+    known = domain == "delta.rowTracking"
+    recipe = Recipe(PAIR, features=("domainMetadata", *["rowTracking"] * known)).append(pairs(1))
+    (recipe if known else recipe.set_domain(domain, '{"x":1}')).given()
+    recipe.keep("set_domain_metadata", domain=domain, configuration=configuration)
     recipe.publish(case, refusal=_constraint(requirement))
 
 
-for _name, _value, _id in (("set", "{}", "DOM-015"), ("remove", None, "DOM-016")):
+for _name, _domain, _value, _id in (
+    ("set", "delta.fromAnotherWorld", "{}", "DOM-015"),
+    ("remove", "delta.fromAnotherWorld", None, "DOM-016"),
+    ("remove-known", "delta.rowTracking", None, "DOM-015"),
+):
     DOMAINS.define(
         f"write-system-{_name}",
-        f"Nobody {'changes' if _value else 'removes'} a domain of the system that is not known",
+        f"Nobody {'changes' if _value else 'removes'} the domain {_domain} of the system",
         "DOM-015 DOM-016",
-        partial(_system, _value, _id),
+        partial(_system, _domain, _value, _id),
     )
 
 

@@ -215,6 +215,15 @@ _PLACED: Final[tuple[tuple[str, _Rule, tuple[str, ...]], ...]] = (
         ),
         (),
     ),
+    (
+        "write-other-value-update",
+        replace(
+            _GENERATED,
+            breach="An update to a value that is not generated",
+            broken=lambda recipe: recipe.update({"y": 5}, compare("x", "=", 1, "long")),
+        ),
+        (),
+    ),
 )
 """Case, rule and partition columns: rules of other places than a column of a file."""
 
@@ -510,6 +519,7 @@ _MAPPING_ALONE: Final = ("rename-column", "drop-column")
 _OF_VERSIONS: Final = (
     "overwrite", "delete", "update", "merge", "optimize", "restore", "replace", "set-txn",
     "set-properties", "unset-properties", "add-columns", "reorder-columns", "set-nullable",
+    "set-comment", "enable-feature",
 )  # fmt: skip
 """Operations that need no feature: what a version beyond 7 supports, nobody knows."""
 

@@ -287,6 +287,12 @@ ROWS = (
         "protocol-evolution/unknown-reader-version-*",
     ),
     reader(
+        "reads-any-reader-version-of-a-compaction",
+        "PROTO-005",
+        viewing(each("protocol", _known_version, COMPACTION)),
+        "protocol-evolution/unknown-reader-version-*",
+    ),
+    reader(
         "reads-unknown-features-of-a-checkpoint",
         "TF-001",
         viewing(listed(lambda names: [n for n in names if n in FEATURES], where=CHECKPOINTS)),

@@ -24,7 +24,7 @@ from breaches.edits import (
 )
 from breaches.model import Ask, Breach, How, reader
 from breaches.readers.crossed import SUMMARY, Body, no_columns, vectors_lost, with_column
-from breaches.seams import Edit, by_request, viewing, where_asked
+from breaches.seams import Edit, by_request, refusing, viewing, where_asked
 from breaches.views import bodies, directory_values, partition_values
 from conformance.adapter import Aggregate, Answer, Changes, Files, Ok, Request, Scan
 
@@ -219,6 +219,22 @@ _LOSSES: Final[tuple[tuple[str, str, Edit, str, tuple[str, ...]], ...]] = (
 """What is lost: its name, the row, how, the case that shows it, and the ways that it matters in."""
 
 
+def _checks_vacuum(root: Path) -> bool:
+    *_, newest = bodies(root, "protocol")
+    return "vacuumProtocolCheck" in (newest.get("readerFeatures") or ())
+
+
+def _has_no_checksum(root: Path) -> bool:
+    return not any((root / "_delta_log").glob("*.crc"))
+
+
+_REFUSED: Final = (
+    ("checks-of-vacuum", "VPC-003", _checks_vacuum, "vacuum-protocol-check"),
+    ("missing-checksums", "CRC-042", _has_no_checksum, "version-checksum-file"),
+)
+"""What is refused that has to be answered: its name, the row, where it is, and the chapter."""
+
+
 def _lost_in_one_way() -> Iterator[Breach]:
     for slug, row, edit, case, ways in _LOSSES:
         for way in ways:
@@ -228,6 +244,10 @@ def _lost_in_one_way() -> Iterator[Breach]:
         for way in (name for name in _WAYS if name not in unasked):
             how = where_asked(_WAYS[way], viewing(edit))
             yield reader(f"answers-{slug}-in-{way}", row, how, f"{case}/*")
+    for slug, row, found, chapter in _REFUSED:
+        for way, wanted in _WAYS.items():
+            how = where_asked(wanted, refusing(found))
+            yield reader(f"refuses-{slug}-in-{way}", row, how, f"{chapter}/every-question/*")
 
 
 def _vectors_are_off(root: Path) -> bool:

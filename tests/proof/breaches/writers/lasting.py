@@ -227,23 +227,18 @@ _OTHERS: Final = (
         carrying_out(),
         "append-only-tables/write-update-with-features/*",
     ),
-    writer(
-        "replaces-with-values-that-are-not-generated",
-        "GEN-004",
-        carrying_out(),
-        "*/write-other-value-replace/*",
-    ),
-    writer(
-        "takes-null-for-every-generated-value",
-        "GEN-004",
-        carrying_out(),
-        "*/write-other-value-null/*",
-    ),
-    writer(
-        "takes-every-value-where-null-is-generated",
-        "GEN-004",
-        carrying_out(),
-        "*/write-other-value-unknown/*",
+    *(
+        writer(slug, row, carrying_out(), f"*/{case}/*")
+        for slug, row, case in (
+            ("replaces-with-values-that-are-not-generated", "GEN-004", "write-other-value-replace"),
+            ("updates-to-values-that-are-not-generated", "GEN-004", "write-other-value-update"),
+            ("takes-null-for-every-generated-value", "GEN-004", "write-other-value-null"),
+            ("takes-every-value-where-null-is-generated", "GEN-004", "write-other-value-unknown"),
+            ("renames-to-names-that-are-taken", "SCH-028", "write-rename-taken-name"),
+            ("removes-known-domains-for-users", "DOM-015", "write-system-remove-known"),
+            ("comments-at-unknown-versions", "PROTO-006", "write-unknown-version-set-comment"),
+            ("upgrades-unknown-versions", "PROTO-006", "write-unknown-version-enable-feature"),
+        )
     ),
     writer(
         "checks-rows-before-they-get-defaults",
