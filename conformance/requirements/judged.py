@@ -45,6 +45,10 @@ _REFUSALS: Final = frozenset({"PROTO-005"})
 another."""
 
 
+_ONE_OF_EACH: Final = frozenset({"REC-002", "REC-003"})
+"""Requirements that a version has one protocol and one metadata, which rows show by none."""
+
+
 def _all_shown(_name: str) -> bool:
     return False
 
@@ -96,7 +100,8 @@ class Judged:
 
         def judges(name: str) -> bool:
             own = self.alone and name == self.own
-            moot = self.asked == "reader" and not self.refusing and name in _REFUSALS
+            bare = _REFUSALS | _ONE_OF_EACH if question.rows else _REFUSALS
+            moot = self.asked == "reader" and not self.refusing and name in bare
             return (
                 name in registry
                 and can_be_judged(
@@ -272,6 +277,10 @@ _OF_REMOVES: Final = ("REC-007", "REC-008", "REC-010", "REC-011", "REM-")
 """Requirements about tombstones, or what their ids begin with; a version before the first shows
 none."""
 
+_SCHEMA: Final = re.compile(rb'"schemaString": ?"(?:[^"\\]|\\.)*"')
+_NAME: Final = re.compile(rb'\\"name\\": ?\\"(.*?[^\\])\\"')
+_PHYSICAL: Final = re.compile(rb'\\"delta\.columnMapping\.physicalName\\": ?\\"(.*?[^\\])\\"')
+"""What metaData says of the names of columns, within the text of a schema."""
 _ADD: Final = re.compile(rb'"add": ?\{')
 _OF_CONTENT: Final = (
     "ADD-00[23]", "CM-006", "CM-02[3-9]", "CM-03[01]", "DATA-003", "DFT-004", "DV*", "PART-*",
@@ -378,8 +387,16 @@ def _with_a_path_again(table: Path, version: int | None) -> bool:
     return _comes(_added_again(table), version)
 
 
+def _with_a_new_column(table: Path, version: int | None) -> bool:
+    """Say whether files lack a column that came after them; where none came, the case says so."""
+    since = _new_column(table)
+    return since == math.inf or _comes(since, version)
+
+
 _BY_FILES: Final[Mapping[str, Callable[[Path, int | None], bool]]] = {
     "CKPT-004": _behind_checkpoints,
+    "CM-028": _with_a_new_column,
+    "CM-031": _with_a_new_column,
     "FA-003": _with_a_path_again,
     "LAST-003": _beyond_the_hint,
     "META-002": partial(_with_two, _METADATA),
@@ -408,4 +425,24 @@ def _added_again(table: Path) -> float | None:
                 if path in seen:
                     return version
                 seen.add(path)
+    return math.inf
+
+
+@cache
+def _new_column(table: Path) -> float | None:
+    """Return the version that first has a column which files lack; infinite where none has.
+
+    ``None`` where a commit that would say so is gone, or cannot be read.
+    """
+    known: set[str] = set()
+    files = False
+    for at, (version, content) in enumerate(commits_in(table).items()):
+        if version > at or content is None:
+            return None
+        for schema in _SCHEMA.findall(content):
+            names, physical = (set(each.findall(schema)) for each in (_NAME, _PHYSICAL))
+            if files and not (physical or names) <= known:
+                return version
+            known |= names | physical
+        files = files or _ADD.search(content) is not None
     return math.inf

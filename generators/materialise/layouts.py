@@ -6,6 +6,7 @@ Serves "Checkpoints", "Checkpoint Specs", "Log Compaction Files", "Last Checkpoi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,6 +38,7 @@ class Layout:
         since: of requirements that a short history does not show, the last version from which it
             does.
         parted: whether only a partitioned table shows them.
+        typed: of how a file stores a type, the pattern of the types in a schema string.
     """
 
     name: str
@@ -47,14 +49,27 @@ class Layout:
     properties: tuple[tuple[str, str], ...] = ()
     since: tuple[tuple[str, int], ...] = ()
     parted: bool = False
+    typed: str | None = None
 
     def shown_by(self, history: History) -> tuple[str, ...]:
         """Return the requirements that a history shows when it is laid out like this."""
         if self.parted and not any(getattr(each, "partition_columns", ()) for each in history):
             return ()
+        if self.typed is not None and not _stored(history, self.typed):
+            return ()
         last = sum(each.commits for each in history) - 1
         since = dict(self.since)
         return tuple(name for name in self.requirements if since.get(name, 0) <= last)
+
+
+def _stored(history: History, types: str) -> bool:
+    """Say whether files of a history hold columns of a type."""
+    schemas = (getattr(each, "schema", None) for each in history)
+    return any(getattr(each, "rows", ()) for each in history) and any(
+        re.search(f'[tT]ype": ?"(?:{types})', schema.schema_string())
+        for schema in schemas
+        if schema
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,20 +247,26 @@ LAYOUTS: Final = (
     ),
     _layout("cleaned", partial(_cleaned, "classic"), "CKPT-011 CKPT-005"),
     _layout("cleaned-v2", partial(_cleaned, "v2-parquet", sidecars=2), "CKPT-011 SIDE-005", _V2),
-    _layout(
-        "old-parquet", _classic, "PQ-008 PQ-001", files=FileLayout(int96=True, dictionary=False)
+    Layout(
+        "old-parquet",
+        _classic,
+        files=FileLayout(int96=True, dictionary=False),
+        requirements=("PQ-008", "PQ-001"),
+        typed="timestamp",
     ),
-    _layout(
+    Layout(
         "short-decimals",
         _plain,
-        "PQ-012 PQ-001",
         files=FileLayout(short_decimals=True, compression="zstd"),
+        requirements=("PQ-012", "PQ-001"),
+        typed=r"decimal\((?:\d|1[0-8]),",
     ),
-    _layout(
+    Layout(
         "legacy-lists",
         _plain,
-        "PQ-015 PQ-016 PQ-001",
         files=FileLayout(lists="bag", legacy_maps=True),
+        requirements=("PQ-015", "PQ-016", "PQ-001"),
+        typed='(?:array|map)"',
     ),
     Layout(
         "partitions-inside",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from shipped import shipped
 
@@ -249,7 +250,19 @@ _SHOWN_BY_FILES: Final[Mapping[str, Callable[[Path], bool]]] = {
     "CKPT-004": lambda root: any(_version(each) > 0 for each in root.glob("_delta_log/*.check*")),
     "LAST-003": lambda root: _hinted(root) < max(map(_version, root.glob("_delta_log/*.json"))),
     "DATA-003": lambda root: any(root.glob("*=*")),
+    "PQ-001": lambda root: any(map(_stored_otherwise, root.rglob("part-*.parquet"))),
 }
+
+
+def _stored_otherwise(path: Path) -> bool:
+    """Say whether a file has times, decimals, lists or maps as files mostly have not."""
+    columns = pq.ParquetFile(path).schema
+    return any(
+        column.physical_type == "INT96"
+        or (column.physical_type.startswith("INT") and column.logical_type.type == "DECIMAL")
+        or {"bag", "map"}.intersection(column.path.split("."))
+        for column in map(columns.column, range(len(columns)))
+    )
 
 
 def _version(path: Path) -> int:

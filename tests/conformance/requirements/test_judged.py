@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from shipped import shipped
 
@@ -17,6 +24,8 @@ from conformance.judging.shown import judged_of_spec
 from conformance.requirements.judged import Judged, can_be_judged, judged_step, shows
 from conformance.requirements.registry import SELECTIONS, load_registry
 from conformance.run.selection import Selection, select
+from generators.mutations import MUTATIONS
+from reference_impl import Table
 
 REVISIONS = tuple(SELECTIONS)
 
@@ -253,6 +262,8 @@ def test_a_version_judges_nothing_of_what_is_said_later_or_again(items: tuple[It
         "action-reconciliation/newest-wins/read-v2": "REC-008",
         "action-reconciliation/spark-overwrites/read-v1": "SNAP-007",
         "action-reconciliation/spark-overwrites/read-v2": "REC-008",
+        "action-reconciliation/protocol-newest-wins/read-v0": "SNAP-007",
+        "action-reconciliation/protocol-newest-wins/read-v1": "REC-012",
         "action-reconciliation/tombstones-invisible/read-v0": "SNAP-007",
         "action-reconciliation/tombstones-invisible/read-v1": "REC-011",
         "add-file-and-remove-file/re-add-replaces/read-v0": "SNAP-007",
@@ -294,6 +305,72 @@ def test_files_that_nothing_refers_to_again_are_those_that_were_added(
     found = {item.id: item.requirement("2025") for item in items}
     assert found["action-reconciliation/nested-field-added/files-latest"] == "SNAP-003"
     assert found["deletion-vectors/all-rows/files-latest"] == "REC-018"
+
+
+_KEYS = {"CM-028": "delta.columnMapping.id", "CM-031": "delta.columnMapping.physicalName"}
+"""What a file is looked through for, in mode id and in mode name."""
+
+
+def _mapped(document: Any, key: str) -> Iterator[str]:
+    """Give what the columns of a schema have under a key, the inner ones too."""
+    if isinstance(document, dict):
+        if key in document:
+            yield str(document[key])
+        document = list(document.values())
+    if isinstance(document, list):
+        for each in document:
+            yield from _mapped(each, key)
+
+
+def _held(fields: pa.Schema | pa.DataType, row: str) -> Iterator[str]:
+    """Give the names of the columns of a file, or their ids, the inner ones too."""
+    for field in fields:
+        metadata = field.metadata or {}
+        yield metadata.get(b"PARQUET:field_id", b"").decode() if row == "CM-028" else field.name
+        if pa.types.is_nested(field.type):
+            inner = (field.type.field(at) for at in range(field.type.num_fields))
+            yield from _held(pa.schema(list(inner)), row)
+
+
+@pytest.mark.parametrize("row", ["CM-028", "CM-031"])
+def test_columns_that_files_lack_are_judged_where_a_file_lacks_one(
+    items: tuple[Item, ...], row: str
+) -> None:
+    judged = {item.id for item in items if item.requirement("2025") == row}
+    specs = [(case, spec) for case in shipped().cases for spec in case.specs if spec.id in judged]
+    assert len(specs) > 10
+    wrong = []
+    for case, spec in specs:
+        version = spec.parameters.get("version")
+        snapshot = Table(str(case.table)).snapshot(version)
+        wanted = set(_mapped(json.loads(snapshot.metadata.schema_string), _KEYS[row]))
+        held = [
+            set(_held(pq.read_schema(case.table / unquote(path)), row))
+            for path in snapshot.files().column("path").to_pylist()
+        ]
+        wrong += [spec.id] if all(wanted <= names for names in held) else []
+    assert wrong == []
+
+
+def test_a_hint_that_names_no_checkpoint_is_no_absent_hint(
+    tmp_path: Path,
+) -> None:
+    gone = []
+    for item in mutated_items(load_registry(), audited=False):
+        mutation = next(each for each in MUTATIONS if item.id == f"mutations/{each.id}/read")
+        if not {"LAST-003", "LAST-004"}.intersection(mutation.requirements):
+            continue
+        root = tmp_path / mutation.id
+        mutation.build(root)
+        hint = root / "_delta_log/_last_checkpoint"
+        with suppress(OSError, ValueError, LookupError, TypeError):
+            version = json.loads(hint.read_bytes())["version"]
+            known = 0 <= version < 1 << 63
+            if known and not any(hint.parent.glob(f"{version:020d}.checkpoint*")):
+                gone.append((mutation.id, item.requirement("2025")))
+    assert ("checkpoint-gone", "LAST-003") in gone
+    # One that says its version twice says none.
+    assert {name for name, row in gone if row != "LAST-003"} <= {"hint-duplicate-key"}
 
 
 def test_a_row_that_demands_a_refusal_judges_no_reader_that_is_to_read() -> None:
