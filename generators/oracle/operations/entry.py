@@ -106,9 +106,9 @@ class Entry:
         assert self.make is not None
         return self.make(**fields)
 
-    def seen_by(self, *seers: str) -> frozenset[str]:
-        """Return the names of the arguments that adapters, the judge or histories alone see."""
-        return frozenset(n for n, argument in self.arguments.items() if argument.seen in seers)
+    def seen_by(self, who: str) -> frozenset[str]:
+        """Return the names of the arguments that ``adapter``, ``judge`` or ``history`` is given."""
+        return frozenset(n for n, argument in self.arguments.items() if argument.seen == who)
 
 
 def said_by_recipe(_step: Step) -> bool:

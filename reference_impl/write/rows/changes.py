@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from reference_impl.scan.row_tracking import ROW_TRACKING_SCHEMA
 from reference_impl.types.arrow import arrow_schema, with_fields
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.row_ids import materialized_columns
+from reference_impl.write.features.target import Target
 from reference_impl.write.files.clustering import (
     CLUSTERING_DOMAIN,
     PROVIDER,
@@ -174,7 +175,8 @@ class Changes:
         self._feed.append(rows.append_column(_CHANGE_TYPE, column))
 
 
-def _stack(parts: list[pa.Table], target: Any) -> pa.Table:
+def _stack(parts: list[pa.Table], target: Target) -> pa.Table:
+    """Put rows one below the other, in the table's types, with the columns that follow its own."""
     schema = pa.schema(
         [*arrow_schema(target.schema), *list(parts[0].schema)[len(target.schema.fields) :]]
     )

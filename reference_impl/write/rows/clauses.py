@@ -57,7 +57,7 @@ class Clauses:
     not_matched_by_source: Literal["delete", "keep"] = "keep"
 
     def whens(self) -> tuple[When, ...]:
-        """Return the same as clauses."""
+        """Return the clauses of a merge that do so; a kind that is kept has none."""
         given: tuple[tuple[Any, Any], ...] = tuple(asdict(self).items())
         return tuple(When(match, action) for match, action in given if action != "keep")
 

@@ -117,6 +117,11 @@ def check_rules(rows: pa.Table, checks: Mapping[str, Expression]) -> None:
 
 
 def _check_generated(rows: pa.Table, rules: Rules, schema: Struct) -> None:
+    """Refuse rows that give a generated column another value than its expression.
+
+    Raises:
+        ConstraintViolation: there are some.
+    """
     # Obeys GEN-005.
     for name, expression in rules.generated.items():
         made = expression.evaluate(rows, schema[name].type)
@@ -139,7 +144,7 @@ def _with_identities(
     mark: int | None
     for name, identity in rules.identities.items():
         if name not in rows.column_names:
-            fresh, mark = _values(name, identity, rows.num_rows)
+            fresh, mark = _next_identities(name, identity, rows.num_rows)
             rows = rows.append_column(name, fresh)
         elif stored:
             continue
@@ -170,7 +175,7 @@ def _with_identities(
     return rows
 
 
-def _values(name: str, identity: Identity, count: int) -> tuple[pa.Array, int]:
+def _next_identities(name: str, identity: Identity, count: int) -> tuple[pa.Array, int]:
     """Return new values of an identity column, and the high-water mark after them."""
     first = identity.following()
     last = first + (count - 1) * identity.step
