@@ -127,7 +127,7 @@ def _size_at(data: bytes, at: int) -> int:
 
 def _unframed(data: bytes, path: str, size: int) -> bytes:
     stored = _size_at(data, 0)
-    if len(data) < _FRAME or stored != size:
+    if stored != size:
         raise InvalidDeletionVector(
             f"the vector's file gives it {stored} bytes, sizeInBytes says {size}",
             path=path,

@@ -50,11 +50,10 @@ def parse_timestamp(text: str, *, zone: bool) -> int:
     year, month, day, hour, minute, second, fraction, offset = parts.groups()
     if offset is not None and not zone:
         raise ValueError(f"{text[:80]!r} has a zone, but its type has none")
-    seconds = 0
-    if hour is not None:
-        if int(hour) > 23 or int(minute) > 59 or int(second or 0) > 59:
-            raise ValueError(f"{text[:80]!r} has no such time of day")
-        seconds = int(hour) * 3600 + int(minute) * 60 + int(second or 0)
+    hours, minutes, seconds = (int(part or 0) for part in (hour, minute, second))
+    if hours > 23 or minutes > 59 or seconds > 59:
+        raise ValueError(f"{text[:80]!r} has no such time of day")
+    seconds += hours * 3600 + minutes * 60
     digits = (fraction or "").ljust(9, "0")
     if digits[6:] != "000":
         raise ValueError(f"{text[:80]!r} is finer than microseconds")

@@ -58,10 +58,9 @@ def delete(snapshot: Snapshot, given: Filter = None) -> int:
 
 def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
     """Replace the rows for which a filter is true, all by default, and return the version."""
-    parameters = {"mode": "Overwrite"} | (
-        {} if given is None else {"predicate": predicate_for_history(given)}
+    transaction = Transaction(
+        snapshot, "WRITE", {"mode": "Overwrite", "predicate": predicate_for_history(given)}
     )
-    transaction = Transaction(snapshot, "WRITE", parameters)
     condition = _condition(given, transaction)
     fresh = prepare(transaction, rows)
     if condition is not None:
