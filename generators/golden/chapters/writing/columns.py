@@ -10,7 +10,7 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
-from generators.oracle.delta_schema import array, field, map_of, struct
+from generators.oracle.delta_schema import ID_KEY, array, field, map_of, struct
 from generators.oracle.operations import SetComment, SetDefault
 
 SCHEMA: Final = Chapter("schema-serialization-format")
@@ -204,8 +204,9 @@ def _turn_on_added(case: CaseWriter) -> None:
 
 @MAPPING.case("write-turn-on-legacy", "CM-010 WVER-004")
 def _turn_on_legacy(case: CaseWriter) -> None:
-    """Mapping is turned on at writer version 5 by its property."""
-    recipe = Recipe(PAIR, protocol=Protocol(2, 5)).append(pairs(1, 2)).given()
+    """Mapping is turned on at writer version 5, where a column has an id."""
+    schema = struct(field("id", "long", metadata={ID_KEY: 5}), *PAIR.fields[1:])
+    recipe = Recipe(schema, protocol=Protocol(2, 5)).append(pairs(1, 2)).given()
     recipe.set_properties(_MAPPED).append(pairs(3)).publish(case)
 
 
