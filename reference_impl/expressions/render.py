@@ -66,7 +66,7 @@ _CASTS: Final[Mapping[str, tuple[str, Family]]] = {
     "DOUBLE": ("DOUBLE", "float"),
     "FLOAT": ("REAL", "float"),
     "BOOLEAN": ("BOOLEAN", None),
-    "DECIMAL": ("DECIMAL", "decimal"),
+    "DECIMAL": ("DECIMAL({},{})", "decimal"),
 }
 """Targets of casts that mean the same in both; a cast to text formats numbers differently."""
 
@@ -229,7 +229,7 @@ def _cast(at: Node, args: list[Rendered]) -> Rendered | None:
         precision, scale = (*(sizes or (10,)), 0)[:2]
         if not 0 < precision <= _WIDTHS or scale > precision:
             raise InvalidFilter(f"there is no type decimal({precision},{scale})")
-        name = f"DECIMAL({precision},{scale})"
+        name = name.format(precision, scale)
     value = _whole(args[0]) if target in _INTEGERS else args[0].sql
     return Rendered(f"{'TRY_' * lenient}CAST({value} AS {name})", family)
 

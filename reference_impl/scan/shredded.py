@@ -43,8 +43,8 @@ _DECIMALS = ((9, 8, 4), (18, 9, 8), (38, 10, 16))
 """Most digits, type id and width in bytes of the three decimal types."""
 
 
-def unshred(values: pa.StructArray, place: str) -> list[bytes | None]:
-    """Return the ``value`` binary of each variant; ``None`` where the variant itself is null.
+def unshred(values: pa.StructArray, place: str) -> list[bytes]:
+    """Return the ``value`` binary of each variant; any where the variant itself is null.
 
     Args:
         values: structs of ``metadata``, ``typed_value`` and, where present, ``value``.
@@ -60,11 +60,7 @@ def unshred(values: pa.StructArray, place: str) -> list[bytes | None]:
         {} if none else _dictionary(metadata, place)
         for none, metadata in zip(gone, values.field("metadata").to_pylist(), strict=True)
     ]
-    built = _group(values, names, place)
-    return [
-        None if none else (value if value is not None else _NULL)
-        for none, value in zip(gone, built, strict=True)
-    ]
+    return [_NULL if value is None else value for value in _group(values, names, place)]
 
 
 def _group(

@@ -143,7 +143,7 @@ def _without_empty(vectors: pa.StructArray) -> pa.StructArray:
     present = [
         pc.fill_null(pc.not_equal(pc.struct_field(vectors, name), empty), fill_value=False)
         for name, empty in (("storageType", ""), ("pathOrInlineDv", ""), ("cardinality", 0))
-        if vectors.type.get_field_index(name) >= 0
+        if name in vectors.type.names
     ]
     empty = pc.invert(functools.reduce(pc.or_, present)) if present else vectors.is_valid()
     if not pc.any(empty).as_py():

@@ -97,6 +97,8 @@ def assign(
             if isinstance(value, pa.Scalar)
             else value.evaluate(over, schema[name].type)
         )
-        at = rows.schema.get_field_index(name)
-        rows = rows.append_column(name, values) if at < 0 else rows.set_column(at, name, values)
+        if name in rows.column_names:
+            rows = rows.set_column(rows.column_names.index(name), name, values)
+        else:
+            rows = rows.append_column(name, values)
     return rows

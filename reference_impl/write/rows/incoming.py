@@ -85,9 +85,8 @@ def _generated(rows: pa.Table, target: Target, rules: Rules) -> pa.Table:
 def _empty_to_null(rows: pa.Table, target: Target) -> pa.Table:
     """Return rows with empty strings of partition columns as null, as the log stores them."""
     for column in target.table.partition_columns:
-        at = rows.schema.get_field_index(column.name)
-        if at >= 0 and column.type in (STRING, BINARY):
-            values = rows.column(at)
+        if column.name in rows.column_names and column.type in (STRING, BINARY):
+            at, values = rows.column_names.index(column.name), rows.column(column.name)
             empty = pc.equal(pc.binary_length(values), 0)
             kept = pc.if_else(empty, None, values)
             rows = rows.set_column(at, rows.schema.field(at), kept)
