@@ -404,14 +404,14 @@ def _remove_without_values(case: CaseWriter) -> None:
     first = table.file([{"id": 1}, {"id": 2}], partition={"p": "a b"})
     second = table.file([{"id": 3}], partition={"p": None})
     third = table.file([{"id": 4}], partition={"p": "c"})
-    table.create(add(first), add(second))
-    table.commit(add(third))
+    table.create(add(second), add(third))
+    table.commit(add(first))
     bare = {"extendedFileMetadata": None, "partitionValues": None, "size": None}
     table.commit(remove(first, **bare), remove(second, **bare), remove(third), operation="DELETE")
     publish_timed(case, table)
     given = [
-        *each_row("insert", 0, [*first.rows, *second.rows]),
-        *each_row("insert", 1, third.rows),
+        *each_row("insert", 0, [*second.rows, *third.rows]),
+        *each_row("insert", 1, first.rows),
     ]
     gone = each_row("delete", 2, [*first.rows, *second.rows, *third.rows])
     title = "Values are those that files were added with, or it is refused"

@@ -387,7 +387,7 @@ def _add_with_default(case: CaseWriter) -> None:
 
 @GENERATED.case("write-generated", "GEN-004 GEN-005")
 def _generated(case: CaseWriter) -> None:
-    """A value that is left out is generated, and follows an update."""
+    """A value that is left out is generated."""
     doubled = {"delta.generationExpression": "x * 2"}
     schema = struct(field("x", "long"), field("y", "long", metadata=doubled))
     recipe = Recipe(schema, features=("generatedColumns",))
