@@ -398,8 +398,8 @@ def _all_types(case: CaseWriter) -> None:
     )
     row = {
         "s": "text", "l": 1, "i": 2, "h": 3, "b": 4, "f": 0.25, "d": 0.5, "m": Decimal("7.25"),
-        "u": Decimal(-9), "o": True, "x": b"\x01\x02", "y": date(2020, 1, 1), "t": utc(2020, 1, 1, 1, 1, 1, 1),
-        "a": [1, 2], "p": {"k": 1}, "n": {"q": "v"},
+        "u": Decimal(-9), "o": True, "x": b"\x01\x02", "y": date(2020, 1, 1),
+        "t": utc(2020, 1, 1, 1, 1, 1, 1), "a": [1, 2], "p": {"k": 1}, "n": {"q": "v"},
     }  # fmt: skip
     table = GoldenTable.created(case, schema, [row])
     table.append([{}])
