@@ -35,11 +35,11 @@ _UNTOUCHED = _TYPES | {"len", "isinstance", "suppress"}
 types, or what another process may do meanwhile."""
 
 _NAMING = frozenset(
-    {"Transaction", "_begin", "_refuse_long", "at_file", "check", "exceeded", "hold", "require"}
-    | {"require_text", "reserve", "sleep", "too_deep"}
+    {"LogPlace", "Transaction", "_begin", "_refuse_long", "at_file", "check", "exceeded", "hold"}
+    | {"require", "require_text", "reserve", "sleep", "too_deep"}
 )
-"""Calls that name an operation in commitInfo, a file, bound or value in a message, count memory,
-or wait."""
+"""Calls that name an operation in commitInfo, a file, version, bound or value in a message, count
+memory, or wait."""
 
 _TOLD = frozenset({"debug", "info", "warning", "error", "exception", "warn"})
 """Methods of a logger."""
@@ -52,9 +52,11 @@ _APART = _ASSERTING | {
     "action",
     "block_size",
     "limits",
+    "outside",
     "pre_buffer",
     "row_group_size",
     "separators",
+    "stores",
     "thrift_container_size_limit",
     "thrift_string_size_limit",
     "use_dictionary",
@@ -62,8 +64,9 @@ _APART = _ASSERTING | {
     "usedforsecurity",
     "width",
 }
-"""With them those that name the action in a refusal, are about memory and time, or about the white
-space of JSON: what they give is no part of what the protocol speaks of."""
+"""With them those that name the action in a refusal, are about memory and time, about the white
+space of JSON, or about the places outside of a table that a caller in Python lets it lead to: what
+they give is no part of what the protocol speaks of."""
 
 _SHOWN = frozenset({"__repr__", "__str__"})
 _NAMES = frozenset({"__all__", "__slots__", "_log"})
@@ -79,6 +82,9 @@ words in small letters in a row."""
 
 _LABEL = "label"
 """The name of what a refusal says of a place, and of nothing else."""
+
+_HEIGHT = "height"
+"""The name of how many levels an expression has, of which there is a bound and nothing else."""
 
 _CODECS = frozenset({'"latin-1"', '"utf-16-le"'})
 """Names of codecs, which Python reads in any case."""
@@ -284,7 +290,11 @@ class _Finder(cst.CSTVisitor):
             case (
                 cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value))])
                 | cst.AugAssign(target=cst.Name(value))
-            ) if value in self._said[-1] or (value == _LABEL and value in self._spoken):
+            ) if (
+                value in self._said[-1]
+                or value == _HEIGHT
+                or (value == _LABEL and value in self._spoken)
+            ):
                 return True
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value)), *_]):
                 return value in _NAMES or (not self._names and value in self._unseen)
