@@ -91,7 +91,7 @@ def checkpoint_adds(snapshot: Snapshot) -> pa.Table:
                 for f in table.partition_columns
             }
             adds = adds.append_column("partitionValues_parsed", nested_struct(values))
-    if str(configuration.get(_AS_JSON)).lower() == "false":
+    if configuration.get(_AS_JSON, "true").lower() == "false":
         adds = _replaced(adds, "stats", pa.nulls(adds.num_rows, pa.string()))
     return adds
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final
 
 from reference_impl.errors import DeltaError, TimestampNotFound
@@ -55,7 +54,7 @@ def _is_loadable(storage: Storage, listing: Listing, version: int) -> bool:
 
     A checkpoint that is damaged, or lacks a sidecar, is skipped as long as the commits exist.
     """
-    left = replace(listing, commits={}, checkpoints={version: listing.checkpoints[version]})
+    left = Listing(0, {}, {version: listing.checkpoints[version]}, {}, {})
     try:
         alone = Snapshot(storage, left, version)
         alone.adds()
