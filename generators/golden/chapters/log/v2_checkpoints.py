@@ -79,11 +79,7 @@ def _shape(case: CaseWriter, *, hint: bool, **options: Any) -> None:
 
 
 _SHAPES: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "parquet-embedded": (
-        "A Parquet V2 checkpoint holds the files itself",
-        "CKPT-013 CKPT-017 SIDE-005",
-        {},
-    ),
+    "parquet-embedded": ("A Parquet V2 checkpoint holds the files itself", "CKPT-013 CKPT-017", {}),
     "parquet-one-sidecar": (
         "A Parquet V2 checkpoint refers to one sidecar",
         "CKPT-017 SIDE-004 SIDE-005",
@@ -96,7 +92,7 @@ _SHAPES: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "json-embedded": (
         "A JSON V2 checkpoint holds the files itself",
-        "CKPT-016 CKPT-V2-005 SIDE-005",
+        "CKPT-016 CKPT-V2-005",
         {"extension": "json"},
     ),
     "json-sidecars": (
@@ -106,7 +102,7 @@ _SHAPES: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "classic-name-embedded": (
         "A V2 checkpoint may have the classic name",
-        "CKPT-020 CKPT-N-013 SIDE-005",
+        "CKPT-020 CKPT-N-013",
         {"classic": True},
     ),
     "classic-name-sidecars": (

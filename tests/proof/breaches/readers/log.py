@@ -19,7 +19,6 @@ from breaches.edits import (
     CHECKPOINTS,
     COMMIT,
     COMPACTION,
-    JSON_CHECKPOINT,
     SIDECAR,
     Lines,
     content,
@@ -35,8 +34,6 @@ from breaches.model import reader
 from breaches.seams import asking, refusing, rows, viewing, where_asked
 from breaches.views import bodies, commits_of, log_of, vectors
 from conformance.adapter import Scan
-
-_UUID_CHECKPOINT = r"_delta_log/\d{20}\.checkpoint\.[\da-f-]{36}\.parquet"
 
 
 def _latest(request: Any) -> Any:
@@ -331,12 +328,6 @@ ROWS = (
         "reads-nothing-but-sidecars",
         "SIDE-005",
         viewing(without("txn", "domainMetadata", where=CHECKPOINT)),
-    ),
-    reader(
-        "takes-files-from-sidecars-alone",
-        "SIDE-005",
-        viewing(without("add", "remove", where=rf"{JSON_CHECKPOINT}|{_UUID_CHECKPOINT}")),
-        "v2-checkpoint-feature/*-embedded/*",
     ),
     *(
         reader(
