@@ -22,7 +22,7 @@ from conformance.base.untrusted import DocumentError, parse_json
 from conformance.golden.cases import Case, Expected, ExpectedError, Spec
 from conformance.golden.commits import commits_in
 from conformance.judging.compare import Difference, equal_with_empty_as_null, wrong_columns
-from conformance.requirements.judged import Judged, judged_of, matches, shows
+from conformance.requirements.judged import MATERIALIZED, Judged, judged_of, matches, shows
 from conformance.requirements.levels import ROWS_READ
 from conformance.requirements.registry import SELECTIONS, load_registry
 from reference_impl.storage import LocalStorage
@@ -226,7 +226,7 @@ def _shows_hidden(table: Path, wanted: pa.Table, given: pa.Table) -> bool:
 @lru_cache(maxsize=2048)
 def _hidden(table: Path) -> frozenset[str]:
     """Return the names that commits of a table give to materialized columns of row tracking."""
-    found = (_MATERIALIZED.findall(content or b"") for content in commits_in(table).values())
+    found = (MATERIALIZED.findall(content or b"") for content in commits_in(table).values())
     return frozenset(name.decode() for names in found for name in names)
 
 
@@ -256,9 +256,6 @@ class _Mapping:
 
 
 _METADATA: Final = re.compile(rb'"metaData"')
-_MATERIALIZED: Final = re.compile(
-    rb'"delta\.rowTracking\.materialized\w+ColumnName": ?"([^"\\\x80-\xff]+)"'
-)
 
 
 def _mapping(case: Case, version: int | None) -> _Mapping | None:

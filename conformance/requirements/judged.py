@@ -13,7 +13,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -21,10 +21,15 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from conformance.golden.commits import commits_in
 from conformance.questions import AUDITED, QUESTIONS, TIMED, Asked, Question
 from conformance.requirements.registry import Registry, Requirement, load_registry
 from generators.oracle.operations import OPERATIONS
+from reference_impl.errors import DeltaError
+from reference_impl.places import decode_path
 
 _FAILING: Final = ("MUST", "SHOULD")
 """Levels that can be broken: MAY allows, and a definition binds by the clauses that use it."""
@@ -254,11 +259,14 @@ _SINCE: Final = {
     "PART-002": (re.compile(rb'""'), 1),
     "PROTO-008": (_UNKNOWN_ACTION, 1),
     "PROTO-009": (re.compile(rb'"(future\w*|novelty)"'), 1),
-    "RT-017": (re.compile(rb"delta\.rowTracking\.materialized"), 1),
     "TF-002": (re.compile(rb'"writerFeatures"'), 1),
     "VPC-003": (re.compile(rb'"vacuumProtocolCheck"'), 1),
 }
 """Requirements about what comes later: what commits say, and how often before one shows it."""
+MATERIALIZED: Final = re.compile(
+    rb'"delta\.rowTracking\.materialized\w+ColumnName": ?"([^"\\\x80-\xff]+)"'
+)
+"""Names that metaData gives to columns of row tracking."""
 _METADATA: Final = re.compile(rb'"metaData": ?\{')
 _PROTOCOL: Final = re.compile(rb'"protocol": ?\{')
 _UNTIL: Final = {"CM-024": re.compile(rb'"delta\.columnMapping\.mode": ?"(name|id)"')}
@@ -393,6 +401,10 @@ def _with_a_new_column(table: Path, version: int | None) -> bool:
     return since == math.inf or _comes(since, version)
 
 
+def _with_hidden_columns(table: Path, version: int | None) -> bool:
+    return _comes(_hiding(table), version)
+
+
 _BY_FILES: Final[Mapping[str, Callable[[Path, int | None], bool]]] = {
     "CKPT-004": _behind_checkpoints,
     "CM-028": _with_a_new_column,
@@ -405,6 +417,7 @@ _BY_FILES: Final[Mapping[str, Callable[[Path, int | None], bool]]] = {
     "REC-012": partial(_with_two, _PROTOCOL),
     "REC-013": partial(_with_two, _METADATA),
     "REC-021": _with_a_path_again,
+    "RT-017": _with_hidden_columns,
 }
 """Requirements whose versions are found by more than a mark in commits."""
 
@@ -419,12 +432,37 @@ def _added_again(table: Path) -> float | None:
     for at, (version, content) in enumerate(commits_in(table).items()):
         if version > at or content is None:
             return None
-        for line in content.split(b"\n"):
-            with suppress(ValueError, LookupError, TypeError, RecursionError):
-                path = json.loads(line)["add"]["path"]
-                if path in seen:
+        for path in _added(content):
+            if path in seen:
+                return version
+            seen.add(path)
+    return math.inf
+
+
+def _added(content: bytes) -> Iterator[str]:
+    """Return the paths that a commit adds, as they are in the log."""
+    for line in content.split(b"\n"):
+        with suppress(ValueError, LookupError, TypeError, RecursionError):
+            path = json.loads(line)["add"]["path"]
+            if isinstance(path, str):
+                yield path
+
+
+@cache
+def _hiding(table: Path) -> float | None:
+    """Return the version that first adds a file with columns of row tracking.
+
+    Infinite where none does; ``None`` where a commit that would say so is gone, or cannot be read.
+    """
+    hidden: set[str] = set()
+    for at, (version, content) in enumerate(commits_in(table).items()):
+        if version > at or content is None:
+            return None
+        hidden |= {name.decode() for name in MATERIALIZED.findall(content)}
+        for path in _added(content) if hidden else ():
+            with suppress(pa.ArrowException, OSError, ValueError, DeltaError):
+                if hidden.intersection(pq.read_schema(table / decode_path(path)).names):
                     return version
-                seen.add(path)
     return math.inf
 
 

@@ -288,6 +288,10 @@ def test_a_version_judges_nothing_of_what_is_said_later_or_again(items: tuple[It
         "protocol-evolution/unknown-fields-checkpoint/read-v1": "SNAP-007",
         "protocol-evolution/unknown-fields-checkpoint/read-v2": "PROTO-008",
         "row-tracking/spark-enabled-late/read-v2": "SNAP-007",
+        "row-tracking/spark-enabled-late/read-v5": "SNAP-007",
+        "row-tracking/spark-enabled-late/read-v6": "RT-017",
+        "row-tracking/materialised-ids/read-v0": "SNAP-007",
+        "row-tracking/materialised-ids/read-v1": "RT-017",
         "vacuum-protocol-check/several-versions/read-v0": "SNAP-007",
     }
     assert {name: found[name] for name in judged} == judged
