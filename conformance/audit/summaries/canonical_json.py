@@ -249,6 +249,8 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-008", replace(_RIGHT, order=lambda pair: [*(-byte for byte in _bytes(pair[0])), 1])),
     ("SUM-008", replace(_RIGHT, order=lambda pair: _bytes("=".join(pair)))),
     ("SUM-008", replace(_RIGHT, order=lambda pair: _bytes(pair[1]))),
+    ("SUM-008", replace(_RIGHT, order=lambda pair: (len(pair[0]), _bytes(pair[0])))),
+    ("SUM-008", replace(_RIGHT, order=lambda pair: (pair[0].count("+"), _bytes(pair[0])))),
     # The paths as they are before they are encoded, by characters and by units of UTF-16.
     ("SUM-008", replace(_RIGHT, order=lambda pair: lenient_path(pair[0]))),
     ("SUM-008", replace(_RIGHT, order=lambda pair: lenient_path(pair[0]).encode("utf-16-be"))),

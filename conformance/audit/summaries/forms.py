@@ -74,6 +74,9 @@ def first_spec(subject: CheckpointView) -> Findings:
     elif sidecars and not marks:
         message = "sidecar actions without checkpointMetadata, so not in a V2 checkpoint"
         yield finding("CKC-009", sidecars[0].place, message)
+        # Only a classic name stands for both specs.
+        if checkpoint.kind == "classic_checkpoint":
+            yield finding("CKPT-V1-001", sidecars[0].place, message)
     if supported is False and checkpoint.place.endswith(".json"):
         message = "a checkpoint that is not Parquet, where V2 checkpoints are not supported"
         yield finding("CKC-026", checkpoint.place, message)

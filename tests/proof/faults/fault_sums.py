@@ -70,6 +70,9 @@ def wrong_checksum(document: Mapping[str, Any], how: Mapping[str, Any]) -> str:
         pairs = [pair for pair in pairs if pair[1] != "null"]
     if how.get("by number"):
         pairs.sort(key=lambda pair: [each.zfill(2) for each in pair[0].split("+")])
+    elif measured := how.get("shortest first"):
+        every = "" if measured == "paths" else "+"
+        pairs.sort(key=lambda pair: (pair[0].count(every), pair[0].encode()))
     elif encoding := how.get("sorted unescaped"):
         pairs.sort(key=lambda pair: unquote(pair[0]).encode(encoding))
     elif not how.get("unsorted"):
