@@ -26,7 +26,7 @@ from conformance.audit.read.log import Checkpoint, open_log
 from conformance.audit.read.raw import Lines
 from conformance.audit.read.state import file_key
 from conformance.audit.stored.features import not_shredded, of_iceberg
-from conformance.judging.recipes.clustering import clustered_anew
+from conformance.judging.recipes.clustering import check_providers
 from conformance.judging.recipes.features import (
     invented_domains,
     lost_domains,
@@ -133,7 +133,7 @@ class Watch:
         if self.former is None or now.version == self.former.version:
             return
         if step.get("cluster"):
-            yield from clustered_anew(self.former, now, self.table)
+            yield from check_providers(self.former, now, self.table)
         if not replaces_table(step) and now.metadata.id != self.former.metadata.id:
             message = f"the table was {self.former.metadata.id} and is {now.metadata.id}"
             yield "META-004", message

@@ -15,7 +15,7 @@ from conformance.judging.recipes.times import Fault
 from reference_impl import Snapshot
 
 
-def clustered_anew(former: Snapshot, now: Snapshot, table: Path) -> Iterator[Fault]:
+def check_providers(former: Snapshot, now: Snapshot, table: Path) -> Iterator[Fault]:
     """Compare who clustered the files before and after a run.
 
     Nobody has to cluster a file at any moment: one that was packed, and is in no order that its
