@@ -50,7 +50,14 @@ from conformance.audit.subjects import (
     VersionView,
     highest_in,
 )
-from conformance.audit.summaries import checkpoints, checksums, columns, forms, pointers
+from conformance.audit.summaries import (
+    checkpoints,
+    checksums,
+    columns,
+    forms,
+    pointers,
+    tails,
+)
 from conformance.audit.summaries.checkpoints import CheckpointView, FilesWithoutStatistics
 from conformance.audit.summaries.checksums import ChecksumView, Measure
 from reference_impl.errors import PlaceRefused
@@ -62,7 +69,7 @@ CHECKS: Final = checks_in(
     names, pointers,
     commits, protocols, metadata, column_ids, transitions, domains, values, timestamps,
     high_water_marks, row_tracking, features,
-    checkpoints, columns, forms, checksums,
+    checkpoints, tails, columns, forms, checksums,
     rules, files, changes, vectors, row_ids,
 )  # fmt: skip
 """Every check that an audit runs."""

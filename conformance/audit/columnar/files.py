@@ -81,6 +81,11 @@ class Files(Mapping[Key, Body]):
         mine, theirs, index = _paired(self, other)
         return set(index.key_list(np.flatnonzero((mine >= 0) & (theirs < 0))))
 
+    def shared(self, other: Files) -> set[Key]:
+        """Return the keys that another mapping of the same log has as well."""
+        mine, theirs, index = _paired(self, other)
+        return set(index.key_list(np.flatnonzero((mine >= 0) & (theirs >= 0))))
+
     def has_keys_of(self, other: Files) -> bool:
         """Return whether another mapping of the same log has the same keys."""
         mine, theirs, _ = _paired(self, other)

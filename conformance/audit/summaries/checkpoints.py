@@ -328,8 +328,23 @@ def the_rest_equals_replay(subject: CheckpointView) -> Findings:
     place, want, have = subject.checkpoint.place, subject.view.state, subject.content
     for name in sorted(have.domains.keys() - have.live_domains.keys()):
         yield finding("CKC-008", place, f"the checkpoint keeps the removed domain {name}")
-    if not subject.replayed:
-        return
+    if subject.replayed:
+        names = want.live_domains.keys() | have.live_domains.keys()
+        yield from small_differences(place, want, have, want.txns.keys() | have.txns.keys(), names)
+
+
+def small_differences(
+    place: str, want: State, have: State, applications: Iterable[str], domains: Iterable[str]
+) -> Findings:
+    """Report protocol, metadata, transactions and domains that a checkpoint has otherwise.
+
+    Args:
+        place: of the checkpoint.
+        want: what the log gives.
+        have: what the checkpoint gives.
+        applications: those whose transactions are compared.
+        domains: those that are compared.
+    """
     for action, a, b, requirement in (
         ("protocol", want.protocol, have.protocol, "CKC-002"),
         ("metaData", want.metadata, have.metadata, "CKC-003"),
@@ -337,11 +352,11 @@ def the_rest_equals_replay(subject: CheckpointView) -> Findings:
         if b is not None and known(action, a) != known(action, b):
             message = f"{action} of the checkpoint differs from the log's"
             yield finding(requirement, place, message)
-    for what, action, a2, b2, requirement in (
-        ("transaction", "txn", want.txns, have.txns, "CKC-006"),
-        ("domain", "domainMetadata", want.live_domains, have.live_domains, "CKC-007"),
+    for what, action, names, a2, b2, requirement in (
+        ("transaction", "txn", applications, want.txns, have.txns, "CKC-006"),
+        ("domain", "domainMetadata", domains, want.live_domains, have.live_domains, "CKC-007"),
     ):
-        for name in sorted(a2.keys() | b2.keys()):
+        for name in sorted(names):
             if known(action, a2.get(name)) != known(action, b2.get(name)):
                 message = f"the {what} {name} of the checkpoint differs from the log's"
                 yield finding(requirement, place, message)

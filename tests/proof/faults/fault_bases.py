@@ -368,6 +368,9 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "compaction-later": _then(_rich, lambda builder: builder.compact_log(3, 6)),
     "compaction-whole": _then(_rich, lambda builder: builder.compact_log(0, builder.version)),
     "cleaned": _then(_rich, _checkpoint(version=4), lambda builder: drop_commits(builder.root, 4)),
+    "cleaned-appended": _then(
+        _filled, _checkpoint(), lambda builder: drop_commits(builder.root, builder.version)
+    ),
     "cleaned-domains": _then(
         _filled,
         lambda builder: builder.set_domain("app.kept", "first"),

@@ -45,13 +45,16 @@ SCHEMA = Chapter("checkpoint-schema")
 _PAIR = struct(id="long", name="string")
 
 
-def grown(case: CaseWriter, commits: int, **options: Any) -> GoldenTable:
-    """Return a table whose commits each add a row, every third also removes the oldest one."""
+def grown(case: CaseWriter, commits: int, *, progress: bool = True, **options: Any) -> GoldenTable:
+    """Return a table whose commits each add a row, every third also removes the oldest one.
+
+    With ``progress`` each has a transaction as well.
+    """
     table = GoldenTable.created(case, options.pop("schema", _PAIR), **options)
     live = []
     for number in range(1, commits):
         live.append(table.file([{"id": number, "name": f"n{number}"}]))
-        actions = [add(live[-1]), txn("grower", number)]
+        actions = [add(live[-1]), *([txn("grower", number)] if progress else [])]
         if number % 3 == 0:
             actions.append(remove(live.pop(0)))
         table.commit(*actions)
@@ -428,7 +431,7 @@ def _row_groups(case: CaseWriter) -> None:
 @SCHEMA.case("absent-columns", "CKC-011")
 def _absent(case: CaseWriter) -> None:
     """Action columns that a checkpoint lacks count as null."""
-    table = grown(case, 6)
+    table = grown(case, 6, progress=False)
     _checkpoint(table, 3, omit=frozenset({"txn", "domainMetadata", "remove"}))
     publish_cut(case, table, 3)
 
