@@ -36,7 +36,7 @@ from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.retention import retention
 from conformance.audit.read.layout import Layout, supported_features
 from conformance.audit.read.log import AuditError, Checkpoint, Commit, Log, open_log
-from conformance.audit.read.state import State
+from conformance.audit.read.state import State, timestamp_of
 from conformance.audit.revisions import in_revision
 from conformance.audit.stored import changes, files, row_ids, rules, vectors
 from conformance.audit.stored.change_rows import RowChanges, read_row_changes
@@ -114,6 +114,9 @@ def _starts(log: Log) -> tuple[State, bool]:
             content = _content(checkpoint, log.index)
             if "rowTracking" in supported_features(content.protocol):
                 content.given = highest_in(checkpoint.all)
+            # A checkpoint has no timestamp; its commit may be there.
+            own = log.commits.get(checkpoint.version)
+            content.timestamp = None if own is None else timestamp_of(own.content)
             return content, True
     return State(log.index, known=False), False
 

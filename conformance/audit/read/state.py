@@ -17,7 +17,17 @@ from conformance.audit.columnar.rows import ADD
 from conformance.audit.grammar.types import LONG_END
 from conformance.audit.read.raw import Lines, parse_object
 
-__all__ = ["Body", "FieldKey", "IdRange", "Key", "State", "dv_id", "file_key", "row_count"]
+__all__ = [
+    "Body",
+    "FieldKey",
+    "IdRange",
+    "Key",
+    "State",
+    "dv_id",
+    "file_key",
+    "row_count",
+    "timestamp_of",
+]
 
 FieldKey: TypeAlias = tuple[tuple[object, ...], str]
 """Identity of a field, and a path through arrays and maps inside of it."""
@@ -44,6 +54,12 @@ def last_row_id(body: Mapping[str, Any]) -> int | None:
     """Return the last row id that an add assigns, when it says how many rows there are."""
     base, count = body.get("baseRowId"), row_count(body)
     return base + count - 1 if type(base) is int and count is not None else None
+
+
+def timestamp_of(lines: Lines) -> int | None:
+    """Return the in-commit timestamp of a commit, of several the last."""
+    stamps = [x.body.get("inCommitTimestamp") for _, x in lines.small if x.action == "commitInfo"]
+    return stamps[-1] if stamps and type(stamps[-1]) is int else None
 
 
 def highest_row_id(adds: Iterable[Mapping[str, Any]]) -> int:
@@ -130,7 +146,7 @@ class State:
         """Move to a version by its actions; their order does not matter."""
         self.know(self.index.with_rows([lines.rows]))
         self.version = version
-        self.timestamp = None
+        self.timestamp = timestamp_of(lines)
         for _, line in lines.small:
             body = line.body
             match line.action:
@@ -142,9 +158,6 @@ class State:
                     self.txns[str(body.get("appId"))] = body
                 case "domainMetadata":
                     self.domains[str(body.get("domain"))] = body
-                case "commitInfo":
-                    stamp = body.get("inCommitTimestamp")
-                    self.timestamp = stamp if type(stamp) is int else None
                 case _:
                     pass
         if len(lines.rows):

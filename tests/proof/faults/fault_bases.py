@@ -371,6 +371,13 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "cleaned-appended": _then(
         _filled, _checkpoint(), lambda builder: drop_commits(builder.root, builder.version)
     ),
+    "cleaned-timed-whole": _then(
+        _filled,
+        _checkpoint(),
+        lambda builder: drop_commits(builder.root, builder.version),
+        lambda builder: builder.append(_rows(9, 1)),
+        properties=_TIMED,
+    ),
     "cleaned-domains": _then(
         _filled,
         lambda builder: builder.set_domain("app.kept", "first"),
