@@ -447,7 +447,7 @@ def _generated_null_changes(case: CaseWriter) -> None:
 
 def _generated_broken(x: int | None, y: int | None, case: CaseWriter) -> None:
     recipe = Recipe(_DOUBLED, features=_listed("generatedColumns")).append([{"x": 1, "y": 2}])
-    recipe.append([{"x": x, "y": y}])
+    recipe.append([{"x": 3, "y": 6}, {"x": x, "y": y}])
     recipe.publish(case, refusal=Refusal("constraint", "commit", "GEN-004"))
 
 

@@ -54,6 +54,7 @@ def _everything(recipe: Recipe) -> Recipe:
 
 def _checkpointed(kind: CheckpointKind, sidecars: int, case: CaseWriter) -> None:
     recipe = _everything(Recipe(_KEYED, ("part",), _KEPT, _V2))
+    recipe.append([{"id": 6, "part": None}])
     recipe.set_domain("mine", '{"a":1}').set_domain("gone", "x").set_domain("gone", None)
     recipe.checkpoint(kind, sidecars).append(_keyed(5)).delete(compare("id", "=", 4, "long"))
     recipe.checkpoint(kind, sidecars).publish(case, needs=("checkpoint.kind",))

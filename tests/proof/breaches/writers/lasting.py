@@ -16,6 +16,7 @@ from breaches.edits import (
     COMMIT,
     COMPACTION,
     DATA,
+    JSON_CHECKPOINT,
     Lines,
     dropping,
     each,
@@ -97,6 +98,11 @@ def _latest_file_checked(ask: Ask, request: Request) -> Answer:
         if not column.null_count:
             return Ok({"version": None})
     return ask(request)
+
+
+def _without_null_values(body: dict[str, Any]) -> dict[str, Any]:
+    values = body["partitionValues"].items()
+    return {**body, "partitionValues": {name: value for name, value in values if value is not None}}
 
 
 def _defaulted(table: pa.Table) -> pa.Table:
@@ -373,5 +379,11 @@ ROWS = (
         "SCH-025",
         _latest_file_checked,
         "*/write-not-null-refused/*",
+    ),
+    writer(
+        "leaves-nulls-out-of-json",
+        "ADD-005",
+        leaving(each("add", _without_null_values, JSON_CHECKPOINT)),
+        "checkpoints/write-v2-json/*",
     ),
 )
