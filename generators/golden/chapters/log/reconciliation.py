@@ -371,6 +371,8 @@ def _txn_alike(case: CaseWriter) -> None:
             slug=slug,
             title=f"Application {app!r} is at the version of its own txn",
         )
+    case.judged["txn-absent"] = "REC-004"
+    txn_spec(case, "APP", None, slug="absent", title="A third application is at no version")
 
 
 @TRANSACTIONS.case("kept-in-checkpoint", "TXN-005 CKC-006 CKPT-005")

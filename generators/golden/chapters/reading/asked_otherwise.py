@@ -171,6 +171,8 @@ def _domains_alike(case: CaseWriter) -> None:
         expected={"configuration": "newer"},
         parameters={"domain": "Mine"},
     )
+    case.judged["domain-mine"] = "REC-005"
+    domain_spec(case, "MINE", None, title="A third is not set, and has nothing of theirs")
 
 
 @TRACKING.case("supported-not-enabled-in-checkpoint", "RT-003 RT-001")

@@ -86,6 +86,18 @@ def _removed(case: CaseWriter) -> None:
     publish(case, table)
 
 
+@PATHS.case("one-name-in-folders", "REC-018 REC-008 REM-002")
+def _one_name(case: CaseWriter) -> None:
+    """A remove takes the file of its path, and none of that name elsewhere."""
+    table = GoldenTable.of(case, _PAIR)
+    paths = ("part.parquet", "a/part.parquet", "b/part.parquet", "b/a/part.parquet")
+    files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
+    table.create(*(add(file) for file in files))
+    table.commit(remove(files[1]), operation="DELETE")
+    case.judged |= dict.fromkeys(("read-latest", "read-v1", "files-latest"), "REC-018")
+    publish(case, table)
+
+
 @PATHS.case("colons-in-names", "ADD-002 ADD-003 REM-002")
 def _colons(case: CaseWriter) -> None:
     """A colon in a name is no scheme, encoded or after a folder."""

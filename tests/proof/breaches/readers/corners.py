@@ -18,6 +18,7 @@ from breaches.edits import (
     COMMIT,
     COMPACTION,
     SIDECAR,
+    Lines,
     dropping,
     each,
     matching,
@@ -34,6 +35,7 @@ from breaches.views import (
     directory_values,
     log_of,
     partition_values,
+    replaying,
     vectors,
 )
 
@@ -53,6 +55,29 @@ def _one_later(pattern: str) -> How:
         return replace(request, version=version + 1) if later else request
 
     return asking(changed)
+
+
+def _of_any_case(kind: str, key: str, field: str) -> How:
+    """Answer a name that is not there by one that differs by case."""
+
+    def changed(request: Any) -> Any:
+        asked = getattr(request, field, None)
+        named = sorted({body[key] for body in bodies(Path(request.table), kind)})
+        if asked is None or asked in named:
+            return request
+        alike = [name for name in named if name.lower() == asked.lower()]
+        return replace(request, **{field: alike[0]}) if alike else request
+
+    return asking(changed)
+
+
+def _removed_by_name(found: Lines, live: dict[Any, Any]) -> Lines:
+    """Let a remove take all files of its bare name."""
+    paths = [action["remove"]["path"] for action in found if "remove" in action]
+    gone = {path.rpartition("/")[2] for path in paths}
+    more = [path for path in live if path.rpartition("/")[2] in gone and path not in paths]
+    live |= {action["add"]["path"]: action for action in found if "add" in action}
+    return [*found, *({"remove": {"path": path, "dataChange": True}} for path in more)]
 
 
 def _wider_add(root: Path) -> bool:
@@ -147,6 +172,24 @@ def _of_32_bits(_request: Any, payload: Any) -> Any:
 
 
 ROWS = (
+    reader(
+        "removes-files-by-bare-names",
+        "REC-018",
+        viewing(replaying(_removed_by_name)),
+        "add-file-and-remove-file/one-name-in-folders/*",
+    ),
+    reader(
+        "finds-domains-of-any-case",
+        "REC-005",
+        _of_any_case("domainMetadata", "domain", "domain"),
+        "domain-metadata/names-alike/*",
+    ),
+    reader(
+        "finds-applications-of-any-case",
+        "REC-004",
+        _of_any_case("txn", "appId", "app_id"),
+        "transaction-identifiers/names-alike/*",
+    ),
     reader(
         "starts-from-parts-one-version-later",
         "CKPT-004",
