@@ -318,7 +318,7 @@ def _unknown_fields(case: CaseWriter) -> None:
     _one_deleted(case, "Changes are those of the file", **more)
 
 
-@ACTIONS.case("rearrangement", "CDC-004 FA-017 FA-018", since="2025")
+@ACTIONS.case("rearrangement", "CDC-004 CKC-027 FA-017 FA-018", since="2025")
 def _rearranged(case: CaseWriter) -> None:
     """A commit that only rearranges has no changes."""
     table = feed_table(case)

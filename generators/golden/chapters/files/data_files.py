@@ -379,7 +379,7 @@ def _null_fields(case: CaseWriter) -> None:
     publish(case, table, files=False)
 
 
-@ACTIONS.case("data-change-false", "ADD-008 FA-017")
+@ACTIONS.case("data-change-false", "ADD-008 CKC-027 FA-017")
 def _no_change(case: CaseWriter) -> None:
     """Files with dataChange false are read like others."""
     table = GoldenTable.of(case, _PAIR)

@@ -138,7 +138,9 @@ def _rearranged(case: CaseWriter) -> None:
     publish(case, table, versions=[2, 3])
 
 
-@COMPACTION.case("changes-inside", "COMP-001 CDC-003 CDC-004 CDC-014 CDC-015 CDC-017", since="2025")
+@COMPACTION.case(
+    "changes-inside", "COMP-001 COMP-012 CDC-003 CDC-004 CDC-014 CDC-015 CDC-017", since="2025"
+)
 def _changes_inside(case: CaseWriter) -> None:
     """A compaction does not stand in for the changes of its commits."""
     table = feed_table(case)
@@ -168,7 +170,7 @@ def _changes_inside(case: CaseWriter) -> None:
         ask_changes(case, table, f"changes-{slug}", start, end, changes, title)
 
 
-@COMPACTION.case("remove-without-timestamp", "COMP-007 REM-003", since="2025")
+@COMPACTION.case("remove-without-timestamp", "COMP-007 COMP-012 REM-003", since="2025")
 def _bare_remove(case: CaseWriter) -> None:
     """A bare remove stays in a compaction."""
     table = GoldenTable.of(case, _PAIR)
@@ -180,7 +182,7 @@ def _bare_remove(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@COMPACTION.case("added-and-removed-inside", "COMP-006 COMP-008 COMP-009", since="2025")
+@COMPACTION.case("added-and-removed-inside", "COMP-006 COMP-008 COMP-009 COMP-012", since="2025")
 def _inside(case: CaseWriter) -> None:
     """A file born and removed in the range is gone."""
     table = GoldenTable.of(case, _PAIR)
@@ -194,7 +196,7 @@ def _inside(case: CaseWriter) -> None:
     txn_spec(case, "app", 3, title="The last transaction of the range is known")
 
 
-@COMPACTION.case("domain-removed-inside", "COMP-004 REC-015", since="2025")
+@COMPACTION.case("domain-removed-inside", "COMP-004 COMP-012 REC-015", since="2025")
 def _domain_removed(case: CaseWriter) -> None:
     """A domain removed in the range stays removed."""
     table = GoldenTable.of(case, _PAIR, protocol=writer_protocol(["domainMetadata"]))

@@ -296,7 +296,7 @@ ROWS = (
     *(
         reader(
             f"reads-no-files-within-{name}-checkpoints",
-            "SNAP-007",
+            "SIDE-005",
             viewing(lines(_no_files_within, where)),
             f"v2-checkpoint-feature/{case}-embedded/*",
         )
