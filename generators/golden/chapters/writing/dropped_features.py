@@ -38,7 +38,7 @@ _READINGS: Final = (
 """What becomes of a feature that is dropped, by the readings of the text."""
 
 
-@FEATURES.case("write-unknown-feature-later", "TF-003 TF-015")
+@FEATURES.case("write-unknown-feature-later", "TF-002 TF-003 TF-015")
 def _unknown_later(case: CaseWriter) -> None:
     """A writer goes by the latest protocol, not by that of a checkpoint."""
     recipe = Recipe(PAIR, protocol=Protocol(1, 7, None, ("appendOnly",))).append(pairs(1, 2))

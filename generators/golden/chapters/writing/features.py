@@ -557,7 +557,7 @@ def _unknown(protocol: Protocol, case: CaseWriter) -> None:
 FEATURES.define(
     "write-unknown-feature",
     "A table with an unknown writer feature is not written",
-    "TF-003 TF-015",
+    "TF-002 TF-003 TF-015",
     partial(_unknown, Protocol(1, 7, None, ("appendOnly", "fromAnotherWorld"))),
 )
 PROTOCOL.define(

@@ -548,7 +548,7 @@ for _operation in _OPERATIONS:
     FEATURES.define(
         f"write-unknown-feature-{_operation}",
         f"An unknown writer feature has {_operation} refused",
-        "TF-003 TF-015",
+        "TF-002 TF-003 TF-015",
         partial(
             _not_to_write,
             Protocol(2, 7, None, ("columnMapping", _UNKNOWN))
