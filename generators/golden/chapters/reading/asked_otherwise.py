@@ -129,7 +129,7 @@ def _mode_left_out(case: CaseWriter) -> None:
     table.commit(table.metadata(), remove(first), add(again))
     case.judged |= {"read-latest": "META-002", "read-v0": "CM-029"}
     publish(case, table, versions=[0])
-    case.judged["project-name"] = "META-002"
+    case.judged["project-name"] = "CM-024"
     projected(case, table, "project-name", ["name"], "A column alone is found by its name")
 
 
