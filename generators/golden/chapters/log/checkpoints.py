@@ -272,6 +272,7 @@ def _foreign(case: CaseWriter) -> None:
     (log / classic_checkpoint_name(3)).unlink()
     for name in (
         "3.checkpoint.parquet",
+        "5.checkpoint.parquet",
         f"{5:020d}.checkpoint.parquet.tmp",
         f".{5:020d}.checkpoint.parquet.crc",
         f"{5:020d}.checkpoint.1.2.parquet",

@@ -318,6 +318,17 @@ ROWS = (
         viewing(each("remove", lambda b: b if b.get("dataChange") else None, COMMIT)),
     ),
     reader("refuses-the-hint-of-a-race", "CKPT-N-001", refusing(_hint_of_other_bytes)),
+    reader(
+        "pads-names-of-checkpoints",
+        "SNAP-007",
+        viewing(
+            renaming(
+                r"_delta_log/\d{1,19}\.checkpoint\.parquet",
+                lambda name: f"_delta_log/{Path(name).name:0>39}",
+            )
+        ),
+        "checkpoints/foreign-names/*",
+    ),
     reader("leaves-sidecars-out", "SIDE-005", viewing(without("sidecar"))),
     reader(
         "reads-one-sidecar-alone",
