@@ -407,6 +407,7 @@ def test_a_version_judges_no_checkpoint_that_it_is_not_read_from(items: tuple[It
         "sidecar-files/spark-v2-json/read-v2": "SIDE-005",
         "log-compaction-files/one-range/read-v1": "SNAP-007",
         "log-compaction-files/one-range/read-v2": "COMP-012",
+        "v2-checkpoint-feature/json-embedded/read-v9": "SNAP-007",
         "v2-checkpoint-feature/json-sidecars/read-v9": "SIDE-005",
     }
     assert judged.items() <= found.items()
