@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Final, Literal
 
 from generators.golden.cases.catalog import Chapter, Definition
@@ -20,7 +20,7 @@ tuple of them."""
 def all_chapters() -> Iterator[Chapter]:
     """Return the chapters that the kit's own materialiser writes."""
     for package in _PACKAGES:
-        for found in iter_modules(package.__path__, f"{package.__name__}."):
+        for found in walk_packages(package.__path__, f"{package.__name__}."):
             for name, value in vars(import_module(found.name)).items():
                 held = value if isinstance(value, tuple) else (value,)
                 if not name.startswith("_"):

@@ -37,7 +37,7 @@ from generators.golden.chapters.files.deletion_vectors import (
     vector_table,
     with_vector,
 )
-from generators.golden.chapters.writing.operations import old_files
+from generators.golden.chapters.writing.given import old_files
 from generators.materialise.data.deletion_vectors import (
     StoredVector,
     decode_uuid_name,

@@ -1,7 +1,7 @@
 """Cases of writing: features that come and go.
 
-Serves "Table Features". A feature is taken out of the protocol when nothing of it is left; the text
-of 2025 knows no removal, so that a refusal is right as well.
+A feature is taken out of the protocol when nothing of it is left; the text of 2025 knows no
+removal, so that a refusal is right as well.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
-from generators.golden.chapters.writing.operations import go_over
+from generators.golden.chapters.writing.given import go_over
+from generators.golden.chapters.writing.starts import MAPPED, WITH_VECTORS
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import array, struct
 
 FEATURES: Final = Chapter("table-features", since="2025")
 
-_MAPPED: Final = {"delta.columnMapping.mode": "name"}
+
 _TRACKED: Final = (
     "rowTracking",
     {"delta.enableRowTracking": "true"},
     ("rowTracking", "domainMetadata"),
 )
 
+
 _DROP: Final = ("drop_feature",)
+
 _READINGS: Final = (
     ("removed", "upstream, Spark: nothing of the feature is left", None),
     (
@@ -74,7 +77,7 @@ def _drop_traces(
 @FEATURES.case("write-drop-columnmapping-renamed", "TF-016")
 def _drop_mapping(case: CaseWriter) -> None:
     """A drop of column mapping keeps renamed columns, or is refused."""
-    recipe = Recipe(PAIR, (), _MAPPED, ("columnMapping",)).append(pairs(1, 2))
+    recipe = Recipe(PAIR, (), MAPPED, ("columnMapping",)).append(pairs(1, 2))
     recipe.rename_column("name", "label").append([{"id": 3, "label": "c"}])
     recipe.keep("drop_feature", feature="columnMapping")
     blocked = Refusal("constraint", "commit", "TF-016", of=_DROP)
@@ -96,12 +99,14 @@ for _feature, _properties, _asked in (
         partial(_drop_traces, _feature, _properties, _asked),
     )
 
+
 FEATURES.define(
     "write-drop-rowtracking-given",
     "A drop of rowTracking leaves no given row ids, or is refused",
     "TF-016",
     partial(_drop_traces, *_TRACKED, given=True),
 )
+
 
 FEATURES.define(
     "write-drop-rowtracking-changes",
@@ -134,11 +139,8 @@ def _in_the_way(trace: str) -> tuple[str, str, Refusal]:
     return "in-the-way", f"upstream: {trace}", _BLOCKED
 
 
-_VECTORS: Final = {"delta.enableDeletionVectors": "true"}
-
-
 def _with_vectors() -> Recipe:
-    recipe = Recipe(PAIR, (), _VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
     return recipe.append(pairs(7)).delete_by_vectors(compare("id", "=", 2, "long"))
 
 
@@ -153,7 +155,7 @@ def _drop_live_vectors(case: CaseWriter) -> None:
 def _drop_later_mapping(case: CaseWriter) -> None:
     """A drop of column mapping leaves nothing of it, or is refused."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
-    recipe.set_properties(_MAPPED).append(pairs(3)).keep("drop_feature", feature="columnMapping")
+    recipe.set_properties(MAPPED).append(pairs(3)).keep("drop_feature", feature="columnMapping")
     recipe.append(pairs(4)).delete(compare("id", "=", 2, "long"))
     recipe.publish(case, contested=_READINGS)
 
@@ -162,7 +164,7 @@ def _drop_later_mapping(case: CaseWriter) -> None:
 def _drop_mapping_of_dropped(case: CaseWriter) -> None:
     """After a drop of column mapping a dropped column stays away."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
-    recipe.set_properties(_MAPPED).drop_column("name")
+    recipe.set_properties(MAPPED).drop_column("name")
     recipe.keep("drop_feature", feature="columnMapping")
     recipe.publish(case, contested=[*_READINGS, _in_the_way("files still have the column")])
 
@@ -181,7 +183,7 @@ def _drop_widening(case: CaseWriter) -> None:
 def _drop_iceberg(case: CaseWriter) -> None:
     """A drop of icebergCompatV2 leaves nothing of it, or is refused."""
     schema = struct(id="long", l=array("long"))
-    properties = {**_MAPPED, "delta.enableIcebergCompatV2": "true"}
+    properties = {**MAPPED, "delta.enableIcebergCompatV2": "true"}
     recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
     recipe.append([{"id": 1, "l": [1, None]}]).keep("drop_feature", feature="icebergCompatV2")
     recipe.append([{"id": 2, "l": [2]}]).publish(case, contested=_READINGS)

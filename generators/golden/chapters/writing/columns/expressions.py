@@ -19,24 +19,30 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.recipes import Recipe
 from generators.oracle.delta_schema import Field, field, struct
 
-CHECKS: Final = Chapter("check-constraints")
 GENERATED: Final = Chapter("generated-columns", since="2025")
+CHECKS: Final = Chapter("check-constraints", since="2025")
+
 
 _GENERATES: Final = ("create.sql",)
+
 _CHECKS: Final = ("add_constraint.sql",)
 
+
 _T, _F, _N = True, False, None
+
 
 _GIVEN: Final = (
     field("a", "long"), field("b", "long"), field("s", "string"), field("d", "date"),
     field("t", "boolean"),
 )  # fmt: skip
+
 _ROWS: Final[tuple[dict[str, Any], ...]] = (
     {"a": 1, "b": 1, "s": "a%b", "d": dt.date(2024, 2, 29), "t": True},
     {"a": 1, "b": 2, "s": "aXb", "d": dt.date(2023, 12, 31), "t": False},
     {"a": -3, "b": 2, "s": "Ab", "d": dt.date(2024, 1, 1), "t": True},
     {"a": None, "b": 2, "s": None, "d": None, "t": None},
 )
+
 
 _LOGIC: Final = (
     ("a = b", [_T, _F, _F, _N]),
@@ -76,6 +82,7 @@ _LOGIC: Final = (
     ("d = CAST('2024-02-29' AS DATE)", [_T, _F, _F, _N]),
 )
 
+
 _NUMBERS: Final = (
     ("a + b", [2, 3, -1, _N]),
     ("a - b", [0, -1, -5, _N]),
@@ -102,6 +109,7 @@ _NUMBERS: Final = (
     ("CAST(CAST(a AS DECIMAL(10, 0)) AS BIGINT)", [1, 1, -3, _N]),
 )
 
+
 _TEXTS: Final = (
     ("UPPER(s)", ["A%B", "AXB", "AB", _N]),
     ("LOWER(s)", ["a%b", "axb", "ab", _N]),
@@ -115,6 +123,7 @@ _TEXTS: Final = (
     ("CAST(NULL AS STRING)", [_N, _N, _N, _N]),
     ("s", ["a%b", "aXb", "Ab", _N]),
 )
+
 
 _EXACT: Final = (
     (
@@ -131,11 +140,13 @@ _EXACT: Final = (
     ),
 )
 
+
 _BOUNDS: Final = (
     ("-9223372036854775808", [-(2**63)] * 4),
     ("9223372036854775807", [2**63 - 1] * 4),
     ("-2147483649 + a", [-(2**31), -(2**31), -(2**31) - 4, _N]),
 )
+
 
 _FLOATS: Final = (
     ("1.5E0 * a", [1.5, 1.5, -4.5, _N]),
@@ -143,6 +154,7 @@ _FLOATS: Final = (
     ("CAST(a AS DOUBLE) - 5E-1", [0.5, 0.5, -3.5, _N]),
     ("CAST('-1.25' AS DOUBLE)", [-1.25] * 4),
 )
+
 
 _SPELLED: Final = (
     ("`a` = `b`", [_T, _F, _F, _N]),
@@ -154,12 +166,14 @@ _SPELLED: Final = (
     ("((a)) in (1,2)", [_T, _T, _F, _N]),
 )
 
+
 _FIELDS: Final = (
     ("st.x + 1", [2, 2, -2, _N]),
     ("st.deep.y", [5, _N, 7, _N]),
     ("st.x + st.deep.y * 2", [11, _N, 11, _N]),
     ("COALESCE(st.deep.y, a)", [5, 1, 7, _N]),
 )
+
 
 _SETS: Final = (
     ("logic", "logic of three values", "boolean", _LOGIC),
@@ -174,6 +188,7 @@ _SETS: Final = (
 
 
 _NESTED: Final = struct(x="long", deep=struct(y="long"))
+
 _STRUCTS: Final[tuple[dict[str, Any] | None, ...]] = (
     {"x": 1, "deep": {"y": 5}},
     {"x": 1, "deep": None},
@@ -213,12 +228,14 @@ for _name, _what, _kind, _expressions in _SETS:
         partial(_generated, _kind, _expressions, None),
     )
 
+
 GENERATED.define(
     "write-sql-broken",
     "A value that SQL does not give is refused",
     "GEN-004",
     partial(_generated, "boolean", _LOGIC, len(_LOGIC) - 1),
 )
+
 
 _RULE: Final = "a IN (1, -3) AND (s LIKE 'a%' OR NOT t IS FALSE) AND b BETWEEN 1 AND 2"
 
@@ -240,6 +257,7 @@ CHECKS.define(
     partial(_checked, None),
     since="2025",
 )
+
 for _name, _change in (
     ("list", {"a": 2}),
     ("range", {"b": 3}),

@@ -1,0 +1,1 @@
+"""Cases of rules that hold for every operation."""

@@ -1,0 +1,1 @@
+"""Cases of writing under table features."""

@@ -1,0 +1,326 @@
+"""Cases of writing: tables that Iceberg can read."""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import partial
+from typing import Any, Final
+
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
+from generators.golden.chapters.files.types import utc
+from generators.golden.chapters.writing.starts import (
+    KEYED,
+    MAPPED,
+    WITH_VECTORS,
+    Step,
+    beside_id,
+    compatible,
+    keyed,
+)
+from generators.oracle import delta_schema as of
+from generators.oracle.delta_schema import Struct, array, field, map_of, struct
+
+FIRST: Final = Chapter("iceberg-compatibility-v1", since="2025")
+SECOND: Final = Chapter("iceberg-compatibility-v2", since="2025")
+
+
+def _replaced(
+    version: int, requirement: str, more: dict[str, str], of: str, case: CaseWriter
+) -> None:
+    recipe = Recipe(KEYED, ("part",), *compatible(version, **more)).append(keyed(1, 2))
+    recipe.replace(struct(id="long", day=of), ["day"], [])
+    recipe.publish(case, refusal=Refusal("invalid_table", "commit", requirement))
+
+
+_OTHERS: Final[tuple[tuple[str, dict[str, str], str], ...]] = (
+    ("", {}, "string"),
+    ("-typed", {}, "date"),
+    ("-by-id", {"delta.columnMapping.mode": "id"}, "long"),
+)
+
+for _chapter, _version, _id in ((FIRST, 1, "ICE1-011"), (SECOND, 2, "ICE2-019")):
+    for _name, _extra, _of in _OTHERS:
+        _chapter.define(
+            f"write-replace-partitions{_name}",
+            "A table is not replaced by one with partition columns of other names",
+            _id,
+            partial(_replaced, _version, _id, _extra, _of),
+        )
+
+
+def _replaced_alike(version: int, case: CaseWriter) -> None:
+    recipe = Recipe(KEYED, ("part",), *compatible(version)).append(keyed(1, 2))
+    other = struct(part="integer", n="double")
+    recipe.replace(other, ["part"], [{"part": 1, "n": 0.5}, {"part": None, "n": None}])
+    recipe.append([{"part": 2, "n": 1.5}]).publish(case)
+
+
+for _chapter, _version, _id in ((FIRST, 1, "ICE1-012"), (SECOND, 2, "ICE2-020")):
+    _chapter.define(
+        "write-replace-alike",
+        "A table is replaced by one with a partition column of the same name",
+        _id,
+        partial(_replaced_alike, _version),
+    )
+
+
+_EVENTS: Final = struct(part="string", id="long", at="timestamp", day="date")
+
+
+def _event(number: int) -> dict[str, Any]:
+    moment = utc(2024, 1, 1, 0, 0, 0, number)
+    return {"part": "ab"[number % 2], "id": number, "at": moment, "day": date(2024, 1, number)}
+
+
+def _compatible(version: int, case: CaseWriter, mode: str = "name") -> None:
+    properties = {"delta.columnMapping.mode": mode, f"delta.enableIcebergCompatV{version}": "true"}
+    recipe = Recipe(_EVENTS, ("part",), properties, ("columnMapping", f"icebergCompatV{version}"))
+    recipe.append([_event(number) for number in range(1, 7)])
+    recipe.update({"id": 100}, compare("id", "=", 2, "long"))
+    recipe.delete(compare("id", "=", 5, "long")).append([_event(9)]).keep("optimize").publish(case)
+
+
+FIRST.define(
+    "write-changes",
+    "Files have the partition values and count their rows",
+    "ICE1-007 ICE1-008 ICE1-009",
+    partial(_compatible, 1),
+)
+
+FIRST.define(
+    "write-changes-by-id",
+    "Files have the partition values where columns are found by ids",
+    "ICE1-008 ICE1-007 ICE1-009",
+    partial(_compatible, 1, mode="id"),
+)
+
+SECOND.define(
+    "write-changes",
+    "Files have the partition values and count their rows",
+    "ICE2-015 ICE2-016",
+    partial(_compatible, 2),
+)
+
+
+def _merged(version: int, case: CaseWriter) -> None:
+    properties = {**MAPPED, f"delta.enableIcebergCompatV{version}": "true"}
+    recipe = Recipe(_EVENTS, ("part",), properties, ("columnMapping", f"icebergCompatV{version}"))
+    recipe.append([_event(number) for number in range(1, 7)])
+    recipe.merge([_event(number) for number in (2, 8)], SAME_ID, *UPSERT)
+    recipe.overwrite([_event(9)], compare("part", "=", "b", "string"))
+    recipe.append([_event(10)]).restore(1).publish(case)
+
+
+for _chapter, _version, _ids in (
+    (FIRST, 1, "ICE1-007 ICE1-008 ICE1-009"),
+    (SECOND, 2, "ICE2-015 ICE2-016 ICE2-017"),
+):
+    _chapter.define(
+        "write-merge",
+        "What a merge and an overwrite write has the partition values",
+        _ids,
+        partial(_merged, _version),
+    )
+
+
+@FIRST.case("write-enable-later", "ICE1-005 ICE1-007")
+def _enable_later(case: CaseWriter) -> None:
+    """Files that are there have the partition values once it is enabled."""
+    recipe = Recipe(_EVENTS, ("part",), MAPPED, ("columnMapping",))
+    recipe.append([_event(number) for number in range(1, 5)])
+    recipe.keep("enable_feature", feature="icebergCompatV1")
+    recipe.set_properties({"delta.enableIcebergCompatV1": "true"}).append([_event(7)]).publish(case)
+
+
+@SECOND.case("write-enable-later", "ICE2-005 ICE2-015 ICE2-016")
+def _enable_second_later(case: CaseWriter) -> None:
+    """Files that are there are read as before once it is enabled."""
+    properties = {**MAPPED, "delta.enableDeletionVectors": "true"}
+    recipe = Recipe(_EVENTS, ("part",), properties, ("columnMapping", "deletionVectors"))
+    recipe.append([_event(number) for number in range(1, 7)])
+    recipe.delete(compare("id", "=", 3, "long"))
+    recipe.set_properties({"delta.enableDeletionVectors": "false"})
+    recipe.keep("enable_feature", feature="icebergCompatV2")
+    recipe.set_properties({"delta.enableIcebergCompatV2": "true"}).append([_event(7)])
+    recipe.delete(compare("id", "=", 2, "long")).publish(case)
+
+
+def _excluded(
+    version: int, schema: Struct, more: dict[str, str], requirement: str, case: CaseWriter
+) -> None:
+    asked = {f"delta.enableIcebergCompatV{version}": "true", **more}
+    recipe = Recipe(schema, properties={"team": "tables"}).append([])
+    refused = Refusal("invalid_table", "commit", requirement)
+    if more:
+        recipe.set_properties_refused(asked).publish(case, refusal=refused)
+        return
+    recipe.set_properties(asked).publish(
+        case,
+        contested=[
+            ("refused", "the feature needs column mapping", refused),
+            ("inert", "a property alone, of a feature that is not listed, binds nobody", None),
+        ],
+    )
+
+
+for _chapter, _version, _name, _title, _schema, _more, _id in (
+    (FIRST, 1, "unmapped", "It is not enabled without column mapping", PAIR, {}, "ICE1-005"),
+    (FIRST, 1, "vectors", "It is not enabled with vectors", PAIR, WITH_VECTORS, "ICE1-006"),
+    (
+        FIRST,
+        1,
+        "array",
+        "A table with an array is refused",
+        beside_id(array("long")),
+        {},
+        "ICE1-010",
+    ),
+    (
+        FIRST,
+        1,
+        "map",
+        "A table with a map is refused",
+        beside_id(map_of("string", "long")),
+        {},
+        "ICE1-010",
+    ),
+    (SECOND, 2, "unmapped", "It is not enabled without column mapping", PAIR, {}, "ICE2-005"),
+    (SECOND, 2, "vectors", "It is not enabled with active vectors", PAIR, WITH_VECTORS, "ICE2-014"),
+    (
+        SECOND,
+        2,
+        "first",
+        "It is not enabled beside the first version",
+        PAIR,
+        {"delta.enableIcebergCompatV1": "true"},
+        "ICE2-013",
+    ),
+):
+    _asked = {} if _name == "unmapped" else MAPPED
+    _chapter.define(
+        f"write-refused-{_name}",
+        _title,
+        _id,
+        partial(_excluded, _version, _schema, {**_asked, **_more}, _id),
+        features=("columnMapping",),
+    )
+
+
+@SECOND.case("write-nested", "ICE2-006 ICE2-007 ICE2-008 ICE2-021 ICE2-022", since="upstream")
+def _nested(case: CaseWriter) -> None:
+    """Elements, keys and values have ids of their own."""
+    schema = struct(
+        id="long", l=array(array("integer")), m=map_of("integer", struct(s=array("string")))
+    )
+    properties = {**MAPPED, "delta.enableIcebergCompatV2": "true"}
+    recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
+    recipe.append([{"id": 1, "l": [[1, None], []], "m": {7: {"s": ["x"]}}}])
+    recipe.add_column(field("later", array("long"))).append(
+        [{"id": 2, "l": None, "m": None, "later": [1]}]
+    )
+    recipe.publish(case)
+
+
+@SECOND.case("write-nested-ids", "ICE2-007 ICE2-006 ICE2-012", since="2025")
+def _nested_ids(case: CaseWriter) -> None:
+    """Ids inside of columns are those of no column and of no other part."""
+    schema = struct(id="long", l=array("integer"), n="long")
+    properties = {**MAPPED, "delta.enableIcebergCompatV2": "true"}
+    recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
+    recipe.append([{"id": 1, "l": [1, None], "n": 2}])
+    recipe.add_column(field("m", map_of("string", array("long"))))
+    recipe.append([{"id": 2, "l": None, "n": None, "m": {"k": [1]}}])
+    recipe.update({"n": 3}, compare("id", "=", 2, "long")).keep("optimize")
+    recipe.merge([{"id": 1, "l": [7], "n": 1, "m": None}], SAME_ID, *UPSERT).publish(case)
+
+
+def _with(kind: str | of.DataType) -> Struct:
+    return struct(*PAIR.fields, of.field("c", kind))
+
+
+def _for_iceberg(version: int, *more: str) -> Recipe:
+    properties = {**MAPPED, f"delta.enableIcebergCompatV{version}": "true"}
+    features = ("columnMapping", f"icebergCompatV{version}", *more)
+    return Recipe(PAIR, (), properties, features).append(pairs(1, 2))
+
+
+def _not_for_iceberg(step: Step, row: str, more: tuple[str, ...], case: CaseWriter) -> None:
+    recipe = step(_for_iceberg(1 if row.startswith("ICE1") else 2, *more))
+    recipe.publish(case, refusal=Refusal("invalid_table", "commit", row))
+
+
+def _column_of(kind: of.DataType) -> Step:
+    return lambda recipe: recipe.add_existing_column_refused(of.field("c", kind))
+
+
+_ARRAY: Final = of.array("long")
+
+_MAP: Final = of.map_of("string", "long")
+
+_VARIANT: Final = ("variantType",)
+
+
+for _slug, _title, _row, _step, _listed in (
+    ("array", "An array is not added", "ICE1-010", _column_of(_ARRAY), ()),
+    ("map", "A map is not added", "ICE1-010", _column_of(_MAP), ()),
+    (
+        "array-within",
+        "A struct with an array in it is not added",
+        "ICE1-010",
+        _column_of(struct(of.field("a", _ARRAY))),
+        (),
+    ),
+    (
+        "replace",
+        "A table is not replaced by one with an array",
+        "ICE1-010",
+        lambda recipe: recipe.replace(_with(_ARRAY), (), []),
+        (),
+    ),
+    (
+        "variant",
+        "A variant is not added",
+        "ICE2-018",
+        _column_of(of.Primitive("variant")),
+        _VARIANT,
+    ),
+    (
+        "vectors",
+        "Vectors are not supported from later on",
+        "ICE1-006",
+        lambda recipe: recipe.keep("enable_feature", feature="deletionVectors"),
+        (),
+    ),
+    (
+        "vectors",
+        "Vectors are not enabled later",
+        "ICE2-014",
+        lambda recipe: recipe.set_properties_refused(WITH_VECTORS),
+        ("deletionVectors",),
+    ),
+):
+    (FIRST if _row.startswith("ICE1") else SECOND).define(
+        f"write-refused-later-{_slug}",
+        _title,
+        _row,
+        partial(_not_for_iceberg, _step, _row, _listed),
+    )
+
+
+@FIRST.case("write-later-vectors-unlisted", "ICE1-006")
+def _unlisted_vectors(case: CaseWriter) -> None:
+    """The property of vectors brings no support for them."""
+    _for_iceberg(1).set_properties(WITH_VECTORS).append(pairs(3)).publish(
+        case,
+        contested=[
+            (
+                "refused",
+                "the property would have vectors written",
+                Refusal("invalid_table", "commit", "ICE1-006", of=("set_properties", "append")),
+            ),
+            ("inert", "a property alone, of a feature that is not listed, binds nobody", None),
+        ],
+    )

@@ -1,0 +1,179 @@
+"""Cases of writing: writer versions of the time before lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from generators.golden.cases.case import CaseWriter, Refusal
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
+from generators.golden.chapters.writing.starts import MAPPED, broken_rule, ids, numbered
+from generators.materialise.log.protocols import Protocol
+from generators.oracle.delta_schema import field, struct
+
+VERSIONS: Final = Chapter("version-requirements")
+
+
+def _legacy(
+    protocol: Protocol, properties: dict[str, str], requirement: str, case: CaseWriter
+) -> None:
+    recipe = Recipe(PAIR, (), properties, protocol=protocol).append(pairs(1, 2)).given()
+    if "delta.appendOnly" in properties:
+        recipe.delete(compare("id", "=", 1, "long"))
+    else:
+        recipe.append(pairs(-1))
+    recipe.publish(case, refusal=broken_rule(requirement))
+
+
+def _invariant(version: int, requirement: str, case: CaseWriter) -> None:
+    rule = {"delta.invariants": '{"expression":{"expression":"id > 0"}}'}
+    schema = struct(field("id", "long", metadata=rule), field("name", "string"))
+    recipe = Recipe(schema, protocol=Protocol(1, version)).append(pairs(1, 2)).given()
+    recipe.append(pairs(-1)).publish(case, refusal=broken_rule(requirement))
+
+
+_RULES: Final = {
+    "append-only": {"delta.appendOnly": "true"},
+    "constraint": {"delta.constraints.c": "id > 0"},
+}
+
+
+for _rule, _version, _what, _id, _ids in (
+    ("invariant", 2, "holds rows to invariants", "WVER-001", "WVER-001 INV-005"),
+    ("invariant", 6, "has the duty of version 2 about rows", "WVER-007", "WVER-007"),
+    ("constraint", 3, "holds rows to constraints", "WVER-002", "CHK-011 WVER-002"),
+    ("append-only", 4, "has the duties of version 2", "WVER-001", "WVER-001 WVER-007"),
+    ("append-only", 6, "has the duties of version 2", "WVER-007", "WVER-007"),
+    ("constraint", 6, "has the duties of version 3", "WVER-007", "WVER-007"),
+):
+    VERSIONS.define(
+        f"write-{_rule}-{_version}",
+        f"Writer version {_version} {_what}",
+        _ids,
+        partial(_invariant, _version, _id)
+        if _rule == "invariant"
+        else partial(_legacy, Protocol(1, _version), _RULES[_rule], _id),
+    )
+
+
+@VERSIONS.case("write-null-constraint-3", "WVER-002 CHK-011")
+def _null_constraint_3(case: CaseWriter) -> None:
+    """Writer version 3 refuses an update that makes a constraint null."""
+    properties = {"delta.constraints.Positive": "id > 0"}
+    recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 3)).append(pairs(1, 2)).given()
+    recipe.update({"id": None}, compare("id", "=", 2, "long"))
+    recipe.publish(case, refusal=broken_rule("WVER-002"))
+
+
+def _feed(version: int, case: CaseWriter) -> None:
+    properties = {"delta.enableChangeDataFeed": "true"}
+    recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, version))
+    recipe.append(pairs(1, 2, 3)).given().delete(compare("id", "=", 2, "long"))
+    recipe.update({"name": "x"}, compare("id", "=", 1, "long"))
+    recipe.merge([{"id": 3, "name": "y"}, *pairs(4)], SAME_ID, *UPSERT).publish(case)
+
+
+for _version in (4, 5, 6):
+    VERSIONS.define(
+        f"write-feed-{_version}",
+        f"Writer version {_version} records changes",
+        "CDC-011 WVER-003" if _version == 4 else "CDC-011 WVER-007",
+        partial(_feed, _version),
+        since="2025",
+    )
+
+
+_INVARIANTS: Final = 2
+"""The writer version that brings invariants."""
+
+
+def _kept_by_version(
+    version: int,
+    properties: Mapping[str, str],
+    metadata: Mapping[str, Any],
+    row: str,
+    case: CaseWriter,
+) -> None:
+    schema = struct(
+        field("id", "long", metadata=metadata if version == _INVARIANTS else {}),
+        field("x", "long", metadata={} if version == _INVARIANTS else metadata),
+    )
+    recipe = Recipe(schema, (), properties, protocol=Protocol(1, version))
+    recipe.append([{"id": 1, "x": 2}]).given().add_column(field("n", "long"))
+    recipe.set_properties({"team": "a"}).append([{"id": 2, "x": 4, "n": 1}])
+    recipe.append([{"id": -1, "x": 5, "n": 1}])
+    recipe.publish(case, refusal=Refusal("constraint", "commit", row))
+
+
+for _version, _properties, _metadata, _row in (
+    (2, {}, {"delta.invariants": '{"expression":{"expression":"id > 0"}}'}, "WVER-001"),
+    (3, {"delta.constraints.c": "id > 0"}, {}, "WVER-002"),
+    (4, {}, {"delta.generationExpression": "id * 2"}, "WVER-003"),
+):
+    VERSIONS.define(
+        f"write-kept-{_version}",
+        f"What version {_version} holds rows to stays when a table is altered",
+        _row,
+        partial(_kept_by_version, _version, _properties, _metadata, _row),
+    )
+
+
+@VERSIONS.case("write-identity-6", "WVER-005 IDN-012")
+def _identity_6(case: CaseWriter) -> None:
+    """Writer version 6 gives values to identity columns."""
+    schema = numbered(1, 2, highWaterMark=3)
+    recipe = Recipe(schema, protocol=Protocol(1, 6)).append([{"k": 1, "id": 1}, {"k": 3, "id": 2}])
+    recipe.given().append_numbered("k", *ids(3)).publish(case)
+
+
+def _generated(version: int, row: str, case: CaseWriter) -> None:
+    metadata = {"delta.generationExpression": "x * 2"}
+    schema = struct(field("x", "long"), field("y", "long", metadata=metadata))
+    recipe = Recipe(schema, protocol=Protocol(1, version)).append([{"x": 1, "y": 2}]).given()
+    recipe.append([{"x": 2, "y": 4}]).append([{"x": 3, "y": 5}])
+    recipe.publish(case, refusal=broken_rule(row))
+
+
+for _version, _row in ((4, "WVER-003"), (6, "WVER-007")):
+    VERSIONS.define(
+        f"write-generated-{_version}",
+        f"Writer version {_version} refuses values that are not as generated",
+        _row if _version == 4 else f"{_row} WVER-003 GEN-004",
+        partial(_generated, _version, _row),
+    )
+
+
+def _mapped(version: int, case: CaseWriter) -> None:
+    recipe = Recipe(PAIR, (), MAPPED, protocol=Protocol(2, version)).append(pairs(1)).given()
+    recipe.append(pairs(2)).rename_column("name", "label").append([{"id": 3, "label": "c"}])
+    recipe.add_column(field("n", "long")).append([{"id": 4, "label": "d", "n": 4}])
+    recipe.drop_column("label").append([{"id": 5, "n": 5}]).publish(case)
+
+
+for _version, _rows in ((5, "WVER-004 CM-013"), (6, "WVER-007 WVER-004 CM-013")):
+    VERSIONS.define(
+        f"write-mapped-{_version}",
+        f"Writer version {_version} maps columns",
+        _rows,
+        partial(_mapped, _version),
+    )
+
+
+@VERSIONS.case("write-append-only-7", "WVER-006 APP-002", since="2025")
+def _unlisted(case: CaseWriter) -> None:
+    """At writer version 7 a property alone binds nobody."""
+    properties = {"delta.appendOnly": "true"}
+    protocol = Protocol(1, 7, None, ("domainMetadata",))
+    recipe = Recipe(PAIR, (), properties, protocol=protocol).append(pairs(1, 2)).given()
+    recipe.delete(compare("id", "=", 1, "long")).append(pairs(3))
+    refused = Refusal("constraint", "commit", "WVER-006", of=("delete",))
+    recipe.publish(
+        case,
+        contested=[
+            ("carried-out", "the property is that of a feature that is not listed", None),
+            ("refused", "no clause has a writer delete rows", refused),
+        ],
+    )

@@ -1,0 +1,1 @@
+"""Cases of what writers do to the log."""

@@ -1,0 +1,105 @@
+"""Cases of writing: commit timestamps rise, whatever the clock says."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from generators.golden.cases.case import CaseWriter
+from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare
+from generators.golden.cases.recipes import PAIR, Recipe, pairs
+from generators.golden.chapters.writing.starts import AHEAD
+from generators.oracle.delta_schema import field, struct
+from generators.oracle.operations import SetComment
+
+CLOCK: Final = Chapter("in-commit-timestamps", since="2025")
+
+
+_TIMED: Final = {"delta.enableInCommitTimestamps": "true"}
+
+_OFF: Final = dict.fromkeys(_TIMED, "false")
+
+
+@CLOCK.case("write-behind", "ICT-008 ICT-009")
+def _behind(case: CaseWriter) -> None:
+    """A commit carries a later time than the one before under any clock."""
+    recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",), start=AHEAD).append(pairs(1))
+    recipe.given().append(pairs(2)).delete(compare("id", "=", 1, "long")).append(pairs(3, 4))
+    recipe.keep("optimize").update({"name": "x"}, compare("id", "=", 2, "long"))
+    recipe.overwrite(pairs(7), compare("id", ">=", 3, "long")).restore(4).publish(case)
+
+
+@CLOCK.case("write-alter", "ICT-005 ICT-006 ICT-007 ICT-009")
+def _altered(case: CaseWriter) -> None:
+    """Changes of columns and properties and a restore carry later times."""
+    recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",)).append(pairs(1))
+    recipe.add_column(field("later", "string")).set_properties({"team": "tables"})
+    recipe.append([{"id": 2, "name": "n2", "later": "x"}]).restore(1).append(pairs(3))
+    recipe.set_transaction("app", 1).publish(case)
+
+
+@CLOCK.case("write-enable", "ICT-005 ICT-010 ICT-011 ICT-012")
+def _enable(case: CaseWriter) -> None:
+    """A table tells since when its commits carry their time, again if anew."""
+    recipe = Recipe(PAIR).append(pairs(1)).keep("enable_feature", feature="inCommitTimestamp")
+    recipe.set_properties(_TIMED).append(pairs(2)).append(pairs(3)).set_properties(_OFF)
+    recipe.append(pairs(4)).set_properties(_TIMED).append(pairs(5)).publish(case)
+
+
+@CLOCK.case("write-enable-behind", "ICT-010 ICT-011 ICT-012")
+def _enable_behind(case: CaseWriter) -> None:
+    """The first time of a commit is above that of the file before it."""
+    recipe = Recipe(PAIR, features=("inCommitTimestamp",)).append(pairs(1)).given()
+    for version in (0, 1):
+        case.file_time(f"_delta_log/{version:020d}.json", AHEAD + version)
+    recipe.set_properties(_TIMED).append(pairs(2)).publish(case)
+
+
+@CLOCK.case("write-enable-behind-checkpoint", "ICT-010 ICT-011 ICT-012")
+def _enable_behind_checkpoint(case: CaseWriter) -> None:
+    """The first time is above that of the file before it behind a checkpoint."""
+    recipe = Recipe(PAIR, features=("inCommitTimestamp",)).append(pairs(1)).checkpoint().given()
+    for version in (0, 1):
+        case.file_time(f"_delta_log/{version:020d}.json", AHEAD + version)
+    recipe.set_properties(_TIMED).append(pairs(2)).publish(case)
+
+
+@CLOCK.case("write-enable-again-behind", "ICT-010 ICT-011 ICT-012")
+def _enable_again_behind(case: CaseWriter) -> None:
+    """Times turned on again begin above the file before, and stay restored."""
+    recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",)).append(pairs(1))
+    recipe.set_properties(_OFF).append(pairs(2)).given()
+    for version in (2, 3):
+        case.file_time(f"_delta_log/{version:020d}.json", AHEAD + version)
+    recipe.set_properties(_TIMED).append(pairs(3)).restore(1).publish(case)
+
+
+@CLOCK.case("write-enabled-then-restored", "ICT-010 ICT-011")
+def _provenance(case: CaseWriter) -> None:
+    """A restore and a replacement keep since when commits have times."""
+    recipe = Recipe(PAIR).append(pairs(1)).keep("enable_feature", feature="inCommitTimestamp")
+    recipe.set_properties({"delta.enableInCommitTimestamps": "true"}).append(pairs(2))
+    recipe.set_properties({"team": "tables"}).append(pairs(3)).restore(4).append(pairs(4))
+    other = struct(field("key", "string"), field("id", "long"))
+    recipe.replace(other, (), [{"key": "a", "id": 1}]).publish(case)
+
+
+@CLOCK.case("write-enabled-then-altered", "ICT-010 ICT-011 SCH-037")
+def _enabled_then_altered(case: CaseWriter) -> None:
+    """Changes of columns keep since when commits have times."""
+    recipe = Recipe(PAIR).append(pairs(1)).keep("enable_feature", feature="inCommitTimestamp")
+    recipe.set_properties({"delta.enableInCommitTimestamps": "true"}).append(pairs(2))
+    recipe.add_column(field("later", "string")).do(SetComment("name", "of a person"))
+    recipe.append([{**pairs(3)[0], "later": "x"}]).publish(case)
+
+
+@CLOCK.case("write-behind-alter", "ICT-008 ICT-009")
+def _altered_behind(case: CaseWriter) -> None:
+    """A commit of any operation carries a later time than the one before."""
+    ahead = 4_102_444_800_000  # 2100-01-01, in ms since the epoch
+    timed = {"delta.enableInCommitTimestamps": "true"}
+    recipe = Recipe(PAIR, (), timed, ("inCommitTimestamp", "domainMetadata"), start=ahead)
+    recipe.append(pairs(1)).given().set_properties({"team": "a"}).set_transaction("app", 1)
+    recipe.add_column(field("later", "string")).set_domain("mine", "{}")
+    recipe.append([{"id": 2, "name": "b", "later": "x"}]).keep("optimize")
+    recipe.delete(compare("id", "=", 1, "long")).restore(1).publish(case)
