@@ -296,7 +296,7 @@ ROWS = (
     *(
         reader(
             f"reads-no-files-within-{name}-checkpoints",
-            "SIDE-005",
+            "SNAP-007",
             viewing(lines(_no_files_within, where)),
             f"v2-checkpoint-feature/{case}-embedded/*",
         )
