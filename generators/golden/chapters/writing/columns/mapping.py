@@ -17,7 +17,7 @@ from generators.golden.chapters.writing.starts import (
     writer_features,
 )
 from generators.materialise.log.protocols import Protocol
-from generators.oracle.delta_schema import ID_KEY, array, field, map_of, struct
+from generators.oracle.delta_schema import array, field, map_of, struct
 
 MAPPING: Final = Chapter("column-mapping", since="2025")
 
@@ -97,9 +97,8 @@ def _turn_on_added(case: CaseWriter) -> None:
 
 @MAPPING.case("write-turn-on-legacy", "CM-010 WVER-004")
 def _turn_on_legacy(case: CaseWriter) -> None:
-    """Mapping is turned on at writer version 5, where a column has an id."""
-    schema = struct(field("id", "long", metadata={ID_KEY: 5}), *PAIR.fields[1:])
-    recipe = Recipe(schema, protocol=Protocol(2, 5)).append(pairs(1, 2)).given()
+    """Mapping is turned on at writer version 5 by its property."""
+    recipe = Recipe(PAIR, protocol=Protocol(2, 5)).append(pairs(1, 2)).given()
     recipe.set_properties(MAPPED).append(pairs(3)).publish(case)
 
 
