@@ -217,7 +217,9 @@ RULES: dict[str, Mutant] = {
     "knows-no-identity-at-6": wrong(
         "WVER-005", ("write.features.target:Target.supports", blind_to("identityColumns"))
     ),
-    "leaves-the-steps-of-identity": wrong("IDN-013", ("write.rows.incoming:_values", _far_ids)),
+    "leaves-the-steps-of-identity": wrong(
+        "IDN-013", ("write.rows.incoming:_next_identities", _far_ids)
+    ),
     # Names, types, statistics.
     "adds-names-that-are-taken": wrong("SCH-028", ("types.schema:_refuse_duplicates", gives(None))),
     "turns-variants-around": wrong("VAR-003", ("write.rows.conform:_variant", _turned)),

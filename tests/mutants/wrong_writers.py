@@ -367,8 +367,8 @@ MUTANTS: dict[str, Mutant] = {
     "forgets-identity-mark": wrong(
         "IDN-016", ("write.rows.incoming:HIGH_WATER_MARK_KEY", is_("delta.identity.other"))
     ),
-    "steps-the-wrong-way": wrong("IDN-014", ("write.rows.incoming:_values", _flat_steps)),
-    "wraps-identity-around": wrong("IDN-015", ("write.rows.incoming:_values", _overflows)),
+    "steps-the-wrong-way": wrong("IDN-014", ("write.rows.incoming:_next_identities", _flat_steps)),
+    "wraps-identity-around": wrong("IDN-015", ("write.rows.incoming:_next_identities", _overflows)),
     "takes-identity-values": wrong("IDN-011", ("write.rows.rules:_identity", _explicit)),
     # Column mapping.
     "does-not-raise-max-id": wrong("CM-020", ("write.alter.columns:Numbering", _forgets_highest)),
