@@ -21,6 +21,10 @@ MAX_DEPTH: Final = 64
 MAX_HEIGHT: Final = 500
 """Operators in a chain such as ``a + b + c``; AND and OR count once however long they are."""
 
+MAX_COPIES: Final = 100_000
+"""Nodes of the tree that the database binds: it copies an operand of BETWEEN, CASE and nullif, so
+that what nests in there grows by the power of its depth, and no interrupt ends that."""
+
 MAX_WILDCARDS: Final = 1_000
 """``%`` and ``_`` of a LIKE pattern: time is text times pattern."""
 

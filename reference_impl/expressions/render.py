@@ -7,11 +7,11 @@ is on the list means the same in both, or is written so that it does.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from reference_impl.errors import InvalidFilter, UnsupportedExpression
-from reference_impl.expressions.limits import MAX_WILDCARDS, check
+from reference_impl.expressions.limits import MAX_COPIES, MAX_WILDCARDS, check
 from reference_impl.expressions.tree import Node, fold
 from reference_impl.types.model import (
     DOUBLE,
@@ -50,10 +50,17 @@ Find: TypeAlias = Callable[[tuple[str, ...]], ColumnReference]
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """An expression for DuckDB, and the family of its type."""
+    """An expression for DuckDB.
+
+    Attributes:
+        sql: its text.
+        family: of its type.
+        weight: nodes of the tree that the database makes of it.
+    """
 
     sql: str
     family: Family = None
+    weight: int = 1
 
 
 _INTEGERS: Final = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT"})
@@ -125,12 +132,14 @@ def render(root: Node, text: str, find: Find) -> str:
         UnsupportedExpression: a node is not on the list.
         UnknownColumn: a name leads nowhere.
         InvalidFilter: a pattern or literal is malformed.
-        LimitExceeded: a pattern has too many wildcards.
+        LimitExceeded: a pattern has too many wildcards, or operands are copied too often.
     """
 
     def make(at: Node, args: list[Rendered]) -> Rendered:
         if at.kind == "column":
             return _column(find(at.value))
+        weight = _weight(at, args)
+        check("sql_copies", weight, MAX_COPIES)
         maker = _MAKERS.get(at.kind)
         made = None if maker is None else maker(at, args)
         if made is None:
@@ -138,9 +147,28 @@ def render(root: Node, text: str, find: Find) -> str:
                 f"an expression uses {text[at.start : at.end][:100]!r}, which is not evaluated",
                 hint="comparisons, logic, plain arithmetic, CASE and a few functions are",
             )
-        return made
+        return replace(made, weight=weight)
 
     return fold(root, make).sql
+
+
+def _weight(at: Node, args: list[Rendered]) -> int:
+    """Return about how many nodes the database binds for one.
+
+    It takes BETWEEN and a CASE of an operand apart into comparisons, and ``nullif``, which ``%``
+    needs as well, into a CASE: each has the operand again.
+    """
+    weight = 1 + sum(arg.weight for arg in args)
+    match at.kind, at.value:
+        case "between", _:
+            return weight + 4 * args[0].weight
+        case "case", (True, _):
+            return weight + len(args) // 2 * args[0].weight
+        case "call", "NULLIF":
+            return weight + args[0].weight
+        case ("op", "%") | ("call", "MOD"):
+            return weight + args[1].weight
+    return weight
 
 
 def _column(place: ColumnReference) -> Rendered:

@@ -48,7 +48,26 @@ REPEATED: Final = (
 )  # fmt: skip
 """What grammars repeat, or a parser backtracks over."""
 
+
+def _nested(template: str, depth: int) -> str:
+    text = "a"
+    for _ in range(depth):
+        text = template.format(text)
+    return text
+
+
+COPIED: Final = {
+    "BETWEEN of a BETWEEN": "if({} BETWEEN 1 AND 2, 1, 2)",
+    "CASE of a CASE": "CASE {} WHEN 1 THEN 2 WHEN 2 THEN 1 ELSE 3 END",
+    "nullif of a nullif": "nullif({}, 1)",
+    "mod by a mod": "mod(7, {})",
+    "% by a %": "(7 % {})",
+}
+"""What the database takes apart into several that have the operand again."""
+
 SINGLE: Final = {
+    **{f"5 x {name}": _nested(text, 5) for name, text in COPIED.items()},
+    **{f"30 x {name}": _nested(text, 30) for name, text in COPIED.items()},
     "MAP(1)": "MAP(1)",
     "like of many wildcards": "NOT s LIKE '%a_%a_%a_%a_%b'",
     "like of hundreds of wildcards": "s LIKE '" + "%a_" * 400 + "b'",

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from reference_impl.errors import LimitExceeded
+from reference_impl.expressions.functions import FUNCTIONS
 from reference_impl.expressions.sql import parse_expression
 from reference_impl.types.arrow import from_arrow
 from reference_impl.types.model import Struct
 
-from .hostile import ROWS, SINGLE, texts
+from .hostile import COPIED, ROWS, SINGLE, texts
 
 HOSTILE = Path(__file__).with_name("hostile.py")
 SECONDS = 600
@@ -44,12 +47,14 @@ VALUES = {
     "a NUL",
     "a division by zero",
     "a string of DuckDB",
+    *(f"5 x {name}" for name in COPIED),
 }
 LIMITS = {
     "like beyond the wildcards": "sql_like_wildcards",
     "sum of 5000": "sql_operators",
     "too long": "sql_text",
     "too many tokens": "sql_tokens",
+    **{f"30 x {name}": "sql_copies" for name in COPIED},
 }
 
 
@@ -89,3 +94,20 @@ def test_a_caller_deep_in_the_stack_gets_a_typed_error() -> None:
             deep(150)
     finally:
         sys.setrecursionlimit(limit)
+
+
+def test_no_function_but_nullif_is_taken_apart_by_the_database() -> None:
+    """A macro has its arguments as often as it names them, however deep they are."""
+    macros = {
+        name
+        for (name,) in duckdb.sql(
+            "select function_name from duckdb_functions() where function_type = 'macro'"
+        ).fetchall()
+    }
+    called = set()
+    for name, function in FUNCTIONS.items():
+        args = ", ".join(["s", "1", "1"][: max(function.least, 1)])
+        expression = parse_expression(f"{name}({args})", from_arrow(ROWS.schema))
+        called |= set(re.findall(r"(\w+)\(", expression.sql))
+    assert {"nullif", "coalesce", "substring"} <= called
+    assert called & macros == {"nullif"}
