@@ -30,8 +30,7 @@ from breaches.edits import (
 )
 from breaches.edits import each as editing
 from breaches.model import Ask, How
-from breaches.readers.features import for_changes
-from breaches.seams import afterwards, by_request, refusing, rows, viewing, where_asked
+from breaches.seams import afterwards, by_request, for_changes, refusing, rows, viewing, where_asked
 
 from conformance.adapter import Answer, Refused, Request, Scan, Write
 from reference_impl import Table

@@ -30,8 +30,7 @@ from breaches.edits import (
 )
 from breaches.edits import statistics as statistics_of
 from breaches.model import How
-from breaches.seams import Edit, leaving, rows, viewing
-from breaches.writers.features import doing_nothing
+from breaches.seams import Edit, doing_nothing, leaving, rows, viewing
 from freedoms import Actions, Change, Freedom, bodies, committing
 
 from generators.materialise.data.deletion_vectors import z85_encode

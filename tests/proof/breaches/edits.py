@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from breaches.seams import Edit
@@ -32,6 +33,15 @@ COMMITS = f"{COMMIT}"
 LOGS = f"{COMMIT}|{COMPACTION}|{JSON_CHECKPOINT}"
 CHECKPOINTS = f"{CHECKPOINT}|{SIDECAR}|{JSON_CHECKPOINT}"
 EVERYWHERE = f"{LOGS}|{CHECKPOINT}|{SIDECAR}"
+LATER_PARTS = r"_delta_log/\d{20}\.checkpoint\.(?!0000000001)\d{10}\.\d{10}\.parquet"
+
+MAPPING_MODE = "delta.columnMapping.mode"
+PHYSICAL_NAME = "delta.columnMapping.physicalName"
+FIELD_ID = "delta.columnMapping.id"
+
+REMOVED_DOMAIN: Action = {
+    "domainMetadata": {"domain": "gone", "configuration": "", "removed": True}
+}
 
 
 def matching(pattern: str, fresh: Iterable[str]) -> list[str]:
@@ -369,3 +379,112 @@ def only_when(found: Callable[[Path], object], edit: Edit) -> Edit:
             edit(root, fresh)
 
     return edit_then
+
+
+def removed_paths(
+    change: Callable[[str], str],
+    where: str = EVERYWHERE,
+    wanted: Callable[[Any], object] = lambda _: True,
+) -> Edit:
+    """Change the paths of removes that are wanted."""
+    return each(
+        "remove", lambda b: {**b, "path": change(b["path"])} if wanted(b) else b, where=where
+    )
+
+
+def zeros_for_nulls(table: pa.Table) -> pa.Table:
+    """Give zero for each null."""
+    for at, column in enumerate(table.columns):
+        kind = column.type
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+            table = table.set_column(at, table.column_names[at], pc.fill_null(column, 0))
+        elif pa.types.is_string(kind):
+            table = table.set_column(at, table.column_names[at], pc.fill_null(column, "0"))
+    return table
+
+
+def without_statistic(name: str) -> Edit:
+    """Leave one field out of the statistics of adds."""
+    return statistics(lambda found: {key: found[key] for key in found if key != name}, COMMIT)
+
+
+def setting_property(name: str, value: str) -> Edit:
+    """Set a property in the configuration of each metaData."""
+    return properties(lambda p: p.update({name: value}))
+
+
+def in_seconds(stamp: Any) -> Any:
+    """Give seconds for milliseconds."""
+    return stamp and stamp // 1000
+
+
+def without_last(kind: str, where: str = COMMIT) -> Edit:
+    """Lose the last action of a kind in each file."""
+
+    def change(actions: Lines) -> Lines:
+        at = [n for n, action in enumerate(actions) if kind in action]
+        return [a for n, a in enumerate(actions) if not at or n != at[-1]]
+
+    return lines(change, where)
+
+
+def rewriting_earlier(pattern: str, change: Any) -> Edit:
+    """Write a file again that an earlier step wrote."""
+
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        old = sorted(
+            name
+            for path in root.rglob("*")
+            if path.is_file() and (name := str(path.relative_to(root))) not in fresh
+        )
+        found = matching(pattern, old)
+        if found and any(re.fullmatch(COMMIT, name) for name in fresh):
+            rewrite(root / found[0], change((root / found[0]).read_bytes()))
+
+    return edit
+
+
+def checkpoint_column(name: str, rows: Any) -> Edit:
+    """Add a column to checkpoints in Parquet, with one row of its own."""
+
+    def change(table: pa.Table) -> pa.Table:
+        kind = pa.array([rows]).type
+        table = table.append_column(name, pa.nulls(len(table), kind))
+        return pa.Table.from_pylist(
+            [*table.to_pylist(maps_as_pydicts=None), {name: rows}], table.schema
+        )
+
+    return parquet(change, CHECKPOINT)
+
+
+def respelling(old: str, new: str) -> Edit:
+    """Rename files by a pattern of their names below the root, and what takes its place."""
+    return renaming(old, lambda name: re.sub(old, new, name))
+
+
+def merged_actions(actions: Lines) -> Lines:
+    """Put two actions into one row or line."""
+    if len(actions) < 2:
+        return actions
+    one, other, *rest = sorted(actions, key=lambda a: next(iter(a)))
+    at = next((n for n, a in enumerate(rest) if not a.keys() & one.keys()), None)
+    if not one.keys() & other.keys():
+        return [{**one, **other}, *rest]
+    return actions if at is None else [{**one, **rest[at]}, other, *rest[:at], *rest[at + 1 :]]
+
+
+def _inside(field: pa.Field[Any], change: Callable[[pa.Field[Any]], pa.Field[Any]]) -> Any:
+    """Change the fields within a column, at any depth."""
+    of = field.type
+    if pa.types.is_struct(of):
+        of = pa.struct([_inside(change(each), change) for each in of])
+    elif pa.types.is_list(of):
+        of = pa.list_(_inside(change(of.value_field), change))
+    elif pa.types.is_map(of):
+        of = pa.map_(*(_inside(change(f), change) for f in (of.key_field, of.item_field)))
+    return field.with_type(of)
+
+
+def within_columns(change: Callable[[pa.Field[Any]], pa.Field[Any]]) -> Edit:
+    """Write the fields within columns otherwise."""
+    return parquet(lambda rows: rows.cast(pa.schema([_inside(f, change) for f in rows.schema])))

@@ -16,6 +16,10 @@ How: TypeAlias = Callable[[Ask], Ask]
 
 Kind: TypeAlias = Literal["reader", "writer"]
 
+LINEAR = "delta-log-entries/write-linear*"
+NESTED = "data-files/write-nested*"
+"""Recipes of a plain table, and of one with nested columns, for what is wrong in any."""
+
 
 @dataclass(frozen=True, slots=True)
 class Breach:

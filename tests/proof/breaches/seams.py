@@ -17,8 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pyarrow as pa
+
 from breaches.model import Ask, How
-from conformance.adapter import Answer, Description, Ok, Refused, Request, Write
+from conformance.adapter import Answer, Changes, Description, Ok, Refused, Request, Write
 from conformance.adapters import ours
 
 Edit: TypeAlias = Callable[[Path, frozenset[str]], None]
@@ -233,3 +235,58 @@ def carrying_out() -> How:
 def during(operation: str, *edits: Edit) -> How:
     """Go wrong in what one operation leaves; the truth goes on apart."""
     return leaving(*edits, when=writing(operation))
+
+
+def for_changes(how: How) -> How:
+    """Go wrong where changes are asked for."""
+    return where_asked(lambda request: isinstance(request, Changes), how)
+
+
+def values_of(name: str, change: Callable[[Any], Any]) -> How:
+    """Change the values of a column that are not null."""
+
+    def changed(table: pa.Table) -> pa.Table:
+        if name not in table.column_names:
+            return table
+        at = table.column_names.index(name)
+        held = [None if value is None else change(value) for value in table.column(at).to_pylist()]
+        return table.set_column(at, name, pa.chunked_array([held], table.schema.field(at).type))
+
+    return rows(changed)
+
+
+def after_step(number: int, how: How) -> How:
+    """Go wrong from a step on, so that what the recipe is about comes to it."""
+
+    def wrong(ask: Ask) -> Ask:
+        other, asked = how(ask), [0]
+
+        def run(request: Request) -> Answer:
+            asked[0] += 1
+            return (other if asked[0] > number else ask)(request)
+
+        return run
+
+    return wrong
+
+
+def doing_nothing(*operations: str) -> How:
+    """Say that some operations were carried out, and do nothing."""
+    return where_asked(writing(*operations), lambda _ask: lambda _request: Ok({"version": None}))
+
+
+def since(operation: str, edit: Edit) -> How:
+    """Go wrong in what an operation leaves, and all steps after it."""
+
+    def how(ask: Ask) -> Ask:
+        seen: list[bool] = []
+        inner = leaving(lambda root, fresh: edit(root, fresh) if seen else None)(ask)
+
+        def run(request: Request) -> Answer:
+            if isinstance(request, Write) and request.operation == operation:
+                seen.append(True)
+            return inner(request)
+
+        return run
+
+    return how

@@ -18,9 +18,10 @@ def load() -> tuple[Breach, ...]:
     """
     found: dict[str, Breach] = {}
     for package in (breaches.readers, breaches.writers):
-        for module in pkgutil.iter_modules(package.__path__):
-            rows = importlib.import_module(f"{package.__name__}.{module.name}").ROWS
-            for row in rows:
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if module.ispkg:
+                continue
+            for row in importlib.import_module(module.name).ROWS:
                 if found.setdefault(row.id, row) is not row:
                     raise ValueError(f"two breaches are called {row.id}")
     return tuple(found.values())

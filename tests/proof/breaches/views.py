@@ -1,4 +1,4 @@
-"""Edits that wrong readers share: replays gone wrong, vectors changed, tables looked at."""
+"""Tables looked at, and edits by what is seen: replays gone wrong, vectors changed."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ from generators.materialise.data.deletion_vectors import (
     serialize_vector,
     vector_file_name,
 )
+
+BATCH = 65_536
+"""Rows of a batch in which readers read data files."""
 
 
 def log_of(root: Path) -> Path:
@@ -174,3 +177,53 @@ def groups_of(path: Path) -> list[int]:
     """Return the numbers of rows of a file's row groups."""
     footer = pq.read_metadata(path)
     return [footer.row_group(n).num_rows for n in range(footer.num_row_groups)]
+
+
+def actions_of(root: Path) -> Lines:
+    """Return the actions of all commits, oldest first."""
+    return [action for found in commits_of(root).values() for action in found]
+
+
+def having(pattern: str) -> Callable[[Path], object]:
+    """Want tables whose log has a file of a name."""
+    return lambda root: any(log_of(root).glob(pattern))
+
+
+def log_actions(path: Path) -> list[dict[str, Any]]:
+    """Return the actions of a file of the log, of JSON or Parquet."""
+    if path.suffix == ".json":
+        return read_lines(path)
+    found: list[dict[str, Any]] = pq.read_table(path).to_pylist(maps_as_pydicts="strict")
+    return found
+
+
+def checkpoints_of(table: str | Path) -> dict[int, list[str]]:
+    """Return the names of the checkpoint files of each version."""
+    found: dict[int, list[str]] = {}
+    for path in log_of(Path(table)).glob("*.checkpoint*"):
+        found.setdefault(int(path.name[:20]), []).append(path.name)
+    return found
+
+
+def spelled_values(change: Any) -> Edit:
+    """Spell the partition values of adds otherwise."""
+    return each(
+        "add",
+        lambda body: {
+            **body,
+            "partitionValues": {k: v and change(v) for k, v in body["partitionValues"].items()},
+        },
+        COMMIT,
+    )
+
+
+def dead_files(root: Path) -> Lines:
+    """Return the adds of files without a vector that some commit removes."""
+    gone = [b for found in commits_of(root).values() for b in found if "remove" in b]
+    paths = {a["remove"]["path"] for a in gone}
+    return [
+        a
+        for found in commits_of(root).values()
+        for a in found
+        if "add" in a and a["add"]["path"] in paths and not a["add"].get("deletionVector")
+    ]

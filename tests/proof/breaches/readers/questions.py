@@ -23,7 +23,7 @@ from breaches.edits import (
     rewrite,
 )
 from breaches.model import Ask, Breach, How, reader
-from breaches.readers.crossed import SUMMARY, Body, no_columns, vectors_lost, with_column
+from breaches.readers.crossed.layouts import SUMMARY, Body, no_columns, vectors_lost, with_column
 from breaches.seams import Edit, by_request, refusing, viewing, where_asked
 from breaches.views import bodies, directory_values, partition_values
 from conformance.adapter import Aggregate, Answer, Changes, Files, Ok, Request, Scan

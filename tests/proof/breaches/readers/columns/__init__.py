@@ -1,0 +1,1 @@
+"""Wrong readers of columns and their types."""

@@ -1,0 +1,1 @@
+"""Wrong readers of what meets: features and layouts of the log."""

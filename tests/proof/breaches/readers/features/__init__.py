@@ -1,0 +1,1 @@
+"""Wrong readers of table features."""

@@ -1,0 +1,1 @@
+"""Wrong readers of files and what they hold."""

@@ -1,0 +1,38 @@
+"""Wrong readers of partition values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from breaches.model import reader
+from breaches.seams import viewing
+from breaches.views import partition_values
+
+
+def _zeros(values: dict[str, Any], _path: str) -> dict[str, Any]:
+    return {k: "0" if v == "" else v for k, v in values.items()}
+
+
+ROWS = (
+    reader(
+        "reads-empty-texts-as-zero",
+        "PART-002",
+        viewing(
+            partition_values(
+                lambda values, _path: {
+                    name: "0" if text == "" else text for name, text in values.items()
+                }
+            )
+        ),
+        "partition-value-serialization/empty-string-typed/*",
+    ),
+    *(
+        reader(
+            f"reads-empty-texts-of-{name}-as-zero",
+            "PART-002",
+            viewing(partition_values(_zeros, kind)),
+            "partition-value-serialization/empty-string-of-changes/*",
+        )
+        for name, kind in (("changes", "cdc"), ("removed-files", "remove"))
+    ),
+)

@@ -1,0 +1,1 @@
+"""Wrong writers of files and what they hold."""

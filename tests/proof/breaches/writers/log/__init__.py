@@ -1,0 +1,1 @@
+"""Wrong writers of the log."""
