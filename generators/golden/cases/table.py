@@ -387,3 +387,8 @@ def _translated(  # noqa: PLR0911  a table of type pairs
 def instant(text: str) -> datetime:
     """Return the UTC instant of an ISO text without zone."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def pairs(start: int, count: int = 2) -> list[dict[str, Any]]:
+    """Return rows of ids and names, the ids from a start on."""
+    return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]

@@ -17,6 +17,7 @@ from generators.golden.cases.case import REVISIONS, CaseInfo, CaseWriter
 from generators.golden.cases.catalog import Builder, Definition, title_of
 from generators.golden.cases.filters import Filter, compare, is_null
 from generators.golden.cases.publish import publish_written
+from generators.golden.cases.table import pairs
 from generators.golden.chapters.files.types import local, utc
 from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.materialise.data.arrow_rows import Row, arrow_table
@@ -151,10 +152,6 @@ class RustTable:
         publish_written(self.case, self.versions)
 
 
-def _numbered(start: int, count: int) -> list[Row]:
-    return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
-
-
 def _case(
     case_id: str, requirements: str, *, features: tuple[str, ...] = ()
 ) -> Callable[[Builder], Definition]:
@@ -238,7 +235,7 @@ def _partitioned(case: CaseWriter) -> None:
 def _changed(case: CaseWriter) -> None:
     """Rows that delta-rs deleted, updated and merged are so read."""
     table = RustTable(case)
-    table.append(_numbered(0, 6))
+    table.append(pairs(0, 6))
     table.delete(compare("id", "<", 2, "long"))
     table.update(compare("id", "=", 3, "long"), "name", "updated")
     table.merge([{"id": 4, "name": "merged"}, {"id": 90, "name": "inserted"}], "id")
@@ -252,9 +249,9 @@ def _optimized(case: CaseWriter) -> None:
     """A table that delta-rs compacted has the same rows."""
     table = RustTable(case)
     for number in range(4):
-        table.append(_numbered(10 * number, 2))
+        table.append(pairs(10 * number, 2))
     table.maintain(lambda handle: handle.optimize.compact())
-    table.append(_numbered(90, 1))
+    table.append(pairs(90, 1))
     table.publish()
 
 
@@ -263,10 +260,10 @@ def _checkpointed(case: CaseWriter) -> None:
     """A checkpoint that delta-rs wrote serves the later versions."""
     table = RustTable(case)
     for number in range(3):
-        table.append(_numbered(10 * number, 2))
+        table.append(pairs(10 * number, 2))
     table.delete(compare("id", "=", 0, "long"))
     table.maintain(lambda handle: handle.create_checkpoint())
-    table.append(_numbered(90, 1))
+    table.append(pairs(90, 1))
     table.publish()
 
 
@@ -274,7 +271,7 @@ def _checkpointed(case: CaseWriter) -> None:
 def _rescoped(case: CaseWriter) -> None:
     """Schemas that delta-rs merged and replaced read per version."""
     table = RustTable(case)
-    table.append(_numbered(0, 2))
+    table.append(pairs(0, 2))
     wider = _PAIR.with_fields(field("extra", "double"))
     table.append_wider(wider, [{"id": 5, "name": "x", "extra": 0.5}])
     table.overwrite([{"key": 1, "flag": True}], schema=struct(key="integer", flag="boolean"))
@@ -286,10 +283,10 @@ def _rescoped(case: CaseWriter) -> None:
 def _restored(case: CaseWriter) -> None:
     """A table that delta-rs restored has its old rows again."""
     table = RustTable(case)
-    table.append(_numbered(0, 3))
+    table.append(pairs(0, 3))
     table.delete(compare("id", ">", 0, "long"))
     table.restore(1)
-    table.append(_numbered(50, 1))
+    table.append(pairs(50, 1))
     table.publish()
 
 
@@ -297,9 +294,9 @@ def _restored(case: CaseWriter) -> None:
 def _constrained(case: CaseWriter) -> None:
     """A table that delta-rs constrained reads normally."""
     table = RustTable(case)
-    table.append(_numbered(1, 2))
+    table.append(pairs(1, 2))
     table.maintain(lambda handle: handle.alter.add_constraint({"positive": "id > 0"}))
-    table.append(_numbered(10, 2))
+    table.append(pairs(10, 2))
     table.publish()
 
 
@@ -307,9 +304,9 @@ def _constrained(case: CaseWriter) -> None:
 def _transactions(case: CaseWriter) -> None:
     """Transactions that delta-rs recorded are found."""
     table = RustTable(case)
-    table.append(_numbered(0, 1), app=("stream", 1))
-    table.append(_numbered(10, 1), app=("stream", 7))
-    table.append(_numbered(20, 1), app=("other", 3))
+    table.append(pairs(0, 1), app=("stream", 1))
+    table.append(pairs(10, 1), app=("stream", 7))
+    table.append(pairs(20, 1), app=("other", 3))
     table.publish()
     for app, expected in (("stream", 7), ("other", 3), ("unknown", None)):
         txn_spec(case, app, expected, title="Each application is at its latest version")
@@ -320,7 +317,7 @@ def _change_feed(case: CaseWriter) -> None:
     """Change files that delta-rs wrote tell its changes."""
     table = RustTable(case, properties={"delta.enableChangeDataFeed": "true"})
     changes: list[tuple[str, int, Row]] = []
-    table.append(_numbered(0, 4))
+    table.append(pairs(0, 4))
     changes += [("insert", table.version, row) for row in table.rows]
     for old, new in table.update(compare("id", "=", 2, "long"), "name", "updated"):
         changes += [

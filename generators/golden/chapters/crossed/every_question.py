@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.feed import FEED, ask_changes, change_file, each_row
 from generators.golden.cases.filters import compare
 from generators.golden.cases.publish import (
     aggregated,
@@ -31,7 +32,6 @@ from generators.golden.cases.table import (
     feature_protocol,
     remove,
 )
-from generators.golden.chapters.files.changes import FEED, ask_changes, change_file, each_row
 from generators.golden.chapters.files.deletion_vectors import (
     WITH_VECTORS,
     inline,

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Final
 
+from generators.golden.cases.feed import FEED
 from generators.golden.cases.recipes import PAIR, Recipe
-from generators.golden.chapters.files.changes import FEED
 from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS
 from generators.golden.chapters.files.types import PRIMITIVES
 from generators.oracle.delta_schema import (

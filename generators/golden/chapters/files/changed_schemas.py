@@ -7,16 +7,7 @@ from typing import Any
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import commit_times, describe, publish_timed
-from generators.golden.cases.table import (
-    DataFile,
-    GoldenTable,
-    add,
-    feature_protocol,
-    legacy_protocol,
-    remove,
-)
-from generators.golden.chapters.files.changes import (
+from generators.golden.cases.feed import (
     FEED,
     PAIR,
     ask_changes,
@@ -24,7 +15,16 @@ from generators.golden.chapters.files.changes import (
     contest_changes,
     each_row,
     feed_table,
+)
+from generators.golden.cases.publish import commit_times, describe, publish_timed
+from generators.golden.cases.table import (
+    DataFile,
+    GoldenTable,
+    add,
+    feature_protocol,
+    legacy_protocol,
     pairs,
+    remove,
 )
 from generators.golden.chapters.tables.column_mapping import mapped_table, renamed
 from generators.oracle.delta_schema import array, field, map_of, mapped_by, struct

@@ -12,6 +12,12 @@ from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.feed import (
+    FEED,
+    ask_changes,
+    change_file,
+    each_row,
+)
 from generators.golden.cases.filters import compare
 from generators.golden.cases.publish import (
     aggregated,
@@ -27,12 +33,6 @@ from generators.golden.cases.table import (
     add,
     feature_protocol,
     remove,
-)
-from generators.golden.chapters.files.changes import (
-    FEED,
-    ask_changes,
-    change_file,
-    each_row,
 )
 from generators.golden.chapters.files.types import PRIMITIVES
 from generators.golden.chapters.log.time_travel import travel

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.feed import ask_changes, change_file, each_row, feed_table
 from generators.golden.cases.filters import is_in
 from generators.golden.cases.publish import (
     describe,
@@ -23,13 +24,13 @@ from generators.golden.cases.publish import (
     snapshot_spec,
 )
 from generators.golden.cases.recipes import Recipe
-from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
-from generators.golden.chapters.files.changes import (
-    ask_changes,
-    change_file,
-    each_row,
-    feed_table,
+from generators.golden.cases.table import (
+    DataFile,
+    GoldenTable,
+    add,
+    feature_protocol,
     pairs,
+    remove,
 )
 from generators.golden.chapters.files.deletion_vectors import (
     numbered,

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.feed import ask_changes, change_file, each_row, feed_table
 from generators.golden.cases.publish import describe, publish, publish_timed
 from generators.golden.cases.table import (
     GoldenTable,
     add,
     domain,
     feature_protocol,
+    pairs,
     remove,
     txn,
     writer_protocol,
-)
-from generators.golden.chapters.files.changes import (
-    ask_changes,
-    change_file,
-    each_row,
-    feed_table,
-    pairs,
 )
 from generators.golden.chapters.files.deletion_vectors import store, vector_table, with_vector
 from generators.golden.chapters.log.checkpoints import grown

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.feed import ask_changes, each_row
 from generators.golden.cases.publish import aggregated, commit_times, projected, publish
 from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import (
@@ -23,7 +24,6 @@ from generators.golden.cases.table import (
     remove,
     txn,
 )
-from generators.golden.chapters.files.changes import ask_changes, each_row
 from generators.golden.chapters.files.deletion_vectors import (
     inline,
     numbered,

@@ -14,6 +14,13 @@ from typing import Any, Final, TypeAlias
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.feed import (
+    FEED,
+    ask_changes,
+    change_file,
+    each_row,
+    feed_table,
+)
 from generators.golden.cases.filters import is_null
 from generators.golden.cases.publish import (
     describe,
@@ -24,13 +31,6 @@ from generators.golden.cases.publish import (
     publish_timed,
 )
 from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
-from generators.golden.chapters.files.changes import (
-    FEED,
-    ask_changes,
-    change_file,
-    each_row,
-    feed_table,
-)
 from generators.golden.chapters.files.deletion_vectors import (
     numbered,
     store,

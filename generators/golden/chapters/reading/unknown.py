@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.feed import FEED, ask_changes, each_row
 from generators.golden.cases.publish import publish, publish_timed
 from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import (
@@ -27,10 +28,10 @@ from generators.golden.cases.table import (
     domain,
     feature_protocol,
     legacy_protocol,
+    pairs,
     remove,
     txn,
 )
-from generators.golden.chapters.files.changes import FEED, ask_changes, each_row, pairs
 from generators.golden.chapters.log.reconciliation import domain_spec
 from generators.materialise.log.checkpoints import Written
 from generators.materialise.log.files import LOG_DIRECTORY, compaction_name, drop_commits, json_text

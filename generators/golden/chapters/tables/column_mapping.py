@@ -11,13 +11,11 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_null
 from generators.golden.cases.publish import (
-    aggregated,
     describe,
     earlier_spec,
     filtered,
     projected,
     publish,
-    read_spec,
 )
 from generators.golden.cases.table import (
     DataFile,
@@ -25,9 +23,9 @@ from generators.golden.cases.table import (
     add,
     feature_protocol,
     legacy_protocol,
+    pairs,
     writer_protocol,
 )
-from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log.checkpoints import CheckpointStyle
 from generators.oracle.delta_schema import (
     ID_KEY,
@@ -44,15 +42,14 @@ from generators.oracle.delta_schema import (
 )
 
 MAPPING = Chapter("column-mapping")
-
 MAPPED_PROTOCOL = legacy_protocol(2, 5)
 _FEATURE_PROTOCOL = feature_protocol(["columnMapping"])
-_PLAIN = struct(id="long", name="string", p="string")
+PLAIN = struct(id="long", name="string", p="string")
 
 
 def mapped_table(  # noqa: PLR0913  what a mapped table is made of
     case: CaseWriter,
-    schema: Struct = _PLAIN,
+    schema: Struct = PLAIN,
     *,
     mode: str = "name",
     partition_columns: tuple[str, ...] = (),
@@ -80,17 +77,13 @@ def renamed(schema: Struct, names: Mapping[str, str]) -> Struct:
     return Struct(tuple(replace(each, name=names.get(each.name, each.name)) for each in schema))
 
 
-def _rows(start: int, count: int = 2) -> list[dict[str, Any]]:
-    return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
-
-
 def _basic(case: CaseWriter, mode: str, protocol: Mapping[str, Any]) -> None:
     table = mapped_table(case, mode=mode, partition_columns=("p",), protocol=protocol)
     table.create()
     for number, value in enumerate(("x", "y", None)):
-        table.append(_rows(10 * number), partition={"p": value})
+        table.append(pairs(10 * number), partition={"p": value})
     table.checkpoint(version=3, style=CheckpointStyle(stats_parsed=True), hint=False)
-    table.append(_rows(50), partition={"p": "x"})
+    table.append(pairs(50), partition={"p": "x"})
     if "RVER-001" in case.info.requirements:
         case.judged["project-name"] = "RVER-001"
     publish(case, table, log_info={"lastCheckpointVersion": 3})
@@ -141,7 +134,7 @@ def _two_seven(case: CaseWriter) -> None:
 
 def _renames(case: CaseWriter, mode: str) -> None:
     table = mapped_table(case, mode=mode, partition_columns=("p",))
-    table.create(add(table.file(_rows(0), partition={"p": "x"})))
+    table.create(add(table.file(pairs(0), partition={"p": "x"})))
     table.schema = renamed(table.schema, {"name": "label", "p": "part"})
     table.partition_columns = ("part",)
     table.commit(table.metadata(), operation="RENAME COLUMN")
@@ -254,201 +247,11 @@ def _nested_id(case: CaseWriter) -> None:
     _nested(case, "id")
 
 
-@MAPPING.case("name-mode-without-ids", "CM-032 CM-029")
-def _without_ids(case: CaseWriter) -> None:
-    """In mode name files need no field ids."""
-    table = mapped_table(case)
-    table.create(add(table.file(_rows(0), layout=FileLayout(field_ids=False))))
-    publish(case, table)
-
-
-def _with_ids(schema: Struct, ids: Mapping[str, int]) -> Struct:
-    return Struct(
-        tuple(replace(each, metadata={**each.metadata, ID_KEY: ids[each.name]}) for each in schema)
-    )
-
-
-@MAPPING.case("name-mode-wrong-ids", "CM-032")
-def _wrong_ids(case: CaseWriter) -> None:
-    """In mode name the ids of a file play no part."""
-    table = mapped_table(case, struct(a="string", b="string"))
-    wrong = _with_ids(table.schema, {"a": 2, "b": 1})
-    table.create(add(table.file([{"a": "in a", "b": "in b"}], written_as=wrong)))
-    publish(case, table)
-
-
-@MAPPING.case("id-mode-names-swapped", "CM-025")
-def _swapped_names(case: CaseWriter) -> None:
-    """In mode id the names in a file play no part."""
-    table = mapped_table(case, struct(a="string", b="string"), mode="id")
-    a, b = table.schema
-    crossed = struct(
-        replace(a, metadata={**a.metadata, PHYSICAL_NAME_KEY: b.physical_name}),
-        replace(b, metadata={**b.metadata, PHYSICAL_NAME_KEY: a.physical_name}),
-    )
-    rows: list[dict[str, Any]] = [{"a": "in a", "b": "in b"}, {"a": None, "b": "x"}]
-    written = table.file(rows, written_as=crossed, statistics=False)
-    # The file was written under crossed names; by id its columns are the table's own.
-    table.create(add(table.register(DataFile(written.body, written.rows, table.schema))))
-    publish(case, table)
-    title = "Whatever is asked, the names in a file play no part"
-    projected(case, table, "project-a", ["a"], title)
-    filtered(case, table, "filter-b", compare("b", "=", "x", "string"), title)
-    filtered(case, table, "filter-null", is_null("a"), title)
-    aggregated(case, table, "aggregate", ["a", "b"], title, requirement="CM-025")
-
-
-_PAIRED = struct(
-    id="long",
-    s=struct(a="string", b="string"),
-    l=array(struct(a="string", b="string")),
-    m=map_of("string", struct(a="string", b="string")),
-    k=map_of(struct(a="string", b="string"), "long"),
-    ll=array(array(struct(a="string", b="string"))),
-    ss=struct(a=struct(a="string", b="string"), b=struct(a="string", b="string")),
-)
-_PAIRED_ROWS: list[dict[str, Any]] = [
-    {"id": 1, "s": {"a": "in a", "b": "in b"}, "l": [{"a": "first", "b": None}]},
-    {"id": 2, "s": {"a": None, "b": "x"}, "m": {"key": {"a": None, "b": "last"}}},
-    {"id": 3, "k": [({"a": "key a", "b": "key b"}, 1)], "ll": [[{"a": "deep a", "b": "deep b"}]]},
-    {"id": 4, "ss": {"a": {"a": "a.a", "b": "a.b"}, "b": {"a": "b.a", "b": None}}},
-]
-
-
-def _crossed_inside(schema: Struct, key: str) -> Struct:
-    """Give nested fields what their sibling has under a key of column mapping."""
-
-    def crossed(of: Struct) -> Struct:
-        first, second = (replace(each, type=map_structs(each.type, crossed)) for each in of)
-        ours, theirs = first.metadata[key], second.metadata[key]
-        return struct(
-            replace(first, metadata={**first.metadata, key: theirs}),
-            replace(second, metadata={**second.metadata, key: ours}),
-        )
-
-    return Struct(tuple(replace(each, type=map_structs(each.type, crossed)) for each in schema))
-
-
-def _crossed(case: CaseWriter, mode: str, key: str) -> None:
-    table = mapped_table(case, _PAIRED, mode=mode)
-    other = _crossed_inside(table.schema, key)
-    written = table.file(_PAIRED_ROWS, written_as=other, statistics=False)
-    table.create(add(table.register(DataFile(written.body, written.rows, table.schema))))
-    publish(case, table)
-
-
-@MAPPING.case("id-mode-nested-names-swapped", "CM-025")
-def _swapped_inside(case: CaseWriter) -> None:
-    """In mode id the names of nested fields play no part."""
-    _crossed(case, "id", PHYSICAL_NAME_KEY)
-
-
-@MAPPING.case("name-mode-nested-wrong-ids", "CM-032")
-def _wrong_ids_inside(case: CaseWriter) -> None:
-    """In mode name the ids of nested fields play no part."""
-    _crossed(case, "name", ID_KEY)
-
-
-@MAPPING.case("id-mode-missing-id-name-taken", "CM-028")
-def _name_taken(case: CaseWriter) -> None:
-    """In mode id a column whose id is absent is null, whatever has its name."""
-    table = mapped_table(case, struct(id="long", name="string"), mode="id")
-    number, name = table.schema
-    before = struct(number, replace(name, metadata={**name.metadata, ID_KEY: 3}))
-    table.properties["delta.columnMapping.maxColumnId"] = "3"
-    written = table.file([{"id": 1, "name": "of a column of before"}], written_as=before)
-    file = table.register(DataFile(written.body, ({"id": 1, "name": None},), table.schema))
-    table.create(add(file), add(table.file([{"id": 2, "name": "b"}])))
-    publish(case, table)
-
-
-@MAPPING.case("id-mode-without-ids", "CM-027")
-def _id_without(case: CaseWriter) -> None:
-    """In mode id a file without ids gives nulls or is refused."""
-    table = mapped_table(case, mode="id")
-    table.create(add(table.file(_rows(0), layout=FileLayout(field_ids=False))))
-    describe(case, table)
-    refusal = Refusal("invalid_table", "read", "CM-027")
-    case.contest_read(
-        "The columns are null, or the file is refused",
-        table.schema,
-        Accepted("nulls", "protocol: null for each column", rows=[{}, {}]),
-        Accepted("refused", "protocol: or refuse the file", refusal=refusal),
-    )
-
-
-@MAPPING.case("id-mode-without-ids-later", "CM-027 CM-025")
-def _id_without_later(case: CaseWriter) -> None:
-    """A file without ids in mode id, beside others, gives nulls or fails."""
-    inner = struct(x="long")
-    table = mapped_table(case, struct(id="long", s=inner, a=array(inner)), mode="id")
-    first = {"id": 1, "s": {"x": 10}, "a": [{"x": 100}]}
-    table.create(add(table.file([first])))
-    lost = table.file([{"id": 2, "s": {"x": 20}, "a": []}], layout=FileLayout(field_ids=False))
-    table.commit(add(lost))
-    describe(case, table)
-    refusal = Refusal("invalid_table", "read", "CM-027")
-    case.contest_read(
-        "The columns are null, or the file is refused",
-        table.schema,
-        Accepted("nulls", "protocol: null for each column", rows=[first, {}]),
-        Accepted("refused", "protocol: or refuse the file", refusal=refusal),
-    )
-    read_spec(case, table, 0, requirement="CM-025")
-
-
-@MAPPING.case("id-mode-missing-id", "CM-028")
-def _missing_id(case: CaseWriter) -> None:
-    """In mode id a column whose id is absent is null."""
-    table = mapped_table(case, mode="id")
-    layout = FileLayout(omit=frozenset({"name"}))
-    table.create(add(table.file(_rows(0), layout=layout)), add(table.file(_rows(10))))
-    publish(case, table)
-
-
-@MAPPING.case("mode-none-with-annotations", "CM-024 CM-023")
-def _annotations(case: CaseWriter) -> None:
-    """Left-over annotations mean nothing in mode none, nor without a mode."""
-    table = mapped_table(case, mode="none")
-    files = [table.file(_rows(10 * n), written_as=unmapped(table.schema)) for n in range(2)]
-    first, second = (table.register(DataFile(f.body, f.rows, table.schema)) for f in files)
-    table.create(add(first))
-    del table.properties["delta.columnMapping.mode"]
-    table.commit(table.metadata(), add(second))
-    publish(case, table, versions=[])
-
-
-@MAPPING.case("mode-none-wrong-ids", "CM-024 CM-023")
-def _none_wrong_ids(case: CaseWriter) -> None:
-    """In mode none the ids of a file play no part."""
-    table = mapped_table(case, struct(a="string", b="string"), mode="none")
-    wrong = struct(
-        *(
-            Field(each.name, each.type, metadata={PHYSICAL_NAME_KEY: each.name, ID_KEY: number})
-            for number, each in zip((2, 1), table.schema, strict=True)
-        )
-    )
-    file = table.file([{"a": "in a", "b": "in b"}], written_as=wrong)
-    table.create(add(table.register(DataFile(file.body, file.rows, table.schema))))
-    publish(case, table)
-
-
-@MAPPING.case("mode-none-other-order", "CM-024")
-def _other_order(case: CaseWriter) -> None:
-    """In mode none a column is found by its name alone."""
-    properties = {"delta.columnMapping.mode": "none"}
-    table = GoldenTable.created(case, _PLAIN, protocol=MAPPED_PROTOCOL, properties=properties)
-    for number, fields in enumerate(([*_PLAIN], [*_PLAIN][::-1])):
-        file = table.file(_rows(number), written_as=struct(*fields))
-        table.commit(add(table.register(DataFile(file.body, file.rows, table.schema))))
-    publish(case, table)
-
-
 @MAPPING.case("mode-on-plain-protocol", "CM-006")
 def _plain_protocol(case: CaseWriter) -> None:
     """A mapping mode under version 1 has no effect."""
     table = mapped_table(case, protocol=legacy_protocol(1, 2))
-    file = table.file(_rows(0), written_as=unmapped(table.schema))
+    file = table.file(pairs(0), written_as=unmapped(table.schema))
     table.create(add(table.register(DataFile(file.body, file.rows, table.schema))))
     publish(case, table)
 
@@ -457,7 +260,7 @@ def _plain_protocol(case: CaseWriter) -> None:
 def _unknown_mode(case: CaseWriter) -> None:
     """An unknown mapping mode is refused, or the columns are mapped."""
     table = mapped_table(case, mode="foo")
-    table.create(add(table.file(_rows(0))))
+    table.create(add(table.file(pairs(0))))
     describe(case, table)
     refusal = Refusal("invalid_table", "load", "CM-005", code="DELTA_MODE_NOT_SUPPORTED")
     case.contest_read(
@@ -472,7 +275,7 @@ def _unknown_mode(case: CaseWriter) -> None:
 def _no_physical(case: CaseWriter) -> None:
     """A mapped column without physical name is refused."""
     table = mapped_table(case)
-    table.create(add(table.file(_rows(0))))
+    table.create(add(table.file(pairs(0))))
     describe(case, table)
     table.schema = table.schema.with_fields(field("bare", "long"))
     table.commit(table.metadata())
@@ -486,7 +289,7 @@ def _no_physical(case: CaseWriter) -> None:
 def _twice(case: CaseWriter) -> None:
     """Two columns of one physical name are contradictory."""
     table = mapped_table(case)
-    table.create(add(table.file(_rows(0))))
+    table.create(add(table.file(pairs(0))))
     describe(case, table)
     first, second, *rest = table.schema
     clash = {**second.metadata, PHYSICAL_NAME_KEY: first.physical_name}
@@ -515,12 +318,12 @@ def _odd_names(case: CaseWriter) -> None:
 @MAPPING.case("upgraded-table", "CM-010 CM-014 CM-024 CM-029")
 def _upgraded(case: CaseWriter) -> None:
     """Files from before the mapping keep their names."""
-    table = GoldenTable.created(case, _PLAIN, _rows(0))
+    table = GoldenTable.created(case, PLAIN, pairs(0))
     table.protocol = dict(MAPPED_PROTOCOL)
     table.schema = Struct(
         tuple(
             replace(each, metadata={ID_KEY: number, PHYSICAL_NAME_KEY: each.name})
-            for number, each in enumerate(_PLAIN, start=1)
+            for number, each in enumerate(PLAIN, start=1)
         )
     )
     table.properties = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "3"}
@@ -587,7 +390,7 @@ for _slug, _within in (("upgraded-and-re-added", False), ("upgraded-and-re-added
 def _writers_only(case: CaseWriter) -> None:
     """The feature listed for writers alone is contested."""
     table = mapped_table(case, protocol={**_FEATURE_PROTOCOL, "readerFeatures": []})
-    table.create(add(table.file(_rows(0))))
+    table.create(add(table.file(pairs(0))))
     describe(case, table)
     refusal = Refusal("invalid_table", "load", "TF-018")
     case.contest_read(

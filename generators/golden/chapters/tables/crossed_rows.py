@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.feed import FEED, ask_changes, each_row
 from generators.golden.cases.filters import all_of, compare, is_in, is_null
 from generators.golden.cases.publish import commit_times, describe
 from generators.golden.cases.summarise import LAYOUTS, Layout
@@ -28,7 +29,6 @@ from generators.golden.cases.table import (
     feature_protocol,
     remove,
 )
-from generators.golden.chapters.files.changes import FEED, ask_changes, each_row
 from generators.golden.chapters.files.deletion_vectors import (
     WITH_VECTORS,
     inline,

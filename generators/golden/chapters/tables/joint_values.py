@@ -16,6 +16,13 @@ import pyarrow as pa
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.feed import (
+    FEED,
+    ask_changes,
+    change_file,
+    each_row,
+    feed_table,
+)
 from generators.golden.cases.filters import Filter, compare, is_in
 from generators.golden.cases.publish import commit_times, describe
 from generators.golden.cases.summarise import LAYOUTS, Layout
@@ -26,13 +33,6 @@ from generators.golden.cases.table import (
     add,
     feature_protocol,
     remove,
-)
-from generators.golden.chapters.files.changes import (
-    FEED,
-    ask_changes,
-    change_file,
-    each_row,
-    feed_table,
 )
 from generators.golden.chapters.files.deletion_vectors import (
     WITH_VECTORS,

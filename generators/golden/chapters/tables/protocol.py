@@ -9,17 +9,18 @@ from typing import Any
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.feed import feed_table
 from generators.golden.cases.publish import describe, earlier_spec, publish, refuse_load
 from generators.golden.cases.table import (
     GoldenTable,
     add,
     feature_protocol,
     legacy_protocol,
+    pairs,
     remove,
     txn,
     writer_protocol,
 )
-from generators.golden.chapters.files.changes import feed_table, pairs
 from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.golden.chapters.tables.row_tracking import Tracked
 from generators.materialise.log.files import json_text

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.feed import FEED, ask_changes
 from generators.golden.cases.filters import Filter, compare
 from generators.golden.cases.publish import (
     commit_times,
@@ -26,10 +27,10 @@ from generators.golden.cases.table import (
     domain,
     feature_protocol,
     legacy_protocol,
+    pairs,
     remove,
     writer_protocol,
 )
-from generators.golden.chapters.files.changes import FEED, ask_changes
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.oracle.delta_schema import mapped_by, struct
@@ -164,15 +165,11 @@ class Tracked:
         )
 
 
-def _numbered(start: int, count: int) -> list[dict[str, Any]]:
-    return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
-
-
 @TRACKING.case("default-ids", "RT-024 RT-026 RT-005")
 def _default(case: CaseWriter) -> None:
     """Without materialised ids a row's id is its position."""
-    tracked, _ = Tracked.created(case, _numbered(0, 3))
-    tracked.table.commit(add(tracked.file(_numbered(10, 2))), add(tracked.file([])), tracked.mark())
+    tracked, _ = Tracked.created(case, pairs(0, 3))
+    tracked.table.commit(add(tracked.file(pairs(10, 2))), add(tracked.file([])), tracked.mark())
     case.judged["row-ids-v1"] = "RT-026"
     tracked.publish(case, 0, 1)
     tracked.ask_filtered(case, compare("id", ">=", 2, "long"))
@@ -181,7 +178,7 @@ def _default(case: CaseWriter) -> None:
 @TRACKING.case("recommitted", "RT-026 RT-024 RT-030")
 def _recommitted(case: CaseWriter) -> None:
     """A file that is committed again keeps its ids and version."""
-    tracked, file = Tracked.created(case, _numbered(0, 3))
+    tracked, file = Tracked.created(case, pairs(0, 3))
     tracked.table.commit(add(file, dataChange=False, tags={"round": "2"}))
     case.judged["row-ids-v1"] = "RT-026"
     tracked.publish(case, 0, 1)
@@ -192,16 +189,16 @@ def _last(case: CaseWriter) -> None:
     """Row ids reach to the end of 64 bits."""
     tracked = Tracked(case)
     tracked.next_id = 2**63 - 3
-    tracked.table.create(add(tracked.file(_numbered(0, 3))), tracked.mark())
+    tracked.table.create(add(tracked.file(pairs(0, 3))), tracked.mark())
     tracked.publish(case, 0)
 
 
 @TRACKING.case("materialised-ids", "RT-015 RT-016 RT-017 RT-021 RT-022 RT-023 RT-025 RT-033 RT-043")
 def _materialised(case: CaseWriter) -> None:
     """Materialised ids and versions come before default ones."""
-    tracked, first = Tracked.created(case, _numbered(0, 4))
+    tracked, first = Tracked.created(case, pairs(0, 4))
     table = tracked.table
-    updated = [{"id": 0, "name": "changed"}, *_numbered(1, 3), {"id": 50, "name": "inserted"}]
+    updated = [{"id": 0, "name": "changed"}, *pairs(1, 3), {"id": 50, "name": "inserted"}]
     rewritten = tracked.file(updated, ids=[0, 1, 2, 3, None], versions=[None, 0, 0, 0, None])
     table.commit(remove(first), add(rewritten), tracked.mark(), operation="MERGE")
     case.judged["row-ids-v1"] = "RT-025"
@@ -216,11 +213,11 @@ def _hidden_from_changes(case: CaseWriter) -> None:
     """The change feed shows no hidden column."""
     tracked, _ = Tracked.created(
         case,
-        _numbered(0, 2),
+        pairs(0, 2),
         protocol=writer_protocol(("changeDataFeed", *_WRITERS)),
         properties={**TRACKED_PROPERTIES, **FEED},
     )
-    table, rows = tracked.table, _numbered(10, 2)
+    table, rows = tracked.table, pairs(10, 2)
     table.commit(add(tracked.file(rows, ids=[None] * 2, versions=[None] * 2)), tracked.mark())
     describe(case, table)
     commit_times(case, table)
@@ -232,10 +229,10 @@ def _hidden_from_changes(case: CaseWriter) -> None:
 @TRACKING.case("row-groups", "RT-024 RT-023 RT-026")
 def _row_groups(case: CaseWriter) -> None:
     """Default ids count through all row groups of a file."""
-    tracked, first = Tracked.created(case, _numbered(0, 17), row_group_rows=5)
-    tracked.table.commit(add(tracked.file(_numbered(50, 3))), tracked.mark())
+    tracked, first = Tracked.created(case, pairs(0, 17), row_group_rows=5)
+    tracked.table.commit(add(tracked.file(pairs(50, 3))), tracked.mark())
     ids = [None if number % 4 else number for number in range(17)]
-    moved = tracked.file(_numbered(0, 17), ids=ids, row_group_rows=7)
+    moved = tracked.file(pairs(0, 17), ids=ids, row_group_rows=7)
     tracked.table.commit(remove(first), add(moved), tracked.mark())
     tracked.publish(case, 0, 1, 2)
     tracked.ask_filtered(case, compare("id", ">", 9, "long"))
@@ -244,8 +241,8 @@ def _row_groups(case: CaseWriter) -> None:
 @TRACKING.case("one-column-materialised", "RT-022 RT-023 RT-026")
 def _one_column(case: CaseWriter) -> None:
     """A materialised column that would be null may be absent."""
-    tracked, first = Tracked.created(case, _numbered(0, 2))
-    moved = tracked.file(_numbered(0, 2), ids=[1, 0])
+    tracked, first = Tracked.created(case, pairs(0, 2))
+    moved = tracked.file(pairs(0, 2), ids=[1, 0])
     tracked.table.commit(remove(first), add(moved), tracked.mark())
     tracked.publish(case, 0, 1)
 
@@ -258,10 +255,10 @@ def _thirds(values: Sequence[int], rest: int = 0) -> list[int | None]:
 @TRACKING.case("ids-of-some-rows", "RT-023 RT-022 RT-024")
 def _some_ids(case: CaseWriter) -> None:
     """A row has its materialised id whatever the other rows of its file have."""
-    tracked, first = Tracked.created(case, _numbered(0, 20))
-    moved = tracked.file(_numbered(0, 20), ids=_thirds(range(20)), row_group_rows=7)
+    tracked, first = Tracked.created(case, pairs(0, 20))
+    moved = tracked.file(pairs(0, 20), ids=_thirds(range(20)), row_group_rows=7)
     tracked.table.commit(remove(first), add(moved), tracked.mark())
-    late = tracked.file(_numbered(0, 20), ids=[*[None] * 12, *range(12, 20)])
+    late = tracked.file(pairs(0, 20), ids=[*[None] * 12, *range(12, 20)])
     tracked.table.commit(remove(moved), add(late), tracked.mark())
     case.judged = dict.fromkeys(("row-ids-v1", "row-ids-v2"), "RT-023")
     tracked.publish(case, 1, 2)
@@ -270,13 +267,13 @@ def _some_ids(case: CaseWriter) -> None:
 @TRACKING.case("versions-alone-materialised", "RT-025 RT-022 RT-026")
 def _versions_alone(case: CaseWriter) -> None:
     """A row has its materialised version in a file that has no ids."""
-    tracked, _ = Tracked.created(case, _numbered(50, 3))
+    tracked, _ = Tracked.created(case, pairs(50, 3))
     table = tracked.table
-    table.commit(add(tracked.file(_numbered(60, 3))), tracked.mark())
-    every = tracked.file(_numbered(0, 12), versions=[at % 2 for at in range(12)])
-    some = tracked.file(_numbered(20, 20), versions=_thirds([0, 1] * 10), row_group_rows=7)
+    table.commit(add(tracked.file(pairs(60, 3))), tracked.mark())
+    every = tracked.file(pairs(0, 12), versions=[at % 2 for at in range(12)])
+    some = tracked.file(pairs(20, 20), versions=_thirds([0, 1] * 10), row_group_rows=7)
     table.commit(add(every), add(some), tracked.mark())
-    late = tracked.file(_numbered(80, 20), versions=[*[None] * 12, *[0, 1, 2, 1] * 2])
+    late = tracked.file(pairs(80, 20), versions=[*[None] * 12, *[0, 1, 2, 1] * 2])
     table.commit(add(late), tracked.mark())
     case.judged = dict.fromkeys(("row-ids-v2", "row-ids-v3"), "RT-025")
     tracked.publish(case, 2, 3)
@@ -285,15 +282,13 @@ def _versions_alone(case: CaseWriter) -> None:
 @TRACKING.case("versions-of-some-rows", "RT-025 RT-022 RT-026")
 def _some_versions(case: CaseWriter) -> None:
     """A row has its materialised version whether or not it has an id."""
-    tracked, _ = Tracked.created(case, _numbered(50, 3))
+    tracked, _ = Tracked.created(case, pairs(50, 3))
     for number in range(1, 3):
         # What is materialised is what the ids are anyhow: the versions alone may be wrong.
         fresh = range(tracked.next_id, tracked.next_id + 20)
         ids: Sequence[int | None] = [None] * 20 if number == 1 else _thirds(fresh)
         versions = _thirds([0] * 20, rest=1)
-        file = tracked.file(
-            _numbered(100 * number, 20), ids=ids, versions=versions, row_group_rows=7
-        )
+        file = tracked.file(pairs(100 * number, 20), ids=ids, versions=versions, row_group_rows=7)
         tracked.table.commit(add(file), tracked.mark())
     case.judged = dict.fromkeys(("row-ids-v1", "row-ids-v2"), "RT-025")
     tracked.publish(case, 1, 2)
@@ -302,12 +297,12 @@ def _some_versions(case: CaseWriter) -> None:
 @TRACKING.case("null-versions", "RT-026 RT-022 RT-025")
 def _null_versions(case: CaseWriter) -> None:
     """A row whose materialised version is null has that of its file."""
-    tracked, _ = Tracked.created(case, _numbered(50, 3))
+    tracked, _ = Tracked.created(case, pairs(50, 3))
     table = tracked.table
     # What is null in every row comes from no writer that leaves such columns out.
-    null = tracked.file(_numbered(0, 12), versions=[None] * 12, row_group_rows=5)
+    null = tracked.file(pairs(0, 12), versions=[None] * 12, row_group_rows=5)
     table.commit(add(null), tracked.mark())
-    both = tracked.file(_numbered(20, 6), ids=[None] * 6, versions=[None] * 6)
+    both = tracked.file(pairs(20, 6), ids=[None] * 6, versions=[None] * 6)
     table.commit(add(both), tracked.mark())
     case.judged = dict.fromkeys(("row-ids-v1", "row-ids-v2"), "RT-026")
     tracked.publish(case, 1, 2)
@@ -318,7 +313,7 @@ def _vectors(case: CaseWriter) -> None:
     """A deleted row keeps its place in the numbering, and stays deleted."""
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata", "rowTracking"])
     properties = {**TRACKED_PROPERTIES, "delta.enableDeletionVectors": "true"}
-    tracked, file = Tracked.created(case, _numbered(0, 5), protocol=protocol, properties=properties)
+    tracked, file = Tracked.created(case, pairs(0, 5), protocol=protocol, properties=properties)
     vector = store(tracked.table, [0, 2])[0]
     kept = {key: file.body[key] for key in ("baseRowId", "defaultRowCommitVersion")}
     tracked.table.commit(remove(file, **kept), add(file, deletionVector=vector), operation="DELETE")
@@ -337,9 +332,9 @@ def _any_name(case: CaseWriter) -> None:
     tracked = Tracked(case, properties={**TRACKED_PROPERTIES, **names})
     tracked.hidden = hidden
     table = tracked.table
-    first = tracked.file(_numbered(0, 3))
+    first = tracked.file(pairs(0, 3))
     table.create(add(first), tracked.mark())
-    moved = tracked.file(_numbered(0, 3), ids=[2, None, 0], versions=[0, 0, None])
+    moved = tracked.file(pairs(0, 3), ids=[2, None, 0], versions=[0, 0, None])
     table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
     tracked.publish(case, 0, 1)
 
@@ -350,9 +345,9 @@ def _mapped(case: CaseWriter, mode: str) -> None:
     tracked = Tracked(case, protocol=protocol, properties={**TRACKED_PROPERTIES, **mapping})
     table = tracked.table
     table.schema = schema
-    first = tracked.file(_numbered(0, 3))
+    first = tracked.file(pairs(0, 3))
     table.create(add(first), tracked.mark())
-    moved = tracked.file(_numbered(0, 3), ids=[0, 1, 2], versions=[0, 0, 0])
+    moved = tracked.file(pairs(0, 3), ids=[0, 1, 2], versions=[0, 0, 0])
     table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
     tracked.publish(case, 0, 1)
 
@@ -366,11 +361,11 @@ for _name, _mode, _title in (
 
 def _checkpointed(case: CaseWriter, form: str, readers: Sequence[str]) -> None:
     protocol = feature_protocol(readers, _WRITERS) if readers else _PROTOCOL
-    tracked, _ = Tracked.created(case, _numbered(0, 3), protocol=protocol)
+    tracked, _ = Tracked.created(case, pairs(0, 3), protocol=protocol)
     table = tracked.table
-    table.commit(add(tracked.file(_numbered(10, 2))), tracked.mark())
+    table.commit(add(tracked.file(pairs(10, 2))), tracked.mark())
     SUMMARIES[form](table, 1)
-    table.commit(add(tracked.file(_numbered(20, 2))), tracked.mark())
+    table.commit(add(tracked.file(pairs(20, 2))), tracked.mark())
     case.judged |= {"row-ids-v1": "RT-026", "row-ids-v2": "RT-024"}
     publish_cut(case, table, 1)
     tracked.ask(case, [1, 2])
@@ -402,12 +397,12 @@ def _many_rows(case: CaseWriter) -> None:
 @TRACKING.case("ids-in-compaction", "RT-031 COMP-012")
 def _compaction(case: CaseWriter) -> None:
     """A log compaction keeps base ids and default versions."""
-    tracked, first = Tracked.created(case, _numbered(0, 3))
+    tracked, first = Tracked.created(case, pairs(0, 3))
     table = tracked.table
-    table.commit(add(tracked.file(_numbered(10, 2))), tracked.mark())
-    moved = tracked.file(_numbered(0, 3), ids=[0, 1, None], versions=[0, None, 0])
+    table.commit(add(tracked.file(pairs(10, 2))), tracked.mark())
+    moved = tracked.file(pairs(0, 3), ids=[0, 1, None], versions=[0, None, 0])
     table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
-    table.commit(add(tracked.file(_numbered(20, 2))), tracked.mark())
+    table.commit(add(tracked.file(pairs(20, 2))), tracked.mark())
     table.compact_log(1, 2)
     publish(case, table, versions=[2, 3])
     tracked.ask(case, [2, 3])
@@ -443,9 +438,9 @@ def _moved_under_vectors(case: CaseWriter) -> None:
     properties = {**TRACKED_PROPERTIES, "delta.enableDeletionVectors": "true"}
     tracked = Tracked(case, protocol=protocol, properties=properties)
     table = tracked.table
-    first = tracked.file(_numbered(0, 9))
+    first = tracked.file(pairs(0, 9))
     table.create(add(first), tracked.mark())
-    moved = tracked.file(_numbered(0, 9), ids=_thirds(range(9)))
+    moved = tracked.file(pairs(0, 9), ids=_thirds(range(9)))
     table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
     [vector] = store(table, [0, 1, 4])
     table.commit(remove(moved), add(moved, deletionVector=vector), operation="DELETE")
@@ -461,10 +456,10 @@ def _supported(case: CaseWriter) -> None:
     tracked = Tracked(case, properties={}, protocol=legacy_protocol(1, 2))
     table = tracked.table
     # What was there before rows could be tracked has no ids.
-    table.create(add(table.file(_numbered(0, 2))))
+    table.create(add(table.file(pairs(0, 2))))
     table.protocol = _PROTOCOL
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
-    table.commit(add(tracked.file(_numbered(10, 2))), tracked.mark())
+    table.commit(add(tracked.file(pairs(10, 2))), tracked.mark())
     publish(case, table)
     refusal = Refusal("unsupported", "read", "RT-003", code="DELTA_ROW_TRACKING_NOT_ENABLED")
     known = {0: (None, None), 1: (None, None), 10: (0, 2), 11: (1, 2)}
@@ -491,10 +486,10 @@ def _turned_off(case: CaseWriter) -> None:
     off = {"delta.enableRowTracking": "false"}
     tracked = Tracked(case, properties=off, protocol=legacy_protocol(1, 2))
     table = tracked.table
-    table.create(add(table.file(_numbered(0, 2))))
+    table.create(add(table.file(pairs(0, 2))))
     table.protocol = _PROTOCOL
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
-    table.commit(add(tracked.file(_numbered(10, 2))), tracked.mark())
+    table.commit(add(tracked.file(pairs(10, 2))), tracked.mark())
     case.judged["read-latest"] = "RT-003"
     publish(case, table)
 
@@ -504,7 +499,7 @@ def _spellings(case: CaseWriter) -> None:
     """Both spellings of the high water mark read."""
     tracked = Tracked(case)
     tracked.table.create(
-        add(tracked.file(_numbered(0, 2))), domain("delta.rowTracking", '{"highWaterMark":1}')
+        add(tracked.file(pairs(0, 2))), domain("delta.rowTracking", '{"highWaterMark":1}')
     )
     tracked.publish(case, 0)
 
@@ -512,7 +507,7 @@ def _spellings(case: CaseWriter) -> None:
 @TRACKING.case("not-tracked", "RT-003 RT-005")
 def _untracked(case: CaseWriter) -> None:
     """Ids of a table without tracking are refused or null."""
-    table = GoldenTable.created(case, _PAIR, _numbered(0, 2))
+    table = GoldenTable.created(case, _PAIR, pairs(0, 2))
     publish(case, table)
     refusal = Refusal("unsupported", "read", "RT-003", code="DELTA_ROW_TRACKING_NOT_ENABLED")
     nothing = {"_row_id": None, "_row_commit_version": None}
