@@ -32,6 +32,7 @@ from generators.golden.cases.table import (
     feature_protocol,
     remove,
 )
+from generators.golden.chapters.crossed.layouts import annotated
 from generators.golden.chapters.files.deletion_vectors import (
     WITH_VECTORS,
     inline,
@@ -40,7 +41,6 @@ from generators.golden.chapters.files.deletion_vectors import (
 )
 from generators.golden.chapters.files.types import local
 from generators.golden.chapters.log.time_travel import travel
-from generators.golden.chapters.tables.crossed import annotated
 from generators.golden.chapters.tables.row_tracking import TRACKED_PROPERTIES, high_water_mark
 from generators.oracle.delta_schema import (
     PHYSICAL_NAME_KEY,

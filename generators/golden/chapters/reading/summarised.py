@@ -212,38 +212,27 @@ def _odd_removed(case: CaseWriter, form: str) -> None:
 # Reader version 3 goes by the list, wherever the protocol is read from.
 
 
-def _unknown_feature(case: CaseWriter, form: str) -> None:
+def _refused(
+    case: CaseWriter, form: str, protocol: dict[str, Any], refusal: Refusal, title: str
+) -> None:
+    """Upgrade a table to a protocol that nobody reads, and summarise it."""
     table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
-    table.protocol = feature_protocol(["somethingNobodyKnows", "v2Checkpoint"])
-    table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
-    SUMMARIES[form](table, 1)
-    drop_commits(table.root, 1)
-    table.append([{"id": 2, "name": "b"}])
-    describe(case, table)
-    refusal = Refusal("unsupported", "load", "TF-001")
-    refuse_load(case, refusal, "The feature is unknown, though no commit names it")
-
-
-for _form in ("classic", "v2-json-sidecars"):
-    FEATURES.define(
-        f"unknown-reader-feature-in-{_form}",
-        "An unknown reader feature that a checkpoint lists is refused",
-        "RVER-002 TF-001",
-        partial(_unknown_feature, form=_form),
-    )
-
-
-def _unknown_version(case: CaseWriter, form: str) -> None:
-    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
-    table.protocol = {**feature_protocol(), "minReaderVersion": 4}
+    table.protocol = protocol
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
     SUMMARIES[form](table, 1)
     if form != "compaction":
         drop_commits(table.root, 1)
     table.append([{"id": 2, "name": "b"}])
     describe(case, table)
-    refusal = Refusal("unsupported", "load", "PROTO-005", code="DELTA_INVALID_PROTOCOL_VERSION")
-    refuse_load(case, refusal, "The version is unknown, though no later commit names it")
+    refuse_load(case, refusal, title)
+
+
+@_after(FEATURES, "unknown-reader-feature-in", "RVER-002 TF-001", ("classic", "v2-json-sidecars"))
+def _unknown_feature(case: CaseWriter, form: str) -> None:
+    """An unknown reader feature that a checkpoint lists is refused."""
+    protocol = feature_protocol(["somethingNobodyKnows", "v2Checkpoint"])
+    title = "The feature is unknown, though no commit names it"
+    _refused(case, form, protocol, Refusal("unsupported", "load", "TF-001"), title)
 
 
 for _form in ("classic", "compaction"):
@@ -251,7 +240,15 @@ for _form in ("classic", "compaction"):
         f"unknown-reader-version-in-{_form}",
         "A reader version that a summary has is refused",
         "PROTO-005 PROTO-007",
-        partial(_unknown_version, form=_form),
+        partial(
+            _refused,
+            form=_form,
+            protocol={**feature_protocol(), "minReaderVersion": 4},
+            refusal=Refusal(
+                "unsupported", "load", "PROTO-005", code="DELTA_INVALID_PROTOCOL_VERSION"
+            ),
+            title="The version is unknown, though no later commit names it",
+        ),
         since="2025",
     )
 

@@ -1,6 +1,6 @@
 """Cases of values that two features decide at once: variants, types, partitions, vectors.
 
-Serves the sections whose rules are asked about; :mod:`generators.golden.chapters.tables.crossed`
+Serves the sections whose rules are asked about; :mod:`generators.golden.chapters.crossed.layouts`
 says what such a case is like. What the layout of the log decides is asked in those layouts, and
 all else once.
 """
@@ -34,6 +34,7 @@ from generators.golden.cases.table import (
     feature_protocol,
     remove,
 )
+from generators.golden.chapters.crossed.layouts import AT, annotated
 from generators.golden.chapters.files.deletion_vectors import (
     WITH_VECTORS,
     inline,
@@ -41,7 +42,6 @@ from generators.golden.chapters.files.deletion_vectors import (
     with_vector,
 )
 from generators.golden.chapters.files.types import local, utc
-from generators.golden.chapters.tables.crossed import AT, annotated
 from generators.golden.chapters.tables.row_tracking import TRACKED_ROWS, Tracked
 from generators.materialise.data import variants as encoded
 from generators.materialise.data.data_files import ExtraColumn, FileLayout, write_parquet

@@ -1,6 +1,6 @@
 """Cases of row ids, changes, times and values under several features, in every layout of the log.
 
-Serves the sections whose rules are asked about; :mod:`generators.golden.chapters.tables.crossed`
+Serves the sections whose rules are asked about; :mod:`generators.golden.chapters.crossed.layouts`
 says what such a case is like.
 """
 
@@ -29,14 +29,7 @@ from generators.golden.cases.table import (
     feature_protocol,
     remove,
 )
-from generators.golden.chapters.files.deletion_vectors import (
-    WITH_VECTORS,
-    inline,
-    store,
-    with_vector,
-)
-from generators.golden.chapters.log.time_travel import stamped, travel
-from generators.golden.chapters.tables.crossed import (
+from generators.golden.chapters.crossed.layouts import (
     AT,
     CYCLE,
     KEPT,
@@ -44,6 +37,13 @@ from generators.golden.chapters.tables.crossed import (
     Mapped,
     annotated,
 )
+from generators.golden.chapters.files.deletion_vectors import (
+    WITH_VECTORS,
+    inline,
+    store,
+    with_vector,
+)
+from generators.golden.chapters.log.time_travel import stamped, travel
 from generators.golden.chapters.tables.row_tracking import TRACKED_PROPERTIES, TRACKED_ROWS, Tracked
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
