@@ -142,6 +142,7 @@ class Scan:
         filter: an expression tree (see ``docs/formats.md``); rows for which it is true.
         predicate: the same filter as Spark SQL text.
         row_ids: also return ``_row_id`` and ``_row_commit_version`` (both int64).
+        ratified: see :class:`Snapshot`.
     """
 
     table: str
@@ -168,6 +169,7 @@ class Aggregate:
         table: path or URL of the table root.
         columns: names of top-level columns.
         version: see :class:`Snapshot`.
+        ratified: see :class:`Snapshot`.
     """
 
     table: str

@@ -207,6 +207,7 @@ class VersionView(LiveFiles):
     """The state of one version with the log that it came from.
 
     Attributes:
+        log: the whole log.
         now: current time in ms since the epoch, for expiry.
     """
 

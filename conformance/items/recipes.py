@@ -35,6 +35,7 @@ class WrittenHistory:
     Attributes:
         id: of the item.
         drawn: the history that the item is about.
+        layout: none: the implementation lays the table out.
     """
 
     id: str

@@ -66,6 +66,10 @@ class Metadata(_WireAction):
     """Schema, partitioning and configuration of the table ("Change Metadata").
 
     Attributes:
+        id: GUID of the table.
+        format: encoding of the data files.
+        name: what a user calls the table.
+        description: what a user says of it.
         schema_string: the table schema in its JSON form.
         partition_columns: logical names, in order.
         configuration: table properties.

@@ -23,6 +23,9 @@ _UNIT = re.compile(
 )
 _NUMBER = re.compile(r"\b(?:int|float)\b")
 
+_NAMED = re.compile(r"^ {4}(\w+(?:, \w+)*): ", re.MULTILINE)
+"""What a section of a docstring has lines about."""
+
 Callables = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -84,6 +87,20 @@ def _measures(node: ast.ClassDef | Callables) -> Iterator[tuple[str, str]]:
         yield from _measure(argument.arg, argument.annotation, text)
 
 
+def _unnamed_fields(node: ast.ClassDef) -> set[str]:
+    """Return the public fields that a docstring passes over which names others."""
+    text = ast.get_docstring(node) or ""
+    named = {word for names in _NAMED.findall(text) for word in names.split(", ")}
+    fields = {
+        field.target.id
+        for field in node.body
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and "ClassVar" not in ast.unparse(field.annotation)
+    }
+    return {each for each in fields - named if _is_public(each)} if fields & named else set()
+
+
 def _measure(name: str, annotation: ast.expr | None, text: str) -> Iterator[tuple[str, str]]:
     measure = _is_public(name) and _MEASURE.search(name)
     if measure and annotation is not None and _NUMBER.search(ast.unparse(annotation)):
@@ -116,6 +133,18 @@ def test_a_docstring_names_the_errors_that_its_function_raises(package: str) -> 
 
 
 @pytest.mark.parametrize("package", PACKAGES)
+def test_a_docstring_names_every_field_or_none(package: str) -> None:
+    missing = {
+        f"{name}:{node.lineno} {node.name}": fields
+        for name, tree in _trees().items()
+        if name.startswith(f"{package}/")
+        for node in _defined(tree.body)
+        if isinstance(node, ast.ClassDef) and (fields := _unnamed_fields(node))
+    }
+    assert missing == {}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
 def test_a_measure_has_a_unit(package: str) -> None:
     missing = [
         f"{name}:{node.lineno} {node.name} {measure}"
@@ -138,6 +167,13 @@ def test_an_error_that_is_not_named_is_noticed() -> None:
     text = 'def f():\n    """Do.\n\n    Raises:\n        OSError: no.\n    """\n    raise {}(1)'
     assert _unnamed_errors(_function(text.format("ValueError")), {}) == {"ValueError"}
     assert _unnamed_errors(_function(text.format("Lost")), {"Lost": {"OSError"}}) == set()
+
+
+def test_a_field_that_is_not_named_is_noticed() -> None:
+    text = "class C:\n    '''Hold.\n\n    Attributes:\n        a, b: two.\n    '''\n"
+    (node,) = ast.parse(text + "    a: int\n    b: int\n    c: int\n    _d: int\n").body
+    assert isinstance(node, ast.ClassDef)
+    assert _unnamed_fields(node) == {"c"}
 
 
 def test_an_error_that_is_caught_is_not_asked_for() -> None:

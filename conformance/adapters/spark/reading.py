@@ -70,10 +70,10 @@ class SparkReader:
             "txn": self._txn,
             "domain_metadata": self._domain_metadata,
         }
-        return {name: self.turning_to(call) for name, call in calls.items()}
+        return {name: self.releasing_others(call) for name, call in calls.items()}
 
-    def turning_to(self, call: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Let an operation release the table asked about before, where it is another one.
+    def releasing_others(self, call: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Have an operation first release the table asked about before, where it is another one.
 
         Delta keeps the snapshots of ten thousand tables, and a run asks about as many.
         """

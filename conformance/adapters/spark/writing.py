@@ -120,7 +120,7 @@ class SparkWriter:
             **{name: self._altering(clause) for name, clause in _ALTERATIONS.items()},
         }
         return {
-            name: self.reader.turning_to(self._telling_version(call))
+            name: self.reader.releasing_others(self._telling_version(call))
             for name, call in calls.items()
         }
 

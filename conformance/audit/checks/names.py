@@ -13,7 +13,7 @@ from typing import Final
 
 from conformance.audit.findings import Finding, Findings, Severity, check, finding
 from conformance.audit.grammar.log_files import LOG_DIR, LogFile, commit_name, name_of
-from conformance.audit.read.contents import is_of_a_log
+from conformance.audit.read.contents import is_log_content
 from conformance.audit.read.log import Log
 from conformance.audit.subjects import LogView, VersionView
 from reference_impl.limits import budget
@@ -229,7 +229,7 @@ def _is_missed(view: LogView | VersionView, path: str, requirement: str) -> bool
         "COMP": (file.version for file, _ in log.compactions),
         "CRC": log.checksums,
     }
-    return version not in kept[requirement.partition("-")[0]] and is_of_a_log(view.storage, path)
+    return version not in kept[requirement.partition("-")[0]] and is_log_content(view.storage, path)
 
 
 _DIGITS: Final = 20

@@ -35,10 +35,10 @@ def is_parquet(storage: Storage, path: str) -> bool | None:
         return None
 
 
-def is_of_a_log(storage: Storage, path: str) -> bool:
+def is_log_content(storage: Storage, path: str) -> bool:
     """Return whether a file has actions, as lines or as columns, or is a checksum.
 
-    Of a file that cannot be read, or only beyond the limits, it says no.
+    ``False`` for a file that cannot be read, or only beyond the limits.
     """
     try:
         with storage.open_input(path) as source:

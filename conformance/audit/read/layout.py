@@ -87,6 +87,7 @@ class Layout:
         provider: of the format, in lower case; ``parquet`` when the metadata does not say.
         columns: every field of the schema, depth first.
         partitions: names of partition columns.
+        by_path: the columns by their logical paths.
     """
 
     features: frozenset[str]

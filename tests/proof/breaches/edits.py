@@ -207,7 +207,7 @@ def fields(change: Callable[[Any], Any], where: str = EVERYWHERE) -> Edit:
     return schema(changed, where)
 
 
-def types(kind: str, change: Callable[[Any], Any], where: str = EVERYWHERE) -> Edit:
+def types(kind: str, change: Callable[[Any], Any]) -> Edit:
     """Change each nested type of a kind (``array``, ``map``, ``struct``) in place."""
 
     def walk(tree: Any) -> None:
@@ -220,7 +220,7 @@ def types(kind: str, change: Callable[[Any], Any], where: str = EVERYWHERE) -> E
             for value in tree:
                 walk(value)
 
-    return schema(walk, where)
+    return schema(walk)
 
 
 def properties(change: Callable[[dict[str, str]], Any], where: str = EVERYWHERE) -> Edit:
@@ -245,11 +245,6 @@ def statistics(change: Callable[[Any], Any], where: str = EVERYWHERE) -> Edit:
         return {**body, "stats": json.dumps(found if after is None else after)}
 
     return each("add", changed, where)
-
-
-def uncounted(where: str = EVERYWHERE) -> Edit:
-    """Leave the number of records out of the statistics of adds."""
-    return statistics(lambda s: {k: v for k, v in s.items() if k != "numRecords"}, where)
 
 
 def listed(change: Callable[[list[str]], list[str]], *names: str, where: str = EVERYWHERE) -> Edit:
@@ -403,9 +398,14 @@ def zeros_for_nulls(table: pa.Table) -> pa.Table:
     return table
 
 
-def without_statistic(name: str) -> Edit:
+def without_statistic(name: str, where: str = COMMIT) -> Edit:
     """Leave one field out of the statistics of adds."""
-    return statistics(lambda found: {key: found[key] for key in found if key != name}, COMMIT)
+    return statistics(lambda found: {key: found[key] for key in found if key != name}, where)
+
+
+def uncounted() -> Edit:
+    """Leave the number of records out of the statistics of adds."""
+    return without_statistic("numRecords", EVERYWHERE)
 
 
 def setting_property(name: str, value: str) -> Edit:

@@ -144,8 +144,8 @@ def _group(typed: pa.DataType, *, rest: bool = True) -> pa.DataType:
     return pa.struct([*plain, pa.field("typed_value", typed)])
 
 
-def _shredded_as(typed: pa.DataType, *, rest: bool = True) -> pa.DataType:
-    return pa.struct([pa.field("metadata", pa.binary(), nullable=False), *_group(typed, rest=rest)])
+def _shredded_as(typed: pa.DataType) -> pa.DataType:
+    return pa.struct([pa.field("metadata", pa.binary(), nullable=False), *_group(typed)])
 
 
 def _whole(metadata: bytes, value: bytes) -> dict[str, bytes]:
