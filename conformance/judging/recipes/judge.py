@@ -27,7 +27,7 @@ from conformance.judging.compare import compare_rows
 from conformance.judging.messages import describe_refusal
 from conformance.judging.recipes.files import read_commits
 from conformance.judging.recipes.identity import without_identities
-from conformance.judging.recipes.replay import Replay, Run, reading_recipe
+from conformance.judging.recipes.replay import Ask, Replay, reading_recipe
 from conformance.judging.recipes.table import (
     AUDITED,
     UNREADABLE,
@@ -63,7 +63,7 @@ _FOLLOWING: Final = ("CRC-", "CDC-001 ", "CDC-012 ")
 
 
 def replay_recipe(
-    run: Run, claims: Claims, spec: Spec, table: Path, revision: str = "upstream"
+    run: Ask, claims: Claims, spec: Spec, table: Path, revision: str = "upstream"
 ) -> Verdict:
     """Replay a recipe and take the verdict.
 

@@ -33,7 +33,7 @@ from generators.oracle.model import Oracle, Row
 from generators.oracle.operations import OPERATIONS, Create, Operation, carry_out, input_rows
 from reference_impl import DeltaError, Table
 
-Run: TypeAlias = Callable[[Request], tuple[Answer | None, BaseException | None]]
+Ask: TypeAlias = Callable[[Request], tuple[Answer | None, BaseException | None]]
 """Asks an adapter: an answer, or the fault that it ended in."""
 
 
@@ -90,7 +90,7 @@ class Replay:
         refused: number of the step that was refused, where it had to be carried out.
     """
 
-    run: Run
+    run: Ask
     claims: Claims
     table: Path
     steps: Sequence[Mapping[str, Any]]

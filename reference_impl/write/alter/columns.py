@@ -154,7 +154,7 @@ def set_nullable(snapshot: Snapshot, name: str, *, nullable: bool) -> int:
     transaction = _begin(snapshot, "CHANGE COLUMN", name)
     schema = _changed(snapshot.schema, (name,), lambda c: replace(c, nullable=nullable))
     if not nullable:
-        for file in transaction.open():
+        for file in transaction.open_files():
             if file.take(file.live).column(name).null_count:
                 raise ConstraintViolation(
                     f"column {name} has nulls", requirement="SCH-025", hint="delete or fill them"

@@ -171,7 +171,7 @@ def _check_existing(transaction: Transaction, checks: Mapping[str, Expression]) 
     if not checks:
         return
     # A row that is added concurrently must be checked as well, and conflicts.
-    for file in transaction.open():
+    for file in transaction.open_files():
         check_rules(file.take(file.live), checks)
 
 

@@ -153,8 +153,8 @@ class Transaction:
             self.read_write_set.conditions.append(condition)
         self.read_write_set.files |= {decode_path(str(p)) for p in files.column("path").to_pylist()}
 
-    def open(self, condition: Node | None = None) -> Iterator[LiveFile]:
-        """Read the files that may hold rows for which a condition is true, all for ``None``.
+    def open_files(self, condition: Node | None = None) -> Iterator[LiveFile]:
+        """Return the live files that may hold rows for which a condition is true, all for ``None``.
 
         They count as read. Errors are those of
         :func:`~reference_impl.write.files.live_files.live_files`.

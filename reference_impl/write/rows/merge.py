@@ -49,7 +49,7 @@ def merge(
     predicate = on if isinstance(on, str) else list(on)
     transaction = Transaction(snapshot, "MERGE", {"predicate": predicate})
     run = _Merge.of(transaction, source, on, Clauses() if clauses is None else clauses)
-    for file in transaction.open():
+    for file in transaction.open_files():
         run.change(file)
     run.insert()
     return run.changes.commit()

@@ -113,7 +113,7 @@ def predicate_for_history(given: Filter) -> str:
 
 
 def _open(transaction: Transaction, condition: Predicate | None) -> Iterator[LiveFile]:
-    return transaction.open(None if condition is None else condition.node)
+    return transaction.open_files(None if condition is None else condition.node)
 
 
 def _delete_rows(transaction: Transaction, changes: Changes, condition: Predicate | None) -> None:
