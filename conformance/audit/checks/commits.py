@@ -149,10 +149,13 @@ def fault_finding(requirement: str, fault: Fault, prefix: str = "", hint: str = 
     return finding(requirement, fault.place, message, hint, severity=severity, count=fault.count)
 
 
-@check("commit", "LOG-004 LOG-007")
+@check("commit", "LOG-001 LOG-004 LOG-007")
 def readable(step: Step) -> Findings:
-    """Report lines that are not JSON and commits without content."""
+    """Report lines that are not JSON, commits of another format and those without content."""
     for fault in step.commit.content.faults:
+        if fault.kind == "other format":
+            message = "the commit is no JSON file: it begins as one that is compressed, or binary"
+            yield finding("LOG-001", step.commit.path, message)
         if fault.kind == "empty":
             severity: Severity | None = "error" if step.version == 0 else None
             yield finding("LOG-007", fault.place, "the commit is empty", severity=severity)

@@ -188,7 +188,7 @@ _BARE: Final = re.compile(rf"{_VERSION}\.parquet")
 
 _RIGHT: Final = re.compile(
     rf"(?:^|[^0-9]){_VERSION}\.checkpoint\.(?:{_UUID}\.json|(?:{_UUID}\.)?parquet)"
-    rf"(?!\.(?:{_CODEC}|{_UUID_LIKE}|[0-9]{{10}}\.[0-9]{{10}})$)(?=.)|.{_VERSION}\.checkpoint\.parquet$"
+    rf"(?!\.(?:{_CODEC}|{_UUID_LIKE}|[0-9]{{10}}\.[0-9]{{10}})$)(?=.)|[^0-9]{_VERSION}\.checkpoint\.parquet$"
 )
 """The name of a checkpoint with something before or behind it."""
 

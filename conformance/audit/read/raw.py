@@ -55,7 +55,8 @@ class Fault:
         place: file, with line or row.
         message: what is wrong with it.
         kind: ``empty`` for a file without bytes, ``blank`` for a line without any, ``no JSON`` for
-            one of another form, ``elsewhere`` for a file that is not in the folder where it has
+            one of another form, ``other format`` for the first of a file that begins as those of
+            another format do, ``elsewhere`` for a file that is not in the folder where it has
             to be, ``unescaped`` for one that is named as it is called, and not as a URI.
         count: how many lines in a row are blank.
         limit: the limit that it is beyond, where nothing is wrong with it otherwise.
@@ -63,7 +64,9 @@ class Fault:
 
     place: str
     message: str
-    kind: Literal["broken", "empty", "blank", "no JSON", "elsewhere", "unescaped"] = "broken"
+    kind: Literal[
+        "broken", "empty", "blank", "no JSON", "other format", "elsewhere", "unescaped"
+    ] = "broken"
     count: int = 1
     limit: LimitExceeded | None = None
 
@@ -311,6 +314,12 @@ def _without_blanks(path: str, data: bytes) -> tuple[list[tuple[int, bytes]], li
     return texts, faults
 
 
+_OTHER_FORMATS: Final = (
+    *(b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"\x04\x22\x4d\x18"),
+    *(b"\xff\x06\0\0sNaPpY", b"PAR1", b"ORC", b"Obj\x01", b"ARROW1"),
+)
+"""How files begin: of gzip, bzip2, Zstandard, xz, LZ4, Snappy, Parquet, ORC, Avro and Arrow."""
+
 COLUMNAR: Final = True
 """Whether plain lines become columns; without that every line is parsed with care."""
 
@@ -338,7 +347,9 @@ def json_lines(path: str, texts: Iterable[tuple[int, bytes]]) -> Lines:
         if parsed.limit is not None:
             faults.append(Fault(place, parsed.limit.message, limit=parsed.limit))
         elif parsed.fault is not None:
-            faults.append(Fault(place, f"the line is not JSON: {parsed.fault}", "no JSON"))
+            other = not at and text.startswith(_OTHER_FORMATS)
+            message = f"the line is not JSON: {parsed.fault}"
+            faults.append(Fault(place, message, "other format" if other else "no JSON"))
         else:
             line = _line(place, parsed.value)
             files = line.action in ("add", "remove")

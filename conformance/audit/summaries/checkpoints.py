@@ -132,7 +132,7 @@ def readable(subject: CheckpointView) -> Findings:
     checkpoint = subject.checkpoint
     for fault in checkpoint.top.faults:
         yield fault_finding("CKPT-005", fault, "checkpoint: ")
-        if fault.kind == "no JSON":
+        if fault.kind in ("no JSON", "other format"):
             yield fault_finding("CKC-001", fault, "checkpoint: ")
     for lines in checkpoint.sidecars.values():
         for fault in lines.faults:

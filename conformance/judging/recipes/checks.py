@@ -57,6 +57,9 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Kind of a checkpoint in a recipe, to the form of its name in the log."""
 
+_CHECKPOINT: Final = re.compile(r"([0-9]{20})\.checkpoint\..*(?:json|parquet)")
+"""A checkpoint, and the version in its name."""
+
 _BESIDE: Final = re.compile(r"\d{20}\.json|.*\.crc|_last_checkpoint")
 """Names of files of the log that are no checkpoint, however one is called."""
 _NAME: Final = "delta.columnMapping.physicalName"
@@ -120,6 +123,7 @@ class Watch:
             yield from _purged(now)
         if operation == "checkpoint":
             yield from self._checkpoint(step, now.version)
+        yield from self._early_checkpoints()
         if operation == "vacuum" and not {"gone", "kept"} & step.keys():
             yield from self._lost_changes(now.version)
         if operation == "compact_log":
@@ -174,6 +178,17 @@ class Watch:
             new = path.relative_to(self.table).as_posix() not in self.there
             if new and path.is_file() and not _BESIDE.fullmatch(path.name):
                 yield path
+
+    def _early_checkpoints(self) -> Iterator[Fault]:
+        """Look for checkpoints that were there before the commit of the same step."""
+        for path in self._others_of_log():
+            named = _CHECKPOINT.fullmatch(path.name)
+            commit = None if named is None else path.with_name(f"{named[1]}.json")
+            if commit is None or f"{LOG_DIR}/{commit.name}" in self.there or not commit.exists():
+                continue
+            # Whoever sees a commit before writing a checkpoint ends the file of it later.
+            if path.stat().st_mtime_ns < commit.stat().st_mtime_ns:
+                yield "CKPT-031", f"{path.name} was written before {commit.name}"
 
     def _modified(self, version: int) -> int:
         path = self.table / LOG_DIR / commit_name(version)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -105,13 +106,14 @@ def change_lines(path: Path, action: str, number: int | None, how: Mapping[str, 
 
 
 def edit_text(path: Path, how: Mapping[str, Any]) -> None:
-    """Replace or append text in a file."""
+    """Replace or append text in a file, and compress it in the end."""
     text = path.read_bytes()
     for old, new in how.get("replace", {}).items():
         if old.encode() not in text:
             raise LookupError(f"{path.name} has no {old}")
         text = text.replace(old.encode(), new.encode(), 1)
-    path.write_bytes(text + how.get("end", "").encode())
+    text += how.get("end", "").encode()
+    path.write_bytes(gzip.compress(text) if how.get("gzip") else text)
 
 
 def edit_files(root: Path, how: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter, title_of
 from generators.golden.cases.filters import compare, is_null
 from generators.golden.cases.publish import (
+    aggregated,
     describe,
     file_entries,
     filtered,
@@ -269,21 +270,42 @@ def _added_again(case: CaseWriter, form: str) -> None:
     publish(case, table)
 
 
+@_after(ORDER, "tombstones-after", "REC-011 SNAP-004")
+def _tombstones(case: CaseWriter, form: str) -> None:
+    """The tombstones of a summary show in no answer."""
+    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
+    gone = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
+    table.create(*map(add, gone), add(table.file([{"id": 7, "name": "kept"}])))
+    table.commit(*map(remove, gone[:2]), operation="DELETE")
+    table.commit(remove(gone[2]), operation="DELETE")
+    SUMMARIES[form](table, 2)
+    table.append([{"id": 8, "name": "new"}])
+    case.judged = dict.fromkeys(
+        ("read-v2", "read-latest", "files-latest", "extremes", "filtered"), "REC-011"
+    )
+    publish(case, table)
+    aggregated(case, table, "extremes", ["id", "name"], "Removed files count for nothing")
+    filtered(case, table, "filtered", compare("id", "<", 5, "long"), "Removed files have no rows")
+
+
 @_after(DOMAINS, "removed-after", "REC-015 REC-016 DOM-012")
 def _removed_after(case: CaseWriter, form: str) -> None:
     """A domain that a summary has is gone once it is removed."""
     table = GoldenTable.of(case, _PAIR, protocol=_protocol(form, "domainMetadata"))
-    table.create(domain("app.gone", "1"))
+    table.create(domain("app.gone", "1"), domain("app.other", "1"))
     table.commit(domain("app.kept", "2"), add(table.file([{"id": 1, "name": "a"}])))
     if form != "compaction":
         SUMMARIES[form](table, 1)
-    table.commit(domain("app.gone", "1", removed=True))
+    # The one is removed with what it was, the other with something else.
+    table.commit(domain("app.gone", "1", removed=True), domain("app.other", "0", removed=True))
     if form == "compaction":
         SUMMARIES[form](table, 2)
     table.append([{"id": 2, "name": "b"}])
-    case.judged = {"domain-app-gone": "REC-015", "domain-app-kept": "DOM-012"}
+    case.judged = dict.fromkeys(("domain-app-gone", "domain-app-other"), "REC-015")
+    case.judged["domain-app-kept"] = "DOM-012"
     publish(case, table, files=False)
     domain_spec(case, "app.gone", None)
+    domain_spec(case, "app.other", None)
     domain_spec(case, "app.kept", "2")
 
 
@@ -317,25 +339,28 @@ def _removed_otherwise(case: CaseWriter, form: str) -> None:
 def _set_again(case: CaseWriter, form: str) -> None:
     """A domain that is gone and set again is there as set last."""
     table = GoldenTable.of(case, _PAIR, protocol=_protocol(form, "domainMetadata"))
-    table.create(domain("app.again", '{"x":1,"y":2}'), domain("app.kept", '{"k":1}'))
+    held = {"app.again": '{"x":1,"y":2}', "app.same": '{"s":1}'}
+    table.create(*(domain(*each) for each in held.items()), domain("app.kept", '{"k":1}'))
     table.commit(add(table.file([{"id": 1, "name": "a"}])), domain("app.late", "0", removed=True))
-    table.commit(domain("app.again", '{"x":1,"y":2}', removed=True))
+    table.commit(*(domain(*each, removed=True) for each in held.items()))
     if form != "compaction":
         SUMMARIES[form](table, 2)
-    table.commit(domain("app.again", '{"z":3}'), domain("app.late", "[]"))
+    again = {"app.again": '{"z":3}', "app.same": held["app.same"], "app.late": "[]"}
+    table.commit(*(domain(*each) for each in again.items()))
     if form == "compaction":
         SUMMARIES[form](table, 3)
     table.append([{"id": 2, "name": "b"}])
     case.judged = {
         "domain-app-again": "REC-017",
         "domain-app-late": "REC-017",
+        "domain-app-same": "REC-017",
         "domain-app-again-v2": "REC-016",
         "domain-app-kept": "DOM-012",
     }
     publish(case, table)
-    domain_spec(case, "app.again", '{"z":3}')
+    for name, value in again.items():
+        domain_spec(case, name, value)
     domain_spec(case, "app.again", None, 2)
-    domain_spec(case, "app.late", "[]")
     domain_spec(case, "app.kept", '{"k":1}')
 
 

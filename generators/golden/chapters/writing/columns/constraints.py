@@ -202,6 +202,20 @@ for _name, _title, _table, _expression in (
         "part <> 'b'",
     ),
     (
+        "null",
+        "A constraint that is null for a row of one file is not added",
+        lambda: Recipe(PAIR).append(pairs(1)).append([{"id": None, "name": "x"}]).append(pairs(3)),
+        "id > 0",
+    ),
+    (
+        "null-partition",
+        "A constraint that is null for a null partition value is not added",
+        lambda: Recipe(_PARTED, ("part",)).append(
+            [{"id": 1, "part": "a"}, {"id": 2, "part": None}]
+        ),
+        "part <> 'b'",
+    ),
+    (
         "renamed",
         "A constraint that a row of a renamed column breaks is not added",
         lambda: (

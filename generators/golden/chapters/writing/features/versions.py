@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Computed, Recipe, pairs
 from generators.golden.chapters.writing.starts import MAPPED, broken_rule, ids, numbered
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import field, struct
+from generators.oracle.literals import literal
 
 VERSIONS: Final = Chapter("version-requirements")
 
@@ -144,6 +145,46 @@ for _version, _row in ((4, "WVER-003"), (6, "WVER-007")):
         _row if _version == 4 else f"{_row} WVER-003 GEN-004",
         partial(_generated, _version, _row),
     )
+
+
+def _generated_again(version: int, case: CaseWriter) -> None:
+    metadata = {"delta.generationExpression": "x * 2"}
+    schema = struct(field("id", "long"), field("x", "long"), field("y", "long", metadata=metadata))
+    recipe = Recipe(schema, protocol=Protocol(1, version))
+    recipe.append([{"id": n, "x": n, "y": 2 * n} for n in range(1, 4)]).given()
+    fourteen = {"y": Computed(literal("long", 14))}
+    recipe.update({"x": 7}, compare("id", "=", 1, "long"), fourteen)
+    recipe.merge([{"id": 2, "x": 5, "y": 10}, {"id": 4, "x": 6, "y": 12}], SAME_ID, *UPSERT)
+    recipe.publish(case)
+
+
+def _generated_otherwise(row: str, step: Callable[[Recipe], Recipe], case: CaseWriter) -> None:
+    metadata = {"delta.generationExpression": "x * 2"}
+    schema = struct(field("id", "long"), field("x", "long"), field("y", "long", metadata=metadata))
+    recipe = Recipe(schema, protocol=Protocol(1, 4 if row == "WVER-003" else 6))
+    recipe.append([{"id": n, "x": n, "y": 2 * n} for n in range(1, 4)]).given()
+    step(recipe).publish(case, refusal=broken_rule(row))
+
+
+for _version, _row in ((4, "WVER-003"), (6, "WVER-007")):
+    _named = _row if _version == 4 else f"{_row} WVER-003"
+    VERSIONS.define(
+        f"write-generated-again-{_version}",
+        f"Writer version {_version} generates values of changed rows again",
+        f"{_named} GEN-004",
+        partial(_generated_again, _version),
+    )
+    for _name, _step in (
+        ("update", lambda recipe: recipe.update({"y": 9}, compare("id", "=", 3, "long"))),
+        ("merge", lambda recipe: recipe.merge([{"id": 9, "x": 1, "y": 3}], SAME_ID, *UPSERT)),
+        ("overwrite", lambda recipe: recipe.overwrite([{"id": 9, "x": 1, "y": 3}])),
+    ):
+        VERSIONS.define(
+            f"write-generated-{_name}-{_version}",
+            f"Writer version {_version} holds the {_name} to generated values",
+            f"{_named} GEN-004",
+            partial(_generated_otherwise, _row, _step),
+        )
 
 
 def _mapped(version: int, case: CaseWriter) -> None:

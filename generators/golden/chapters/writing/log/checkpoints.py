@@ -14,6 +14,7 @@ from generators.golden.chapters.writing.given import described_files
 from generators.golden.chapters.writing.starts import (
     EVERY,
     KEYED,
+    WITH_FEED,
     WITH_TRACKING,
     WITH_VECTORS,
     every,
@@ -237,6 +238,27 @@ def _lower_progress(case: CaseWriter) -> None:
     """A checkpoint has the newest progress of an application, if lower."""
     recipe = Recipe(PAIR).append(pairs(1)).set_transaction("app", 7).set_transaction("app", 3)
     recipe.given().append(pairs(2)).checkpoint().append(pairs(3)).publish(case)
+
+
+def _changes(kind: CheckpointKind, sidecars: int, case: CaseWriter) -> None:
+    features = ("v2Checkpoint", "changeDataFeed") if kind != "multi-part" else ("changeDataFeed",)
+    recipe = Recipe(KEYED, ("part",), WITH_FEED, features).append(keyed(1, 2, 3))
+    parts = 2 if kind == "multi-part" else 0
+    recipe.update({"id": 30}, compare("id", "=", 3, "long")).checkpoint(kind, sidecars, parts)
+    recipe.delete(compare("id", "=", 1, "long")).checkpoint(kind, sidecars, parts)
+    recipe.append(keyed(5)).publish(case, needs=("checkpoint.kind",))
+
+
+for _name, (_kind, _sidecars, _title) in {
+    **_KINDS,
+    "parts": ("multi-part", 0, ""),
+}.items():
+    CHECKPOINTS.define(
+        f"write-changes-{_name}",
+        "A checkpoint of a version that records changes has no change files",
+        "CKC-014 CKC-004 CKPT-005",
+        partial(_changes, _kind, _sidecars),
+    )
 
 
 @CHECKPOINTS.case("write-checkpoint-named", "CKPT-005 CKC-003 CKC-004", since="2021")
