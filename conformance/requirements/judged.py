@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,9 +21,6 @@ from fnmatch import fnmatchcase
 from functools import cache, partial
 from pathlib import Path
 from typing import Final
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from conformance.golden.commits import commits_in
 from conformance.questions import AUDITED, QUESTIONS, TIMED, Asked, Question
@@ -296,6 +294,9 @@ _OF_CONTENT: Final = (
 )  # fmt: skip
 """Requirements on how files and their values are read; a version before the first shows none."""
 
+_FOOTER_END: Final = 8
+"""Bytes after the footer of a Parquet file: its size, and a mark."""
+
 _OF_SUMMARIES: Final = {
     "checkpoint": ("CKC-", "CKM-", "SCA-", "SIDE-"),
     "compacted": ("COMP-",),
@@ -422,21 +423,37 @@ _BY_FILES: Final[Mapping[str, Callable[[Path, int | None], bool]]] = {
 """Requirements whose versions are found by more than a mark in commits."""
 
 
-@cache
-def _added_again(table: Path) -> float | None:
-    """Return the version that first adds a path again; infinite where none does.
+def _since(table: Path, comes: Callable[[bytes], bool]) -> float | None:
+    """Return the version whose commit is the first by which something is so.
 
-    ``None`` where a commit that would say so is gone, or cannot be read.
+    Args:
+        table: root of the table.
+        comes: is given the content of each commit in turn, and says whether it is so by now.
+
+    Returns:
+        Infinite where it never is; ``None`` where a commit that would say so is gone, or cannot be
+        read.
     """
-    seen: set[str] = set()
     for at, (version, content) in enumerate(commits_in(table).items()):
         if version > at or content is None:
             return None
-        for path in _added(content):
-            if path in seen:
-                return version
-            seen.add(path)
+        if comes(content):
+            return version
     return math.inf
+
+
+@cache
+def _added_again(table: Path) -> float | None:
+    """Return the version that first adds a path again, as :func:`_since` does."""
+    seen: set[str] = set()
+
+    def comes(content: bytes) -> bool:
+        added = list(_added(content))
+        again = len(seen.union(added)) < len(seen) + len(added)
+        seen.update(added)
+        return again
+
+    return _since(table, comes)
 
 
 def _added(content: bytes) -> Iterator[str]:
@@ -450,37 +467,44 @@ def _added(content: bytes) -> Iterator[str]:
 
 @cache
 def _hiding(table: Path) -> float | None:
-    """Return the version that first adds a file with columns of row tracking.
+    """Return the version that first adds a file with columns of row tracking, as :func:`_since`."""
+    hidden: set[bytes] = set()
 
-    Infinite where none does; ``None`` where a commit that would say so is gone, or cannot be read.
+    def comes(content: bytes) -> bool:
+        hidden.update(MATERIALIZED.findall(content))
+        footers = map(partial(_footer, table), _added(content) if hidden else ())
+        return any(name in footer for footer in footers for name in hidden)
+
+    return _since(table, comes)
+
+
+def _footer(table: Path, path: str) -> bytes:
+    """Return the footer of a data file, in which the names of its columns are as they are.
+
+    It is not parsed, which takes several times as long; empty where the file cannot be read.
     """
-    hidden: set[str] = set()
-    for at, (version, content) in enumerate(commits_in(table).items()):
-        if version > at or content is None:
-            return None
-        hidden |= {name.decode() for name in MATERIALIZED.findall(content)}
-        for path in _added(content) if hidden else ():
-            with suppress(pa.ArrowException, OSError, ValueError, DeltaError):
-                if hidden.intersection(pq.read_schema(table / decode_path(path)).names):
-                    return version
-    return math.inf
+    with suppress(OSError, ValueError, DeltaError), (table / decode_path(path)).open("rb") as file:
+        file.seek(-_FOOTER_END, os.SEEK_END)
+        size = int.from_bytes(file.read(4), "little")
+        file.seek(-_FOOTER_END - size, os.SEEK_END)
+        return file.read(size)
+    return b""
 
 
 @cache
 def _new_column(table: Path) -> float | None:
-    """Return the version that first has a column which files lack; infinite where none has.
-
-    ``None`` where a commit that would say so is gone, or cannot be read.
-    """
-    known: set[str] = set()
+    """Return the version that first has a column which files lack, as :func:`_since` does."""
+    known: set[bytes] = set()
     files = False
-    for at, (version, content) in enumerate(commits_in(table).items()):
-        if version > at or content is None:
-            return None
+
+    def comes(content: bytes) -> bool:
+        nonlocal files
         for schema in _SCHEMA.findall(content):
             names, physical = (set(each.findall(schema)) for each in (_NAME, _PHYSICAL))
             if files and not (physical or names) <= known:
-                return version
-            known |= names | physical
+                return True
+            known.update(names, physical)
         files = files or _ADD.search(content) is not None
-    return math.inf
+        return False
+
+    return _since(table, comes)
