@@ -21,7 +21,7 @@ from reference_impl.write.checkpoints import write
 from reference_impl.write.upkeep import compaction
 
 _PROGRESS = {"operation": "set_txn", "app_id": "stream", "txn_version": 7}
-_RENAMED = {"operation": "set_properties", "properties": {"owner": "you"}}
+_RENAMED: dict[str, Any] = {"operation": "set_properties", "properties": {"owner": "you"}}
 _CHECKPOINT = {"operation": "checkpoint"}
 _COMPACTION = {"operation": "compact_log", "start": 0, "end": 2}
 
@@ -59,7 +59,7 @@ def test_what_a_copy_loses_is_named_by_the_audit(  # noqa: PLR0913, PLR0917  a w
     wrong: Callable[..., Any],
     broken: str,
 ) -> None:
-    steps = [CREATE, _PROGRESS, _RENAMED, step]
+    steps: list[dict[str, Any]] = [CREATE, _PROGRESS, _RENAMED, step]
     spec = recipe(*steps, expectation=Expected({"versions": 3}, partial(arrow_table, SCHEMA, [])))
     # The recipe says of the step what it is about, which is not what is lost.
     spec = replace(spec, parameters={**spec.parameters, "judged": {"3": "WNEW-001"}})
