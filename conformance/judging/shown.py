@@ -8,7 +8,7 @@ nothing of its deletion vectors.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +21,16 @@ from conformance.audit.read.log import open_log
 from conformance.base.untrusted import DocumentError, parse_json
 from conformance.golden.cases import Case, Expected, ExpectedError, Spec
 from conformance.golden.commits import commits_in
-from conformance.judging.compare import Difference, equal_with_empty_as_null, wrong_columns
+from conformance.judging.compare import (
+    Difference,
+    Rows,
+    WrongColumns,
+    counted_rows,
+    differing_rows,
+    equal_with_empty_as_null,
+    wrong_columns,
+)
+from conformance.judging.live import fresh_ids, marked_rows, older_columns
 from conformance.requirements.judged import MATERIALIZED, Judged, judged_of, matches, shows
 from conformance.requirements.levels import ROWS_READ
 from conformance.requirements.registry import SELECTIONS, load_registry
@@ -46,8 +55,8 @@ values."""
 _BY_NAME: Final = frozenset(name for names in _MAPPED.values() for name in names)
 
 _OF_VALUES: Final = (
-    "CM-*", "DFT-*", "META-*", "PART-*", "PQ-*", "RVER-001", "SCH-*", "TW-*", "VAR*", "VOID-*",
-    "VSHR-*",
+    "CM-*", "DFT-*", "META-*", "PART-*", "PQ-*", "RVER-001", "SCH-*", "SHRED-*", "TW-*", "VAR*",
+    "VOID-*",
 )  # fmt: skip
 """Requirements that say themselves which values a column has."""
 _OF_PARTITIONS: Final = ("CM-02[346]", "CM-030", "PART-*", "TW-*")
@@ -70,6 +79,9 @@ _OF_TRACKING: Final[Mapping[frozenset[str], Mapping[str, str]]] = {
     frozenset({"_row_commit_version"}): {"RT-023": "RT-025", "RT-024": "RT-026"},
 }
 """Column that alone is wrong: of requirements about its sibling, those that say the same of it."""
+_ID: Final = "_row_id"
+_IDS: Final = ("RT-023", "RT-024")
+"""The requirements on ids that files keep, and on those that rows have by their position."""
 _TRACKED: Final = tuple(row for pairs in _OF_TRACKING.values() for row in pairs.values())
 _OF_IDS: Final[Mapping[frozenset[str], str]] = {
     frozenset({"_row_id"}): "RT-024",
@@ -79,6 +91,9 @@ _OF_IDS: Final[Mapping[frozenset[str], str]] = {
 """Columns that alone are wrong of the right rows: what says it, where the judged requirement says
 which rows a vector leaves."""
 _LEFT_BY_VECTORS: Final = ("DVDESC-020", "DV-004")
+_NEWEST_COLUMNS: Final = "REC-013"
+_OF_COLUMNS: Final = (*_OF_VALUES, "REC-012", "REC-013", "CDC-*", "RT-*")
+"""Requirements that say themselves which columns there are, or are about others than those of the schema."""
 _HIDDEN: Final = "RT-017"
 """The requirement on columns of row tracking that no read shows."""
 _OF_FEATURES: Final = frozenset(
@@ -116,6 +131,7 @@ def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
     if spec.type not in ("read", "row_ids", "changes", "aggregate"):
         return ()
     rows = [ROWS_READ, *(_TRACKED if spec.type == "row_ids" else ())]
+    rows += _shown_by_files(case, spec, version)
     if spec.type == "read" and _hidden(case.table):
         rows.append(_HIDDEN)
     refused = {requirement_refused(spec, case, revision) for revision in SELECTIONS}
@@ -200,11 +216,24 @@ def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Ta
     empty = judged not in _OF_NULLS and equal_with_empty_as_null(wanted, given)
     if empty or (judged == _OF_DELETED and _fewer(spec, wanted, given)):
         return ROWS_READ
-    wrong = None if spec.type == "aggregate" else wrong_columns(wanted, given)
-    if wrong is None:
+    if spec.type == "aggregate":
         return None
+    wrong = wrong_columns(wanted, given)
+    if _has_older_columns(case, spec, judged, wanted, given):
+        return _NEWEST_COLUMNS
+    if wrong is None:
+        return _of_live(case, spec, judged, wanted, given)
+    return _of_columns(case, spec, judged, wrong, wanted, given)
+
+
+def _of_columns(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown`
+    case: Case, spec: Spec, judged: str, wrong: WrongColumns, wanted: pa.Table, given: pa.Table
+) -> str | None:
+    """Return what columns show that alone are wrong."""
     if wrong.keyed and judged in _LEFT_BY_VECTORS and wrong.columns in _OF_IDS:
         return _OF_IDS[wrong.columns]
+    if wrong.columns == {_ID} and judged in _TRACKED:
+        return _of_ids(case, spec, wanted, given) or _OF_TRACKING[wrong.columns].get(judged)
     if wrong.columns & _OF_FEATURES:
         return _OF_TRACKING.get(wrong.columns, {}).get(judged)
     mapping = _mapping(case, _version(spec))
@@ -215,6 +244,66 @@ def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Ta
         if judged in _BY_NAME - {row} or (wrong.misnamed and not own):
             return row
     return ROWS_READ if wrong.keyed and matches(judged, _OF_ROWS) else None
+
+
+def _shown_by_files(case: Case, spec: Spec, version: int | None) -> Iterator[str]:
+    """Return what the files of a version may show in place of the judged requirement."""
+    if spec.type in ("read", "row_ids") and "deletionVectors" in case.features:
+        yield _OF_DELETED
+    if spec.type == "read" and any(older_columns(case.table, version)):
+        yield _NEWEST_COLUMNS
+
+
+def _of_live(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table) -> str | None:
+    """Return what is shown by rows that are right, but that some lack or are too many.
+
+    Nothing that is said of values is broken by them; but a filter goes by values.
+    """
+    tracked = judged.startswith("RT-")
+    found = differing_rows(wanted, given)
+    if spec.type == "changes" or found is None or not (tracked or matches(judged, _OF_VALUES)):
+        return None
+    lacking, more = found
+    if more and _are_marked(case, spec, wanted.column_names, more):
+        return _OF_DELETED
+    alone = bool(lacking) is not bool(more)
+    return ROWS_READ if alone and (tracked or "filter" not in spec.parameters) else None
+
+
+def _are_marked(case: Case, spec: Spec, names: list[str], rows: Rows) -> bool:
+    """Return whether the vectors of a version mark all of some rows."""
+    if "timestamp" in spec.parameters or "deletionVectors" not in case.features:
+        return False
+    marked = marked_rows(case.table, _version(spec))
+    known = [name for name in names if name not in _OF_FEATURES]
+    if marked is None or not {*known} <= {*marked.column_names}:
+        return False
+    held = counted_rows(marked, known)
+    for row in rows.elements():
+        held[tuple(row[names.index(name)] for name in known)] -= 1
+    return min(held.values()) >= 0
+
+
+def _of_ids(case: Case, spec: Spec, wanted: pa.Table, given: pa.Table) -> str | None:
+    """Return which requirement on ids is broken: ``None`` where both are, or nobody knows."""
+    fresh = fresh_ids(case.table, _version(spec)) if "timestamp" not in spec.parameters else None
+    found = differing_rows(wanted, given)
+    if fresh is None or found is None:
+        return None
+    at = wanted.column_names.index(_ID)
+    by_position = {any(row[at] in ids for ids in fresh) for row in found[0]}
+    return _IDS[by_position.pop()] if len(by_position) == 1 else None
+
+
+def _has_older_columns(
+    case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table
+) -> bool:
+    """Return whether the columns of a read are those of older metadata."""
+    if spec.type != "read" or spec.parameters.keys() - {"version"} or matches(judged, _OF_COLUMNS):
+        return False
+    names = given.column_names
+    others = sorted(names) != sorted(wanted.column_names)
+    return others and names in older_columns(case.table, _version(spec))
 
 
 def _shows_hidden(table: Path, wanted: pa.Table, given: pa.Table) -> bool:

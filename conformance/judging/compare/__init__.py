@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from conformance.judging.compare.columns import (
+    Rows,
     WrongColumns,
+    counted_rows,
+    differing_rows,
     equal_with_empty_as_null,
     wrong_columns,
 )
@@ -16,6 +19,7 @@ from conformance.judging.compare.documents import (
 from conformance.judging.compare.rows import Difference, compare_rows, moved_rows
 
 __all__ = [
-    "Difference", "WrongColumns", "compare_document", "compare_files", "compare_history",
-    "compare_rows", "compare_snapshot", "equal_with_empty_as_null", "moved_rows", "wrong_columns",
+    "Difference", "Rows", "WrongColumns", "compare_document", "compare_files", "compare_history",
+    "compare_rows", "compare_snapshot", "counted_rows", "differing_rows",
+    "equal_with_empty_as_null", "moved_rows", "wrong_columns",
 ]  # fmt: skip

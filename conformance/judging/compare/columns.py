@@ -7,6 +7,7 @@ breaks what is said of values, and nothing that is said of which rows are live.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -17,6 +18,9 @@ from conformance.judging.compare.families import family_of
 
 _Row: TypeAlias = tuple[Any, ...]
 
+Rows: TypeAlias = Counter[_Row]
+"""Canonical values of rows, each row with how often it is there."""
+
 
 @dataclass(frozen=True, slots=True)
 class WrongColumns:
@@ -26,7 +30,7 @@ class WrongColumns:
         columns: their names.
         keyed: no two rows agree in the other columns, so that these are the right rows.
         misnamed: the columns were looked for by a wrong name: all of them are missing or null, or
-            one has the values of others.
+            one has the values of others; so may fields within columns.
     """
 
     columns: frozenset[str]
@@ -64,7 +68,9 @@ def wrong_columns(wanted: pa.Table, given: pa.Table) -> WrongColumns | None:
         if name not in given.column_names or not any(v is not None for v in seen.get(name, (0,)))
     }
     misnamed = lost == columns or any(
-        _is_of_others(seen[name], name, right, columns) for name in columns - lost if name in seen
+        _is_of_others(seen[name], name, right, columns) or _is_moved(seen[name], right[name])
+        for name in columns - lost
+        if name in seen
     )
     return WrongColumns(columns, bool(agree) and max(keys.values(), default=1) == 1, misnamed)
 
@@ -79,6 +85,41 @@ def _is_of_others(
     values = {value for value in given if value is not None}
     others = {value for other in columns - {name} for value in right[other]}
     return values <= others and values.isdisjoint(right[name])
+
+
+def _is_moved(given: list[Any], wanted: list[Any]) -> bool:
+    """Return whether values are nested, and fields of them have values of others, or are null."""
+    rows = [tuple(map(_leaves, pair)) for pair in zip(given, wanted, strict=True)]
+    changed = [(mine, right) for mine, right in rows if mine != right]
+    return bool(changed) and all(
+        len(mine) == len(right) > 1 and {each for each in mine if each is not None} <= {*right}
+        for mine, right in changed
+    )
+
+
+def _leaves(value: Any) -> tuple[Any, ...]:
+    """Return what a value of lists and structs holds, in order; what else is nested is one."""
+    if not isinstance(value, tuple):
+        return (value,)
+    return tuple(leaf for each in value for leaf in _leaves(each))
+
+
+def counted_rows(table: pa.Table, names: Sequence[str]) -> Rows:
+    """Return the rows of some columns, each with how often it is there."""
+    values = {name: canonical_values(table.column(name)) for name in names}
+    return Counter(_rows(values, list(names), table.num_rows))
+
+
+def differing_rows(wanted: pa.Table, given: pa.Table) -> tuple[Rows, Rows] | None:
+    """Return the rows that an answer lacks, and those that it has too many.
+
+    ``None`` where it has not the columns that it has to have.
+    """
+    names = wanted.column_names
+    if sorted(names) != sorted(given.column_names):
+        return None
+    right, seen = counted_rows(wanted, names), counted_rows(given, names)
+    return right - seen, seen - right
 
 
 def equal_with_empty_as_null(wanted: pa.Table, given: pa.Table) -> bool:

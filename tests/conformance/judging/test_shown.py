@@ -22,6 +22,7 @@ from conformance.items.items import Item, golden_items
 from conformance.judging.claims import WORDS
 from conformance.judging.compare import compare_rows
 from conformance.judging.judge import Judge
+from conformance.judging.live import marked_rows
 from conformance.judging.tables import TableStore
 from conformance.judging.verdicts import verdict_on
 from conformance.requirements.levels import ROWS_READ, at_level
@@ -118,6 +119,21 @@ def _hollowed(name: str, empty: list[Any] | dict[str, Any]) -> Change:
     return change
 
 
+def _turned(name: str) -> Change:
+    """Give fields of structs in a list the values of one another."""
+
+    def change(rows: pa.Table) -> pa.Table:
+        field = rows.schema.field(name)
+        turned = [
+            [dict(zip(each, [*each.values()][::-1], strict=True)) for each in value]
+            for value in rows[name].to_pylist()
+        ]
+        column = pa.array(turned, field.type)
+        return rows.set_column(rows.column_names.index(name), field, column)
+
+    return change
+
+
 _MAPPED = "deletion-vectors/mapped-and-partitioned/read-latest"
 _VARIANTS = "variant-shredding/arrays/read-latest"
 _NESTED = "type-widening/nested-types/read-latest"
@@ -126,6 +142,7 @@ _TRACKED = "row-tracking/spark-enabled-late/row-ids-v5"
 _IDS_LEFT = "deletion-vectors/every-question/row-ids-latest"
 _COUNTED = "deletion-vectors/aggregates-after-vectors/aggregate-count"
 _CROSSED = "add-cdc-file/crossed-name-all/vector"
+_CHANGED = "action-reconciliation/changed-after-compaction-of-the-changes/read-{}"
 _BOUNDS = "column-mapping/crossed-id-{}/bounds-u-v3"
 _CUT = ("parts", "v2-json", "v2-parquet")
 
@@ -140,7 +157,8 @@ _CUT = ("parts", "v2-json", "v2-parquet")
         (_MAPPED, _more, "DVDESC-020"),
         ("column-mapping/name-mode-feature/read-latest", _nulls("p"), "CM-030"),
         ("column-mapping/id-mode-feature/read-latest", _nulls("p"), "CM-026"),
-        ("column-mapping/id-mode-feature/project-partition", _more, "CM-026"),
+        ("column-mapping/id-mode-feature/project-partition", _more, ROWS_READ),
+        ("column-mapping/id-mode-feature/project-partition", _nulls("p"), "CM-026"),
         (_CROSSED, _swapped("a", "c"), "CM-029"),
         (_CROSSED.replace("vector", "removed"), _swapped("a", "c"), "CM-029"),
         # The first checkpoint says how columns are mapped, where earlier commits are gone.
@@ -151,10 +169,17 @@ _CUT = ("parts", "v2-json", "v2-parquet")
         (_VECTORS, _more, "DVDESC-020"),
         (_VECTORS, _names, ROWS_READ),
         (_NESTED, _hollowed("c0", {key: [] for key in ("l", "m", "ls", "ms")}), ROWS_READ),
-        (_VARIANTS, _more, "SHRED-006"),
+        (_NESTED, _fewer, ROWS_READ),
+        (_VARIANTS, _more, ROWS_READ),
+        (_CROSSED.replace("vector", "told"), _turned("l"), "CM-029"),
+        (_CHANGED.format("v6"), _without("extra"), "REC-013"),
+        (_CHANGED.format("v6"), _fewer, "REC-018"),
         (_TRACKED, _nulls("_row_commit_version"), "RT-026"),
         (_TRACKED, _nulls("_row_id"), "RT-024"),
         (_IDS_LEFT, _shifted("_row_id"), "RT-024"),
+        # All ids of these rows are kept in files, and none of those.
+        ("row-tracking/crossed-plain-all/ids-latest", _shifted("_row_id"), "RT-023"),
+        ("row-tracking/crossed-plain-all/versions-latest", _shifted("_row_id"), "RT-024"),
         (_IDS_LEFT, _shifted("_row_commit_version"), "RT-026"),
         (_IDS_LEFT, _fewer, ROWS_READ),
         (_IDS_LEFT, _more, "DVDESC-020"),
@@ -179,6 +204,34 @@ def _judged(corpus: Corpus, item: Item, given: Callable[[Expected], Any]) -> Ver
     assert judged is not None
     verdict = verdict_on(case, spec, Ok(given(spec.expectation)), _ABLE)
     return at_level(verdict, judged, "reader", load_registry())
+
+
+@pytest.mark.parametrize(
+    "identity",
+    [
+        "column-mapping/crossed-id-commits/columns-latest",
+        "column-mapping/crossed-name-all/partition-latest",
+        "type-widening/crossed-plain-classic/low-latest",
+        "row-tracking/crossed-plain-commits/ids-latest",
+    ],
+)
+def test_rows_that_a_vector_marks_name_the_row_on_them(
+    corpus: Corpus, items: dict[str, Item], identity: str
+) -> None:
+    case = next(c for c in corpus.cases for s in c.specs if s.id == identity)
+    marked = marked_rows(case.table, None)
+    assert marked is not None
+    assert marked.num_rows
+
+    def undeleted(expected: Expected) -> pa.Table:
+        rows = expected.rows()
+        names = [name for name in rows.column_names if name in marked.column_names]
+        more = marked.select(names).slice(0, 1)
+        return pa.concat_tables([rows, more], promote_options="default")
+
+    verdict = _judged(corpus, items[identity], undeleted)
+    assert (verdict.outcome, verdict.requirement) == (Outcome.FAIL, "DVDESC-020")
+    assert "DVDESC-020" in items[identity].requirements_judged("upstream")
 
 
 def test_advice_stays_advice_whatever_differs(corpus: Corpus, items: dict[str, Item]) -> None:
