@@ -126,6 +126,17 @@ def _absolute_remove(case: CaseWriter) -> None:
     publish(case, table, files=False)
 
 
+@FILES.case("names-like-hidden", "SNAP-007 DATA-001")
+def _like_hidden(case: CaseWriter) -> None:
+    """Files are read whose names, or whose folders after a dot, look hidden."""
+    table = GoldenTable.created(case, _PAIR)
+    paths = ("_file.parquet", ".file.parquet", "sub/_4.parquet", "sub/.5.parquet", ".sub/6.parquet")
+    files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
+    table.commit(*(add(file) for file in files))
+    table.append([{"id": 9, "name": "plain"}])
+    publish(case, table)
+
+
 @FILES.case("misleading-directories", "DATA-002 DATA-003")
 def _misleading(case: CaseWriter) -> None:
     """Partition values come from the log, not from names."""

@@ -11,6 +11,7 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.publish import describe, earlier_spec, filtered, publish, refuse_load
+from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import GoldenTable, add, remove
 from generators.materialise.log.files import json_text
 from generators.oracle.delta_schema import struct
@@ -210,3 +211,34 @@ def _replace_partitioning(case: CaseWriter) -> None:
     publish(case, table)
     above = compare("p", ">", 1, "integer")
     filtered(case, table, "filter-new-type", above, "A filter meets values of the new type only")
+
+
+def _replace_by_data(case: CaseWriter, form: str | None) -> None:
+    table = GoldenTable.of(case, struct(id="long", p="string", q="string"), partition_columns=["p"])
+    old = table.create_with([{"id": 1, "q": "x"}], partition={"p": "abc"})
+    if form == "classic":
+        SUMMARIES[form](table, 0)
+    table.partition_columns = ()
+    second = table.file([{"id": 2, "p": "inside", "q": "y"}])
+    table.commit(table.metadata(), remove(old), add(second), operation="REPLACE TABLE")
+    appended = table.append([{"id": 3, "p": None, "q": "z"}])
+    table.partition_columns = ("q",)
+    third = table.file([{"id": 4, "p": "again"}], partition={"q": "logged"})
+    gone = (remove(second), remove(appended))
+    table.commit(table.metadata(), add(third), *gone, operation="REPLACE TABLE")
+    if form == "compaction":
+        SUMMARIES[form](table, 3)
+    publish(case, table)
+
+
+for _form, _words in {
+    None: "",
+    "classic": " after a checkpoint",
+    "compaction": " in a compaction",
+}.items():
+    METADATA.define(
+        f"partitioning-moved-{_form}" if _form else "partitioning-moved",
+        f"Columns of the former partitioning are in files{_words}",
+        "META-002 REC-013",
+        partial(_replace_by_data, form=_form),
+    )

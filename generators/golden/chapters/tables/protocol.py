@@ -379,6 +379,17 @@ def _commit_info(case: CaseWriter) -> None:
     publish(case, table)
 
 
+@EVOLUTION.case("commit-info-says-append", "CINFO-003 REC-018")
+def _said_to_append(case: CaseWriter) -> None:
+    """Removes count in a commit whose commitInfo says that it appends."""
+    table = GoldenTable.of(case, _PAIR)
+    old = table.create_with(_ROWS)
+    said = {"isBlindAppend": True, "operationParameters": {"mode": "Append"}}
+    table.commit(remove(old), add(table.file([{"id": 3, "name": "c"}])), info=said)
+    table.append([{"id": 4, "name": "d"}])
+    publish(case, table)
+
+
 @FEATURES.case("changes-into-an-unknown-feature", "TF-001 RVER-002 CDC-004")
 def _changes(case: CaseWriter) -> None:
     """Changes are not read beyond a protocol that is not known."""

@@ -339,6 +339,27 @@ def _any_name(case: CaseWriter) -> None:
     tracked.publish(case, 0, 1)
 
 
+@TRACKING.case("materialised-names-replaced", "RT-023 RT-025 META-002")
+def _other_names(case: CaseWriter) -> None:
+    """A replaced table finds hidden columns by the names of its own metadata."""
+    tracked, first = Tracked.created(case, _numbered(0, 3))
+    table = tracked.table
+    moved = tracked.file(_numbered(0, 3), ids=[2, 1, 0], versions=[0, 0, 0])
+    table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
+    table.checkpoint(version=1)
+    tracked.hidden = ("ids_since", "versions_since")
+    table.properties = {**TRACKED_PROPERTIES, **dict(zip(_NAMED_BY, tracked.hidden, strict=True))}
+    second = tracked.file(_numbered(10, 3))
+    table.commit(
+        table.metadata(), remove(moved), add(second), tracked.mark(), operation="REPLACE TABLE"
+    )
+    again = tracked.file(_numbered(10, 3), ids=[7, None, 6], versions=[2, 2, None])
+    table.commit(remove(second), add(again), tracked.mark(), operation="OPTIMIZE")
+    case.judged["row-ids-v1"] = "RT-025"
+    publish(case, table)
+    tracked.ask(case, [1, 2, 3])
+
+
 def _mapped(case: CaseWriter, mode: str) -> None:
     protocol = feature_protocol(["columnMapping"], ["domainMetadata", "rowTracking"])
     schema, mapping = mapped_by(mode, _PAIR, case.info.id)

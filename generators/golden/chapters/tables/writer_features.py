@@ -139,6 +139,26 @@ def _defaults(case: CaseWriter) -> None:
     publish(case, table)
 
 
+@DEFAULTS.case("defaults-of-old-rows", "DFT-004 DFT-001")
+def _defaults_of_old_rows(case: CaseWriter) -> None:
+    """What a column says of rows before it never shows in a read."""
+    table = GoldenTable.created(
+        case, _PLAIN, [{"c": 1, "name": "a"}], protocol=writer_protocol(["allowColumnDefaults"])
+    )
+    plain = table.schema
+    table.schema = plain.with_fields(field("later", "string"), field("number", "integer"))
+    table.commit(table.metadata(), operation="ADD COLUMNS")
+    # Spark keeps the default that a column had first under a name of its own.
+    texts = {"CURRENT_DEFAULT": "'now'", "EXISTS_DEFAULT": "'then'"}
+    numbers = {"CURRENT_DEFAULT": "42", "EXISTS_DEFAULT": "41"}
+    table.schema = plain.with_fields(
+        field("later", "string", metadata=texts), field("number", "integer", metadata=numbers)
+    )
+    table.commit(table.metadata(), operation="CHANGE COLUMN")
+    table.append([{"c": 2, "name": "b", "later": "x", "number": 1}])
+    publish(case, table)
+
+
 @CLUSTERED.case("by-name-parts", "CLUS-001 CLUS-006 CLUS-007 CLUS-011")
 def _clustered(case: CaseWriter) -> None:
     """A clustered table reads like any other."""
