@@ -6,6 +6,7 @@ claims what it always claims: a mutant does not know that it is wrong.
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -28,10 +29,14 @@ from reference_impl.log.commits import parse_commit
 from reference_impl.log.lines import Lines
 from reference_impl.log.names import LOG_DIR, checksum_name
 from reference_impl.model import partition_values
-from reference_impl.model.actions import DomainMetadata, Sidecar
+from reference_impl.model.actions import DomainMetadata, Metadata, Sidecar
 from reference_impl.model.wire import LogPlace
-from reference_impl.scan import cdf, conform, data_file, reader, skipping
-from reference_impl.scan.row_tracking import RowTracking
+from reference_impl.scan import cdf, conform, data_file, reader, scan, skipping
+from reference_impl.scan.row_tracking import (
+    COMMIT_VERSION_PROPERTY,
+    ROW_ID_PROPERTY,
+    RowTracking,
+)
 from reference_impl.snapshot import paths, segment, snapshot, table_schema
 from reference_impl.snapshot.history import History
 from reference_impl.snapshot.segment import Listing
@@ -249,6 +254,57 @@ def _revived(right: Any, state: Any, actions: Any) -> None:
 
 
 _replace("gives-removed-domains", snapshot.State, "apply", _revived)
+
+
+# What a table is said to be.
+
+
+def _kept_from_the_first(change: Callable[[Any, Any], Any]) -> Callable[..., None]:
+    """Keep a part of the metadata that was in force before."""
+
+    def apply(right: Any, state: Any, actions: Any) -> None:
+        for action in actions:
+            former = state.single.get("metaData")
+            is_newer = isinstance(action, Metadata) and former is not None
+            right(state, [change(former, action) if is_newer else action])
+
+    return apply
+
+
+def _hidden_names(former: Metadata, newer: Metadata) -> Metadata:
+    names = (ROW_ID_PROPERTY, COMMIT_VERSION_PROPERTY)
+    kept = {k: v for k, v in former.configuration.items() if k in names}
+    return replace(newer, configuration={**newer.configuration, **kept})
+
+
+def _partition_columns(former: Metadata, newer: Metadata) -> Metadata:
+    names = {each["name"] for each in json.loads(newer.schema_string)["fields"]}
+    if names.issuperset(former.partition_columns):
+        return replace(newer, partition_columns=former.partition_columns)
+    return newer
+
+
+def _appends(right: Any, storage: Any, file: Any, **options: Any) -> Any:
+    commit = right(storage, file, **options)
+    if commit.info is not None and commit.info.raw.get("isBlindAppend") is True and commit.lines:
+        commit.lines["remove"] = Lines()
+    return commit
+
+
+def _seen(right: Any, *args: Any) -> Iterator[Any]:
+    for task in right(*args):
+        if not task.path.rpartition("/")[2].startswith(("_", ".")):
+            yield task
+
+
+_replace(
+    "keeps-names-of-hidden-columns", snapshot.State, "apply", _kept_from_the_first(_hidden_names)
+)
+_replace(
+    "keeps-partition-columns", snapshot.State, "apply", _kept_from_the_first(_partition_columns)
+)
+_replace("removes-nothing-where-one-appends", snapshot, "read_commit", _appends)
+_replace("hides-files-by-their-names", scan, "file_tasks", _seen)
 
 
 # Skipping.
