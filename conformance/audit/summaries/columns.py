@@ -66,7 +66,7 @@ def actions_are_structs(subject: CheckpointView) -> Findings:
         if not {*ACTIONS}.intersection(schema.names):
             yield finding(requirement, path, "the file has no column of an action")
     if not unknown:
-        yield from _without_action(subject.checkpoint)
+        yield from _without_action(subject)
 
 
 def _tables(subject: CheckpointView) -> Iterator[tuple[str, str, pa.Schema]]:
@@ -78,13 +78,37 @@ def _tables(subject: CheckpointView) -> Iterator[tuple[str, str, pa.Schema]]:
             yield path, requirement, schema
 
 
-def _without_action(checkpoint: Checkpoint) -> Findings:
-    for _, line in checkpoint.all.small:  # a row of a file action has that
-        held = line.document if isinstance(line.document, dict) else {}
-        if not any(value is not None for value in held.values()):
-            message = "the row holds no action"
-            # It may stand for one whose column the file leaves out.
-            yield finding("CKC-001", line.place, message, severity="warning")
+def _without_action(subject: CheckpointView) -> Findings:
+    checkpoint = subject.checkpoint
+    read = [([entry.path for entry in checkpoint.entries], checkpoint.top, _whole_rows(subject))]
+    for path, lines in checkpoint.sidecars.items():
+        with suppress(ValueError, DeltaError):  # reported as unreadable
+            read.append(([sidecar_path(subject.view.storage, path)], lines, _FILE_ACTIONS))
+    for paths, lines, wanted in read:
+        for _, line in lines.small:  # a row of a file action has that
+            held = line.document if isinstance(line.document, dict) else {}
+            if not any(value is not None for value in held.values()):
+                # It may stand for one whose column the file leaves out.
+                sure = all(wanted <= _action_columns(checkpoint, path) for path in paths)
+                severity: Severity | None = None if sure else "warning"
+                yield finding("CKC-001", line.place, "the row holds no action", severity=severity)
+
+
+def _whole_rows(subject: CheckpointView) -> frozenset[str]:
+    """Return the actions that a row of the checkpoint itself may be."""
+    checkpoint, features = subject.checkpoint, subject.view.layout.features
+    found = {"protocol", "metaData", "txn"}
+    found |= {"domainMetadata"} if "domainMetadata" in features else set()
+    if any(checkpoint.top.of("checkpointMetadata")):
+        found |= {"checkpointMetadata", "sidecar"}
+    return frozenset(found if checkpoint.sidecars else found | _FILE_ACTIONS)
+
+
+def _action_columns(checkpoint: Checkpoint, path: str) -> frozenset[str]:
+    """Return the actions of a file that have a column, which in JSON is every one."""
+    schema = checkpoint.schema(path)
+    names = ACTIONS if path.endswith(".json") else schema.names if schema else ()
+    return frozenset(ACTIONS).intersection(names)
 
 
 _NUMBERS: Final[Mapping[str, Mapping[str, str]]] = {

@@ -30,6 +30,7 @@ from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
 from conformance.audit.summaries.actions import REPEATED, file_differences, known, known_of
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
+from conformance.audit.summaries.cut_compactions import compared_with_what_is_left
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded
 
@@ -202,6 +203,11 @@ def compactions(view: LogView) -> Findings:
             want, commits = replayed
             layout = layout_of(want.protocol, want.metadata)
             yield from _same(place, want, content, (layout, commits))
+            continue
+        have = State(view.log.index)
+        have.apply(file.end, content)
+        yield from _repeated(content, have.index)
+        yield from compared_with_what_is_left(place, file, have, view.log)
 
 
 def _keeps_nothing(replay: _Replay, file: LogFile) -> bool:

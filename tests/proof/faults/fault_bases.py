@@ -323,6 +323,22 @@ def _clustered_later(root: Path) -> TableBuilder:
     return builder
 
 
+def _compacted_behind_a_cut(root: Path) -> TableBuilder:
+    """Make a compaction of which a cleanup took the first commits."""
+    builder = _rich(root)
+    kept = builder.version
+    builder.checkpoint(hint=False)
+    for number in (12, 16):
+        builder.append([{"id": number, "name": f"row {number}", "p": number}])
+    builder.remove(lambda row: row["p"] == 12)
+    builder.set_transaction("app", 3)
+    builder.set_domain("app.kept", "third")
+    builder.change_table(properties=_FED)
+    builder.compact_log(9, builder.version)
+    drop_commits(root, kept)
+    return builder
+
+
 _CHECKPOINTED_TRACKED = _then(
     _filled, _remove_first, _checkpoint(), properties={**_TRACKED, **_KEPT}
 )
@@ -366,6 +382,13 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "compaction": _then(_rich, lambda builder: builder.compact_log(1, builder.version)),
     # Of commits that remove what came before the range.
     "compaction-later": _then(_rich, lambda builder: builder.compact_log(3, 6)),
+    "compaction-cut": _compacted_behind_a_cut,
+    "compaction-cut-within": _then(
+        _rich,
+        _checkpoint(version=9),
+        lambda builder: builder.compact_log(3, 10),
+        lambda builder: drop_commits(builder.root, 9),
+    ),
     "compaction-whole": _then(_rich, lambda builder: builder.compact_log(0, builder.version)),
     "cleaned": _then(_rich, _checkpoint(version=4), lambda builder: drop_commits(builder.root, 4)),
     "cleaned-appended": _then(
