@@ -37,6 +37,12 @@ _HARMLESS: Final = "checksum"
 """Kind of a log file from which no state is read."""
 
 
+def first_version(names: Iterable[str]) -> int:
+    """Return the version of the first commit among files of a table; 0 where there is none."""
+    found = filter(None, map(_COMMIT.fullmatch, names))
+    return min((int(each[1]) for each in found), default=0)
+
+
 def copy_rank(place: str) -> int:
     """Rank a place by what it copies: a commit or data file 0, a checkpoint 1, a checksum 2.
 

@@ -55,7 +55,7 @@ _PLAIN: Final = frozenset({ROWS_WRITTEN, "CDC-012", "RT-029", "RT-047"})
 _COPYING: Final = frozenset({"checkpoint", "compact_log"})
 """Operations that commit nothing, and write what is read in the place of commits."""
 
-_OF_THE_STATE: Final = frozenset({None, "TF-016"})
+_OF_THE_STATE: Final = frozenset({None, "META-009", "TF-016"})
 """What says that the table is not as it was asked for, or supports less than before."""
 
 _FOLLOWING: Final = ("CRC-", "CDC-001 ", "CDC-012 ")

@@ -20,7 +20,7 @@ from conformance.base.outcomes import Verdict
 from conformance.base.terminal import one_line, shortened
 from conformance.judging.claims import unclaimed_by_writer
 from conformance.judging.recipes.checks import Watch
-from conformance.judging.recipes.files import Seen
+from conformance.judging.recipes.files import Seen, first_version
 from conformance.judging.recipes.needs import features_asked
 from conformance.judging.recipes.traces import Traces
 from conformance.requirements.judged import judged_step
@@ -115,10 +115,12 @@ class Replay:
         self.files = digests(self.table) if self.table.is_dir() else {}
         self.traces = Traces(self.table)
         self.watch = Watch(self.table)
+        first = first_version(self.files)
         for step in self.before:
             rows = self.advance(step)
             version = self.oracle.versions[-1].number
-            self.seen.append(Seen(version, rows))
+            if version >= first:  # what a cleanup took is not promised any more
+                self.seen.append(Seen(version, rows))
             self.done.append(version)
         if self.before:
             # What is given to convert is no table yet; what cannot be read is reported at a step.

@@ -14,9 +14,10 @@ from typing import Any, Final, Literal
 from generators.golden.cases.case import Accepted, CaseError, CaseWriter, Refusal
 from generators.golden.cases.filters import Filter
 from generators.golden.cases.judged_steps import JUDGED_STEPS
-from generators.materialise.builder import START
+from generators.materialise.builder import START, TableBuilder
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.histories import can_write, write_history
+from generators.materialise.log.files import drop_commits
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Field, Struct, type_of
 from generators.oracle.filters import column, node
@@ -114,6 +115,7 @@ class Recipe:
     _steps: list[dict[str, Any]] = field(default_factory=list)
     _history: list[Operation] = field(default_factory=list)
     _start: int = 0
+    _cut: bool = False
     _marks: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -347,9 +349,13 @@ class Recipe:
         """Change a column to a wider type, or a void one to any type."""
         return self.do(WidenColumn(name, type_of(written)))
 
-    def given(self) -> Recipe:
-        """End the table that an implementation is given; what follows is for it to do."""
+    def given(self, *, cut: bool = False) -> Recipe:
+        """End the table that an implementation is given; what follows is for it to do.
+
+        ``cut`` says that the last step was a checkpoint, and a cleanup took what came before it.
+        """
         self._start = len(self._steps)
+        self._cut = cut
         return self
 
     def publish(
@@ -376,16 +382,7 @@ class Recipe:
         laid_out = done[: self._start or None]
         if (self._marks and not self._start) or not all(map(can_write, laid_out)):
             laid_out = [self._at_once(laid_out)]
-        builder = write_history(
-            case.delta,
-            laid_out,
-            seed=case.info.id,
-            protocol=self.protocol,
-            start=self.start,
-            layout=self.layout,
-        )
-        for version in range(builder.version + 1) if self.summed else ():
-            builder.checksum(version)
+        builder = self._written(case, laid_out)
         for step in self._steps:
             # Files have their names once they are written.
             step |= {key: value(builder) for key, value in step.items() if callable(value)}
@@ -443,6 +440,21 @@ class Recipe:
             parameters=parameters,
             needs=needs,
         )
+
+    def _written(self, case: CaseWriter, laid_out: Sequence[Operation]) -> TableBuilder:
+        builder = write_history(
+            case.delta,
+            laid_out,
+            seed=case.info.id,
+            protocol=self.protocol,
+            start=self.start,
+            layout=self.layout,
+        )
+        for version in range(builder.version + 1) if self.summed else ():
+            builder.checksum(version)
+        if self._cut:
+            drop_commits(case.delta, builder.version)
+        return builder
 
     def do(self, operation: Operation) -> Recipe:
         """Do an operation, as the step that its entry spells."""

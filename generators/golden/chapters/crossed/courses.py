@@ -127,6 +127,20 @@ def _summed(kind: Kind, recipe: Recipe) -> None:
     kind.append(recipe, 24)
 
 
+def _cut(kind: Kind, recipe: Recipe) -> None:
+    """Change a table of which a checkpoint alone holds what came before."""
+    kind.append(kind.append(recipe, *range(8)), 20, 21)
+    if "deletionVectors" in kind.features:
+        recipe.delete_by_vectors(_ids(1, 20))
+    else:
+        recipe.delete(_ids(1, 20))
+    recipe.set_transaction("app", 7).set_transaction("other", 1).checkpoint().given(cut=True)
+    kind.append(recipe, 22).delete(_ids(2, 21)).update({"name": "x"}, _ids(3))
+    kind.append(recipe.set_transaction("app", 9), 23).delete(_ids(4))
+    recipe.keep("compact_log", version=False, start=6, end=9).keep("optimize")
+    kind.append(recipe.restore(9).checkpoint(), 24).delete(_ids(5, 22))
+
+
 def _whole(kind: Kind, recipe: Recipe) -> None:
     """Do every operation on what the others left."""
     kind.append(recipe, *range(6))
@@ -146,6 +160,7 @@ _COURSES: Final[Mapping[str, tuple[str, Callable[[Kind, Recipe], None]]]] = {
     "settings": ("Settings of {} change", _settings),
     "emptied": ("{} is emptied and filled", _emptied),
     "whole": ("{} goes through every operation", _whole),
+    "cut": ("{} is changed behind a cut log", _cut),
     "compactions": ("{} has its log compacted", _summed),
 }
 

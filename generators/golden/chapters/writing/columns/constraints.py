@@ -86,6 +86,14 @@ def _add_constraint(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
+@CHECKS.case("write-set-broken", "CHK-009 CHK-010")
+def _set_broken(case: CaseWriter) -> None:
+    """A constraint that a row breaks is not added as a property."""
+    recipe = Recipe(PAIR, (), {}, writer_features("checkConstraints")).append(pairs(1, -2))
+    recipe.set_properties_refused({"delta.constraints.positive": "id > 0"})
+    recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-009"))
+
+
 @CHECKS.case("write-add-broken-between", "CHK-009 CHK-010")
 def _add_broken_between(case: CaseWriter) -> None:
     """A constraint that rows of one file among others break is not added."""

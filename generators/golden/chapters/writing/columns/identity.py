@@ -30,6 +30,16 @@ def _counted(start: int, step: int, case: CaseWriter) -> None:
     recipe.checkpoint().append_numbered("k", *ids(7)).publish(case)
 
 
+@IDENTITY.case("write-behind-a-cut-log", "IDN-012 IDN-014 IDN-016")
+def _cut(case: CaseWriter) -> None:
+    """A mark that a checkpoint alone holds is counted on from."""
+    # Rows of higher values were deleted.
+    recipe = Recipe(numbered(1, 2, highWaterMark=9), features=_LISTED)
+    recipe.append([{"k": 1, "id": 1}, {"k": 3, "id": 2}]).checkpoint().given(cut=True)
+    recipe.append_numbered("k", *ids(3)).delete(compare("id", "=", 3, "long"))
+    recipe.append_numbered("k", *ids(4, 5)).publish(case)
+
+
 for _name, _title, _start, _step in (
     ("up", "Values of an identity column grow past the high water mark", 1, 1),
     ("down", "Values of an identity column fall where its step is negative", 10, -5),

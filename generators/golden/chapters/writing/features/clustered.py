@@ -46,6 +46,21 @@ def _cluster_run(case: CaseWriter) -> None:
     recipe.keep("optimize", cluster=by_another(case, 2)).append(pairs(4)).publish(case)
 
 
+@CLUSTERED.case("write-nested", "CLUS-009 CLUS-006")
+def _nested(case: CaseWriter) -> None:
+    """Every change counts a clustering column that is within a struct."""
+    within = struct(field("a", "integer"), field("b", "string"))
+    schema = struct(field("id", "long"), field("name", "string"), field("s", within))
+    rows = [{"id": n, "name": f"n{n}", "s": {"a": n % 3, "b": "x"}} for n in range(8)]
+    recipe = Recipe(schema, (), {}, ("clustering", "domainMetadata"))
+    recipe.set_domain("delta.clustering", '{"clusteringColumns":[["s","a"]]}')
+    recipe.append(rows[:4]).given().append(rows[4:6]).update(
+        {"name": "x"}, is_in("id", [1, 5], "long")
+    )
+    recipe.merge([{**rows[2], "name": "y"}, rows[6]], SAME_ID, *UPSERT).keep("optimize")
+    recipe.append(rows[7:]).publish(case)
+
+
 @CLUSTERED.case("write-cluster-run-vectors", "CLUS-012", features=("deletionVectors",))
 def _cluster_run_vectors(case: CaseWriter) -> None:
     """A run leaves a file of another alone though rows of it are deleted."""

@@ -19,7 +19,7 @@ VERSIONS: Final = Chapter("version-requirements")
 
 
 def _legacy(
-    protocol: Protocol, properties: dict[str, str], requirement: str, case: CaseWriter
+    protocol: Protocol, case: CaseWriter, *, properties: dict[str, str], requirement: str
 ) -> None:
     recipe = Recipe(PAIR, (), properties, protocol=protocol).append(pairs(1, 2)).given()
     if "delta.appendOnly" in properties:
@@ -29,10 +29,10 @@ def _legacy(
     recipe.publish(case, refusal=broken_rule(requirement))
 
 
-def _invariant(version: int, requirement: str, case: CaseWriter) -> None:
+def _invariant(protocol: Protocol, case: CaseWriter, *, requirement: str) -> None:
     rule = {"delta.invariants": '{"expression":{"expression":"id > 0"}}'}
     schema = struct(field("id", "long", metadata=rule), field("name", "string"))
-    recipe = Recipe(schema, protocol=Protocol(1, version)).append(pairs(1, 2)).given()
+    recipe = Recipe(schema, protocol=protocol).append(pairs(1, 2)).given()
     recipe.append(pairs(-1)).publish(case, refusal=broken_rule(requirement))
 
 
@@ -54,9 +54,27 @@ for _rule, _version, _what, _id, _ids in (
         f"write-{_rule}-{_version}",
         f"Writer version {_version} {_what}",
         _ids,
-        partial(_invariant, _version, _id)
+        partial(_invariant, Protocol(1, _version), requirement=_id)
         if _rule == "invariant"
-        else partial(_legacy, Protocol(1, _version), _RULES[_rule], _id),
+        else partial(_legacy, Protocol(1, _version), properties=_RULES[_rule], requirement=_id),
+    )
+
+
+for _rule, _feature, _row, _builder in (
+    ("invariant", "invariants", "INV-005", _invariant),
+    (
+        "constraint",
+        "checkConstraints",
+        "CHK-006",
+        partial(_legacy, properties=_RULES["constraint"]),
+    ),
+):
+    VERSIONS.define(
+        f"write-{_rule}-7",
+        f"At writer version 7 a listed {_rule} binds, at any reader version",
+        f"WVER-006 {_row}",
+        partial(_builder, Protocol(1, 7, None, (_feature,)), requirement=_row),
+        since="2025",
     )
 
 

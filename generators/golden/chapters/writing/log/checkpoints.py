@@ -20,6 +20,7 @@ from generators.golden.chapters.writing.starts import (
     every,
     keyed,
 )
+from generators.materialise.log.files import read_commit, write_commit
 from generators.oracle.delta_schema import struct
 from generators.oracle.operations import CheckpointKind
 
@@ -48,6 +49,18 @@ def _checkpoint(case: CaseWriter) -> None:
 def _checkpoint_empty(case: CaseWriter) -> None:
     """A table without files is checkpointed."""
     Recipe(PAIR).checkpoint().append(pairs(1)).publish(case)
+
+
+@CHECKPOINTS.case("write-checkpoint-uncounted", "CKPT-005 CKC-004")
+def _checkpoint_uncounted(case: CaseWriter) -> None:
+    """Live files without statistics are in a checkpoint too."""
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).given().append(pairs(4))
+    recipe.checkpoint().delete(compare("id", "=", 4, "long")).checkpoint().append(pairs(5))
+    recipe.publish(case)
+    lines = read_commit(case.delta, 1)
+    for line in lines:
+        line.get("add", {}).pop("stats", None)
+    write_commit(case.delta, 1, lines)
 
 
 @CHECKPOINTS.case("write-checkpoint-nested", "CKPT-005 CKC-004 CKC-018", since="2021")
