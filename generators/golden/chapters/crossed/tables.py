@@ -217,7 +217,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         "add-file-and-remove-file",
         "",
         "a table with partitions",
-        "changes moves emptied",
+        "changes moves emptied cut",
         "ADD-004 REM-002",
         _PARTS,
         ("part",),
