@@ -37,7 +37,7 @@ def _append_clustered(case: CaseWriter) -> None:
     )
 
 
-@CLUSTERED.case("write-cluster-run", "CLUS-009 CLUS-011 CLUS-012")
+@CLUSTERED.case("write-cluster-run", "CLUS-011 CLUS-012 CLUS-009")
 def _cluster_run(case: CaseWriter) -> None:
     """A run clusters what nobody has, tells who did, and leaves others alone."""
     recipe = Recipe(PAIR, (), {}, ("clustering", "domainMetadata"))
@@ -166,7 +166,7 @@ def _restored_unclustered(case: CaseWriter) -> None:
     recipe.append(pairs(3)).restore(1).append(pairs(4)).publish(case)
 
 
-@CLUSTERED.case("write-merge", "CLUS-006 CLUS-009")
+@CLUSTERED.case("write-merge", "CLUS-009 CLUS-006")
 def _merged_clusters(case: CaseWriter) -> None:
     """A merge and an overwrite write statistics of clustering columns."""
     recipe = Recipe(PAIR, clustering_columns=("name",)).append(pairs(1, 5, 3))

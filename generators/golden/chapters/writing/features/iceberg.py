@@ -143,7 +143,7 @@ for _chapter, _version, _ids in (
     )
 
 
-@FIRST.case("write-enable-later", "ICE1-005 ICE1-007")
+@FIRST.case("write-enable-later", "ICE1-007 ICE1-005")
 def _enable_later(case: CaseWriter) -> None:
     """Files that are there have the partition values once it is enabled."""
     recipe = Recipe(_EVENTS, ("part",), MAPPED, ("columnMapping",))

@@ -116,7 +116,7 @@ FILES.define(
 )
 
 
-@FILES.case("write-convert-nested", "ADD-004 STAT-012")
+@FILES.case("write-convert-nested", "STAT-007 STAT-012 ADD-004")
 def _convert_nested(case: CaseWriter) -> None:
     """Files of nested columns, and of columns without values, become a table."""
     schema = struct(

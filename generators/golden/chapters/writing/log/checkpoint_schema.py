@@ -17,7 +17,7 @@ from generators.oracle.delta_schema import struct
 STRUCTS: Final = Chapter("checkpoint-schema", since="2025")
 
 
-@STRUCTS.case("write-parsed-statistics", "CKC-015 CKC-018 CKC-020 CKC-021", since="2021")
+@STRUCTS.case("write-parsed-statistics", "CKC-021 CKC-015 CKC-018 CKC-020", since="2021")
 def _parsed(case: CaseWriter) -> None:
     """A checkpoint has statistics as structs where they are asked for."""
     properties = {

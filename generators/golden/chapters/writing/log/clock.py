@@ -46,7 +46,7 @@ def _enable(case: CaseWriter) -> None:
     recipe.append(pairs(4)).set_properties(_TIMED).append(pairs(5)).publish(case)
 
 
-@CLOCK.case("write-enable-behind", "ICT-010 ICT-011 ICT-012")
+@CLOCK.case("write-enable-behind", "ICT-012 ICT-010 ICT-011")
 def _enable_behind(case: CaseWriter) -> None:
     """The first time of a commit is above that of the file before it."""
     recipe = Recipe(PAIR, features=("inCommitTimestamp",)).append(pairs(1)).given()
@@ -55,7 +55,7 @@ def _enable_behind(case: CaseWriter) -> None:
     recipe.set_properties(_TIMED).append(pairs(2)).publish(case)
 
 
-@CLOCK.case("write-enable-behind-checkpoint", "ICT-010 ICT-011 ICT-012")
+@CLOCK.case("write-enable-behind-checkpoint", "ICT-012 ICT-010 ICT-011")
 def _enable_behind_checkpoint(case: CaseWriter) -> None:
     """The first time is above that of the file before it behind a checkpoint."""
     recipe = Recipe(PAIR, features=("inCommitTimestamp",)).append(pairs(1)).checkpoint().given()
@@ -64,7 +64,7 @@ def _enable_behind_checkpoint(case: CaseWriter) -> None:
     recipe.set_properties(_TIMED).append(pairs(2)).publish(case)
 
 
-@CLOCK.case("write-enable-again-behind", "ICT-010 ICT-011 ICT-012")
+@CLOCK.case("write-enable-again-behind", "ICT-012 ICT-010 ICT-011")
 def _enable_again_behind(case: CaseWriter) -> None:
     """Times turned on again begin above the file before, and stay restored."""
     recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",)).append(pairs(1))

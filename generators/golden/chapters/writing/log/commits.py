@@ -48,7 +48,7 @@ def _empty_append(case: CaseWriter) -> None:
     Recipe(PAIR).append(pairs(1)).append([]).append(pairs(2)).publish(case)
 
 
-@TRANSACTIONS.case("write-progress", "TXN-004 CKC-006 REC-004")
+@TRANSACTIONS.case("write-progress", "CKC-006 TXN-004 REC-004")
 def _progress(case: CaseWriter) -> None:
     """Progress of applications survives a checkpoint."""
     recipe = Recipe(PAIR).set_transaction("app", 1).append(pairs(1)).set_transaction("other", 7)

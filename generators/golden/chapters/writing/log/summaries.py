@@ -42,7 +42,7 @@ def _compaction_cut(case: CaseWriter) -> None:
     recipe.keep("compact_log", version=False, start=3, end=4).append(pairs(50)).publish(case)
 
 
-@COMPACTION.case("write-compaction-removes", "COMP-002 COMP-004 COMP-006 COMP-007 COMP-008")
+@COMPACTION.case("write-compaction-removes", "COMP-007 COMP-006 COMP-008 COMP-004 COMP-002")
 def _compaction_of_removes(case: CaseWriter) -> None:
     """A log compaction keeps tombstones, progress and domains."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1, 2)).append(pairs(3))
@@ -51,7 +51,7 @@ def _compaction_of_removes(case: CaseWriter) -> None:
     recipe.keep("compact_log", version=False, start=2, end=7).append(pairs(9)).publish(case)
 
 
-@COMPACTION.case("write-compaction-rearranged", "COMP-004 COMP-006")
+@COMPACTION.case("write-compaction-rearranged", "COMP-006 COMP-004")
 def _compacted_rearranged(case: CaseWriter) -> None:
     """A log compaction keeps no file that its range moved or removed last."""
     recipe = Recipe(PAIR).append(pairs(1)).append(pairs(2)).keep("optimize").append(pairs(3))
