@@ -7,7 +7,7 @@ and nothing in the compaction contradicts it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from conformance.audit.findings import Findings, finding
 from conformance.audit.grammar.log_files import LogFile
@@ -17,7 +17,21 @@ from conformance.audit.read.state import Body, State
 from conformance.audit.summaries.actions import file_differences, known
 
 
-def compared_with_what_is_left(place: str, file: LogFile, have: State, log: Log) -> Findings:
+def commits_left(file: LogFile, log: Log) -> list[Commit]:
+    """Return the commits that end with the last of the range, as far back as they are there."""
+    found: list[Commit] = []
+    version = file.end
+    while version >= file.version and version in log.commits:
+        if log.commits[version].content.damaged:
+            break
+        found.append(log.commits[version])
+        version -= 1
+    return found[::-1]
+
+
+def compared_with_what_is_left(
+    place: str, file: LogFile, have: State, log: Log, commits: Sequence[Commit]
+) -> Findings:
     """Report what a compaction has otherwise than the commits and the checkpoint that are left.
 
     Args:
@@ -25,8 +39,8 @@ def compared_with_what_is_left(place: str, file: LogFile, have: State, log: Log)
         file: its name, with the range.
         have: what it gives.
         log: without some of the first commits of the range.
+        commits: those that are left.
     """
-    commits = _left(file, log)
     start = _start(file, log, commits)
     if commits:
         last = State(have.index, known=False)
@@ -42,19 +56,7 @@ def compared_with_what_is_left(place: str, file: LogFile, have: State, log: Log)
         yield from _contradicted(place, end, have)
 
 
-def _left(file: LogFile, log: Log) -> list[Commit]:
-    """Return the commits that end with the last of the range, as far back as they are there."""
-    found: list[Commit] = []
-    version = file.end
-    while version >= file.version and version in log.commits:
-        if log.commits[version].content.damaged:
-            break
-        found.append(log.commits[version])
-        version -= 1
-    return found[::-1]
-
-
-def _start(file: LogFile, log: Log, commits: list[Commit]) -> Checkpoint | None:
+def _start(file: LogFile, log: Log, commits: Sequence[Commit]) -> Checkpoint | None:
     """Return a checkpoint from which the commits lead to the end of the range."""
     first = commits[0].version if commits else file.end + 1
     for checkpoint in log.checkpoints:

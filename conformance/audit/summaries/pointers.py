@@ -30,7 +30,10 @@ from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
 from conformance.audit.summaries.actions import REPEATED, file_differences, known, known_of
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
-from conformance.audit.summaries.cut_compactions import compared_with_what_is_left
+from conformance.audit.summaries.cut_compactions import (
+    commits_left,
+    compared_with_what_is_left,
+)
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded
 
@@ -149,6 +152,16 @@ class _Replay:
         self._whole = True
         self._state, self._contents = State(self._log.index), list[Lines]()
 
+    def spend(self, commits: int) -> None:
+        """Count commits that are replayed for a compaction.
+
+        Raises:
+            LimitExceeded: those of all compactions together are too many.
+        """
+        if self._left < commits:
+            raise exceeded("compacted", "the compactions of the log overlap")
+        self._left -= commits
+
     def to(self, file: LogFile) -> tuple[State, list[Lines]] | None:
         """Return the state that the commits of a compaction give, and what each holds.
 
@@ -165,9 +178,7 @@ class _Replay:
             self._whole = self._whole and commit is not None and not commit.content.damaged
             if commit is None or not self._whole:
                 break
-            if self._left <= 0:
-                raise exceeded("compacted", "the compactions of the log overlap")
-            self._left -= 1
+            self.spend(1)
             self._state.apply(version, commit.content)
             self._contents.append(commit.content)
             self._next = version + 1
@@ -204,10 +215,18 @@ def compactions(view: LogView) -> Findings:
             layout = layout_of(want.protocol, want.metadata)
             yield from _same(place, want, content, (layout, commits))
             continue
+        if file.version >= min(view.log.commits, default=0):
+            continue  # what is broken within the log is reported
+        left = commits_left(file, view.log)
+        try:
+            replay.spend(len(left) + 1)
+        except LimitExceeded as error:
+            yield unchecked("COMP-004", place, error)
+            continue
         have = State(view.log.index)
         have.apply(file.end, content)
         yield from _repeated(content, have.index)
-        yield from compared_with_what_is_left(place, file, have, view.log)
+        yield from compared_with_what_is_left(place, file, have, view.log, left)
 
 
 def _keeps_nothing(replay: _Replay, file: LogFile) -> bool:

@@ -169,3 +169,13 @@ def test_checkpoints_without_statistics_are_read_again_once(
 @pytest.mark.usefixtures("ends")
 def test_an_interval_is_read_in_time_of_its_length(text: str, days: int) -> None:
     assert retention({"delta.deletedFileRetentionDuration": text}) == days * 86_400_000
+
+
+def test_what_compactions_of_a_cut_log_replay_has_a_limit(root: Path) -> None:
+    for start in range(1, 29):
+        compact(root, start, 30)
+    for version in range(29):
+        (root / LOG / f"{version:020d}.json").unlink()
+    found = audit(str(root), limits=Limits(compacted=20))
+    assert {each.limit for each in found if each.requirement == "COMP-004"} == {"compacted"}
+    assert not any(each.limit for each in audit(str(root), limits=Limits(compacted=1000)))
