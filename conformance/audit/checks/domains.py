@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from conformance.audit.checks.metadata import LAST_VERSION
 from conformance.audit.findings import Findings, check, finding
 from conformance.audit.read.raw import parse_object
 from conformance.audit.subjects import Step
@@ -12,7 +13,7 @@ from conformance.audit.subjects import Step
 @check("definition", "DOM-008 DOM-009 CLUS-002")
 def domains_need_their_feature(step: Step) -> Findings:
     """Report domains where the protocol does not support them."""
-    if step.protocol is None:
+    if step.protocol is None or step.new.writer > LAST_VERSION:
         return
     for line in step.of("domainMetadata"):
         if step.from_checkpoint and line.body.get("removed"):

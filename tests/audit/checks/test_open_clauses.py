@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from conformance.audit import audit
+from generators.materialise.builder import TableBuilder
+from generators.materialise.log.protocols import Protocol
+from generators.oracle.delta_schema import field, struct
 
 NAN = float("nan")
 MAP = {"type": "map", "keyType": "string", "valueType": "long"}
@@ -185,3 +191,12 @@ def test_what_a_sentence_forbids_is_an_error(name: str, lake: Any) -> None:
     expected, plant = BOUND[name]
     plant(lake)
     assert expected in {x.requirement for x in lake.audit() if x.severity == "error"}
+
+
+def test_what_a_writer_version_of_no_text_supports_nobody_knows(tmp_path: Path) -> None:
+    properties = {"delta.constraints.small": "id < 100"}
+    schema = struct(field("id", "long"), field("t", "timestamp_ntz"))
+    builder = TableBuilder(tmp_path, schema, properties=properties, protocol=Protocol(1, 8))
+    builder.create()
+    builder.set_domain("app.kept", "x")
+    assert [each.requirement for each in audit(str(tmp_path)) if each.severity == "error"] == []

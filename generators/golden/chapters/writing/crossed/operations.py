@@ -59,11 +59,11 @@ _OF_VERSIONS: Final = (
     "overwrite", "delete", "update", "merge", "optimize", "restore", "replace", "set-txn",
     "set-properties", "unset-properties", "add-columns", "reorder-columns", "set-nullable",
     "set-comment", "enable-feature", "set-default", "set-domain", "add-constraint",
-    "drop-feature", "cluster-by", *_MAPPING_ALONE,
+    "drop-constraint", "drop-feature", "cluster-by", *_MAPPING_ALONE,
 )  # fmt: skip
 """Operations of a table of a version beyond 7; what that supports, nobody knows.
 
-An append is asked for by another case, and a constraint to drop would have to be supported."""
+An append is asked for by another case."""
 
 
 _MAPPED: Final = {"delta.columnMapping.mode": "name"}
@@ -72,6 +72,12 @@ _MAPPED: Final = {"delta.columnMapping.mode": "name"}
 _LISTED: Final = (
     "allowColumnDefaults", "changeDataFeed", "checkConstraints", "clustering", "domainMetadata",
 )  # fmt: skip
+
+_OF_VERSION_8: Final[Mapping[str, Mapping[str, str]]] = {
+    **dict.fromkeys(_MAPPING_ALONE, _MAPPED),
+    "drop-constraint": {"purpose": "a", "delta.constraints.small": "id < 100"},
+}
+"""Properties without which an operation would be refused for another reason."""
 
 _UNKNOWN: Final = "fromAnotherWorld"
 
@@ -116,7 +122,7 @@ for _operation in _OF_VERSIONS:
         partial(
             _not_to_write,
             Protocol(2 if _operation in _MAPPING_ALONE else 1, 8),
-            _MAPPED if _operation in _MAPPING_ALONE else {"purpose": "a"},
+            _OF_VERSION_8.get(_operation, {"purpose": "a"}),
             _operation,
             "PROTO-006",
         ),
