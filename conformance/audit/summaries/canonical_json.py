@@ -229,6 +229,10 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-002", replace(_RIGHT, literal=lambda value: f'"{_literal(value)}"')),
     ("SUM-002", replace(_RIGHT, literal=lambda value: "" if value is None else str(value))),
     ("SUM-002", replace(_RIGHT, literal=str)),
+    (
+        "SUM-002",
+        replace(_RIGHT, literal=lambda value: "null" if value is None else str(int(value))),
+    ),
     ("SUM-002", replace(_RIGHT, nulls=False)),
     ("SUM-003", replace(_RIGHT, number=lambda value: f'"{value}"')),
     ("SUM-003", replace(_RIGHT, number=_as_float)),

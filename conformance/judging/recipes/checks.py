@@ -57,8 +57,8 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Kind of a checkpoint in a recipe, to the form of its name in the log."""
 
-_CHECKPOINT: Final = re.compile(r"([0-9]{20})\.checkpoint\..*(?:json|parquet)")
-"""A checkpoint, and the version in its name."""
+_AFTER_COMMIT: Final = re.compile(r"([0-9]{20})\.(crc|checkpoint\..*(?:json|parquet))")
+"""A file of the log that follows the commit of its version, and that version."""
 
 _BESIDE: Final = re.compile(r"\d{20}\.json|.*\.crc|_last_checkpoint")
 """Names of files of the log that are no checkpoint, however one is called."""
@@ -123,7 +123,7 @@ class Watch:
             yield from _purged(now)
         if operation == "checkpoint":
             yield from self._checkpoint(step, now.version)
-        yield from self._early_checkpoints()
+        yield from self._early_files()
         if operation == "vacuum" and not {"gone", "kept"} & step.keys():
             yield from self._lost_changes(now.version)
         if operation == "compact_log":
@@ -179,16 +179,19 @@ class Watch:
             if new and path.is_file() and not _BESIDE.fullmatch(path.name):
                 yield path
 
-    def _early_checkpoints(self) -> Iterator[Fault]:
-        """Look for checkpoints that were there before the commit of the same step."""
-        for path in self._others_of_log():
-            named = _CHECKPOINT.fullmatch(path.name)
+    def _early_files(self) -> Iterator[Fault]:
+        """Look for checkpoints and checksums that were there before the commit of the same step."""
+        for path in (self.table / LOG_DIR).glob("*"):
+            named = _AFTER_COMMIT.fullmatch(path.name)
             commit = None if named is None else path.with_name(f"{named[1]}.json")
-            if commit is None or f"{LOG_DIR}/{commit.name}" in self.there or not commit.exists():
+            if named is None or commit is None or not commit.exists():
                 continue
-            # Whoever sees a commit before writing a checkpoint ends the file of it later.
+            if any(f"{LOG_DIR}/{each.name}" in self.there for each in (path, commit)):
+                continue
+            # Whoever sees a commit before it writes the other file ends that file later.
             if path.stat().st_mtime_ns < commit.stat().st_mtime_ns:
-                yield "CKPT-031", f"{path.name} was written before {commit.name}"
+                broken = "CRC-038" if named[2] == "crc" else "CKPT-031"
+                yield broken, f"{path.name} was written before {commit.name}"
 
     def _modified(self, version: int) -> int:
         path = self.table / LOG_DIR / commit_name(version)

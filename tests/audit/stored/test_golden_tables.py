@@ -76,6 +76,8 @@ BROKEN: Final[dict[str, tuple[set[str], str]]] = {
     "iceberg-compatibility-v1/write-replace-alike": ({"ICE1-007"}, _RECIPE),
     "iceberg-compatibility-v1/write-replace-partitions": ({"ICE1-007"}, _RECIPE),
     "iceberg-compatibility-v1/write-replace-partitions-by-id": ({"ICE1-007"}, _RECIPE),
+    "iceberg-compatibility-v1/write-replace-partitions-first": ({"ICE1-007"}, _RECIPE),
+    "iceberg-compatibility-v1/write-replace-partitions-second": ({"ICE1-007"}, _RECIPE),
     "iceberg-compatibility-v1/write-replace-partitions-typed": ({"ICE1-007"}, _RECIPE),
     "iceberg-compatibility-v2/active": ({"ICE2-006"}, "readers look at no ids of parts"),
     "iceberg-compatibility-v2/write-changes": ({"ICE2-015"}, _RECIPE),
@@ -87,6 +89,8 @@ BROKEN: Final[dict[str, tuple[set[str], str]]] = {
     "iceberg-compatibility-v2/write-replace-alike": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-replace-partitions": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-replace-partitions-by-id": ({"ICE2-015"}, _RECIPE),
+    "iceberg-compatibility-v2/write-replace-partitions-first": ({"ICE2-015"}, _RECIPE),
+    "iceberg-compatibility-v2/write-replace-partitions-second": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-replace-partitions-typed": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-whole-course-with-features": (
         {"ICE2-006", "ICE2-015"},

@@ -34,6 +34,8 @@ def _text(value: str, how: Mapping[str, Any]) -> str:
 def _scalar(value: Any, how: Mapping[str, Any]) -> str:
     if isinstance(value, bool) or value is None:
         word = {True: "true", False: "false", None: "null"}[value]
+        if how.get("words as numbers") and value is not None:
+            return str(int(value))
         return f'"{word}"' if how.get("quoted words") else word
     if isinstance(value, str):
         return _text(value, how)

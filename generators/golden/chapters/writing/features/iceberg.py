@@ -51,21 +51,23 @@ for _chapter, _version, _id in ((FIRST, 1, "ICE1-011"), (SECOND, 2, "ICE2-019"))
         )
 
 
-def _replaced_second(version: int, requirement: str, case: CaseWriter) -> None:
+def _replaced_one(version: int, requirement: str, names: list[str], case: CaseWriter) -> None:
     schema = struct(id="long", part="string", day="date")
     recipe = Recipe(schema, ("part", "day"), *compatible(version))
     recipe.append([{"id": n, "part": "ab"[n], "day": date(2024, 1, n + 1)} for n in (0, 1)])
-    recipe.replace(struct(id="long", part="string", hour="date"), ["part", "hour"], [])
+    first, second = names
+    recipe.replace(struct(**{"id": "long", first: "string", second: "date"}), names, [])
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", requirement))
 
 
 for _chapter, _version, _id in ((FIRST, 1, "ICE1-011"), (SECOND, 2, "ICE2-019")):
-    _chapter.define(
-        "write-replace-partitions-second",
-        "The second partition column keeps its name when a table is replaced",
-        _id,
-        partial(_replaced_second, _version, _id),
-    )
+    for _which, _names in (("first", ["other", "day"]), ("second", ["part", "other"])):
+        _chapter.define(
+            f"write-replace-partitions-{_which}",
+            f"The {_which} partition column keeps its name when a table is replaced",
+            _id,
+            partial(_replaced_one, _version, _id, _names),
+        )
 
 
 def _replaced_alike(version: int, case: CaseWriter) -> None:

@@ -27,7 +27,7 @@ def _linear(case: CaseWriter) -> None:
     recipe.publish(case)
 
 
-@LOG.case("write-past-ten", "LOG-003 WNEW-001 CKPT-005 CKPT-031 CRC-001 CRC-037 CRC-039")
+@LOG.case("write-past-ten", "LOG-003 WNEW-001 CKPT-005 CKPT-031 CRC-001 CRC-037 CRC-038 CRC-039")
 def _past_ten(case: CaseWriter) -> None:
     """Twelve appends are all there."""
     recipe = Recipe(PAIR)
