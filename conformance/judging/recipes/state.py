@@ -234,7 +234,11 @@ def _clustered(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterat
     found = {".".join(name) for name in clustering_of(domain)}
     names = {each.name: each.metadata.get(_PHYSICAL, each.name) for each in snapshot.schema.fields}
     if wanted and not all({name, names.get(name)} & found for name in wanted):
-        yield "CLUS-006", f"{_CLUSTERING} names the columns {sorted(found)}, not {wanted}"
+        # As many names, none of which files have, are those that people gave the columns.
+        logical = len(found) == len(wanted) and not found & {*names.values()}
+        mapped = any(_PHYSICAL in each.metadata for each in snapshot.schema.fields)
+        broken = "CM-035" if mapped and logical else "CLUS-006"
+        yield broken, f"{_CLUSTERING} names the columns {sorted(found)}, not {wanted}"
 
 
 def _columns(snapshot: Snapshot, oracle: Oracle, *, gone: bool) -> Iterator[_Fault]:
