@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from breaches.edits import CHECKPOINTS, COMPACTION, each, without
+from breaches.edits import CHECKPOINTS, COMPACTION, Lines, each, without
 from breaches.model import reader
 from breaches.seams import documents, viewing
-from breaches.views import log_of
+from breaches.views import log_of, replaying
 from conformance.adapter import DomainMetadata
 
 
@@ -35,6 +35,30 @@ def _absent_is_empty(request: Any, payload: Any) -> Any:
     if not isinstance(request, DomainMetadata) or newest is None:
         return payload
     return payload if "domainMetadata" in json.loads(newest.read_bytes()) else None
+
+
+def _same_value_again(found: Lines, gone: dict[Any, Any]) -> Lines:
+    """Take a domain that is set to what it was before its removal for removed."""
+    kept = []
+    for action in found:
+        body = action.get("domainMetadata")
+        if body and body.get("removed"):
+            gone[body["domain"]] = body["configuration"]
+        elif body and gone.get(body["domain"]) == body["configuration"]:
+            continue
+        kept.append(action)
+    return kept
+
+
+def _removed_as_it_was(found: Lines, held: dict[Any, Any]) -> Lines:
+    """Let a removal hide nothing but what it repeats."""
+    bodies = [action.get("domainMetadata") for action in found]
+    held |= {b["domain"]: b["configuration"] for b in bodies if b and not b.get("removed")}
+    return [
+        action
+        for action, b in zip(found, bodies, strict=True)
+        if not (b and b.get("removed") and held.get(b["domain"]) != b["configuration"])
+    ]
 
 
 ROWS = (
@@ -63,4 +87,16 @@ ROWS = (
     ),
     reader("respells-configurations", "DOM-012", documents(_respelt)),
     reader("takes-absent-lists-for-empty", "DOM-012", documents(_absent_is_empty)),
+    reader(
+        "hides-domains-that-are-set-as-before",
+        "REC-017",
+        viewing(replaying(_same_value_again)),
+        "domain-metadata/set-again-after-*",
+    ),
+    reader(
+        "hides-domains-by-their-values",
+        "REC-015",
+        viewing(replaying(_removed_as_it_was)),
+        "domain-metadata/removed-after-*",
+    ),
 )

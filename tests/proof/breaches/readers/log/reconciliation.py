@@ -15,6 +15,7 @@ from breaches.edits import (
     CHECKPOINT,
     CHECKPOINTS,
     COMMIT,
+    COMPACTION,
     JSON_CHECKPOINT,
     LATER_PARTS,
     SIDECAR,
@@ -267,6 +268,20 @@ def _by_path_in_checkpoints(actions: Lines) -> Lines:
     return [a for a in actions if a.get("add") is None or a["add"]["path"] not in gone]
 
 
+def _read_removes(found: Lines) -> Lines:
+    """Read what is removed as what is there."""
+    kept = ("path", "partitionValues", "size", "deletionVector")
+    shown = []
+    for action in found:
+        body = action.get("remove")
+        if body and body.get("partitionValues") is not None:
+            add = {name: body[name] for name in kept if body.get(name) is not None}
+            shown.append({"add": {**add, "modificationTime": 0, "dataChange": True}})
+        else:
+            shown.append(action)
+    return shown
+
+
 ROWS = (
     reader("replays-backwards", "REC-001", viewing(_backwards)),
     reader(
@@ -441,5 +456,18 @@ ROWS = (
         "REC-003",
         viewing(setting("metaData", "format.options", {}, where=CHECKPOINT)),
         "checkpoints/format-options/*",
+    ),
+    *(
+        reader(
+            f"reads-tombstones-of-{name}",
+            "REC-011",
+            viewing(lines(_read_removes, where)),
+            f"action-reconciliation/tombstones-after-{case}/*",
+        )
+        for name, case, where in (
+            ("checkpoints", "classic", CHECKPOINT),
+            ("sidecars", "v2-json-sidecars", SIDECAR),
+            ("compactions", "compaction", COMPACTION),
+        )
     ),
 )

@@ -98,7 +98,10 @@ ROWS = (
             carrying_out(),
             f"check-constraints/write-add-broken-{name}/*",
         )
-        for name in ("beside", "checkpointed", "partition", "renamed", "vectors")
+        for name in (
+            *("beside", "checkpointed", "null", "null-partition", "partition", "renamed"),
+            "vectors",
+        )
     ),
     *(
         writer(
@@ -183,5 +186,17 @@ ROWS = (
         "WVER-002",
         _blind_to_rules("update"),
         "version-requirements/write-null-constraint-3/*",
+    ),
+    writer(
+        "holds-to-invariants-of-new-readers-alone",
+        "INV-005",
+        carrying_out(),
+        "version-requirements/write-invariant-7/*",
+    ),
+    writer(
+        "adds-constraints-as-properties",
+        "CHK-009",
+        carrying_out(),
+        "check-constraints/write-set-broken/*",
     ),
 )

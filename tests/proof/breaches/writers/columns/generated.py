@@ -16,6 +16,14 @@ def _zeros(rows: pa.Table) -> pa.Table:
     return rows.set_column(at, "y", pc.fill_null(rows["y"], 0))
 
 
+def _not_generated_again(rows: pa.Table) -> pa.Table:
+    if "y" not in rows.column_names:
+        return rows
+    at = rows.schema.get_field_index("y")
+    kept = [2 if value == 14 else value for value in rows.column(at).to_pylist()]
+    return rows.set_column(at, rows.field(at), pa.array(kept, rows.field(at).type))
+
+
 ROWS = (
     writer(
         "carries-out-gen-004", "GEN-004", carrying_out(), "generated-columns/write-other-value*"
@@ -78,5 +86,24 @@ ROWS = (
             "generated-columns/write-null-results-of-changes/*",
         )
         for operation in ("update", "merge")
+    ),
+    *(
+        writer(
+            f"generates-not-again-at-{version}",
+            row,
+            leaving(parquet(_not_generated_again)),
+            f"version-requirements/write-generated-again-{version}/*",
+        )
+        for version, row in ((4, "WVER-003"), (6, "WVER-007"))
+    ),
+    *(
+        writer(
+            f"{operation}s-past-generated-values-at-{version}",
+            row,
+            carrying_out(),
+            f"version-requirements/write-generated-{operation}-{version}/*",
+        )
+        for version, row in ((4, "WVER-003"), (6, "WVER-007"))
+        for operation in ("update", "merge", "overwrite")
     ),
 )

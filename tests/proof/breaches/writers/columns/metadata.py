@@ -78,4 +78,10 @@ ROWS = (
         during("unset_properties", properties(_without_kept, COMMIT)),
         "table-features/write-settings-course/*",
     ),
+    writer(
+        "forgets-partitions-with-a-property",
+        "META-009",
+        during("set_properties", setting("metaData", "partitionColumns", [], COMMIT)),
+        "iceberg-compatibility-v1/write-enable-later/*",
+    ),
 )

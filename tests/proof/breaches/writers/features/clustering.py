@@ -12,6 +12,7 @@ from breaches.edits import (
     COMMIT,
     Lines,
     dropping,
+    each,
     lines,
     matching,
     read_lines,
@@ -104,6 +105,35 @@ def _taken_over(root: Path, fresh: frozenset[str]) -> None:
         return actions
 
     lines(change, COMMIT)(root, fresh)
+
+
+def _of_plain_columns(held: dict[str, Any]) -> dict[str, Any]:
+    """Return statistics of the columns that are no structs."""
+    return {
+        key: {n: v for n, v in found.items() if not isinstance(v, dict)}
+        if isinstance(found, dict)
+        else found
+        for key, found in held.items()
+    }
+
+
+def _by_logical_names(root: Path, fresh: frozenset[str]) -> None:
+    """Name clustering columns as people name them."""
+    held = next(bodies(root, "metaData"))
+    columns = json.loads(held["schemaString"])["fields"]
+    names = {
+        column["metadata"].get("delta.columnMapping.physicalName"): column["name"]
+        for column in columns
+    }
+
+    def change(body: dict[str, Any]) -> dict[str, Any]:
+        found = json.loads(body["configuration"])
+        found["clusteringColumns"] = [
+            [names.get(part, part) for part in parts] for parts in found["clusteringColumns"]
+        ]
+        return {**body, "configuration": json.dumps(found)}
+
+    each("domainMetadata", change, COMMIT)(root, fresh)
 
 
 ROWS = (
@@ -220,5 +250,17 @@ ROWS = (
         "CLUS-006",
         during("cluster_by", without("domainMetadata", where=COMMIT)),
         "clustered-table/write-cluster-empty/*",
+    ),
+    writer(
+        "counts-no-fields-of-structs",
+        "CLUS-009",
+        during("append", statistics(_of_plain_columns, COMMIT)),
+        "clustered-table/write-nested/*",
+    ),
+    writer(
+        "clusters-by-names-that-people-gave",
+        "CM-035",
+        leaving(_by_logical_names),
+        "clustered-table/write-mapped/*",
     ),
 )

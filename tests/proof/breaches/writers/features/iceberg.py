@@ -190,4 +190,14 @@ ROWS = (
         )
         for operation in ("update", "merge")
     ),
+    *(
+        writer(
+            f"repartitions-by-another-{which}-column-{version}",
+            row,
+            carrying_out(),
+            f"iceberg-compatibility-v{version}/write-replace-partitions-{which}/*",
+        )
+        for version, row in ((1, "ICE1-011"), (2, "ICE2-019"))
+        for which in ("first", "second")
+    ),
 )

@@ -323,4 +323,10 @@ ROWS = (
         leaving(fields(_losing("delta.identity.highWaterMark"))),
         "version-requirements/write-identity-6/*",
     ),
+    writer(
+        "renames-columns-at-writer-version-8",
+        "PROTO-006",
+        carrying_out(),
+        "protocol-evolution/write-unknown-version-rename-column/*",
+    ),
 )

@@ -296,4 +296,10 @@ ROWS = (
         during("update", dropping("add", "baseRowId", where=COMMIT)),
         "row-tracking/write-changes-course/*",
     ),
+    writer(
+        "numbers-rows-from-0-behind-a-cut-log",
+        "RT-029",
+        during("append", setting("add", "baseRowId", 0, COMMIT)),
+        "row-tracking/write-cut-course/*",
+    ),
 )

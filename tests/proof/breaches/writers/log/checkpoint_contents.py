@@ -18,15 +18,18 @@ from breaches.edits import (
     dropping,
     each,
     lines,
+    matching,
     merged_actions,
     parquet,
+    read_lines,
     setting,
     without,
     without_last,
+    write_lines,
 )
 from breaches.model import writer
 from breaches.seams import Edit, during, leaving
-from breaches.views import bodies
+from breaches.views import bodies, commits_of
 from breaches.writers.log.checkpoints import NAMED
 
 
@@ -83,6 +86,13 @@ def _of_other_files(found: Lines) -> Lines:
     """Leave out the tombstones of paths that are live, under whatever vector."""
     live = {a["add"]["path"] for a in found if "add" in a}
     return [a for a in found if a.get("remove", {}).get("path") not in live]
+
+
+def _changes_kept(root: Path, fresh: frozenset[str]) -> None:
+    """Keep the change files of the version in a checkpoint in JSON."""
+    for name in matching(JSON_CHECKPOINT, fresh):
+        changes = [a for a in commits_of(root)[int(Path(name).name[:20])] if "cdc" in a]
+        write_lines(root / name, [*read_lines(root / name), *changes])
 
 
 ROWS = (
@@ -214,5 +224,17 @@ ROWS = (
         "CKC-004",
         during("checkpoint", dropping("add", "deletionVector", where=f"{CHECKPOINTS}")),
         "v2-checkpoint-feature/write-states-course/*",
+    ),
+    writer(
+        "keeps-changes-in-json",
+        "CKC-014",
+        leaving(_changes_kept),
+        "checkpoints/write-changes-json*",
+    ),
+    writer(
+        "checkpoints-counted-files-alone",
+        "CKC-004",
+        during("checkpoint", each("add", lambda b: b if b.get("stats") else None, CHECKPOINTS)),
+        "checkpoints/write-checkpoint-uncounted/*",
     ),
 )

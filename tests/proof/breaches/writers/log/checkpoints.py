@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from pathlib import Path
@@ -149,6 +150,13 @@ def _numbered_sidecars(root: Path, fresh: frozenset[str]) -> None:
         (root / name).replace((root / name).with_name(number))
     new = {Path(name).name: number for name, number in names.items()}
     each("sidecar", lambda b: {**b, "path": new[b["path"]]}, JSON_CHECKPOINT)(root, fresh)
+
+
+def _checkpointed_first(root: Path, fresh: frozenset[str]) -> None:
+    """Write checkpoints before the commits of their versions."""
+    for name in matching(CHECKPOINT, fresh):
+        commit = (log_of(root) / f"{Path(name).name[:20]}.json").stat().st_mtime_ns
+        os.utime(root / name, ns=(commit - 1_000_000, commit - 1_000_000))
 
 
 ROWS = (
@@ -359,5 +367,11 @@ ROWS = (
         "CKPT-005",
         during("checkpoint", each("add", _narrow_bounds, CHECKPOINT)),
         "type-widening/write-widen-checkpointed/*",
+    ),
+    writer(
+        "checkpoints-first",
+        "CKPT-031",
+        leaving(_checkpointed_first),
+        "delta-log-entries/write-past-ten/*",
     ),
 )

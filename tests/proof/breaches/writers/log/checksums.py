@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -27,6 +28,13 @@ def _again(_root: Path, sums: list[Path]) -> None:
     """Write the checksums again that were there before."""
     for path in sums:
         path.write_bytes(path.read_bytes() + b" ")
+
+
+def _summed_first(root: Path, fresh: frozenset[str]) -> None:
+    """Write checksums before the commits of their versions."""
+    for name in (name for name in fresh if name.endswith(".crc")):
+        commit = (root / name).with_suffix(".json").stat().st_mtime_ns
+        os.utime(root / name, ns=(commit - 1_000_000, commit - 1_000_000))
 
 
 ROWS = (
@@ -165,5 +173,11 @@ ROWS = (
         "CRC-039",
         where_asked(writing("checkpoint"), afterwards(_again, _sums)),
         "version-checksum-file/write-others-kept/*",
+    ),
+    writer(
+        "sums-first",
+        "CRC-038",
+        leaving(_summed_first, sums=True),
+        "delta-log-entries/write-past-ten/*",
     ),
 )

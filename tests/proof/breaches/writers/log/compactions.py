@@ -152,4 +152,10 @@ ROWS = (
         during("compact_log", dropping("add", "defaultRowCommitVersion", where=COMPACTION)),
         "table-features/write-compactions-course/*",
     ),
+    writer(
+        "compacts-no-older-tombstones-behind-a-cut-log",
+        "COMP-007",
+        during("compact_log", without("remove", where=COMPACTION)),
+        "change-data-files/write-cut-course/*",
+    ),
 )
