@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -114,7 +115,8 @@ class Watch:
     def after(self, step: Mapping[str, Any]) -> Fault | None:
         """Return the first fault that a step left in the table that was looked at, MUST first."""
         assert self.now is not None
-        return min(self._faults(step, self.now), key=_advised, default=None)
+        found = chain(self._faults(step, self.now), self._early_files())
+        return min(found, key=_advised, default=None)
 
     def _faults(self, step: Mapping[str, Any], now: Snapshot) -> Iterator[Fault]:
         operation = step["operation"]
@@ -123,7 +125,6 @@ class Watch:
             yield from _purged(now)
         if operation == "checkpoint":
             yield from self._checkpoint(step, now.version)
-        yield from self._early_files()
         if operation == "vacuum" and not {"gone", "kept"} & step.keys():
             yield from self._lost_changes(now.version)
         if operation == "compact_log":
