@@ -342,18 +342,18 @@ def _any_name(case: CaseWriter) -> None:
 @TRACKING.case("materialised-names-replaced", "RT-023 RT-025 META-002")
 def _other_names(case: CaseWriter) -> None:
     """A replaced table finds hidden columns by the names of its own metadata."""
-    tracked, first = Tracked.created(case, _numbered(0, 3))
+    tracked, first = Tracked.created(case, pairs(0, 3))
     table = tracked.table
-    moved = tracked.file(_numbered(0, 3), ids=[2, 1, 0], versions=[0, 0, 0])
+    moved = tracked.file(pairs(0, 3), ids=[2, 1, 0], versions=[0, 0, 0])
     table.commit(remove(first), add(moved), tracked.mark(), operation="OPTIMIZE")
     table.checkpoint(version=1)
     tracked.hidden = ("ids_since", "versions_since")
     table.properties = {**TRACKED_PROPERTIES, **dict(zip(_NAMED_BY, tracked.hidden, strict=True))}
-    second = tracked.file(_numbered(10, 3))
+    second = tracked.file(pairs(10, 3))
     table.commit(
         table.metadata(), remove(moved), add(second), tracked.mark(), operation="REPLACE TABLE"
     )
-    again = tracked.file(_numbered(10, 3), ids=[7, None, 6], versions=[2, 2, None])
+    again = tracked.file(pairs(10, 3), ids=[7, None, 6], versions=[2, 2, None])
     table.commit(remove(second), add(again), tracked.mark(), operation="OPTIMIZE")
     case.judged["row-ids-v1"] = "RT-025"
     publish(case, table)
