@@ -251,17 +251,6 @@ ROWS = (
         "deletion-vectors-design/write-restore-across-upgrade*",
     ),
     writer(
-        "restores-protocols-of-writers",
-        "DVD-014",
-        during(
-            "restore",
-            lines(
-                lambda a: [{"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, *a], COMMIT
-            ),
-        ),
-        "clustered-table/write-restore-before-clustered*",
-    ),
-    writer(
         "restores-protocols",
         "DVD-014",
         after_step(
