@@ -154,3 +154,28 @@ def test_one_module_owns_how_a_path_becomes_a_place(name: str) -> None:
         assert found, f"{name} has no need of its exception"
     elif not name.startswith(PLACES):
         assert not found, f"{name} takes URLs apart: {found}; ask reference_impl.places"
+
+
+def _properties(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield the tests that Hypothesis draws examples for, each with how it draws them."""
+    named = {
+        ast.unparse(node.targets[0]): ast.unparse(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            found = [ast.unparse(each) for each in node.decorator_list]
+            if any(each.startswith("given(") for each in found):
+                yield node.name, " ".join(named.get(each, each) for each in found)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in PYTHON if n.startswith("tests/") and "@given" in (ROOT / n).read_text()]
+)
+def test_a_property_is_tried_by_the_same_examples_however_slow_the_machine(name: str) -> None:
+    """By a profile, or by settings without chance and without a deadline."""
+    drawn = dict(_properties(ast.parse((ROOT / name).read_text())))
+    wanted = ("derandomize=True", "deadline=None")
+    fixed = {n for n, how in drawn.items() if "profile(" in how or all(w in how for w in wanted)}
+    assert drawn.keys() == fixed

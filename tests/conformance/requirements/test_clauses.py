@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import profile
 
 from conformance.requirements.clauses import ClauseIndex, digest, quotes, sentences, words
 
@@ -65,6 +66,7 @@ def test_an_empty_text_holds_nothing() -> None:
     assert ClauseIndex.of("").missing([digest("A ball rolls.")]) == {digest("A ball rolls.")}
 
 
+@profile("gate")
 @given(st.lists(st.text("abc XYZ_*`", min_size=1).filter(words), min_size=1, max_size=8))
 def test_every_sentence_of_a_list_is_found(sentences: list[str]) -> None:
     text = "\n".join(f"* {sentence.strip()}." for sentence in sentences)

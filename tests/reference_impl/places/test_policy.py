@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 from obstore.store import LocalStore, MemoryStore
+from profiles import profile
 
 from conformance.audit import audit
 from conformance.audit.cli import run_audit_cli
@@ -276,6 +277,7 @@ def test_a_file_in_a_store_outlives_vacuum_in_every_spelling(
 PIECES = ["a", "é", "%20", "%", "%2", "%C3", "%A9", "%00", "%2F", "%zz", "/", ":", "%ED%A0%80"]
 
 
+@profile("gate")
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=5).map("".join), min_size=1, max_size=4))
 @example(["a%00b"])
 @example(["", "a"])
@@ -294,6 +296,7 @@ def test_one_path_and_a_column_of_them_are_decoded_alike(paths: list[str]) -> No
     assert column == one_by_one()
 
 
+@profile("gate")
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1))
 @example("a:/b")
 @example("file:/x")

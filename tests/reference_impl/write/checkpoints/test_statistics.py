@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import profile
 
 from reference_impl import Table
 from reference_impl.write.statistics import PREFIX, upper_prefix
@@ -21,6 +22,7 @@ Actions = Callable[..., list[dict[str, Any]]]
 LAST = chr(0x10FFFF)
 
 
+@profile("gate")
 @given(st.text(max_size=40))
 def test_an_upper_prefix_is_no_less_than_the_text_and_short(text: str) -> None:
     bound = upper_prefix(text)
