@@ -6,6 +6,7 @@ They are of the kind of ``freedoms.py``: right by the text, and unlike the refer
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from breaches.edits import (
     CHECKPOINT,
+    CHECKSUM,
     COMPACTION,
     HINT,
     JSON_CHECKPOINT,
@@ -25,6 +27,7 @@ from breaches.edits import (
     document,
     each,
     lines,
+    matching,
     parquet,
     renaming,
 )
@@ -206,6 +209,14 @@ def _sidecars_renamed() -> tuple[Edit, Edit]:
     return named, renaming(SIDECAR, _sidecar)
 
 
+def _prepared(root: Path, fresh: frozenset[str]) -> None:
+    """Have checkpoints and checksums of a second before their commits, and their names since."""
+    for name in matching(f"{CHECKPOINT}|{CHECKSUM}", fresh):
+        commit = root / f"{name.partition('.')[0]}.json"
+        before = commit.stat().st_mtime_ns - 1_000_000_000
+        os.utime(root / name, ns=(before, before))
+
+
 def _bare_hint(found: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in found.items() if k in ("version", "size", "parts")}
 
@@ -285,6 +296,12 @@ FREEDOMS_OF_FILES = (
         "each row corresponds to a single action",
         leaving(lines(lambda held: held[::-1], f"{CHECKPOINT}|{JSON_CHECKPOINT}")),
         _SUMMARIES,
+    ),
+    _w(
+        "prepares-summaries-beside",
+        "only after successfully writing the log entry: what is renamed then may be of before",
+        leaving(_prepared, sums=True),
+        ("delta-log-entries/write-past-ten/write",),
     ),
     _w(
         "checkpoints-of-small-groups",

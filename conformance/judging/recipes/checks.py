@@ -189,8 +189,8 @@ class Watch:
                 continue
             if any(f"{LOG_DIR}/{each.name}" in self.there for each in (path, commit)):
                 continue
-            # Whoever sees a commit before it writes the other file ends that file later.
-            if path.stat().st_mtime_ns < commit.stat().st_mtime_ns:
+            # By when the other got its name: it may be prepared beside, and renamed afterwards.
+            if path.stat().st_ctime_ns < commit.stat().st_mtime_ns:
                 broken = "CRC-038" if named[2] == "crc" else "CKPT-031"
                 yield broken, f"{path.name} was written before {commit.name}"
 

@@ -155,8 +155,8 @@ def _numbered_sidecars(root: Path, fresh: frozenset[str]) -> None:
 def _checkpointed_first(root: Path, fresh: frozenset[str]) -> None:
     """Write checkpoints before the commits of their versions."""
     for name in matching(CHECKPOINT, fresh):
-        commit = (log_of(root) / f"{Path(name).name[:20]}.json").stat().st_mtime_ns
-        os.utime(root / name, ns=(commit - 1_000_000, commit - 1_000_000))
+        later = (root / name).stat().st_ctime_ns + 1_000_000
+        os.utime(log_of(root) / f"{Path(name).name[:20]}.json", ns=(later, later))
 
 
 ROWS = (

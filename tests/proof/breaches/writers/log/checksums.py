@@ -33,8 +33,8 @@ def _again(_root: Path, sums: list[Path]) -> None:
 def _summed_first(root: Path, fresh: frozenset[str]) -> None:
     """Write checksums before the commits of their versions."""
     for name in (name for name in fresh if name.endswith(".crc")):
-        commit = (root / name).with_suffix(".json").stat().st_mtime_ns
-        os.utime(root / name, ns=(commit - 1_000_000, commit - 1_000_000))
+        later = (root / name).stat().st_ctime_ns + 1_000_000
+        os.utime((root / name).with_suffix(".json"), ns=(later, later))
 
 
 ROWS = (
