@@ -184,10 +184,11 @@ class Watch:
         """Look for checkpoints and checksums that were there before the commit of the same step."""
         for path in (self.table / LOG_DIR).glob("*"):
             named = _AFTER_COMMIT.fullmatch(path.name)
-            commit = None if named is None else path.with_name(f"{named[1]}.json")
-            if named is None or commit is None or not commit.exists():
+            if named is None:
                 continue
-            if any(f"{LOG_DIR}/{each.name}" in self.there for each in (path, commit)):
+            commit = path.with_name(f"{named[1]}.json")
+            known = any(f"{LOG_DIR}/{each.name}" in self.there for each in (path, commit))
+            if known or not commit.exists():
                 continue
             # By when the other got its name: it may be prepared beside, and renamed afterwards.
             if path.stat().st_ctime_ns < commit.stat().st_mtime_ns:
