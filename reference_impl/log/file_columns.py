@@ -50,7 +50,7 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
     """
     runs = [(place, lines) for place, lines in runs if lines]
     if not runs:
-        return FILE_ACTIONS[action].schema.empty_table()
+        return FILE_ACTIONS[action].none
     table = _read_with_arrow(action, [lines for _, lines in runs])
     if table is not None:
         return table

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
@@ -66,7 +67,7 @@ CDC_SCHEMA: Final = _schema("path partitionValues size dataChange tags")
 """Columns of cdc actions."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FileActions:
     """What is fixed about one kind of file action.
 
@@ -77,6 +78,11 @@ class FileActions:
 
     schema: pa.Schema
     required: dict[str, str]
+
+    @cached_property
+    def none(self) -> pa.Table:
+        """Return the table without rows, which is made once: most commits remove nothing."""
+        return self.schema.empty_table()
 
 
 FILE_ACTIONS: Final = {

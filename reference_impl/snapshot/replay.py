@@ -67,7 +67,7 @@ class CommittedFiles:
     @classmethod
     def joined(cls, parts: Iterable[CommittedFiles]) -> CommittedFiles:
         """Put the file actions of consecutive commits one after the other."""
-        tables = {kind: [FILE_ACTIONS[kind].schema.empty_table()] for kind in _KINDS}
+        tables = {kind: [FILE_ACTIONS[kind].none] for kind in _KINDS}
         orders = {kind: [pa.array([], pa.int64())] for kind in _KINDS}
         places: list[LogPlace] = []
         compacted: set[int] = set()
