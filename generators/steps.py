@@ -51,11 +51,19 @@ def recipe_step(operation: Operation, schema: Struct) -> dict[str, Any]:
     Raises:
         ValueError: no step of a recipe asks for it, as for fields inside of structs.
     """
-    step = step_of(operation, schema)
-    step.pop("layout", None)
-    if HISTORY_ONLY & step.keys():
-        raise ValueError(f"{operation} is no step of a recipe")
-    return step
+    return asked_of(step_of(operation, schema))
+
+
+def asked_of(step: Step) -> dict[str, Any]:
+    """Return what a recipe asks an implementation for in place of the step of a history.
+
+    Raises:
+        ValueError: no step of a recipe asks for it.
+    """
+    asked = {name: value for name, value in step.items() if name != "layout"}
+    if HISTORY_ONLY & asked.keys():
+        raise ValueError(f"{step['operation']}: {step} is no step of a recipe")
+    return asked
 
 
 def operation_of(step: Step, schema: Struct, version_of: Callable[[int], int]) -> Operation:

@@ -19,11 +19,11 @@ from conformance.items.generated import MODERN, Plan
 from conformance.items.items import ALL_REVISIONS, Item
 from conformance.judging.judge import Judge
 from conformance.requirements.judged import Judged, judged_step
-from generators.histories.document import schemas_of
+from generators.histories.document import document_of
 from generators.histories.groups import Drawn
 from generators.materialise.data.arrow_rows import arrow_table
 from generators.oracle.operations import History, replay
-from generators.steps import recipe_step
+from generators.steps import asked_of
 
 _REQUIREMENTS: Final = ("LOG-005", "SNAP-001")
 
@@ -66,8 +66,7 @@ class WrittenHistory:
 
 
 def _steps(history: History) -> Iterator[dict[str, Any]]:
-    for operation, schema in schemas_of(history):
-        step = recipe_step(operation, schema)
+    for step in map(asked_of, document_of(history)["operations"]):
         if "filter" in step:
             step["predicate"] = render(step["filter"], SPARK)
         yield step

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from generators.histories.gate import FOLDER, check_gate, write_gate
+from generators.histories.gate import FOLDER, check_gate, gate_histories, write_gate
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -17,6 +17,9 @@ def _parser() -> argparse.ArgumentParser:
         "draw", help="draw the histories that every gate judges by; their case ids stay"
     )
     draw.add_argument("--check", action="store_true", help="draw nothing, check the files")
+    draw.add_argument(
+        "--missing", action="store_true", help="draw those that have no file yet, and no others"
+    )
     draw.add_argument("--seed", type=int, default=0, help="what to draw from (default 0)")
     draw.add_argument("--folder", type=Path, default=FOLDER, help="where the files are")
     return parser
@@ -33,6 +36,9 @@ def main(arguments: Sequence[str]) -> int:
     from generators.histories.drawing import draw_gate  # noqa: PLC0415  see above
 
     drawn = draw_gate(options.seed)
+    if options.missing:
+        held = {each.name: each for each in gate_histories(options.folder)}
+        drawn = tuple(held.get(each.name, each) for each in drawn)
     before = {path.name: path.read_bytes() for path in options.folder.glob("*.json")}
     write_gate(drawn, options.folder)
     after = {path.name: path.read_bytes() for path in options.folder.glob("*.json")}

@@ -74,11 +74,12 @@ def gate_histories(folder: Path = FOLDER) -> tuple[Drawn, ...]:
 def write_gate(drawn: tuple[Drawn, ...], folder: Path = FOLDER) -> None:
     """Write files of the histories, and a manifest of them; removes files of no history."""
     folder.mkdir(parents=True, exist_ok=True)
+    texts = {each.name: text_of(document_of(each.load())) for each in drawn}
     for stale in folder.glob("*.json"):
         stale.unlink()
     lines = []
     for each in drawn:
-        text = text_of(document_of(each.load()))
+        text = texts[each.name]
         (folder / f"{each.name}.json").write_text(text, encoding="utf-8")
         entry = {
             "name": each.name,

@@ -18,20 +18,22 @@ def _never_empty(value: object) -> bool:
     return value not in ("", b"")
 
 
-def rows(
+def rows(  # noqa: PLR0913  what is valid has this many sides
     schema: Struct,
     *,
     partition_columns: Sequence[str] = (),
+    min_size: int = 0,
     max_size: int = 5,
     nan: bool = True,
     first_year: int = 1583,
 ) -> st.SearchStrategy[tuple[Row, ...]]:
-    """Rows of a schema, as many as ``max_size`` or none.
+    """Rows of a schema, as many as ``max_size`` or as few as ``min_size``.
 
     Args:
         schema: the table schema.
         partition_columns: columns whose values go into the log; an empty string there is null,
             and no value at all where null is not valid.
+        min_size: the fewest rows.
         max_size: the most rows.
         nan: whether NaN is valid.
         first_year: the earliest valid year.
@@ -47,4 +49,5 @@ def rows(
             columns[each.name] = values(
                 each.type, nullable=each.nullable, nan=nan, first_year=first_year
             )
-    return st.lists(st.fixed_dictionaries(columns), max_size=max_size).map(tuple)
+    rows_of = st.lists(st.fixed_dictionaries(columns), min_size=min_size, max_size=max_size)
+    return rows_of.map(tuple)

@@ -16,7 +16,8 @@ from generators.histories.document import HistoryError, document_of
 from generators.histories.gate import FOLDER, MANIFEST, check_gate, gate_histories
 from generators.histories.groups import GROUPS, followable
 from generators.materialise.layouts import LAYOUTS, lay_out
-from generators.oracle.operations import replay
+from generators.oracle.delta_schema import field, map_of, struct
+from generators.oracle.operations import Append, Create, Restore, Update, replay
 from generators.steps import HISTORY_ONLY
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -203,6 +204,37 @@ def test_drawing_says_that_a_changelog_entry_is_due(
     assert check_gate(tmp_path) == []
     assert main(["histories", "draw", "--folder", str(tmp_path)]) == 0
     assert "0 files changed" in capsys.readouterr().out
+
+
+def test_drawing_what_is_missing_keeps_the_rest(tmp_path: Path) -> None:
+    folder = tmp_path / "gate"
+    shutil.copytree(FOLDER, folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    manifest = json.loads(before[MANIFEST])
+    lost = manifest["histories"].pop()
+    (folder / f"{lost['name']}.json").unlink()
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    assert main(["histories", "draw", "--missing", "--seed", "5", "--folder", str(folder)]) == 0
+    assert check_gate(folder) == []
+    after = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert after.keys() == before.keys()
+    changed = {name for name in after if after[name] != before[name]}
+    assert changed == {MANIFEST, f"{lost['name']}.json"}
+
+
+def test_a_restore_goes_back_to_the_version_that_the_recipe_has_in_its_place() -> None:
+    value = [("a", 1)]
+    schema = struct(field("id", "long"), field("m", map_of("string", "long")))
+    history = (
+        Create(schema),
+        Update({"m": value}),
+        Append(({"id": 1, "m": None},)),
+        Append(({"id": 2, "m": None},)),
+        Restore(2),
+    )
+    asked = tuple(followable(history))
+    assert asked == (history[0], history[2], history[3], Restore(1))
+    assert [row["id"] for row in replay(asked).rows()] == [1]
 
 
 def damaged(folder: Path, name: str) -> Path:

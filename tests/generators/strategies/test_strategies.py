@@ -22,7 +22,7 @@ from generators.oracle.delta_schema import (
     field,
     struct,
 )
-from generators.oracle.filters import evaluate
+from generators.oracle.filters import columns_of, evaluate
 from generators.oracle.model import normalized_row
 from generators.oracle.operations import (
     Append,
@@ -30,7 +30,9 @@ from generators.oracle.operations import (
     Create,
     Delete,
     History,
+    Merge,
     RenameColumn,
+    Restore,
     replay,
 )
 from generators.strategies import (
@@ -183,6 +185,39 @@ def test_features_open_their_operations() -> None:
 def test_histories_of_rows_alone_change_no_schema(history: History) -> None:
     names = {type(each).__name__ for each in history}
     assert names <= {"Create", "Append", "Overwrite", "Delete", "Update", "Checkpoint"}
+
+
+@profile("gate", examples=30)
+@given(histories(upkeep=True, max_operations=9, max_depth=1))
+def test_histories_of_upkeep_can_be_followed_by_every_writer(history: History) -> None:
+    names = [type(each).__name__ for each in history]
+    steps = {"Append", "Delete", "Update", "Merge", "Restore", "Compact", "Checkpoint"}
+    assert set(names) - {"Create"} >= steps - {"Restore"}
+    assert set(names) - {"Create"} <= steps
+    replay(history)  # no row has two source rows that change it
+    for at, operation in enumerate(history):
+        if isinstance(operation, Restore):
+            # Who deletes nothing may commit nothing: rows that come make the version a past one.
+            versions = [each for each in history[:at] if each.commits]
+            assert any(
+                isinstance(each, Append) and each.rows for each in versions[operation.version + 1 :]
+            )
+
+
+def test_conditions_of_a_merge_are_about_the_side_that_there_is() -> None:
+    drawn = find(
+        histories(upkeep=True, max_columns=1, max_depth=0, max_rows=2),
+        lambda each: any(
+            isinstance(op, Merge) and sum(c.condition is not None for c in op.clauses) > 2
+            for op in each
+        ),
+        settings=FIRST,
+    )
+    sides = {"matched": "target", "not_matched": "source", "not_matched_by_source": "target"}
+    for each in drawn:
+        for clause in each.clauses if isinstance(each, Merge) else ():
+            if clause.condition is not None:
+                assert columns_of(clause.condition) <= {sides[clause.match]}
 
 
 def test_the_same_seed_draws_the_same_histories() -> None:

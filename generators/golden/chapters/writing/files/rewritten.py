@@ -45,6 +45,14 @@ def _delete_unknown(case: CaseWriter) -> None:
     recipe.delete(negate(is_null("name"))).publish(case)
 
 
+@FILES.case("write-delete-null-constant", "DATA-005 FA-021")
+def _delete_null_constant(case: CaseWriter) -> None:
+    """A filter that is null whatever the row deletes and changes nothing."""
+    never = compare("id", ">", None, "long")
+    recipe = Recipe(PAIR).append(pairs(1, 2)).delete(never).update({"name": "x"}, never)
+    recipe.delete(negate(never)).append(pairs(3)).publish(case)
+
+
 @FILES.case("write-delete-combined", "DATA-005 FA-021")
 def _delete_combined(case: CaseWriter) -> None:
     """A delete follows AND, OR and NOT."""
@@ -210,6 +218,25 @@ def _merge_nothing(case: CaseWriter) -> None:
     recipe = Recipe(PAIR).append([*pairs(1, 2), {"id": None, "name": "null"}])
     source: list[dict[str, Any]] = [{"id": 7, "name": "x"}, {"id": None, "name": "y"}]
     recipe.merge(source, SAME_ID, MergeClause("matched", "delete")).publish(case)
+
+
+@FILES.case("write-merge-null-parents", "DATA-004 FA-021")
+def _merge_null_parents(case: CaseWriter) -> None:
+    """A condition over a field of a struct that is null holds for no row."""
+    schema = struct(field("id", "long"), field("s", struct(x="long")))
+    recipe = Recipe(schema).append([{"id": 1, "s": None}, {"id": 2, "s": {"x": 5}}])
+
+    def other(side: str) -> dict[str, Any]:
+        return node("not", node("=", column(side, "s", "x"), literal("long", 7)))
+
+    recipe.merge(
+        [{"id": 1, "s": {"x": 1}}, {"id": 2, "s": {"x": 2}}, {"id": 3, "s": None}],
+        SAME_ID,
+        MergeClause("matched", "update", other("target")),
+        MergeClause("not_matched", "insert", other("source")),
+    )
+    recipe.merge([], SAME_ID, MergeClause("not_matched_by_source", "delete", other("target")))
+    recipe.publish(case)
 
 
 @FILES.case("write-optimize-partitions", "DATA-004 FA-017 FA-021 ADD-004")
