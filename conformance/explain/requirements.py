@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from conformance.base.home import PROJECT
 from conformance.explain.defects import Defect, load_defects
-from conformance.explain.sources import SourceLine, builder_of, named_in
+from conformance.explain.sources import SourceLine, builder_of, lines_naming
 from conformance.golden.corpus import default_corpus_path
 from conformance.items.items import Item
 from conformance.requirements.citations import Citation, cited_in_project
@@ -137,7 +137,7 @@ def explain_requirement(
         row,
         {name: next(iter(each.values())) for name, each in quoted.items() if each},
         tuple(each for each in SELECTIONS if row.holds_in(each)),
-        named_in("reference_impl").get(row.id, ()),
+        lines_naming(row.id, "reference_impl"),
         {str(kind): found for kind, found in coverage.cited.get(row.id, {}).items()},
         tuple(dict.fromkeys(place for case in sorted(judged) if (place := builder_of(case)))),
         tuple(_steps(row.id, items)),
@@ -145,7 +145,7 @@ def explain_requirement(
         sum(row.id in each.requirements and each.case not in judged for each in citations),
         proofs_of(row.id),
         reason_unproved(row.id),
-        named_in("tests").get(row.id, ()),
+        lines_naming(row.id, "tests"),
         tuple(each for each in load_defects() if row.id in (each.requirement, each.breaks)),
     )
 

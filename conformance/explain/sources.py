@@ -40,26 +40,38 @@ class SourceLine:
 
 
 @cache
-def named_in(folder: str, root: Path = PROJECT) -> Mapping[str, tuple[SourceLine, ...]]:
-    """Return where the Python modules of a folder name which requirement.
+def named_in(folder: str, root: Path = PROJECT) -> Mapping[str, tuple[tuple[Path, int], ...]]:
+    """Return the modules, and the lines of them, in which a folder names which requirement.
 
     Args:
         folder: below the root; one that is not there names nothing.
         root: the folder of the packages.
     """
-    found: dict[str, list[SourceLine]] = {}
+    found: dict[str, list[tuple[Path, int]]] = {}
     for path in sorted((root / folder).rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        lines = [(number, _ID.findall(line)) for number, line in enumerate(text.splitlines(), 1)]
-        if not any(ids for _, ids in lines):
-            continue
-        scopes = sorted(_scopes(ast.parse(text), ""), key=lambda scope: scope[1] - scope[0])
-        name = path.relative_to(root).as_posix()
-        for number, ids in lines:
-            within = next((s for first, last, s in scopes if first <= number <= last), "")
-            for each in dict.fromkeys(ids):
-                found.setdefault(each, []).append(SourceLine(name, number, within))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            for each in dict.fromkeys(_ID.findall(line)):
+                found.setdefault(each, []).append((path, number))
     return {name: tuple(places) for name, places in found.items()}
+
+
+def lines_naming(name: str, folder: str, root: Path = PROJECT) -> tuple[SourceLine, ...]:
+    """Return where the Python modules of a folder name a requirement."""
+    return tuple(
+        SourceLine(path.relative_to(root).as_posix(), number, _around(path, number))
+        for path, number in named_in(folder, root).get(name, ())
+    )
+
+
+def _around(path: Path, number: int) -> str:
+    return next((name for first, last, name in _scopes_of(path) if first <= number <= last), "")
+
+
+@cache
+def _scopes_of(path: Path) -> list[tuple[int, int, str]]:
+    """Return the functions and classes of a module with their lines, the innermost first."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return sorted(_scopes(tree, ""), key=lambda scope: scope[1] - scope[0])
 
 
 def _scopes(node: ast.AST, outer: str) -> Iterator[tuple[int, int, str]]:
@@ -68,7 +80,7 @@ def _scopes(node: ast.AST, outer: str) -> Iterator[tuple[int, int, str]]:
             name = f"{outer}.{child.name}" if outer else child.name
             yield child.lineno, child.end_lineno or child.lineno, name
             yield from _scopes(child, name)
-        else:
+        elif not isinstance(child, ast.expr):  # which holds no function with a name
             yield from _scopes(child, outer)
 
 

@@ -13,7 +13,7 @@ from conformance.base.home import PROJECT
 from conformance.base.status import Status
 from conformance.explain import run_explain_cli
 from conformance.explain.requirements import ANCHORS
-from conformance.explain.sources import SourceLine, named_in
+from conformance.explain.sources import SourceLine, lines_naming
 from conformance.requirements.gaps import read_gaps
 from conformance.requirements.proofs import UNPROVED
 from conformance.requirements.registry import load_registry
@@ -159,10 +159,10 @@ def test_a_place_is_the_line_and_the_function_around_it(tmp_path: Path) -> None:
     folder.mkdir()
     source = 'class A:\n    def b(self):\n        return "TOY-001 TOY-002"\n\n\nC = 1  # TOY-001\n'
     (folder / "toys.py").write_text(source)
-    found = named_in("code", tmp_path)
-    assert found["TOY-001"] == (
+    assert lines_naming("TOY-001", "code", tmp_path) == (
         SourceLine("code/toys.py", 3, "A.b"),
         SourceLine("code/toys.py", 6, ""),
     )
-    assert str(found["TOY-002"][0]) == "code/toys.py:3 (A.b)"
-    assert named_in("none", tmp_path) == {}
+    (line,) = lines_naming("TOY-002", "code", tmp_path)
+    assert str(line) == "code/toys.py:3 (A.b)"
+    assert lines_naming("TOY-001", "none", tmp_path) == ()
