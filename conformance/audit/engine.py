@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from conformance.audit.checks import (
@@ -36,6 +36,7 @@ from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.retention import retention
 from conformance.audit.read.layout import Layout, supported_features
 from conformance.audit.read.log import AuditError, Checkpoint, Commit, Log, open_log
+from conformance.audit.read.raw import Line, Lines
 from conformance.audit.read.state import State, timestamp_of
 from conformance.audit.revisions import in_revision
 from conformance.audit.stored import changes, files, row_ids, rules, vectors
@@ -46,6 +47,7 @@ from conformance.audit.subjects import (
     CheckpointStep,
     Layouts,
     LogView,
+    RepeatedStep,
     Step,
     VersionView,
     highest_in,
@@ -58,6 +60,7 @@ from conformance.audit.summaries import (
     pointers,
     tails,
 )
+from conformance.audit.summaries.actions import restates
 from conformance.audit.summaries.checkpoints import CheckpointView, FilesWithoutStatistics
 from conformance.audit.summaries.checksums import ChecksumView, Measure
 from reference_impl.errors import PlaceRefused
@@ -179,6 +182,9 @@ class Run:
         for checkpoint in self._log.checkpoints:
             held = self._complete if checkpoint.complete else self._partial
             held.setdefault(checkpoint.version, []).append(checkpoint)
+        self._compacted: dict[int, list[tuple[str, Lines]]] = {}
+        for file, content in self._log.compactions:
+            self._compacted.setdefault(file.end, []).append((file.name, content))
         self._now = int(time.time() * 1000) if now is None else now
 
     def run(self) -> Findings:
@@ -298,6 +304,16 @@ class Run:
             if not self._whole:
                 self.sums.append((state.version, summed.measure))
             yield from self._of(checks_of("checksum"), summed)
+            yield from self._repeated(summed.definitions, summed.place, state)
+        for name, content in self._compacted.get(state.version, ()) if state.known else ():
+            lines = [line for _, line in content.small]
+            yield from self._repeated(lines, f"{LOG_DIR}/{name}", state)
+
+    def _repeated(self, lines: Sequence[Line], place: str, state: State) -> Findings:
+        """Judge what a summary says otherwise than its version by what it says itself."""
+        if self._first and restates(lines, state):
+            step = RepeatedStep(lines, place, state, self._layouts)
+            yield from self._of(checks_of("definition"), step)
 
     def _checkpoint(self, checkpoint: Checkpoint, state: State, *, replayed: bool) -> Findings:
         self._visited.add(checkpoint)
@@ -314,6 +330,9 @@ class Run:
             step = CheckpointStep(checkpoint, subject.content.index, self._layouts)
             yield from self._of(checks_of("definition") if self._first else (), step)
             yield from self._of(checks_of("add"), step)
+        elif readable:
+            lines = [line for _, line in checkpoint.all.small]
+            yield from self._repeated(lines, checkpoint.place, state)
         checkpoint.forget()
 
     def _latest(self, state: State, *, known: bool) -> Findings:

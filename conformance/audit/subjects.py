@@ -5,7 +5,7 @@ Serves "Action Reconciliation": a step has the state before a commit and the one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -191,6 +191,23 @@ class CheckpointStep(Step):
     def of(self, *actions: str) -> Iterator[Line]:
         """Yield the lines of some actions but ``remove``."""
         return super().of(*(action for action in actions if action != "remove"))
+
+
+class RepeatedStep(Step):
+    """What a summary repeats of protocol, metadata and domains, as a step that sets them.
+
+    What the summary leaves out is that of its version.
+    """
+
+    from_checkpoint = True
+
+    def __init__(self, lines: Sequence[Line], place: str, state: State, layouts: Layouts) -> None:
+        """Take the lines of a summary, and the version that they are of."""
+        before = State(known=False)
+        before.protocol, before.metadata = state.protocol, state.metadata
+        before.domains = state.domains
+        commit = Commit(state.version, place, Lines(list(enumerate(lines))))
+        super().__init__(commit, before, layouts)
 
 
 @dataclass(frozen=True, slots=True)

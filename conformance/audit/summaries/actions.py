@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import schemas
@@ -75,6 +75,22 @@ def known(action: str, body: Body | None) -> Any:
 def known_of(action: str, bodies: Mapping[str, Body]) -> dict[str, Any]:
     """Return :func:`known` of actions by name."""
     return {name: known(action, body) for name, body in bodies.items()}
+
+
+def restates(lines: Iterable[Line], state: State) -> bool:
+    """Return whether protocol, metadata or a domain of a summary is not that of its version."""
+    of_version = {"protocol": state.protocol, "metaData": state.metadata}
+    for line in lines:
+        action = line.action
+        if action == "domainMetadata":
+            logged = state.domains.get(str(line.body.get("domain")))
+        elif action in of_version:
+            logged = of_version[action]
+        else:
+            continue
+        if known(action, line.body) != known(action, logged):
+            return True
+    return False
 
 
 def _field(body: Body, name: str) -> Any:

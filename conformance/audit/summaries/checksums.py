@@ -15,7 +15,7 @@ from conformance.audit.columnar.keys import CARDINALITY, Codes
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.log_files import LOG_DIR, checksum_name
 from conformance.audit.grammar.types import LONG_END
-from conformance.audit.read.raw import Document
+from conformance.audit.read.raw import Document, Line
 from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import add_differences, known, known_of
@@ -52,6 +52,15 @@ class ChecksumView:
     def fields(self) -> dict[str, Any]:
         """The fields; empty when it is no object."""
         return self.document.value if isinstance(self.document.value, dict) else {}
+
+    @property
+    def definitions(self) -> list[Line]:
+        """Protocol, metadata and domains as lines of a log have them."""
+        fields = self.fields
+        listed = fields.get("domainMetadata")
+        pairs = [("protocol", fields.get("protocol")), ("metaData", fields.get("metadata"))]
+        pairs += [("domainMetadata", x) for x in (listed if isinstance(listed, list) else ())]
+        return [Line(self.place, {n: x}, n, x) for n, x in pairs if isinstance(x, dict)]
 
 
 @check("checksum", "CRC-005", *schemas.requirements("log/version-checksum"))

@@ -353,7 +353,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
     ),
     "a checksum has wrong transactions": ({"CRC-012"}, lambda x: _checksum(x, setTransactions=[])),
     "a checksum has wrong domains": (
-        {"CRC-013"},
+        {"CRC-013", "DOM-008", "DOM-009"},
         lambda x: _checksum(
             x, domainMetadata=[{"domain": "a", "configuration": "", "removed": False}]
         ),
