@@ -284,7 +284,12 @@ def change_files_in_their_directory(step: Step) -> Findings:
 
 def among_changes(path: str) -> bool:
     """Return whether a decoded path leads below the root's folder of change files."""
-    segments = [each for each in path.split("/") if each not in ("", ".")]
+    segments: list[str] = []
+    for each in path.split("/"):
+        if each == ".." and segments and segments[-1] != "..":
+            segments.pop()
+        elif each not in ("", "."):
+            segments.append(each)
     if is_absolute(path) or ".." in segments:  # where the root is, the log does not say
         return "_change_data" in segments[:-1]
     return segments[0] == "_change_data" if len(segments) > 1 else False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from conformance.audit.checks.metadata import LAST_VERSION
@@ -15,16 +16,29 @@ def domains_need_their_feature(step: Step) -> Findings:
     """Report domains where the protocol does not support them."""
     if step.protocol is None or step.new.writer > LAST_VERSION:
         return
-    for line in step.of("domainMetadata"):
-        if step.from_checkpoint and line.body.get("removed"):
-            continue  # it may be older than the protocol
+    for name, place in _domains(step):
         if step.new.writer < 7:
             message = f"a domain, but the writer version is {step.new.writer}"
-            clusters = line.body.get("domain") == "delta.clustering"
-            for requirement in ("DOM-008", "CLUS-002") if clusters else ("DOM-008",):
-                yield finding(requirement, line.place, message)
+            for requirement in ("DOM-008", "CLUS-002") if name == _CLUSTERING else ("DOM-008",):
+                yield finding(requirement, place, message)
         if "domainMetadata" not in step.new.features:
-            yield finding("DOM-009", line.place, "a domain, but domainMetadata is not supported")
+            yield finding("DOM-009", place, "a domain, but domainMetadata is not supported")
+
+
+_CLUSTERING: Final = "delta.clustering"
+
+
+def _domains(step: Step) -> Iterator[tuple[Any, str]]:
+    """Yield name and place of each domain that is used under the protocol of a step."""
+    here = set()
+    for line in step.of("domainMetadata"):
+        here.add(line.body.get("domain"))
+        # A tombstone of a checkpoint may be older than the protocol.
+        if not (step.from_checkpoint and line.body.get("removed")):
+            yield line.body.get("domain"), line.place
+    if step.sets_protocol and not step.from_checkpoint:
+        place = next(step.of("protocol")).place
+        yield from ((name, place) for name in step.before.live_domains if name not in here)
 
 
 @check("commit", "DOM-004")

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -131,35 +132,52 @@ def decode_rows(payload: bytes) -> Rows:
     if magic != MAGIC and _NATIVE not in (magic, swapped):
         raise VectorFault("DVFMT-008", f"the magic number is {magic}, not {MAGIC}")
     try:
-        return _parsed(payload, None if magic == MAGIC else "<" if magic == _NATIVE else ">")
+        native = None if magic == MAGIC else "<" if magic == _NATIVE else ">"
+        return _parsed(payload, _Form(native=native))
     except VectorFault as fault:
         raise _cause(payload) or fault from None
 
 
-def _parsed(
-    payload: bytes,
-    native: str | None = None,
-    *,
-    order: str = "<",
-    inside: str | None = None,
-    offsets: bool = True,
-) -> Rows:
-    """Parse what follows the magic number.
+_Part: TypeAlias = Literal["count", "key", "cookie", "size", "header", "offsets", "values"]
 
-    Args:
-        payload: the vector.
+_PARTS: Final[tuple[_Part, ...]] = (
+    "count", "key", "cookie", "size", "header", "offsets", "values",
+)  # fmt: skip
+"""Numbers of the portable layout: the count of buckets; of a bucket its key, the cookie of its
+bitmap, the count of containers, their keys and cardinalities, their offsets, what is in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a payload is read; by default as the protocol says.
+
+    Attributes:
         native: the byte order of the older layout; the portable one for ``None``.
-        order: the byte order of the portable layout.
-        inside: that of its buckets, where it is another.
+        turned: which numbers are big endian.
+        keys: whether buckets have keys.
         offsets: whether bitmaps have the offsets of their containers.
+        more: how many containers a bitmap has beyond those that it counts.
     """
-    reader = _Reader(payload, order, inside or order, offsets=offsets)
-    found = list(reader.portable() if native is None else reader.native(native))
+
+    native: str | None = None
+    turned: frozenset[_Part] = frozenset()
+    keys: bool = True
+    offsets: bool = True
+    more: int = 0
+
+    def order(self, part: _Part) -> str:
+        return ">" if part in self.turned else "<"
+
+
+def _parsed(payload: bytes, form: _Form) -> Rows:
+    """Parse what follows the magic number."""
+    reader = _Reader(payload, form)
+    found = list(reader.portable() if form.native is None else reader.native(form.native))
     if reader.at != len(payload):
         rest = len(payload) - reader.at
         raise VectorFault("DVFMT-011", f"{rest} bytes follow the bitmap")
     containers = {key: (kind, stored) for key, kind, stored, _ in found}
-    return Rows(containers, sum(count for *_, count in found), native is not None)
+    return Rows(containers, sum(count for *_, count in found), form.native is not None)
 
 
 def _cause(payload: bytes) -> VectorFault | None:
@@ -168,33 +186,21 @@ def _cause(payload: bytes) -> VectorFault | None:
     magic = struct.pack("<I", MAGIC)
     if payload.startswith(magic):
         with suppress(VectorFault, LimitExceeded):
-            if _parsed(payload, "<").cardinality:
+            if _parsed(payload, _Form(native="<")).cardinality:
                 return VectorFault("DVFMT-002", "the bitmap has the older layout")
     for requirement, message, right in (
         ("DVFMT-008", "the magic number is that of the older layout", body),
-        ("DVFMT-010", "the count of buckets is big endian", body[7::-1] + body[8:]),
-        ("DVFMT-010", "key and bitmap begin big endian", _swapped(body)),
         ("DVFMT-003", "the count of buckets has 4 bytes", body[:4] + bytes(4) + body[4:]),
         ("DVFMT-003", "there is no count of buckets", struct.pack("<Q", 1) + body),
         *(("DVFMT-011", "bytes stand before the bitmap", body[n:]) for n in _BEFORE),
     ):
         if right != body or not payload.startswith(magic):
             with suppress(VectorFault, LimitExceeded):
-                _parsed(magic + right)
+                _parsed(magic + right, _Form())
                 return VectorFault(requirement, message)
-    layouts: tuple[tuple[str, str, dict[str, Any]], ...] = (
-        ("DVFMT-010", "the bitmap is big endian", {"order": ">"}),
-        ("DVFMT-010", "the buckets are big endian", {"inside": ">"}),
-        (
-            "DVFMT-010",
-            "count and keys of the buckets are big endian",
-            {"order": ">", "inside": "<"},
-        ),
-        ("DVFMT-005", "a bitmap lacks the offsets of its containers", {"offsets": False}),
-    )
-    for requirement, message, options in layouts:
+    for requirement, message, form in _FORMS:
         with suppress(VectorFault, LimitExceeded):
-            if _parsed(magic + body, **options).cardinality:
+            if _parsed(magic + body, form).cardinality:
                 return VectorFault(requirement, message)
     return None
 
@@ -203,17 +209,30 @@ _BEFORE: Final = (1, 2, 4, 8)
 """Bytes that a length or a version before the bitmap may take."""
 
 
-def _swapped(body: bytes) -> bytes:
-    """Turn the numbers of a bucket around that lead to its first container."""
-    return body[:8] + body[11:7:-1] + body[15:11:-1] + body[16:]
+def _turns() -> Iterator[tuple[str, str, _Form]]:
+    """Yield the ways to turn numbers around; any key may be right, so that it turns with others."""
+    for count in range(1, len(_PARTS) + 1):
+        for some in combinations(_PARTS, count):
+            if "key" not in some or {"count", "cookie"} & {*some}:
+                message = f"numbers of the vector are big endian: {', '.join(some)}"
+                yield "DVFMT-010", message, _Form(turned=frozenset(some))
+
+
+_FORMS: Final[tuple[tuple[str, str, _Form], ...]] = (
+    *_turns(),
+    ("DVFMT-005", "a bitmap lacks the offsets of its containers", _Form(offsets=False)),
+    ("DVFMT-005", "the buckets have no keys", _Form(keys=False)),
+    ("DVFMT-005", "a bitmap counts a container that it does not have", _Form(more=-1)),
+    ("DVFMT-005", "a bitmap has a container that it does not count", _Form(more=1)),
+)
+"""Other ways to write a vector, the likeliest first, and what each of them breaks."""
 
 
 class _Reader:
     """Walks over the bytes of a vector."""
 
-    def __init__(self, payload: bytes, order: str, inside: str, *, offsets: bool) -> None:
-        self._payload = payload
-        self._order, self._inside, self._offsets = order, inside, offsets
+    def __init__(self, payload: bytes, form: _Form) -> None:
+        self._payload, self._form = payload, form
         self._data = np.frombuffer(payload, np.uint8)
         self.at = 4
         self._containers = 0
@@ -226,6 +245,9 @@ class _Reader:
         self.at += struct.calcsize(code)
         return int(value)
 
+    def _number(self, part: _Part, code: str) -> int:
+        return self._take(f"{self._form.order(part)}{code}")
+
     def _slice(self, length: int) -> _Bytes:
         if self.at + length > len(self._data):
             raise VectorFault("DVFMT-011", "the vector ends inside of a bitmap")
@@ -233,15 +255,18 @@ class _Reader:
         self.at += length
         return found
 
+    def _view(self, length: int, part: _Part, code: str) -> npt.NDArray[Any]:
+        return self._slice(length).view(f"{self._form.order(part)}{code}")
+
     def portable(self) -> Iterator[tuple[int, _Kind, _Bytes, int]]:
-        last, count = -1, self._take(f"{self._order}Q")
+        last, count = -1, self._number("count", "Q")
         _refuse_many(count, len(self._payload))
         if count & 0xFFFF in (_WITH_RUNS, _WITHOUT_RUNS) and count > len(self._payload):
             raise VectorFault("DVFMT-002", "a bitmap of 32 bits stands where buckets are counted")
         for index in range(count):
             if self.at == len(self._payload):
                 raise VectorFault("DVFMT-003", f"{count} buckets are counted, there are {index}")
-            key = self._take(f"{self._order}I")
+            key = self._number("key", "I") if self._form.keys else index
             if key <= last:
                 raise VectorFault("DVFMT-004", f"bucket {key} follows bucket {last}")
             if key >= _TOP_BIT:
@@ -253,7 +278,7 @@ class _Reader:
     def _refuse_more(self, last: int) -> None:
         """Refuse a bucket behind those that are counted."""
         end, rest = self.at, len(self._payload) - self.at
-        if rest < _LEAST or not last < self._take(f"{self._order}I") < _TOP_BIT:
+        if rest < _LEAST or not last < self._number("key", "I") < _TOP_BIT:
             self.at = end
             return
         try:
@@ -276,14 +301,14 @@ class _Reader:
 
     def _bucket(self, high: int) -> Iterator[tuple[int, _Kind, _Bytes, int]]:
         """Parse one standard bitmap of 32-bit values."""
-        begin, cookie = self.at, self._take(f"{self._inside}I")
+        begin, cookie = self.at, self._number("cookie", "I")
         with_runs = cookie & 0xFFFF == _WITH_RUNS
         if with_runs:
-            size = (cookie >> 16) + 1
+            size = (cookie >> 16) + 1 + self._form.more
             flags = self._slice((size + 7) // 8)
             runs = np.unpackbits(flags, count=size, bitorder="little").tolist()
         elif cookie == _WITHOUT_RUNS:
-            size = self._take(f"{self._inside}I")
+            size = max(self._number("size", "I") + self._form.more, 0)
             if size > _CONTAINER:
                 raise VectorFault("DVFMT-005", f"a bitmap has {size} containers")
             runs = [0] * size
@@ -293,10 +318,10 @@ class _Reader:
         if self._containers > budget().limits.vector_containers:
             found = f"a deletion vector has {self._containers} containers and more"
             raise exceeded("vector_containers", found)
-        header = self._slice(4 * size).view(f"{self._inside}u2").reshape(-1, 2).tolist()
+        header = self._view(4 * size, "header", "u2").reshape(-1, 2).tolist()
         offsets = None
-        if self._offsets and (not with_runs or size >= _OFFSETS_FROM):
-            offsets = self._slice(4 * size).view(f"{self._inside}u4").tolist()
+        if self._form.offsets and (not with_runs or size >= _OFFSETS_FROM):
+            offsets = self._view(4 * size, "offsets", "u4").tolist()
         last = -1
         for index, (key, less) in enumerate(header):
             if key <= last:
@@ -309,12 +334,13 @@ class _Reader:
 
     def _container(self, run: bool, count: int) -> tuple[_Kind, _Bytes]:
         kind: _Kind
+        order = self._form.order("values")
         if run:
-            kind, stored = "run", self._slice(4 * self._take(f"{self._inside}H"))
-            right = _runs_hold(stored, count, self._inside)
+            kind, stored = "run", self._slice(4 * self._number("values", "H"))
+            right = _runs_hold(stored, count, order)
         elif count <= _ARRAY_LIMIT:
             kind, stored = "array", self._slice(2 * count)
-            right = bool((np.diff(stored.view(f"{self._inside}u2").astype(np.int64)) > 0).all())
+            right = bool((np.diff(stored.view(f"{order}u2").astype(np.int64)) > 0).all())
         else:
             kind, stored = "bitmap", self._slice(_CONTAINER // 8)
             right = int(np.bitwise_count(stored).sum()) == count

@@ -17,7 +17,7 @@ from conformance.audit.read.raw import Line
 from conformance.audit.read.state import file_key
 from conformance.audit.screens import beside_change_files
 from conformance.audit.stored.change_rows import differing_changes, read_row_changes
-from conformance.audit.stored.data_file import read_columns
+from conformance.audit.stored.data_file import read_columns, stored_as_int96
 from conformance.audit.stored.places import field_id, other_field_ids, places_of
 from conformance.audit.stored.rearranged import changed_rows, read_moved
 from conformance.audit.stored.statistics.columns import plain
@@ -53,6 +53,7 @@ class ChangeView:
 @check(
     "change",
     "ADD-002 CDC-008 CM-013 CM-015 CDFF-007 CDFF-008 META-012 WCON-001 WCON-005 TW-006 TW-009",
+    "PQ-003 PQ-004 PQ-008 PQ-009 PQ-013 SCH-015 SCH-019 VAR-003 VOID-001",
 )
 def change_files(view: ChangeView) -> Findings:
     """Report change data files that do not say what changed; those that are gone pass."""
@@ -106,7 +107,7 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
     layout, schema = step.new, file.schema_arrow
     if layout.schema is None:
         return
-    places = places_of(layout, schema)
+    places, int96 = places_of(layout, schema), stored_as_int96(file)
     known = {place.stored.name for place in places if place.stored is not None}
     for place in places:
         if place.misnamed is not None and field_id(place.misnamed) in {None, place.column_id}:
@@ -120,7 +121,8 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
         for part, given in other_field_ids(place, layout.mode):
             message = f"column {part.name} has id {part.column_id}, {path} gives it {given}"
             yield finding("CM-015", line.place, message)
-        wrong = type_mismatches(place, layout, step.before.widened, int96=True)
+        of_old = place.stored is not None and place.stored.name in int96
+        wrong = type_mismatches(place, layout, step.before.widened, int96=of_old)
         for requirement, message, severity in wrong:
             text = f"the change data file {path}: {message}"
             yield finding(requirement, line.place, text, severity=severity)

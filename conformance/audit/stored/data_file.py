@@ -22,6 +22,12 @@ _ROWS: Final = 65_536
 """Rows at a time: a footer may claim any number, and room for them is made before they come."""
 
 
+def stored_as_int96(file: pq.ParquetFile) -> set[str]:
+    """Return the top-level columns that hold an int96, which says nothing of a zone."""
+    columns = map(file.schema.column, range(len(file.schema)))
+    return {each.path.split(".")[0] for each in columns if each.physical_type == "INT96"}
+
+
 def read_columns(file: pq.ParquetFile, source: pa.NativeFile, names: list[str] | None) -> pa.Table:
     """Read columns, all for ``None``; ``source`` is what the file was opened from.
 

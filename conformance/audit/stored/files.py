@@ -37,7 +37,7 @@ from conformance.audit.read.layout import fields_of
 from conformance.audit.read.state import Body, Key, counted, file_key
 from conformance.audit.screens import removes_of_live_files
 from conformance.audit.stored.changes import ChangeView
-from conformance.audit.stored.data_file import DataFile
+from conformance.audit.stored.data_file import DataFile, stored_as_int96
 from conformance.audit.stored.features import not_shredded, of_iceberg
 from conformance.audit.stored.places import (
     SchemaPlace,
@@ -363,8 +363,7 @@ def _schema_columns(opened: _LiveFile) -> Findings:
         severity: Severity | None = None if opened.follows("columnMapping") else "warning"
         yield finding("CM-015", opened.path, message, severity=severity)
         return
-    stored_columns = map(opened.file.schema.column, range(len(opened.file.schema)))
-    int96 = {each.path.split(".")[0] for each in stored_columns if each.physical_type == "INT96"}
+    int96 = stored_as_int96(opened.file)
     named = Counter(schema.names)
     for place in places:
         yield from _field_ids(opened, place)

@@ -218,6 +218,15 @@ def _changed_parts(root: Path) -> TableBuilder:
     return builder
 
 
+def _changed_moments(root: Path) -> TableBuilder:
+    schema = struct(field("id", "long"), field("t", "timestamp"), field("z", "timestamp_ntz"))
+    builder = TableBuilder(root, schema, seed="moments", properties=_FED)
+    builder.create()
+    builder.append([{"id": n, "t": _MOMENT, "z": _LOCAL} for n in range(3)])
+    builder.update(lambda row: row["id"] == 1, {"id": 9})
+    return builder
+
+
 def _everything(root: Path) -> TableBuilder:
     """Make a table of every feature that goes with the others."""
     properties = {
@@ -415,6 +424,7 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "hinted-richly": _hinted_richly,
     "changed": _then(_filled, _change(2), properties=_FED),
     "changed-parts": _changed_parts,
+    "changed-moments": _changed_moments,
     "restated-parts": _then(_changed_parts, _restate_first),
     "everything": _everything,
     "rearranged": _then(_filled, TableBuilder.compact),
@@ -444,5 +454,11 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "features-3-7": _then(_filled, features=["vacuumProtocolCheck"]),
     "mappable": _then(_filled, features=["columnMapping"]),
     "domains": _then(_filled, features=["domainMetadata"]),
+    "domains-set": _then(
+        _filled,
+        lambda builder: builder.set_domain("app.kept", "first"),
+        lambda builder: builder.append(_rows(9, 1)),
+        features=["domainMetadata", "appendOnly"],
+    ),
 }
 """Builders of sound tables, by name."""
