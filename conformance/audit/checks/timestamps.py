@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import numpy as np
+
+from conformance.audit.columnar.rows import Mask
 from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.types import LONG_END
 from conformance.audit.read.layout import Layout
@@ -51,10 +54,18 @@ def they_are_milliseconds(step: Step) -> Findings:
         return  # provenance information is free, its unit is its own
     if stamp == (step.before.timestamp or 0) + 1:
         return  # it follows one that is wrong already
+    unit = _unit(stamp, time)
+    if unit:
+        message = f"inCommitTimestamp {stamp} is in {unit}, and not in milliseconds"
+        yield finding("ICT-007", step.place, message)
+
+
+def _unit(stamp: int, time: int) -> str | None:
+    """Return the unit in which a number is a time in milliseconds, where that is another one."""
     for unit, value in (("seconds", stamp * 1000), ("microseconds", stamp // 1000)):
         if abs(value - time) <= _NEAR:
-            message = f"inCommitTimestamp {stamp} is in {unit}, and not in milliseconds"
-            yield finding("ICT-007", step.place, message)
+            return unit
+    return None
 
 
 _FIRST: Final = 1_000_000_000_000
@@ -65,6 +76,38 @@ _LAST: Final = 100_000_000_000_000
 
 _NEAR: Final = 3_600_000
 """Milliseconds by which a commit may take longer than the provenance information says."""
+
+
+_OF_FILES: Final = (
+    ("add", "modificationTime", "ADD-007"),
+    ("remove", "deletionTimestamp", "REM-003"),
+)
+"""Times of file actions, with the requirement that says their unit."""
+
+
+def _odd_times(step: Step) -> Mask:
+    """Show what has a time that no file of a table can well be of."""
+    rows = step.rows
+    found = np.zeros(len(rows), np.bool_)
+    for _, name, _ in _OF_FILES:
+        times = rows.columns[name].fill_null(_FIRST).to_numpy()
+        found |= (times < _FIRST) | (times >= _LAST)
+    return found
+
+
+@check("commit", "ADD-007 REM-003", screen=_odd_times)
+def files_are_dated_in_milliseconds(step: Step) -> Findings:
+    """Report times of files that are those of their commit in another unit."""
+    time = step.commit_info.body.get("timestamp") if step.commit_info else None
+    if type(time) is not int or not _FIRST <= time < _LAST:
+        return
+    for action, name, requirement in _OF_FILES:
+        for line in step.of(action):
+            stamp = line.body.get(name)
+            unit = _unit(stamp, time) if type(stamp) is int else None
+            if unit:
+                message = f"{name} {stamp} is in {unit}, and not in milliseconds"
+                yield finding(requirement, line.place, message, severity="error")
 
 
 @check("commit", "ICT-009")
