@@ -37,7 +37,7 @@ from conformance.audit.grammar.retention import retention
 from conformance.audit.read.layout import Layout, supported_features
 from conformance.audit.read.log import AuditError, Checkpoint, Commit, Log, open_log
 from conformance.audit.read.raw import Line, Lines
-from conformance.audit.read.state import State, timestamp_of
+from conformance.audit.read.state import Body, State, timestamp_of
 from conformance.audit.revisions import in_revision
 from conformance.audit.stored import changes, files, row_ids, rules, vectors
 from conformance.audit.stored.change_rows import RowChanges, read_row_changes
@@ -47,6 +47,7 @@ from conformance.audit.subjects import (
     CheckpointStep,
     Layouts,
     LogView,
+    RepeatedFiles,
     RepeatedStep,
     Step,
     VersionView,
@@ -60,7 +61,7 @@ from conformance.audit.summaries import (
     pointers,
     tails,
 )
-from conformance.audit.summaries.actions import restates
+from conformance.audit.summaries.actions import differing_files, restates
 from conformance.audit.summaries.checkpoints import CheckpointView, FilesWithoutStatistics
 from conformance.audit.summaries.checksums import ChecksumView, Measure
 from reference_impl.errors import PlaceRefused
@@ -128,6 +129,10 @@ _CHANGING: Final = frozenset({"cdc", "domainMetadata", "metaData", "protocol"})
 """Small actions that are judged beside the files that a part of the table has."""
 
 
+_OF_FILES: Final = ("size", "stats", "stats_parsed", "deletionVector")
+"""Fields of an add that its files can be compared with."""
+
+
 Sum: TypeAlias = Measure | Balance | RowChanges | Moved
 """What is known of a version by parts of its files, which add up."""
 
@@ -182,6 +187,7 @@ class Run:
         for checkpoint in self._log.checkpoints:
             held = self._complete if checkpoint.complete else self._partial
             held.setdefault(checkpoint.version, []).append(checkpoint)
+        self._judged: set[int] = set()
         self._compacted: dict[int, list[tuple[str, Lines]]] = {}
         for file, content in self._log.compactions:
             self._compacted.setdefault(file.end, []).append((file.name, content))
@@ -305,9 +311,31 @@ class Run:
                 self.sums.append((state.version, summed.measure))
             yield from self._of(checks_of("checksum"), summed)
             yield from self._repeated(summed.definitions, summed.place, state)
+            yield from self._differing(summed.differing, summed.place, view)
         for name, content in self._compacted.get(state.version, ()) if state.known else ():
             lines = [line for _, line in content.small]
             yield from self._repeated(lines, f"{LOG_DIR}/{name}", state)
+            if self._data and len(content.rows):
+                have = State(state.index)
+                have.apply(state.version, content)
+                files = differing_files(state, have, view.layout)
+                yield from self._differing(files, f"{LOG_DIR}/{name}", view)
+
+    def _differing(
+        self, files: Iterable[tuple[str, Body]], place: str, view: VersionView
+    ) -> Findings:
+        """Judge what a summary says otherwise than its version of files by those."""
+        if self._data:
+            subject = RepeatedFiles(view.storage, view.state, view.layout, place, self._new(files))
+            yield from self._of(checks_of("repeated"), subject)
+
+    def _new(self, files: Iterable[tuple[str, Body]]) -> Iterator[tuple[str, Body]]:
+        """Leave out what another summary said of a file before."""
+        for path, body in files:
+            stated = hash(repr((path, [body.get(name) for name in _OF_FILES])))
+            if stated not in self._judged:
+                self._judged.add(stated)
+                yield path, body
 
     def _repeated(self, lines: Sequence[Line], place: str, state: State) -> Findings:
         """Judge what a summary says otherwise than its version by what it says itself."""
@@ -333,6 +361,8 @@ class Run:
         elif readable:
             lines = [line for _, line in checkpoint.all.small]
             yield from self._repeated(lines, checkpoint.place, state)
+            files = differing_files(state, content, view.layout)
+            yield from self._differing(files, checkpoint.place, view)
         checkpoint.forget()
 
     def _latest(self, state: State, *, known: bool) -> Findings:

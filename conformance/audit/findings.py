@@ -63,13 +63,14 @@ _Subject = TypeVar("_Subject", contravariant=True)  # noqa: PLC0105  a subject i
 
 
 Stage: TypeAlias = Literal[
-    "log", "commit", "definition", "add", "change", "version", "files", "checksum",
+    "log", "commit", "definition", "add", "change", "version", "files", "checksum", "repeated",
     "checkpoint parts", "checkpoint", "checkpoint content",
 ]  # fmt: skip
 """When checks run. ``log``: once, on its files. ``commit``: on each step; ``definition``, of
 protocol, metaData and domains, and ``add``, of live files: on checkpoints without commits as well;
 ``change``: on each step, with the files that it names. ``version``: on the latest one; ``files``:
-on its data files. ``checkpoint``: on each complete one, ``checkpoint content`` if it can be read;
+on its data files. ``repeated``: on what a summary says otherwise of some.
+``checkpoint``: on each complete one, ``checkpoint content`` if it can be read;
 ``checkpoint parts``: on incomplete ones as well."""
 
 

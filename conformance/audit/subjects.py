@@ -5,7 +5,7 @@ Serves "Action Reconciliation": a step has the state before a commit and the one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -217,6 +217,19 @@ class LiveFiles:
     storage: Storage
     state: State
     layout: Layout
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedFiles(LiveFiles):
+    """What a summary says of files otherwise than the version that it is of.
+
+    Attributes:
+        place: of the summary.
+        bodies: path and add of each, as the summary has it.
+    """
+
+    place: str
+    bodies: Iterable[tuple[str, Body]]
 
 
 @dataclass(frozen=True, slots=True)

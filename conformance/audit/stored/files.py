@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
@@ -57,7 +57,7 @@ from conformance.audit.stored.statistics.columns import (
 )
 from conformance.audit.stored.types import type_mismatches
 from conformance.audit.stored.variants import holds_variants, malformed_variants
-from conformance.audit.subjects import LiveFiles, VersionView
+from conformance.audit.subjects import LiveFiles, RepeatedFiles, VersionView
 from conformance.audit.summaries.parsed import same_value
 from reference_impl.errors import LimitExceeded, PlaceRefused
 from reference_impl.limits import budget, out_of_memory
@@ -199,6 +199,23 @@ def removed_files(view: ChangeView) -> Findings:
             deque(rules.begin(step.place), maxlen=0)
         if not broken:
             yield from _file(version, key[0], body, vector, (None, rules))
+
+
+@check("repeated", *removed_files.requirements)
+def repeated_files(view: RepeatedFiles) -> Findings:
+    """Compare what a summary says of files otherwise than its version with the files."""
+    rules = Rules(view.layout)
+    deque(rules.begin(view.place), maxlen=0)
+    for path, body in view.bodies:
+        budget().check_time()
+        if not is_there(view.storage, path):
+            continue  # vacuum may have taken it
+        vector, found = _vector(view, body, path)
+        if any(fault.requirement == "DVD-003" for fault in found):
+            continue  # vacuum may have taken it as well
+        if not found:
+            found = list(_file(view, path, body, vector, (None, rules)))
+        yield from (replace(each, place=f"{view.place}: {path}") for each in found)
 
 
 def _vector(view: LiveFiles, body: Body, path: str) -> tuple[Rows | None, list[Finding]]:

@@ -143,6 +143,28 @@ def add_differences(
     yield from _parsed(stats, want, have, layout, fallback)
 
 
+def differing_files(want: State, have: State, layout: Layout) -> Iterator[tuple[str, Body]]:
+    """Yield path and add of each live file that a summary describes otherwise than the log."""
+    for key, logged, kept in unlike(want.adds, have.adds, adds=True):
+        for body in otherwise(logged, kept, layout):
+            yield key[0], body
+    for key in sorted(have.adds.minus(want.adds), key=str):
+        if want.vectors.get(key[0]):
+            yield key[0], have.adds[key]
+
+
+def otherwise(want: Body, have: Body, layout: Layout) -> Iterator[Body]:
+    """Yield what a summary says of a file where that is not what the log says.
+
+    Typed statistics that are wrong beside a text come without the text.
+    """
+    if any(add_differences(want, have, layout, "", "")):
+        yield have
+        parsed, stats = have.get("stats_parsed"), statistics_of(want)
+        if isinstance(parsed, Mapping) and stats and any(wrong_statistics(stats, parsed, layout)):
+            yield {**have, "stats": None}
+
+
 def _same_values(want: Body, have: Body, layout: Layout) -> bool:
     """Return whether partition values are equal by their types, which have several texts."""
     a, b = (_field(body, "partitionValues") for body in (want, have))
@@ -196,9 +218,15 @@ def _remove_differences(
             yield (row_ids if name in _ROW_IDS else fallback), message
 
 
-def _malformed(place: str, want: Body, have: Body, layout: Layout) -> Findings:
-    """Report values of an add that a summary has in another form, where it has others."""
+def malformed(place: str, want: Body, have: Body, layout: Layout) -> Findings:
+    """Report values of an add that a summary has in another form or lacks, where it has others."""
     yield from _misspelled(place, "add", want, have, layout)
+    texts, copied = (mapping_in(each, "partitionValues") for each in (want, have))
+    # The commits of a compaction may be without metadata.
+    columns = texts.keys() if layout.schema is None else layout.partition_columns.keys()
+    for name in sorted(columns & texts.keys() - copied.keys()):
+        for requirement in VALUELESS:
+            yield finding(requirement, place, f"there is no value for partition column {name}")
     if _other_text(want, have):
         parsed = parse_json(have["stats"], exact=True)
         yield from unread_statistics(place, parsed)
@@ -242,14 +270,7 @@ def file_differences(  # noqa: PLR0913  two states, and the rows of a summary
     for key, logged, kept in unlike(want.adds, have.adds, adds=True, whole=whole):
         for requirement, message in add_differences(logged, kept, layout, *adds):
             yield finding(requirement, place, f"{key[0]}: {message}")
-        yield from _malformed(f"{place}: {key[0]}", logged, kept, layout)
-        texts, copied = (mapping_in(each, "partitionValues") for each in (logged, kept))
-        # The commits of a compaction may be without metadata.
-        columns = texts.keys() if layout.schema is None else layout.partition_columns.keys()
-        for name in sorted(columns & texts.keys() - copied.keys()):
-            message = f"{key[0]}: there is no value for partition column {name}"
-            for requirement in VALUELESS:
-                yield finding(requirement, place, message)
+        yield from malformed(f"{place}: {key[0]}", logged, kept, layout)
         if whole and logged.get("stats") and not kept.get("stats"):
             yield finding(adds[0], place, f"{key[0]}: the compaction lacks its stats")
     for key, logged, kept in unlike(want.removed, have.removed, adds=False):

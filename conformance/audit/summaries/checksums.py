@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,9 +16,16 @@ from conformance.audit.findings import Findings, Severity, check, finding, unche
 from conformance.audit.grammar.log_files import LOG_DIR, checksum_name
 from conformance.audit.grammar.types import LONG_END
 from conformance.audit.read.raw import Document, Line
-from conformance.audit.read.state import Key, State, file_key
+from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.subjects import VersionView
-from conformance.audit.summaries.actions import add_differences, known, known_of
+from conformance.audit.summaries.actions import (
+    REPEATED,
+    add_differences,
+    known,
+    known_of,
+    malformed,
+    otherwise,
+)
 
 _BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2**31 - 1)
 """First deleted-record count of each bin of the deleted record counts histogram."""
@@ -52,6 +59,18 @@ class ChecksumView:
     def fields(self) -> dict[str, Any]:
         """The fields; empty when it is no object."""
         return self.document.value if isinstance(self.document.value, dict) else {}
+
+    @property
+    def differing(self) -> Iterator[tuple[str, Body]]:
+        """Path and add of each live file that the checksum describes otherwise."""
+        listed, adds = self.fields.get("allFiles"), self.view.state.adds
+        for item in listed if isinstance(listed, list) else ():
+            key = file_key(item) if isinstance(item, dict) else None
+            if key is not None and key in adds:
+                for body in otherwise(adds[key], item, self.view.layout):
+                    yield key[0], body
+            elif key is not None and self.view.state.vectors.get(key[0]):
+                yield key[0], item
 
     @property
     def definitions(self) -> list[Line]:
@@ -132,7 +151,7 @@ def copies(subject: ChecksumView) -> Findings:
                     yield finding("CRC-014", subject.place, message)
 
 
-@check("checksum", "CRC-018")
+@check("checksum", "CRC-018", *REPEATED)
 def files(subject: ChecksumView) -> Findings:
     """Report a list of files that differs from the live ones."""
     state, listed = subject.view.state, subject.fields.get("allFiles")
@@ -152,9 +171,13 @@ def files(subject: ChecksumView) -> Findings:
             if copy is None
             else (add_differences(body, copy, subject.view.layout, "CRC-018", "CRC-018"))
         )
-        for _, message in pairs:
+        for requirement, message in pairs:
             text = f"allFiles: {key[0]}: {message}"
-            yield finding("CRC-018", subject.place, text, severity="error")
+            for broken in {"CRC-018", requirement}:
+                yield finding(broken, subject.place, text, severity="error")
+        if copy is not None:
+            place = f"{subject.place}: {key[0]}"
+            yield from malformed(place, body, copy, subject.view.layout)
 
 
 _LOCAL: Final = re.compile(r"file:(//(localhost)?)?(?=/)", re.IGNORECASE)

@@ -143,6 +143,16 @@ ADDS: dict[str, tuple[str, Any]] = {
 }
 """What a summary has otherwise, to the requirement in a checkpoint and the change."""
 
+OF_FILES: dict[str, set[str]] = {
+    "a count of rows": {"STAT-002", "DVDESC-022"},
+    "the tightness of bounds": {"STAT-012"},
+    "no typed tightness of bounds": {"STAT-012"},
+    "a size": {"ADD-006"},
+    "the cardinality of a vector": {"DVDESC-010"},
+    "the size of a vector": {"DVDESC-009"},
+}
+"""What a summary has otherwise, to what the file breaks that it describes so."""
+
 CHECKPOINTS: dict[str, tuple[str, Any]] = {
     **ADDS,
     "no typed count of rows": (
@@ -193,8 +203,7 @@ CHECKSUMS: dict[str, tuple[str, Any]] = {
 
 FAULTS: dict[str, tuple[set[str], Plant]] = {
     f"{what} has {name} otherwise": (
-        # Of two sizes of a file one is wrong, whatever else is said of the summary.
-        {requirement} | ({"ADD-006"} if name == "a size" and what != "a checksum" else set()),
+        {requirement, *OF_FILES.get(name, ())},
         lambda x, p=plant, e=edit: p(x, e),
     )
     for what, plant, table in (
