@@ -62,7 +62,11 @@ from conformance.audit.summaries import (
     tails,
 )
 from conformance.audit.summaries.actions import differing_files, restates
-from conformance.audit.summaries.checkpoints import CheckpointView, FilesWithoutStatistics
+from conformance.audit.summaries.checkpoints import (
+    CheckpointView,
+    FilesWithoutStatistics,
+    typed_otherwise,
+)
 from conformance.audit.summaries.checksums import ChecksumView, Measure
 from reference_impl.errors import PlaceRefused
 from reference_impl.limits import DEFAULT_LIMITS, Limits, budget, within_limits
@@ -358,6 +362,8 @@ class Run:
             step = CheckpointStep(checkpoint, subject.content.index, self._layouts)
             yield from self._of(checks_of("definition") if self._first else (), step)
             yield from self._of(checks_of("add"), step)
+            files = typed_otherwise(subject)
+            yield from self._differing(files, checkpoint.place, view)
         elif readable:
             lines = [line for _, line in checkpoint.all.small]
             yield from self._repeated(lines, checkpoint.place, state)

@@ -28,7 +28,13 @@ from conformance.audit.read.raw import Document, Line, parse_json
 from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.screens import no_plain_row
 from conformance.audit.subjects import VersionView
-from conformance.audit.summaries.actions import REPEATED, add_differences, file_differences, known
+from conformance.audit.summaries.actions import (
+    REPEATED,
+    add_differences,
+    file_differences,
+    known,
+    otherwise,
+)
 from conformance.audit.summaries.parsed import is_stated, left_out
 from reference_impl.errors import DeltaError
 
@@ -309,6 +315,16 @@ def typed_copies_agree(subject: CheckpointView) -> Findings:
         body, path = line.body, line.body.get("path")
         for requirement, message in add_differences(body, body, layout, "CKPT-005", "RT-031"):
             yield finding(requirement, place, f"{path}: {message}")
+
+
+def typed_otherwise(subject: CheckpointView) -> Iterator[tuple[str, Body]]:
+    """Yield path and add of each file whose typed statistics are not its text, less the text."""
+    rows = subject.rows
+    shown = subject.only(rows.rich | rows.irregular) if rows.plain else subject
+    for line in shown.of("add"):
+        if key := file_key(line.body):
+            bodies = otherwise(line.body, line.body, subject.view.layout)
+            yield from ((key[0], body) for body in bodies if body.get("stats") is None)
 
 
 @check("checkpoint content", "ADD-004", screen=lambda x: x.rows.unescaped)

@@ -368,6 +368,12 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "valued": _valued,
     "rich": _rich,
     "checkpoint": _then(_rich, _checkpoint(style=_STRUCT), properties=_AS_STRUCT),
+    "checkpoint-alone-typed": _then(
+        _rich,
+        _checkpoint(style=_STRUCT),
+        lambda builder: drop_commits(builder.root, builder.version),
+        properties=_AS_STRUCT,
+    ),
     "checkpoint-legacy": _then(_filled, _remove_first, _checkpoint()),
     "checkpoint-early": _then(_filled, _checkpoint(version=1)),
     "checkpoint-mapped": _checkpointed_mapped,
