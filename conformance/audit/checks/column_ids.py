@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from conformance.audit.findings import Findings, Severity, check, finding
-from conformance.audit.read.layout import PHYSICAL_NAME, Column, parts_of
+from conformance.audit.read.layout import PHYSICAL_NAME, Column, Layout, parts_of
 from conformance.audit.read.raw import mapping_in
 from conformance.audit.subjects import Step
 
@@ -176,7 +176,7 @@ def _new_column(step: Step, column: Column, number: int, place: str) -> Findings
         # Where the log has not every version, the column may be an older one; in a table that is
         # replaced by a clone, one that is older than the mapping of the other table. An id is
         # given once in a table, though not in all tables.
-        numbered = column.physical[-1].endswith(f"{number}")
+        numbered = _is_numbered(column.physical[-1], number)
         sure = step.before.whole and not step.replaces_files and not numbered
         unsure: Severity | None = None if sure else "warning"
         hint = "the name may come again, and files keep it"
@@ -185,6 +185,20 @@ def _new_column(step: Step, column: Column, number: int, place: str) -> Findings
     if step.keeps_files and any(number in ids for ids in step.before.paths.values()):
         message = f"the new column {column.name} has id {number}, which another column had"
         yield finding("CM-022", place, message, "a new id lies above the mark")
+
+
+def named_alike(layout: Layout) -> Iterator[Column]:
+    """Yield the columns whose physical names are no unique ones; a name may have the id."""
+    for column in layout.columns if layout.mode != "none" else ():
+        name, number = column.physical[-1], column.field_id
+        if not _is_numbered(name, number) and _is_no_unique_name(name, column.path[-1]):
+            yield column
+
+
+def _is_numbered(physical: str, number: int | None) -> bool:
+    """Return whether a physical name ends with the id of its column."""
+    digits = physical[len(physical.rstrip("0123456789")) :]
+    return number is not None and digits == str(number)
 
 
 def _is_no_unique_name(physical: str, own: str) -> bool:

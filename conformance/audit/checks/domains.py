@@ -65,7 +65,7 @@ SYSTEM_DOMAINS: Final = frozenset({"delta.clustering", "delta.rowTracking"})
 """System domains that the protocol defines."""
 
 
-@check("commit", "DOM-007")
+@check("definition", "DOM-007")
 def reserved_domains(step: Step) -> Findings:
     """Report domains in the reserved namespace that no feature defines."""
     for line in step.of("domainMetadata"):

@@ -119,14 +119,19 @@ def _changed(step: Step, column: Column, path: str, types: tuple[str, Any]) -> F
 @check("commit", "DFT-008")
 def new_columns_have_no_default(step: Step) -> Findings:
     """Report a column that is added to a table together with its default."""
-    known = step.before.names
-    if known is None or not step.sets_metadata or not step.keeps_files:
+    if not step.before.known or not step.sets_metadata or not step.keeps_files:
         return  # a table that is replaced is created with the defaults that it begins with
+    held, names = {column.physical for column in step.old.columns}, step.before.names
     for column in step.new.columns:
-        new = len(column.path) == 1 and column.physical[0] not in known
-        if new and "CURRENT_DEFAULT" in column.metadata:
-            message = f"the column {column.name} is added together with a default"
-            yield finding("DFT-008", step.place, message)
+        if column.physical in held or "CURRENT_DEFAULT" not in column.metadata:
+            continue
+        # A restore brings a column back with its default.
+        former = names is not None and column.physical[0] in names
+        if former and len(column.physical) == 1:
+            continue
+        message = f"the column {column.name} is added together with a default"
+        unsure: Severity | None = "warning" if names is None or former else None
+        yield finding("DFT-008", step.place, message, severity=unsure)
 
 
 @check("commit", "VOID-003 VOID-004 VOID-005")

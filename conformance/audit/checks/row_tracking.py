@@ -38,7 +38,7 @@ def _supported(step: Step) -> bool:
     return "rowTracking" in step.new.features and not step.new.is_true("delta.rowTrackingSuspended")
 
 
-@check("commit", "RT-028 RT-040")
+@check("commit", "RT-028 RT-040 RT-046")
 def adds_have_ids(step: Step) -> Findings:
     """Report added files without row ids or with a commit version that is not theirs."""
     if not _supported(step):
@@ -47,14 +47,32 @@ def adds_have_ids(step: Step) -> Findings:
         base, version = line.body.get("baseRowId"), line.body.get("defaultRowCommitVersion")
         if type(base) is not int:
             yield finding("RT-028", line.place, "row tracking is supported: baseRowId is missing")
-        key = file_key(line.body)
-        is_new = key is not None and key[0] not in step.before.seen
-        if type(version) is not int or (is_new and version != step.version and step.before.known):
-            message = (
-                f"defaultRowCommitVersion is {version} in a new file of version {step.version}"
-            )
+        of = _fresh(step, line)
+        if type(version) is not int or (of and version != step.version and step.before.known):
+            file = of or "new file"
+            message = f"defaultRowCommitVersion is {version} in a {file} of version {step.version}"
             severity: Severity | None = "warning" if _may_come_back(step, line) else None
             yield finding("RT-040", line.place, message, severity=severity)
+            if of == _GIVEN_IDS and type(version) is int:
+                yield finding("RT-046", line.place, message, severity=severity)
+
+
+_GIVEN_IDS: Final = "file without ids before"
+"""What is said of a file that was in the table and gets its first row ids."""
+
+
+def _fresh(step: Step, line: Line) -> str | None:
+    """Say what a file is whose ids are assigned by a commit; ``None`` where they are repeated.
+
+    Files that get their ids once they are in the table have them as new files do.
+    """
+    key = file_key(line.body)
+    if key is None:
+        return None
+    if key[0] not in step.before.seen:
+        return "new file"
+    known = step.before.whole or step.before.vectors.get(key[0]) is not None
+    return _GIVEN_IDS if known and step.before.ids.get(key[0]) is None else None
 
 
 def _may_come_back(step: Step, line: Line) -> bool:
@@ -66,7 +84,7 @@ def _may_come_back(step: Step, line: Line) -> bool:
     return base <= mark and version <= step.before.begun
 
 
-@check("commit", "RT-039")
+@check("commit", "RT-039 RT-046")
 def ids_are_above_the_mark(step: Step) -> Findings:
     """Report new files whose ids reach below the high water mark before them.
 
@@ -76,16 +94,18 @@ def ids_are_above_the_mark(step: Step) -> Findings:
     if not _supported(step) or mark is None:
         return
     for line in step.of("add"):
-        key, base = file_key(line.body), line.body.get("baseRowId")
-        if not key or key[0] in step.before.seen or type(base) is not int or base > mark:
+        base, of = line.body.get("baseRowId"), _fresh(step, line)
+        if of is None or type(base) is not int or base > mark:
             continue
         given = base <= step.before.given
         if given or not step.before.whole:
-            message = f"baseRowId {base} of a new file is not above the high water mark {mark}"
+            message = f"baseRowId {base} of a {of} is not above the high water mark {mark}"
             certain = given and not _may_come_back(step, line)
             severity: Severity | None = None if certain else "warning"
             hint = "the ids may be taken by another file"
             yield finding("RT-039", line.place, message, hint, severity=severity)
+            if of == _GIVEN_IDS:
+                yield finding("RT-046", line.place, message, hint, severity=severity)
 
 
 @check("commit", "RT-030")

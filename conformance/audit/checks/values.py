@@ -227,6 +227,18 @@ def statistics_name_columns(step: Step) -> Findings:
             yield finding("CM-017", line.place, message, "use the physical names")
 
 
+def logical_statistics(place: str, stats: Any, layout: Layout) -> Findings:
+    """Report statistics that a summary keys by logical names."""
+    columns = {column.physical: column for column in layout.columns}
+    aliases = {(*each.physical[:-1], each.path[-1]): each.physical for each in layout.columns}
+    held = stats if isinstance(stats, dict) else {}
+    paths = dict.fromkeys(path for kind in _KINDS for path, _ in leaves(held.get(kind)))
+    for path in paths:
+        if path and path not in columns and _has_logical_step(path, columns, aliases):
+            message = f"stats of {'.'.join(path)} are keyed by its logical name"
+            yield finding("CM-017", place, message, "use the physical name")
+
+
 def _describes_no_column(
     step: Step, line: Line, stats: Mapping[str, Any], columns: Mapping[tuple[str, ...], Column]
 ) -> bool:

@@ -9,6 +9,7 @@ import schemas
 from conformance.audit.checks.commits import line_findings
 from conformance.audit.checks.values import (
     VALUELESS,
+    logical_statistics,
     statistics_of,
     typed_values,
     unread_statistics,
@@ -56,7 +57,7 @@ _IF_BOTH: Final = ("partitionValues", "size")
 """Fields of a remove that a summary may leave out."""
 
 REPEATED: Final = (
-    *VALUELESS, "ADD-006", "ADD-010", "PART-004", *TEXT_REQUIREMENTS.values(),
+    *VALUELESS, "ADD-006", "ADD-010", "CM-016", "CM-017", "PART-004", *TEXT_REQUIREMENTS.values(),
     *schemas.requirements("table/statistics"),
 )  # fmt: skip
 """What an add of a summary can break that the add of the log does not."""
@@ -227,12 +228,18 @@ def malformed(place: str, want: Body, have: Body, layout: Layout) -> Findings:
     for name in sorted(columns & texts.keys() - copied.keys()):
         for requirement in VALUELESS:
             yield finding(requirement, place, f"there is no value for partition column {name}")
+    for name in sorted(copied.keys() - texts.keys()):
+        logical = layout.by_path.get((name,))
+        if logical is not None and logical.physical[-1] in columns:
+            message = f"the partition value of {name} is not by its physical name"
+            yield finding("CM-016", place, message)
     if _other_text(want, have):
         parsed = parse_json(have["stats"], exact=True)
         yield from unread_statistics(place, parsed)
         if parsed.fault is None:
             held = [(parsed.value, place)]
             yield from line_findings("table/statistics", held, "STAT-007", "stats")
+            yield from logical_statistics(place, parsed.value, layout)
 
 
 def _misspelled(place: str, action: str, want: Body, have: Body, layout: Layout) -> Findings:

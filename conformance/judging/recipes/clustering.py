@@ -29,6 +29,10 @@ def check_providers(former: Snapshot, now: Snapshot, table: Path) -> Iterator[Fa
     for path in new:
         if not after[path] and _became_sorted(table, path, gone, names):
             yield "CLUS-011", f"{path} was clustered, and its clusteringProvider is not set"
+    for path in sorted(before.keys() & after.keys()):
+        if before[path] and after[path] not in (None, before[path]):
+            message = f"{path} was clustered by {before[path]} and is said to be by {after[path]}"
+            yield "CLUS-012", message
     own = {after[path] for path in new}
     unnamed = any(not after[path] and _is_sorted(table, path, names) for path in new)
     for path in gone:

@@ -42,6 +42,8 @@ def lowered_protocol(
     )
     if found[0] < was[0] or found[1] < was[1]:
         yield "DVD-014", f"a restore lowers the protocol from {was} to {found}"
+    elif "deletionVectors" not in supported(now.protocol):
+        yield "DVD-014", "a restore takes deletionVectors out of the protocol"
 
 
 _DROPPED: Final = {"operation": "drop_feature", "feature": "domainMetadata"}
@@ -52,12 +54,13 @@ def invented_domains(
     former: Snapshot | None, now: Snapshot, step: Mapping[str, Any]
 ) -> Iterator[Fault]:
     """Look for domains of the system that the protocol does not define, and nobody asked for."""
-    if step["operation"] == "restore":
-        return  # it brings back what was there
-    held = {} if former is None else former.domain_metadata
+    held = {*SYSTEM_DOMAINS, step.get("domain"), *(former.domain_metadata if former else ())}
     for name, domain in now.domain_metadata.items():
-        known = name in (step.get("domain"), *SYSTEM_DOMAINS) or name in held
-        if name.startswith("delta.") and not known and not domain.removed:
+        if not is_system(name) or name in held or domain.removed:
+            continue
+        # A restore brings back what was there.
+        back = former if step["operation"] == "restore" else None
+        if back is None or not _said_of(name, now, back.version):
             yield "DOM-007", f"the domain {name} is of no feature, and no step sets it"
 
 
@@ -97,16 +100,17 @@ def lost_domain(name: str, now: Snapshot) -> str:
     """Return the requirement that the loss of a domain breaks that no step speaks of."""
     if not is_system(name):
         return "DOM-014"
-    commits = read_commits(Path(now.storage.location), range(now.version + 1))
-    said = [
-        line.body
-        for commit in commits
-        for line in commit.of("domainMetadata")
-        if line.body.get("domain") == name
-    ]
+    said = _said_of(name, now, now.version)
     # A checkpoint that forgets a domain does not change it.
     changed = name in now.domain_metadata or any(body.get("removed") for body in said[-1:])
     return "DOM-016" if changed else "DOM-014"
+
+
+def _said_of(domain: str, now: Snapshot, version: int) -> list[Mapping[str, Any]]:
+    """Return what the commits up to a version say of a domain."""
+    commits = read_commits(Path(now.storage.location), range(version + 1))
+    bodies = (line.body for commit in commits for line in commit.of("domainMetadata"))
+    return [body for body in bodies if body.get("domain") == domain]
 
 
 def is_system(domain: str) -> bool:

@@ -80,14 +80,15 @@ def read_commits(table: Path, versions: Iterable[int]) -> list[Lines]:
 
 
 def overwritten_file(
-    table: Path, before: Mapping[str, bytes], now: Mapping[str, bytes]
+    table: Path, before: Mapping[str, bytes], now: Mapping[str, bytes], *, cleans: bool = False
 ) -> tuple[str, str] | None:
-    """Name what a step breaks that takes a version or a name that is not free.
+    """Name what a step breaks that takes a version or a name that is not free, or a commit away.
 
     Args:
         table: the table root.
         before: digest of every file, before the step.
         now: the same after it.
+        cleans: the step is to delete commits.
     """
     old, there = _versions(before), _versions(now)
     fresh = sorted(there - old)
@@ -100,6 +101,9 @@ def overwritten_file(
         # What is changed may not be readable: that it is changed comes first.
         how = "was written again" if fresh else "is written over, and no version comes"
         return "WNEW-001", f"{commits[0]} {how}"
+    gone = () if cleans else sorted(set(filter(_COMMIT.fullmatch, before)) - now.keys())
+    if gone:
+        return "CRC-001", f"{gone[0]} is gone"
     added = {path for version in fresh for path in _added(table, version)}
     for path in changed:
         if path.endswith(".parquet") and not path.startswith("_"):

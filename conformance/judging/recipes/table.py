@@ -56,7 +56,8 @@ def check_step(replayed: Replay, name: str, step: Mapping[str, Any]) -> Verdict 
     """Judge what a step left: a verdict ends the recipe, advice is kept for its end."""
     before, replayed.files = replayed.files, digests(replayed.table)
     rows = replayed.rows
-    over = overwritten_file(replayed.table, before, replayed.files)
+    cleans = step["operation"] == "cleanup"
+    over = overwritten_file(replayed.table, before, replayed.files, cleans=cleans)
     lost = check_deletions(replayed, name, step) if "kept" in step else None
     if over is not None or lost is not None:
         return lost if over is None else _broken(name, over)

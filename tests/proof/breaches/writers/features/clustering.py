@@ -136,6 +136,23 @@ def _by_logical_names(root: Path, fresh: frozenset[str]) -> None:
     each("domainMetadata", change, COMMIT)(root, fresh)
 
 
+def _renamed_others(root: Path, fresh: frozenset[str]) -> None:
+    """Add files of another provider again, as they are, under the own name."""
+    adds = [body for body in bodies(root, "add") if body.get("clusteringProvider")]
+
+    def change(actions: Lines) -> Lines:
+        own = [a["add"] for a in actions if a.get("add", {}).get("clusteringProvider")]
+        gone = {a["remove"]["path"] for a in actions if "remove" in a}
+        again = [
+            {"add": {**body, "clusteringProvider": own[0]["clusteringProvider"]}}
+            for body in adds
+            if own and body not in own and body["path"] not in gone
+        ]
+        return [*actions, *({"add": {**a["add"], "dataChange": False}} for a in again)]
+
+    lines(change, COMMIT)(root, fresh)
+
+
 ROWS = (
     writer(
         "counts-not-what-clusters",
@@ -262,5 +279,11 @@ ROWS = (
         "CM-035",
         leaving(_by_logical_names),
         "clustered-table/write-mapped/*",
+    ),
+    writer(
+        "takes-over-what-others-clustered",
+        "CLUS-012",
+        during("optimize", _renamed_others),
+        "clustered-table/write-cluster-run/*",
     ),
 )

@@ -139,4 +139,10 @@ ROWS = (
             ("replace", "overwritten"),
         )
     ),
+    writer(
+        "restores-with-a-domain-of-its-own",
+        "DOM-007",
+        during("restore", lines(lambda found: [*found, {"domainMetadata": _OWN}], COMMIT)),
+        "domain-metadata/write-kept-when-restored/*",
+    ),
 )

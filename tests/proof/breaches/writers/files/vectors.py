@@ -170,6 +170,12 @@ def _vacuumed(paths: Callable[[Path], set[str]]) -> How:
     return where_asked(writing("vacuum"), afterwards(gone))
 
 
+def _unlisting_vectors(actions: Lines) -> Lines:
+    """Make the protocol one of before vectors, by its lists."""
+    lists = {"readerFeatures": [], "writerFeatures": ["appendOnly"]}
+    return [*actions, {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **lists}}]
+
+
 ROWS = (
     writer(
         "describes-vectors-by-another-letter",
@@ -329,5 +335,11 @@ ROWS = (
             "deletion-vectors-design/write-vacuum-partitioned-vectors/*",
         )
         for slug, paths in (("checkpointed-files", _tombstones), ("escaped-files", _escaped))
+    ),
+    writer(
+        "restores-lists-without-vectors",
+        "DVD-014",
+        during("restore", lines(_unlisting_vectors, COMMIT)),
+        "deletion-vectors-design/write-restore-inline/*",
     ),
 )

@@ -37,6 +37,11 @@ def _summed_first(root: Path, fresh: frozenset[str]) -> None:
         os.utime((root / name).with_suffix(".json"), ns=(later, later))
 
 
+def _without_the_last_but_one(root: Path) -> None:
+    """Take a commit away that another one follows."""
+    sorted(log_of(root).glob("*[0-9].json"))[-2].unlink()
+
+
 ROWS = (
     writer("alters-commits", "CRC-001", leaving(rewriting_earlier(COMMIT, lambda b: b + b"\n"))),
     writer(
@@ -179,5 +184,11 @@ ROWS = (
         "CRC-038",
         leaving(_summed_first, sums=True),
         "delta-log-entries/write-past-ten/*",
+    ),
+    writer(
+        "restores-by-taking-commits-away",
+        "CRC-001",
+        where_asked(writing("restore"), afterwards(_without_the_last_but_one)),
+        "version-checksum-file/write-each/*",
     ),
 )
