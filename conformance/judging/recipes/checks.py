@@ -19,6 +19,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from conformance.audit.checks.column_ids import named_alike
 from conformance.audit.checks.high_water_marks import lowered_marks
 from conformance.audit.checks.row_tracking import MATERIALIZED
 from conformance.audit.grammar.log_files import LOG_DIR, commit_name
@@ -131,10 +132,7 @@ class Watch:
             name = f"{step['start']:020}.{step['end']:020}.compacted.json"
             if not (self.table / LOG_DIR / name).exists():
                 yield "COMP-002", f"there is no {name}"
-        yield from invented_domains(self.former, now, step)
-        yield from lost_domains(self.former, now, step)
-        yield from lowered_protocol(self.former, now, step)
-        yield from lost_features(self.former, now, step)
+        yield from _unasked(self.former, now, step)
         if self.former is None or now.version == self.former.version:
             return
         if step.get("cluster"):
@@ -303,13 +301,30 @@ class Watch:
             if not (self.table / path).is_file():
                 continue  # outside of the table
             file = pq.ParquetFile(self.table / path, pre_buffer=False)
-            if hidden:
+            # A restore brings files back that were written while row tracking was enabled.
+            if hidden and path not in self.there:
                 yield from _early_row_ids(path, file, now)
             found = [*of_iceberg(file, layout), *_check_codec(file, now)]
             if not layout.is_true("delta.enableVariantShredding"):
                 found += not_shredded(file.schema_arrow, layout)
             for requirement, message in found:
                 yield requirement, f"{path}: {message}"
+
+
+def _unasked(former: Snapshot | None, now: Snapshot, step: Mapping[str, Any]) -> Iterator[Fault]:
+    """Look for what a step takes out of the table, or brings, and nobody asked for."""
+    kept = (invented_domains, lost_domains, lowered_protocol, lost_features)
+    for look in (*kept, _common_names):
+        yield from look(former, now, step)
+
+
+def _common_names(
+    _former: Snapshot | None, now: Snapshot, step: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """Look for columns of a table that is created whose physical names are no unique ones."""
+    for column in named_alike(_layout(now)) if step["operation"] == "create" else ():
+        message = f"the new column {column.name} has the physical name {column.physical[-1]}"
+        yield "CM-018", message
 
 
 def _advised(fault: Fault) -> bool:

@@ -86,6 +86,7 @@ BROKEN: Final[dict[str, tuple[set[str], str]]] = {
     "iceberg-compatibility-v2/write-merge": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-nested": ({"ICE2-006"}, _RECIPE),
     "iceberg-compatibility-v2/write-nested-ids": ({"ICE2-006"}, _RECIPE),
+    "iceberg-compatibility-v2/write-nested-replaced": ({"ICE2-006"}, _RECIPE),
     "iceberg-compatibility-v2/write-replace-alike": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-replace-partitions": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v2/write-replace-partitions-by-id": ({"ICE2-015"}, _RECIPE),

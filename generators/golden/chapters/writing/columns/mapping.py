@@ -110,6 +110,14 @@ def _own_ids(case: CaseWriter) -> None:
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "CM-021"))
 
 
+@MAPPING.case("write-own-ids-turned-on", "CM-021")
+def _own_ids_turned_on(case: CaseWriter) -> None:
+    """Nobody sets the highest column id with the mode."""
+    recipe = Recipe(PAIR).append(pairs(1)).keep("enable_feature", feature="columnMapping")
+    recipe.set_properties_refused({**MAPPED, "delta.columnMapping.maxColumnId": "77"})
+    recipe.publish(case, refusal=Refusal("invalid_table", "commit", "CM-021"))
+
+
 @MAPPING.case("write-drop-all-data", "CM-013 SCH-037 DATA-004")
 def _drop_all_data(case: CaseWriter) -> None:
     """Rows stay when the last data column is dropped and another comes."""

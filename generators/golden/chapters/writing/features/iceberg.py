@@ -256,6 +256,29 @@ def _nested_ids(case: CaseWriter) -> None:
     recipe.merge([{"id": 1, "l": [7], "n": 1, "m": None}], SAME_ID, *UPSERT).publish(case)
 
 
+@SECOND.case("write-nested-replaced", "ICE2-006 ICE2-007 ICE2-008 ICE2-012 ICE2-017")
+def _nested_replaced(case: CaseWriter) -> None:
+    """Inner ids and timestamps are right in columns that a replace brings."""
+    schema = struct(id="long", s=struct(at="timestamp", l=array("timestamp")), n="long")
+    properties = {**MAPPED, "delta.enableIcebergCompatV2": "true"}
+    recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
+
+    def row(number: int) -> dict[str, Any]:
+        moment = utc(2024, 1, 1, 0, 0, 0, number)
+        return {"id": number, "s": {"at": moment, "l": [moment, None]}, "n": number}
+
+    recipe.append([row(1), row(2), row(3)]).update({"n": 5}, compare("id", "=", 2, "long"))
+    recipe.delete(compare("id", "=", 1, "long")).append([row(4)]).keep("optimize")
+    recipe.merge([row(4), row(6)], SAME_ID, *UPSERT)
+    recipe.overwrite([row(7)], compare("id", ">", 5, "long"))
+    other = struct(
+        id="long", m=map_of("string", array(array("timestamp"))), s=struct(t=array("long"))
+    )
+    inner = {"m": {"k": [[utc(2024, 1, 1)], None]}, "s": {"t": [7]}}
+    recipe.replace(other, (), [{"id": 8, **inner}]).append([{"id": 9, "m": None, "s": None}])
+    recipe.overwrite([{"id": 10, **inner}]).publish(case)
+
+
 def _with(kind: str | of.DataType) -> Struct:
     return struct(*PAIR.fields, of.field("c", kind))
 

@@ -9,7 +9,7 @@ from typing import Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
-from generators.golden.cases.recipes import PAIR, Recipe, pairs
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.golden.chapters.writing.starts import (
     MAPPED,
     TRACKED,
@@ -79,6 +79,18 @@ def _disabled(case: CaseWriter) -> None:
     recipe.set_properties({"delta.enableRowTracking": "false"})
     recipe.update({"name": "y"}, compare("id", "<=", 2, "long")).keep("optimize")
     recipe.append(pairs(5)).publish(case)
+
+
+@TRACKING.case("write-disabled-merged", "RT-004 RT-002 RT-028 RT-039")
+def _disabled_merged(case: CaseWriter) -> None:
+    """What a merge, an overwrite or a restore writes has no hidden columns."""
+    enabled = {"delta.enableRowTracking": "true"}
+    recipe = Recipe(PAIR, (), enabled, TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
+    recipe.set_properties({"delta.enableRowTracking": "false"})
+    recipe.merge([{"id": 2, "name": "x"}, {"id": 5, "name": "y"}], SAME_ID, *UPSERT)
+    recipe.overwrite(pairs(6), compare("id", ">", 3, "long"))
+    recipe.delete(compare("id", "=", 3, "long")).overwrite(pairs(7, 8)).restore(4)
+    recipe.publish(case)
 
 
 _HIDDEN: Final = {

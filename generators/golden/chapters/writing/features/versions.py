@@ -148,6 +148,16 @@ def _identity_6(case: CaseWriter) -> None:
     recipe.given().append_numbered("k", *ids(3)).publish(case)
 
 
+@VERSIONS.case("write-identity-6-changed", "WVER-005 IDN-012 IDN-016")
+def _identity_6_changed(case: CaseWriter) -> None:
+    """Writer version 6 gives values to rows of a merge and an overwrite."""
+    schema = numbered(1, 2, highWaterMark=3)
+    recipe = Recipe(schema, protocol=Protocol(1, 6)).append([{"k": 1, "id": 1}, {"k": 3, "id": 2}])
+    recipe.given().merge_numbered("k", ids(3, 4), SAME_ID, *UPSERT)
+    recipe.overwrite_numbered("k", ids(5, 6), compare("id", ">", 3, "long"))
+    recipe.append_numbered("k", *ids(7, 8)).overwrite_numbered("k", ids(9, 10)).publish(case)
+
+
 def _generated(version: int, row: str, case: CaseWriter) -> None:
     metadata = {"delta.generationExpression": "x * 2"}
     schema = struct(field("x", "long"), field("y", "long", metadata=metadata))

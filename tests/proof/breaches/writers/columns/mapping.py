@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from breaches.edits import (
     CHANGES,
+    CHECKPOINTS,
     COMMIT,
     FIELD_ID,
     PHYSICAL_NAME,
@@ -24,7 +25,7 @@ from breaches.edits import (
 )
 from breaches.model import writer
 from breaches.seams import Edit, after_step, carrying_out, doing_nothing, during, leaving
-from breaches.views import bodies
+from breaches.views import bodies, partition_values
 
 
 def _numbered_again(tree: Any) -> None:
@@ -118,6 +119,24 @@ def _unmapped_numbers(field: dict[str, Any]) -> None:
     """Forget the physical name of an identity column as its mark is written."""
     if "delta.identity.step" in field["metadata"]:
         field["metadata"].pop("delta.columnMapping.physicalName", None)
+
+
+def _named_as_shown(field: Any) -> None:
+    if PHYSICAL_NAME in field["metadata"]:
+        field["metadata"][PHYSICAL_NAME] = field["name"]
+
+
+def _by_shown_names(root: Path, fresh: frozenset[str]) -> None:
+    """Key the partition values of checkpoints by the names that people see."""
+    shown = {
+        field["metadata"].get(PHYSICAL_NAME): field["name"]
+        for body in bodies(root, "metaData")
+        for field in struct_fields(json.loads(body["schemaString"]))
+    }
+    partition_values(
+        lambda values, _: {shown.get(name, name): text for name, text in values.items()},
+        where=CHECKPOINTS,
+    )(root, fresh)
 
 
 ROWS = (
@@ -272,5 +291,23 @@ ROWS = (
         "CM-013",
         leaving(_by_logical_name),
         "variant-type/write-variants-mapped/*",
+    ),
+    writer(
+        "lets-users-set-the-highest-id-with-the-mode",
+        "CM-021",
+        carrying_out(),
+        "column-mapping/write-own-ids-turned-on/*",
+    ),
+    writer(
+        "creates-columns-under-their-names",
+        "CM-018",
+        during("create", fields(_named_as_shown, COMMIT)),
+        "column-mapping/write-columns/*",
+    ),
+    writer(
+        "checkpoints-values-by-logical-names",
+        "CM-016",
+        during("checkpoint", _by_shown_names),
+        "column-mapping/write-changes-by-id/*",
     ),
 )

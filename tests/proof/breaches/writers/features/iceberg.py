@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from breaches.edits import (
     COMMIT,
     dropping,
+    fields,
     parquet,
+    schema,
     setting_property,
+    struct_fields,
     uncounted,
     within_columns,
     without_statistic,
@@ -46,6 +50,24 @@ def _null_partitions(root: Path, fresh: frozenset[str]) -> None:
         return table
 
     parquet(change)(root, fresh)
+
+
+_REPLACED = "iceberg-compatibility-v2/write-nested-replaced/*"
+
+_NESTED_IDS = "delta.columnMapping.nested.ids"
+
+
+def _without_nested_ids(field: Any) -> None:
+    field["metadata"].pop(_NESTED_IDS, None)
+
+
+def _ids_at_the_top(tree: Any) -> None:
+    """Keep the ids of what is in a column with the column, though a field is nearer."""
+    for top in tree["fields"]:
+        for field in struct_fields(top["type"]):
+            found = field["metadata"].pop(_NESTED_IDS, {})
+            if found:
+                top["metadata"].setdefault(_NESTED_IDS, {}).update(found)
 
 
 ROWS = (
@@ -199,5 +221,29 @@ ROWS = (
         )
         for version, row in ((1, "ICE1-011"), (2, "ICE2-019"))
         for which in ("first", "second")
+    ),
+    *(
+        writer(
+            f"replaces-with-elements-without-{what}",
+            row,
+            during("replace", how),
+            _REPLACED,
+        )
+        for what, row, how in (
+            ("ids", "ICE2-006", fields(_without_nested_ids, COMMIT)),
+            ("stored-ids", "ICE2-012", within_columns(lambda field: field.remove_metadata())),
+        )
+    ),
+    writer(
+        "keeps-nested-ids-at-the-top",
+        "ICE2-008",
+        during("replace", schema(_ids_at_the_top, COMMIT)),
+        _REPLACED,
+    ),
+    writer(
+        "stores-nested-instants-as-int96",
+        "ICE2-017",
+        leaving(parquet(lambda t: t, use_deprecated_int96_timestamps=True)),
+        _REPLACED,
     ),
 )

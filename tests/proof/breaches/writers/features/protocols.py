@@ -329,4 +329,13 @@ ROWS = (
         carrying_out(),
         "protocol-evolution/write-unknown-version-rename-column/*",
     ),
+    *(
+        writer(
+            f"knows-no-identity-in-{operation}s-at-6",
+            "WVER-005",
+            during(operation, parquet(columns(lambda of: of.name == "k", nulls))),
+            "version-requirements/write-identity-6-changed/*",
+        )
+        for operation in ("merge", "overwrite")
+    ),
 )

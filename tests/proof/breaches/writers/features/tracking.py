@@ -302,4 +302,19 @@ ROWS = (
         during("append", setting("add", "baseRowId", 0, COMMIT)),
         "row-tracking/write-cut-course/*",
     ),
+    writer(
+        "backfills-under-an-earlier-version",
+        "RT-046",
+        during("set_properties", setting("add", "defaultRowCommitVersion", 0, COMMIT)),
+        "row-tracking/write-enable/*",
+    ),
+    *(
+        writer(
+            f"keeps-row-ids-in-files-of-{operation}s-too-early",
+            "RT-004",
+            during(operation, _storing(ROW_ID, "baseRowId", 1)),
+            "row-tracking/write-disabled-merged/*",
+        )
+        for operation in ("merge", "overwrite")
+    ),
 )
