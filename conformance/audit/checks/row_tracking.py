@@ -71,8 +71,13 @@ def _fresh(step: Step, line: Line) -> str | None:
         return None
     if key[0] not in step.before.seen:
         return "new file"
-    known = step.before.whole or step.before.vectors.get(key[0]) is not None
-    return _GIVEN_IDS if known and step.before.ids.get(key[0]) is None else None
+    if step.before.ids.get(key[0]) is not None:
+        return None
+    vectors = step.before.vectors.get(key[0], ())
+    live = [step.before.adds[key[0], vector] for vector in vectors]
+    # What has a part of its ids was to have them all, and that is found where it was added.
+    partly = any(body.get("defaultRowCommitVersion") is not None for body in live)
+    return _GIVEN_IDS if (live or step.before.whole) and not partly else None
 
 
 def _may_come_back(step: Step, line: Line) -> bool:
@@ -164,7 +169,7 @@ def marks_are_high_enough(step: Step) -> Findings:
             yield finding("RT-033", step.place, message)
         else:
             yield finding("RT-037", step.place, message)
-        if mark is not None and not recorded:
+        if not recorded:
             yield finding("RT-036", step.place, f"{message} without a domain action")
     elif mark is not None and former is not None and mark < former and not step.before.whole:
         message = f"the high-water mark of row ids fell from {former} to {mark}"
