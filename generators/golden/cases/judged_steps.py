@@ -79,6 +79,7 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "version-requirements/write-constraint-3": {0: "CHK-011"},
     "version-requirements/write-feed-4": {0: "WVER-003", 1: "CDC-011", 2: "CDC-011"},
     **{f"version-requirements/write-feed-{n}": dict.fromkeys(range(3), "CDC-011") for n in (5, 6)},
+    "version-requirements/write-feed-overwritten": dict.fromkeys((0, 1), "CDC-011"),
     "version-requirements/write-identity-6": {0: "WVER-005"},
 }
 """Case id to number of a step, among those that are asked for, to the requirement that it

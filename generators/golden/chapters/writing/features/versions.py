@@ -105,6 +105,15 @@ for _version in (4, 5, 6):
     )
 
 
+@VERSIONS.case("write-feed-overwritten", "CDC-011 WVER-007", since="2025")
+def _feed_overwritten(case: CaseWriter) -> None:
+    """Writer version 6 records what an overwrite takes out of files."""
+    properties = {"delta.enableChangeDataFeed": "true"}
+    recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 6)).append(pairs(1, 2, 3)).given()
+    recipe.overwrite(pairs(4, 5), compare("id", ">=", 2, "long"))
+    recipe.overwrite(pairs(6), compare("id", ">=", 5, "long")).publish(case)
+
+
 _INVARIANTS: Final = 2
 """The writer version that brings invariants."""
 

@@ -36,6 +36,18 @@ def _vectors_not_enabled(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 5, "long")).append(pairs(7)).publish(case)
 
 
+@VECTORS.case("write-not-enabled-merged", "DV-002")
+def _vectors_not_enabled_merged(case: CaseWriter) -> None:
+    """No merge and no overwrite writes vectors that are not enabled."""
+    recipe = Recipe(PAIR, (), {}, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe.merge([{"id": 2, "name": "x"}, *pairs(6)], SAME_ID, *UPSERT)
+    recipe.overwrite(pairs(7), compare("id", ">=", 5, "long")).set_properties(WITH_VECTORS)
+    recipe.delete(compare("id", "=", 4, "long"))
+    recipe.set_properties({"delta.enableDeletionVectors": "false"})
+    recipe.merge([{"id": 3, "name": "y"}, *pairs(8)], SAME_ID, *UPSERT)
+    recipe.overwrite(pairs(9), compare("id", ">=", 7, "long")).keep("optimize").publish(case)
+
+
 @VECTORS.case("write-not-null-after-delete", "DVDESC-020 SCH-025 DVD-017")
 def _not_null_after_delete(case: CaseWriter) -> None:
     """A column may have no nulls once the rows with nulls are deleted."""

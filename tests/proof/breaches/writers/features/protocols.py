@@ -338,4 +338,10 @@ ROWS = (
         )
         for operation in ("merge", "overwrite")
     ),
+    writer(
+        "feeds-no-overwrite-on-old-versions",
+        "CDC-011",
+        during("overwrite", without("cdc", where=COMMIT)),
+        "version-requirements/write-feed-overwritten/*",
+    ),
 )
