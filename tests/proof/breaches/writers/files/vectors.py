@@ -171,7 +171,7 @@ def _vacuumed(paths: Callable[[Path], set[str]]) -> How:
 
 
 def _unlisting_vectors(actions: Lines) -> Lines:
-    """Make the protocol one of before vectors, by its lists."""
+    """Take deletion vectors out of the lists of the protocol."""
     lists = {"readerFeatures": [], "writerFeatures": ["appendOnly"]}
     return [*actions, {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **lists}}]
 
