@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 from functools import partial
 from typing import Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.filters import compare, is_null
+from generators.golden.cases.filters import compare, is_in, is_null
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.golden.chapters.writing.starts import KEYED, keyed
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import struct
+from generators.oracle.operations import CheckpointKind
 
 STRUCTS: Final = Chapter("checkpoint-schema", since="2025")
 
@@ -123,3 +125,54 @@ def _mapped_statistics(case: CaseWriter) -> None:
     recipe.append(rows).append([{"id": None, "s": None, "p": None}]).checkpoint()
     recipe.rename_column("id", "key").rename_column("p", "part")
     recipe.append([{"key": 9, "s": {"a": 9}, "part": 9}]).checkpoint().publish(case)
+
+
+def _mapped_in_files(
+    kind: CheckpointKind, sidecars: int, parts: int, features: tuple[str, ...], case: CaseWriter
+) -> None:
+    properties = {
+        "delta.checkpoint.writeStatsAsStruct": "true",
+        "delta.columnMapping.mode": "name",
+        "delta.enableDeletionVectors": "true",
+        "delta.enableRowTracking": "true",
+        "delta.deletedFileRetentionDuration": "interval 7 days",
+    }
+    mapped = ("columnMapping", "deletionVectors", "rowTracking", "domainMetadata", *features)
+    schema = struct(id="long", s=struct(a="integer"), p="integer", d="date")
+    rows = [{"id": n, "s": {"a": -n}, "p": n % 2, "d": date(2024, 2, 28 + n % 2)} for n in range(6)]
+    recipe = Recipe(schema, ("p", "d"), properties, mapped).append(rows)
+    recipe.rename_column("id", "key").set_domain("mine", "{}").set_transaction("app", 1)
+    recipe.delete(is_in("key", [0, 1, 2], "long")).checkpoint(kind, sidecars, parts)
+    recipe.append([{"key": 9, "s": None, "p": None, "d": date(2024, 3, 1)}])
+    recipe.delete(compare("key", "=", 9, "long")).checkpoint(kind, sidecars, parts)
+    recipe.append([{"key": 10, "s": {"a": 1}, "p": 1, "d": date(2024, 3, 2)}]).publish(
+        case, needs=("checkpoint.kind",)
+    )
+
+
+_OF_FILES: Final[tuple[tuple[str, str, CheckpointKind, int, int, tuple[str, ...]], ...]] = (
+    (
+        "sidecars",
+        "Sidecars of a mapped table have its parsed values and tombstones",
+        "v2-parquet",
+        2,
+        0,
+        ("v2Checkpoint",),
+    ),
+    (
+        "parts",
+        "Parts of a mapped table have its parsed values and tombstones",
+        "multi-part",
+        0,
+        2,
+        (),
+    ),
+)
+
+for _name, _title, _kind, _sidecars, _parts, _features in _OF_FILES:
+    STRUCTS.define(
+        f"write-mapped-{_name}",
+        _title,
+        "CKSCH-012 CKSCH-013 CKC-005 CKC-007 CKC-015 CKC-016 CKC-021 RT-031",
+        partial(_mapped_in_files, _kind, _sidecars, _parts, _features),
+    )

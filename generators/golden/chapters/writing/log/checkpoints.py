@@ -304,3 +304,27 @@ def _json_structs(case: CaseWriter) -> None:
     recipe.append([{"id": 9, "part": None}]).delete(compare("id", "=", 2, "long"))
     recipe.checkpoint("v2-json", 2).append([{"id": 10, "part": "a"}])
     recipe.publish(case, needs=("checkpoint.kind",))
+
+
+def _behind_a_cut(kind: CheckpointKind | None, sidecars: int, parts: int, case: CaseWriter) -> None:
+    features = ("domainMetadata", "deletionVectors", *(("v2Checkpoint",) if sidecars else ()))
+    recipe = _everything(Recipe(KEYED, ("part",), {**_KEPT, **WITH_VECTORS}, features))
+    recipe.set_domain("mine", '{"a":1}').set_domain("gone", "x").checkpoint().given(cut=True)
+    recipe.append(keyed(5)).set_domain("gone", None).delete(compare("id", "=", 3, "long"))
+    recipe.set_transaction("app", 4).checkpoint(kind, sidecars, parts).append(keyed(6))
+    recipe.publish(case, needs=() if kind is None else ("checkpoint.kind",))
+
+
+_CUT: Final[tuple[tuple[str, str, CheckpointKind | None, int, int], ...]] = (
+    ("classic", "A checkpoint of a cut log has what the one before it had", None, 0, 0),
+    ("sidecars", "Sidecars of a cut log have what the checkpoint had", "v2-json", 2, 0),
+    ("parts", "Parts of a cut log have what the checkpoint had", "multi-part", 0, 2),
+)
+
+for _name, _title, _kind_of_cut, _sidecars, _parts in _CUT:
+    CHECKPOINTS.define(
+        f"write-behind-a-cut-{_name}",
+        _title,
+        "CKPT-005 CKPT-006 CKPT-007 CKC-002 CKC-003 CKC-004 CKC-005 CKC-006 CKC-007 CKC-008",
+        partial(_behind_a_cut, _kind_of_cut, _sidecars, _parts),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from breaches.edits import (
     CHECKPOINT,
     CHECKPOINTS,
     JSON_CHECKPOINT,
+    MAPPING_MODE,
+    PHYSICAL_NAME,
     REMOVED_DOMAIN,
     SIDECAR,
     Lines,
@@ -20,16 +23,18 @@ from breaches.edits import (
     lines,
     matching,
     merged_actions,
+    only_when,
     parquet,
     read_lines,
     setting,
+    struct_fields,
     without,
     without_last,
     write_lines,
 )
 from breaches.model import writer
 from breaches.seams import Edit, during, leaving
-from breaches.views import bodies, commits_of
+from breaches.views import bodies, commits_of, log_of
 from breaches.writers.log.checkpoints import NAMED
 
 
@@ -93,6 +98,47 @@ def _changes_kept(root: Path, fresh: frozenset[str]) -> None:
     for name in matching(JSON_CHECKPOINT, fresh):
         changes = [a for a in commits_of(root)[int(Path(name).name[:20])] if "cdc" in a]
         write_lines(root / name, [*read_lines(root / name), *changes])
+
+
+def _is_cut(root: Path) -> bool:
+    return not (log_of(root) / f"{0:020}.json").exists()
+
+
+def _is_mapped(root: Path) -> bool:
+    return any(
+        MAPPING_MODE in (body.get("configuration") or {}) for body in bodies(root, "metaData")
+    )
+
+
+def _renamed(held: pa.Array[Any], names: dict[str, str]) -> pa.Array[Any]:
+    """Rename the fields of structs at any depth."""
+    if not pa.types.is_struct(held.type):
+        return held
+    return pa.StructArray.from_arrays(
+        [_renamed(held.field(at), names) for at in range(held.type.num_fields)],
+        [names.get(of.name, of.name) for of in held.type],
+        mask=held.is_null(),
+    )
+
+
+def _by_logical_names(root: Path, fresh: frozenset[str]) -> None:
+    """Key typed statistics in sidecars by logical names."""
+    *_, described = bodies(root, "metaData")
+    names = {
+        of["metadata"][PHYSICAL_NAME]: of["name"]
+        for of in struct_fields(json.loads(described["schemaString"]))
+        if PHYSICAL_NAME in of["metadata"]
+    }
+
+    def change(table: pa.Table) -> pa.Table:
+        at = table.schema.get_field_index("add")
+        adds = table.column(at).combine_chunks()
+        inner = {of.name: adds.field(of.name) for of in adds.type}
+        inner["stats_parsed"] = _renamed(inner["stats_parsed"], names)
+        made = pa.StructArray.from_arrays([*inner.values()], [*inner], mask=adds.is_null())
+        return table.set_column(at, "add", made)
+
+    parquet(change, SIDECAR)(root, fresh)
 
 
 ROWS = (
@@ -236,5 +282,29 @@ ROWS = (
         "CKC-004",
         during("checkpoint", each("add", lambda b: b if b.get("stats") else None, CHECKPOINTS)),
         "checkpoints/write-checkpoint-uncounted/*",
+    ),
+    writer(
+        "forgets-tombstones-of-mapped-tables",
+        "CKC-005",
+        leaving(only_when(_is_mapped, without("remove", where=CHECKPOINTS))),
+        "checkpoint-schema/write-mapped-parts/*",
+    ),
+    writer(
+        "forgets-tombstones-behind-a-cut",
+        "CKC-005",
+        leaving(only_when(_is_cut, without("remove", where=CHECKPOINTS))),
+        "checkpoints/write-behind-a-cut-*",
+    ),
+    writer(
+        "forgets-domains-behind-a-cut",
+        "CKC-007",
+        leaving(only_when(_is_cut, without("domainMetadata", where=CHECKPOINTS))),
+        "checkpoints/write-behind-a-cut-*",
+    ),
+    writer(
+        "parses-by-logical-names-in-sidecars",
+        "CKSCH-013",
+        leaving(_by_logical_names),
+        "checkpoint-schema/write-mapped-sidecars/*",
     ),
 )

@@ -374,4 +374,10 @@ ROWS = (
         leaving(_checkpointed_first),
         "delta-log-entries/write-past-ten/*",
     ),
+    writer(
+        "packs-parts",
+        "CKPT-N-002",
+        leaving(renaming(_PARTS, lambda name: f"{name}.gz")),
+        "checkpoints/write-multi*",
+    ),
 )
