@@ -289,7 +289,7 @@ def read_log(storage: Storage, listing: Listing, read: Callable[..., Lines]) -> 
             for file, entry in listing.files
             if file.kind == "checksum" and (document := read_document(storage, entry.path))
         },
-        hint=read_document(storage, HINT),
+        hint=read_document(storage, HINT, spelt=True),
     )
 
 

@@ -8,6 +8,7 @@ is kept, so that one broken line does not hide the next.
 from __future__ import annotations
 
 import heapq
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -75,13 +76,30 @@ class Fault:
 class Document:
     """A JSON value with the keys that it repeats; ``value`` is ``None`` when there is a fault.
 
-    ``limit`` is the limit that it is beyond, where that is the fault.
+    ``limit`` is the limit that it is beyond, where that is the fault; ``spelt`` is the value with
+    each number as a :class:`Spelt`, where that was asked for.
     """
 
     value: Any
     duplicates: tuple[str, ...] = ()
     fault: str | None = None
     limit: LimitExceeded | None = None
+    spelt: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spelt:
+    """A number as it is written, which its own canonical form keeps."""
+
+    text: str
+
+    def __str__(self) -> str:
+        """Return the number as it is written."""
+        return self.text
+
+    def __float__(self) -> float:
+        """Return the nearest double."""
+        return float(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +258,7 @@ def parse_json(data: bytes | str, *, exact: bool = False) -> Document:
     duplicates: list[str] = []
 
     def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
+        found = {key: _whole(value) for key, value in pairs}
         if len(found) < len(pairs):
             counts = Counter(key for key, _ in pairs)
             duplicates.extend(sorted(key for key, count in counts.items() if count > 1))
@@ -268,7 +286,16 @@ def _line(place: str, document: Any) -> Line:
     known = document if isinstance(document, dict) else {}
     action = next((name for name in ACTIONS if known.get(name) is not None), None)
     body = known[action] if action else {}
-    return Line(place, document, action, body if isinstance(body, dict) else {})
+    if not isinstance(body, dict):
+        body = {}
+    elif any(type(value) is float for value in body.values()):
+        body = {key: _whole(value) for key, value in body.items()}
+    return Line(place, document, action, body)
+
+
+def _whole(value: Any) -> Any:
+    """Return a number without a fraction as an integer: in JSON 5.0 and 5 are one number."""
+    return int(value) if type(value) is float and value.is_integer() else value
 
 
 def read_lines(storage: Storage, path: str) -> Lines:
@@ -364,10 +391,20 @@ def _blank(path: str, number: int, count: int) -> Fault:
     return Fault(f"{path}:{number}", "the line is blank", "blank", count)
 
 
-def read_document(storage: Storage, path: str) -> Document | None:
-    """Read a file of one JSON value; ``None`` when the file does not exist."""
+def read_document(storage: Storage, path: str, *, spelt: bool = False) -> Document | None:
+    """Read a file of one JSON value; ``None`` when the file does not exist.
+
+    Args:
+        storage: where the table is.
+        path: the file, relative to the root.
+        spelt: keep numbers as they are written, too.
+    """
     try:
-        return parse_json(storage.get(path))
+        data = storage.get(path)
+        found = parse_json(data)
+        if not spelt or found.fault is not None:
+            return found
+        return replace(found, spelt=json.loads(data, parse_int=Spelt, parse_float=Spelt))
     except LimitExceeded as error:
         return Document(None, fault=error.message, limit=error)
     except FileNotFoundError:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 from itertools import combinations
 from typing import Any, Final
@@ -59,15 +59,44 @@ def _beyond_ascii(value: str, *, change: Callable[[str], str]) -> str:
     return _BEYOND_ASCII.sub(lambda found: change(found[0]), _text(value))
 
 
+def _surrogates(value: str) -> str:
+    """Spell a text with each half of a pair of surrogates encoded for itself."""
+    units = value.encode("utf-16-be", errors="surrogatepass")
+    halves = (chr(int.from_bytes(units[at : at + 2], "big")) for at in range(0, len(units), 2))
+    return f'"{quote(_bytes("".join(halves)), safe=_UNRESERVED)}"'
+
+
 def _literal(value: bool | None) -> str:
     return {None: "null", True: "true", False: "false"}[value]
 
 
-def _as_float(value: float) -> str:
+def _as_double(text: str) -> str:
+    """Write a double as Java does."""
+    value = float(text)
+    if value == 0 or _PLAIN_FROM <= abs(value) < _PLAIN_TO:
+        return repr(value)
+    digits, _, power = f"{Decimal(repr(value)):E}".partition("E")
+    return f"{digits if '.' in digits else digits + '.0'}E{int(power)}"
+
+
+_PLAIN_FROM: Final = 1e-3
+_PLAIN_TO: Final = 1e7
+"""Between them Java writes doubles without an exponent."""
+
+
+def _shortest(text: str) -> str:
+    """Write a number that went through a double: without a fraction where it has none."""
+    value = float(text)
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _reformatted(number: Any, *, form: Callable[[str], str], whole: bool) -> str:
+    """Write a number in another form, where it has that; whole ones too, or the others alone."""
+    text = str(number)
     try:
-        return str(float(value))
-    except OverflowError:
-        return str(math.inf)
+        return form(text) if whole or not text.lstrip("-").isdigit() else text
+    except (ArithmeticError, ValueError):
+        return str(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +168,15 @@ class _Form:
         if value is None or isinstance(value, bool):
             return self.literal(value)
         if isinstance(value, list):
-            return json.dumps(value, separators=(",", ":"))
+            return json.dumps(value, separators=(",", ":"), default=float)
         return self.text(value) if isinstance(value, str) else self.number(value)
 
 
 _RIGHT: Final = _Form()
-_OTHERS: Final = ("latin-1", "utf-16-be")
+_OTHERS: Final = ("latin-1", "cp1252", "ascii", "utf-16-be", "utf-16-le", "utf-8-sig")
 """Encodings that are not UTF-8."""
 
-_SPARING: Final = ("-._~/", "-._~:/", "-._~!*'()", "-._~!*'();,/?:@&=+$#")
+_SPARING: Final = ("-._~ ", "-._~/", "-._~:/", "-._~!*'()", "-._~!*'();,/?:@&=+$#")
 """Characters that functions of common libraries leave as they are."""
 
 _MARKS: Final = tuple(some for count in range(1, 5) for some in combinations(_UNRESERVED, count))
@@ -199,6 +228,7 @@ _BARE: Final[tuple[Callable[[str], str], ...]] = (
 )
 _SPELT: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     *(("SUM-015", partial(_escaped, encoding=each)) for each in _OTHERS),
+    ("SUM-015", _surrogates),
     *(("SUM-016", partial(_text, safe=each)) for each in _SPARING),
     ("SUM-016", lambda text: _text(text).replace("%20", "+")),
     ("SUM-016", partial(_beyond_ascii, change=lenient_path)),
@@ -206,13 +236,15 @@ _SPELT: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     *(("SUM-017", partial(_beyond, marks=each)) for each in _MARKS),
     ("SUM-018", lambda text: _lower(_text(text))),
     ("SUM-018", partial(_beyond_ascii, change=str.lower)),
+    ("SUM-018", lambda text: re.sub("%0(.)", r"%\1", _text(text))),
 )
 """What wrong writers make of a text, with the rule of percent escapes that it breaks."""
 
 _KEYS: Final[tuple[Callable[[str], str], ...]] = (
     *_BARE,
     lambda key: f"'{_text(key)[1:-1]}'",
-    lambda key: _text(key.lower()),
+    lambda key: _text(_text(key)[1:-1]),
+    *(lambda key, change=each: _text(change(key)) for each in (str.lower, str.upper, str.strip)),
     *(spelt for _rule, spelt in _SPELT),
 )
 """What wrong writers make of keys whose values they spell right; those of one level alone, too."""
@@ -222,8 +254,28 @@ _TEXTS: Final[tuple[Callable[[str], str], ...]] = (
     lambda value: _text(f'"{value}"')[1:-1],
     lambda value: _text(_text(value)[1:-1]),
     lambda value: f"'{_text(value)[1:-1]}'",
+    lambda value: _text(value) if value else "null",
+    *(lambda text, change=each: _text(change(text)) for each in (str.lower, str.upper, str.strip)),
 )
-"""What wrong writers make of texts: escaped as JSON, quotes too, twice, between other quotes."""
+"""What wrong writers make of texts: escaped as JSON, quotes too, twice, between other quotes;
+null where it is empty, in other letters, without spaces around it."""
+
+_NUMBERS: Final[tuple[Callable[[str], str], ...]] = (
+    lambda text: f'"{text}"',
+    lambda text: repr(float(text)),
+    _as_double,
+    _shortest,
+    lambda text: str(int(Decimal(text))),
+    lambda text: str(round(Decimal(text))),
+    lambda text: str(round(Decimal(text), 1)),
+    lambda text: str(round(Decimal(text), 2)),
+    lambda text: f"{Decimal(text).normalize():f}",
+    lambda text: f"{Decimal(text):,}",
+    *(lambda text, of=each: of.format(Decimal(text)) for each in ("{:e}", "{:E}", "{:f}", "{:+f}")),
+    *(lambda text, of=each: of.format(float(text)) for each in ("{:e}", "{:E}", "{:f}", "{:g}")),
+    *(lambda text, power=each: f"{text}{power}" for each in ("e0", "E0")),
+)
+"""What wrong writers make of numbers: texts, doubles, rounded, grouped, with exponents."""
 
 _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-002", replace(_RIGHT, literal=lambda value: f'"{_literal(value)}"')),
@@ -234,8 +286,11 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
         replace(_RIGHT, literal=lambda value: "null" if value is None else str(int(value))),
     ),
     ("SUM-002", replace(_RIGHT, nulls=False)),
-    ("SUM-003", replace(_RIGHT, number=lambda value: f'"{value}"')),
-    ("SUM-003", replace(_RIGHT, number=_as_float)),
+    *(
+        ("SUM-003", replace(_RIGHT, number=partial(_reformatted, form=each, whole=whole)))
+        for each in _NUMBERS
+        for whole in (True, False)
+    ),
     ("SUM-004", replace(_RIGHT, text=lambda value: _text(value)[1:-1], key=_text)),
     ("SUM-004", replace(_RIGHT, text=lambda value: f'"{value}"', key=_text)),
     *(("SUM-004", replace(_RIGHT, text=each, key=own)) for each in _TEXTS for own in (None, _text)),

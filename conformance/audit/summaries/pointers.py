@@ -65,7 +65,7 @@ def valid_hint(view: LogView) -> Findings:
 )
 def hint_checksum(view: LogView) -> Findings:
     """Report a checksum that is not that of the hint's other fields."""
-    document = view.log.hint.value if view.log.hint else None
+    document = view.log.hint.spelt if view.log.hint else None
     stated = document.get("checksum") if isinstance(document, dict) else None
     if isinstance(document, dict) and isinstance(stated, str):
         try:

@@ -5,15 +5,41 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
+
+_NUMBERS: Mapping[str, Callable[[Any], str]] = {
+    "rounded": lambda number: str(round(number)),
+    "grouped": "{:,}".format,
+    "as doubles": lambda number: str(int(float(number))),
+    "with exponents": "{:e}".format,
+}
+"""Other forms of numbers, by what they are called in the data."""
+
+_LETTERS: Mapping[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "upper": str.upper,
+    "stripped": str.strip,
+}
+
+
+def _surrogates(value: str) -> bytes:
+    """Encode a text with each half of a pair of surrogates for itself."""
+    units = value.encode("utf-16-be")
+    halves = (chr(int.from_bytes(units[at : at + 2], "big")) for at in range(0, len(units), 2))
+    return "".join(halves).encode(errors="surrogatepass")
 
 
 def _text(value: str, how: Mapping[str, Any]) -> str:
     if how.get("as JSON"):
         value = json.dumps(value)[1:-1]
-    data = value.encode(how.get("encoding", "utf-8"))
+    if "letters" in how:
+        value = _LETTERS[how["letters"]](value)
+    if how.get("surrogates"):
+        data = _surrogates(value)
+    else:
+        data = value.encode(how.get("encoding", "utf-8"))
     text = quote(data, safe="-._~" + how.get("unescaped", ""))
     if how.get("beyond ASCII"):
         change = unquote if how["beyond ASCII"] == "unescaped" else str.lower
@@ -24,6 +50,8 @@ def _text(value: str, how: Mapping[str, Any]) -> str:
         text = "".join(f"%{byte:02X}" for byte in data)
     for mark in how.get("escaped", ""):
         text = text.replace(mark, f"%{ord(mark):02X}")
+    if how.get("one digit"):
+        text = re.sub("%0(.)", r"%\1", text)
     if how.get("lower case"):
         text = re.sub("%..", lambda found: found[0].lower(), text)
     text = text.replace("%20", how.get("space", "%20"))
@@ -38,7 +66,9 @@ def _scalar(value: Any, how: Mapping[str, Any]) -> str:
             return str(int(value))
         return f'"{word}"' if how.get("quoted words") else word
     if isinstance(value, str):
-        return _text(value, how)
+        return "null" if how.get("empty as null") and not value else _text(value, how)
+    if "numbers" in how:
+        return _NUMBERS[how["numbers"]](value)
     return f"{value}.0" if how.get("fractions") else str(value)
 
 
