@@ -20,8 +20,12 @@ from reference_impl.limits import budget
 
 _UUID: Final = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _VERSION: Final = "[0-9]{20}"
-_OTHER_FORM: Final = r" *[0-9]+|[0-9A-Fa-f]{20}"
-"""A version in another form: without zeros, padded with spaces, in hexadecimal digits."""
+_GROUPED: Final = r"[0-9]+(?:[_,' ][0-9]{3,4})*"
+_OTHER_FORM: Final = (
+    rf"(?:(?i:v|commit|delta|version)[._-]?)?[+-]? *{_GROUPED}(?:\.0)? *|[0-9A-Fa-f]{{20}}"
+)
+"""A version in another form: without zeros, with a sign, a word or a fraction, padded with spaces,
+in groups or in hexadecimal digits."""
 _WORD: Final = "(?i:(?:v[12][._-]?)?(?:checkpoints?|checkpt|chkpoint|chkpt|ckpt))"
 _UUID_LIKE: Final = r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}"
 _CODEC: Final = "(?i:gz|gzip|zst|zstd|xz|bz2|lz4|snappy)"
@@ -32,8 +36,7 @@ _LIKE: Final = tuple(
     for pattern, requirements, wanted in (
         (
             (
-                rf"(?:(?i:v|commit|version)[._-]?)?[+-]? *[0-9]+(?:\.0)? ?\.json"
-                rf"|[0-9A-Fa-f]{{20}}\.json|{_VERSION}(?:[_-]?(?i:json))?"
+                rf"(?:{_OTHER_FORM})\.json|{_VERSION}(?:[_-]?(?i:json))?"
                 rf"|{_VERSION}(?:[._-](?i:commit|delta))?\.(?i:json[l5]?|ndjson|txt|log|commit|delta)"
             ),
             ("LOG-002",),
@@ -63,9 +66,17 @@ _LIKE: Final = tuple(
             "a part is called n.checkpoint.o.p.parquet",
         ),
         (
-            rf"{_VERSION}\.checkpoint\.[0-9]{{10}}\.[0-9]{{10}}(?:\.(?!parquet$)[0-9A-Za-z]+)?",
+            (
+                rf"{_VERSION}\.checkpoint\.[0-9]{{10}}\.[0-9]{{10}}"
+                rf"(?:(?:\.parquet)?\.{_CODEC}|\.(?!parquet$)[0-9A-Za-z]+)?"
+            ),
             ("CKPT-N-002", "CKPT-021"),
             "a part of a checkpoint is Parquet",
+        ),
+        (
+            rf"{_VERSION}\.checkpoint(?:\.[0-9]{{10}}){{2}}[._-].*{_UUID_LIKE}.*",
+            ("CKPT-021",),
+            "a part is called n.checkpoint.o.p.parquet",
         ),
         (
             rf"{_VERSION}\.checkpoint\.[0-9]{{10}}\.000000000[01]\.parquet",
@@ -78,7 +89,7 @@ _LIKE: Final = tuple(
             "parts are numbered from 1 to their count",
         ),
         (
-            rf"{_VERSION}\.checkpoint\. *[0-9]+\. *[0-9]+\.parquet",
+            rf"{_VERSION}\.checkpoint(?:\.(?: *[0-9]+|(?:0x)?[0-9A-Fa-f]{{1,10}})){{2}}\.parquet",
             ("CKPT-023",),
             "number and count of a part have ten digits each",
         ),
@@ -90,7 +101,8 @@ _LIKE: Final = tuple(
         (
             (
                 rf"{_VERSION}[._-]{_WORD}(?:[._-](?:of|part)?[._-]?[0-9]+){{2}}\.parquet"
-                rf"|{_VERSION}[._-][0-9]+[._-][0-9]+[._-]{_WORD}\.parquet"
+                rf"|(?:{_VERSION}[._-])?[0-9]+[._-][0-9]+[._-]{_WORD}\.parquet"
+                rf"|{_WORD}(?:[._-][0-9]{{1,10}}){{2}}\.parquet"
             ),
             ("CKPT-021",),
             "a part is called n.checkpoint.o.p.parquet",
@@ -133,7 +145,9 @@ _LIKE: Final = tuple(
             (
                 rf"(?:{_OTHER_FORM})\.crc"
                 rf"|{_VERSION}[._-]?(?i:(?:crc(?:32c?)?|checksum)(?:\.json)?|json\.crc|md5|sum)"
-                rf"|(?i:crc|checksum)[._-]{_VERSION}"
+                rf"|_?(?i:crc|checksum)[._-]{_VERSION}(?:\.json)?"
+                rf"|{_VERSION}[._-][0-9A-Za-z_-]*(?i:crc|checksum)\.json"
+                rf"|{_VERSION}[._-]\{{?{_UUID_LIKE}\}}?\.crc|{_VERSION}\.crc\.{_CODEC}"
             ),
             ("CRC-003",),
             "a checksum is called n.crc, n being its version in twenty digits",
@@ -150,7 +164,7 @@ _LIKE: Final = tuple(
         ),
         (
             (
-                rf"{_VERSION}[._-]{_VERSION}(?:[._-](?i:compact(?:ed|ion)?))?"
+                rf"{_VERSION}(?:[._-]|[._-]to[._-]){_VERSION}(?:[._-](?i:[a-z]*[_-]?compact(?:ed|ion)?))?"
                 r"(?:\.(?i:jsonl?|ndjson|parquet))?"
                 rf"|{_VERSION}[._-]compacted[._-]{_VERSION}\.json"
                 rf"|compact(?:ed|ion)[._-].*{_VERSION}\.json"
@@ -192,7 +206,7 @@ _RIGHT: Final = re.compile(
 )
 """The name of a checkpoint with something before or behind it."""
 
-_NUMBER: Final = re.compile("[0-9]+")
+_NUMBER: Final = re.compile(_GROUPED)
 _BY_SIXTEEN: Final = re.compile(r"([0-9A-Fa-f]*[A-Fa-f][0-9A-Fa-f]*)\.json")
 """Names with a version in decimal and in hexadecimal digits."""
 
@@ -216,7 +230,7 @@ def _is_missed(view: LogView | VersionView, path: str, requirement: str) -> bool
     """
     log, name = view.log, path.rpartition("/")[2]
     found = _NUMBER.search(name)
-    version = int(found[0][-_DIGITS:]) if found else -1
+    version = int(re.sub("[^0-9]", "", found[0])[-_DIGITS:]) if found else -1
     if requirement.startswith("LOG"):
         by_sixteen = _BY_SIXTEEN.fullmatch(name)
         return found is not None and _lacks(log, int(by_sixteen[1], 16) if by_sixteen else version)

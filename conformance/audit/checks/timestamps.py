@@ -13,6 +13,7 @@ from conformance.audit.grammar.types import LONG_END
 from conformance.audit.read.layout import Layout
 from conformance.audit.subjects import Step
 
+_PROPERTY: Final = "delta.enableInCommitTimestamps"
 _VERSION: Final = "delta.inCommitTimestampEnablementVersion"
 _TIMESTAMP: Final = "delta.inCommitTimestampEnablementTimestamp"
 
@@ -62,7 +63,11 @@ def they_are_milliseconds(step: Step) -> Findings:
 
 def _unit(stamp: int, time: int) -> str | None:
     """Return the unit in which a number is a time in milliseconds, where that is another one."""
-    for unit, value in (("seconds", stamp * 1000), ("microseconds", stamp // 1000)):
+    for unit, value in (
+        ("seconds", stamp * 1000),
+        ("microseconds", stamp // 1000),
+        ("nanoseconds", stamp // 1_000_000),
+    ):
         if abs(value - time) <= _NEAR:
             return unit
     return None
@@ -159,6 +164,17 @@ def enablement_is_recorded(step: Step) -> Findings:
     if stamp is not None and recorded != str(stamp) and (needed or recorded is not None):
         message = f"{_TIMESTAMP} is {recorded}, but inCommitTimestamp of {since} is {stamp}"
         yield finding("ICT-011", step.place, message)
+
+
+@check("commit", "ICT-004")
+def enablement_enables(step: Step) -> Findings:
+    """Report a commit that says that it turns timestamps on, and does not set their property."""
+    if not step.sets_metadata or step.new.is_true(_PROPERTY):
+        return
+    # Behind a commit that turns them off, the record may be left of when they were on.
+    if step.new.properties.get(_VERSION) == str(step.version):
+        message = f"{_VERSION} is {step.version}, this version, and {_PROPERTY} is not true"
+        yield finding("ICT-004", step.place, message)
 
 
 @check("definition", "ICT-010 ICT-011")

@@ -192,7 +192,7 @@ def _other_text(want: Body, have: Body) -> bool:
 def _parsed(
     stats: Mapping[str, Any] | None, want: Body, have: Body, layout: Layout, fallback: str
 ) -> Iterator[tuple[str, str]]:
-    by_name = list(misnamed(have, layout))
+    by_name = list(misnamed(have, layout, stats))
     yield from by_name
     parsed, values = have.get("stats_parsed"), have.get("partitionValues_parsed")
     if isinstance(parsed, Mapping) and is_stated(parsed) and stats is not None and not by_name:

@@ -195,10 +195,10 @@ def one_action_per_file(subject: CheckpointView) -> Findings:
 
 @check("checkpoint content", "SCA-006")
 def times_of_sidecars(subject: CheckpointView) -> Findings:
-    """Report a modificationTime in seconds or microseconds: as ms it is of 1970, or of 5138."""
+    """Report a modificationTime in another unit: as ms it is of 1970, or of 5138; or below 0."""
     for line in subject.checkpoint.top.of("sidecar"):
         time = line.body.get("modificationTime")
-        if type(time) is int and (time in _SECONDS or time >= _MICROSECONDS):
+        if type(time) is int and (time < 0 or time in _SECONDS or time >= _MICROSECONDS):
             message = f"modificationTime {time} is not in milliseconds"
             yield finding("SCA-006", line.place, message, severity="warning")
 

@@ -175,7 +175,7 @@ def _values(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:
             if name not in _logical(layout, parsed):
                 message = f"partitionValues_parsed has no field {name}"
                 yield finding("CKC-016", path, message)
-        elif isinstance(declared, str) and not _fits(type_name(stored), declared):
+        elif isinstance(declared, str) and not _fits(stored, declared):
             message = f"partitionValues_parsed.{name} is {stored}, the column is {declared}"
             yield finding("CKC-016", path, message)
     known = {*layout.partition_columns, *layout.partitions}  # by another name, it is reported
@@ -253,11 +253,16 @@ def _field(of: pa.DataType | None, name: str) -> pa.DataType | None:
     return of.field(index).type if index >= 0 else None
 
 
-def _fits(stored: str, declared: str) -> bool:
-    times = {"timestamp", "timestamp_ntz"}  # int96 has no zone
-    sized = decimal_of(declared)
+def _fits(stored: pa.DataType, declared: str) -> bool:
+    name, sized = type_name(stored), decimal_of(declared)
     wanted = declared if sized is None else f"decimal({sized[0]},{sized[1]})"
-    return stored == wanted or {stored, declared} <= times or declared in ("variant", "binary")
+    if {name, declared} == {"timestamp", "timestamp_ntz"}:
+        return bool(stored == _INT96)
+    return name == wanted or declared in ("variant", "binary")
+
+
+_INT96: Final = pa.timestamp("ns")
+"""What Arrow makes of int96, which has no zone."""
 
 
 @check("checkpoint", "SIDE-003")

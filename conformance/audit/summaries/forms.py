@@ -13,13 +13,14 @@ import numpy as np
 from conformance.audit.columnar.rows import Mask
 from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.retention import retention
-from conformance.audit.read.log import Checkpoint
+from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import State, file_key
 from conformance.audit.summaries.actions import file_differences
 from conformance.audit.summaries.checkpoints import CheckpointView, expired, repeated_paths
 from conformance.audit.summaries.parsed import comparable
 from generators.materialise.data.spark_hash import murmur3_text
+from reference_impl.errors import DeltaError
 
 _LISTS: Final = (
     ("readerFeatures", "minReaderVersion", 3, "CKSCH-008"),
@@ -141,13 +142,21 @@ def parts_beside_v2(subject: CheckpointView) -> Findings:
 
 @check("checkpoint content", "SIDE-002")
 def sidecars_once(subject: CheckpointView) -> Findings:
-    """Report a sidecar that a checkpoint names more than once."""
+    """Report a sidecar that a checkpoint names more than once, however its path is written."""
     lines = list(subject.checkpoint.top.of("sidecar"))
-    counts = Counter(str(line.body.get("path")) for line in lines)
+    counts = Counter(_sidecar(subject, str(line.body.get("path"))) for line in lines)
     for path, count in counts.items():
         if count > 1:
             message = f"{count} sidecar actions name {path}"
             yield finding("SIDE-002", subject.checkpoint.place, message)
+
+
+def _sidecar(subject: CheckpointView, path: str) -> str:
+    """Return the place of a sidecar, or its path where that leads to none."""
+    try:
+        return sidecar_path(subject.view.storage, path)
+    except (ValueError, DeltaError):  # reported as unreadable
+        return path
 
 
 @check("checkpoint content", "CKPT-N-004 CKPT-N-005 CKPT-N-006", screen=repeated_paths)

@@ -159,7 +159,7 @@ def left_out(stats: Mapping[str, Any], parsed: Mapping[str, Any], layout: Layout
         and not (isinstance(each.type, dict) and each.type.get("type") == "struct")
     }
     chosen = len(leafs) > _INDEXED or any(name in layout.properties for name in _CHOOSING)
-    if chosen or any(misnamed({"stats_parsed": parsed}, layout)):
+    if chosen or any(misnamed({"stats_parsed": parsed}, layout, stats)):
         return  # what has other names is reported
     for kind in _KINDS:
         held = dict(leaves(parsed.get(kind)))
@@ -195,8 +195,10 @@ def wrong_partition_values(
             yield f"partitionValues_parsed.{name} is {value!r}, the text is {text!r}"
 
 
-def misnamed(body: Mapping[str, Any], layout: Layout) -> Iterator[tuple[str, str]]:
-    """Yield requirement and message for typed copies that are keyed by logical names."""
+def misnamed(
+    body: Mapping[str, Any], layout: Layout, stats: Mapping[str, Any] | None = None
+) -> Iterator[tuple[str, str]]:
+    """Yield requirement and message for typed copies that are not keyed by physical names."""
     if layout.mode == "none":
         return
     columns = {each.physical: each.path for each in layout.columns}
@@ -213,6 +215,24 @@ def misnamed(body: Mapping[str, Any], layout: Layout) -> Iterator[tuple[str, str
         wrong = next(_logical_names(node, (), columns, layout), None)
         if wrong is not None:
             yield requirement, f"{what} is keyed by the logical name {wrong}"
+        elif requirement == "CKSCH-013" and stats is not None:
+            kind = what.rpartition(".")[2]
+            if (other := _unknown_name(node, stats.get(kind), columns)) is not None:
+                yield requirement, f"{what} is keyed by {other}, which is no physical name"
+
+
+def _unknown_name(
+    node: Mapping[str, Any], texts: Any, columns: Mapping[tuple[str, ...], tuple[str, ...]]
+) -> str | None:
+    """Return a name of no column that stands where a column of the statistics is missing.
+
+    One that is neither in the schema nor in the statistics is that of no dropped column either.
+    """
+    if not isinstance(texts, Mapping):
+        return None
+    missing = any((name,) in columns and node.get(name) is None for name in texts)
+    others = (name for name in node if node[name] is not None and (name,) not in columns)
+    return next((name for name in others if missing and name not in texts), None)
 
 
 def _logical_names(

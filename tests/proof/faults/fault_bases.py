@@ -96,13 +96,15 @@ def _change(number: int) -> Callable[[TableBuilder], object]:
     return lambda builder: builder.update(lambda row: row["id"] == number, {"name": "changed"})
 
 
-def _typed(root: Path) -> TableBuilder:
+def _typed(root: Path, **options: Any) -> TableBuilder:
     names = ("d", "date"), ("t", "timestamp"), ("z", "timestamp_ntz"), ("b", "boolean")
     more = ("n", "integer"), ("c", "decimal(6,2)"), ("s", "string"), ("y", "byte"), ("f", "double")
     columns = [field(name, of) for name, of in (*names, *more)]
     schema = struct(field("id", "long"), *columns)
     partitions = [each.name for each in columns]
-    builder = TableBuilder(root, schema, partition_columns=partitions, seed="typed", hive=False)
+    builder = TableBuilder(
+        root, schema, partition_columns=partitions, seed="typed", hive=False, **options
+    )
     builder.create()
     builder.append([
         {
@@ -378,6 +380,7 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "checkpoint-early": _then(_filled, _checkpoint(version=1)),
     "checkpoint-mapped": _checkpointed_mapped,
     "checkpoint-mapped-nested": _checkpointed_mapped_nested,
+    "checkpoint-typed": _then(_typed, _checkpoint(style=_STRUCT), properties=_AS_STRUCT),
     "checkpoint-tracked": _CHECKPOINTED_TRACKED,
     "cleaned-tracked": _then(
         _CHECKPOINTED_TRACKED, _forget_commits, lambda builder: builder.append(_rows(7, 2))
