@@ -20,7 +20,7 @@ from reference_impl.limits import budget
 
 _UUID: Final = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _VERSION: Final = "[0-9]{20}"
-_GROUPED: Final = r"[0-9]+(?:[_,' ][0-9]{3,4})*"
+_GROUPED: Final = r"[0-9]+(?:[_,' ][0-9]{3,4}(?![0-9]))*"
 _OTHER_FORM: Final = (
     rf"(?:(?i:v|commit|delta|version)[._-]?)?[+-]? *{_GROUPED}(?:\.0)? *|[0-9A-Fa-f]{{20}}"
 )
@@ -164,7 +164,8 @@ _LIKE: Final = tuple(
         ),
         (
             (
-                rf"{_VERSION}(?:[._-]|[._-]to[._-]){_VERSION}(?:[._-](?i:[a-z]*[_-]?compact(?:ed|ion)?))?"
+                rf"{_VERSION}(?:[._-]|[._-]to[._-]){_VERSION}"
+                r"(?:[._-](?i:[a-z]*[_-]?compact(?:ed|ion)?|merged|combined|aggregated))?"
                 r"(?:\.(?i:jsonl?|ndjson|parquet))?"
                 rf"|{_VERSION}[._-]compacted[._-]{_VERSION}\.json"
                 rf"|compact(?:ed|ion)[._-].*{_VERSION}\.json"

@@ -168,7 +168,7 @@ class _Form:
         if value is None or isinstance(value, bool):
             return self.literal(value)
         if isinstance(value, list):
-            return json.dumps(value, separators=(",", ":"), default=float)
+            return json.dumps(value, separators=(",", ":"), default=lambda of: json.loads(str(of)))
         return self.text(value) if isinstance(value, str) else self.number(value)
 
 
