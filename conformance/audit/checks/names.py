@@ -36,7 +36,7 @@ _LIKE: Final = tuple(
     for pattern, requirements, wanted in (
         (
             (
-                rf"(?:{_OTHER_FORM})\.json|{_VERSION}(?:[_-]?(?i:json))?"
+                rf"(?:{_OTHER_FORM})(?:[._-](?i:commit|delta))?\.json|{_VERSION}(?:[_-]?(?i:json))?"
                 rf"|{_VERSION}(?:[._-](?i:commit|delta))?\.(?i:json[l5]?|ndjson|txt|log|commit|delta)"
             ),
             ("LOG-002",),

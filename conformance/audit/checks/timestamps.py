@@ -166,15 +166,27 @@ def enablement_is_recorded(step: Step) -> Findings:
         yield finding("ICT-011", step.place, message)
 
 
-@check("commit", "ICT-004")
+@check("commit", "ICT-001 ICT-003 ICT-004")
 def enablement_enables(step: Step) -> Findings:
-    """Report a commit that says that it turns timestamps on, and does not set their property."""
-    if not step.sets_metadata or step.new.is_true(_PROPERTY):
+    """Report a commit that records that it turns timestamps on, and does not do so.
+
+    A property without its feature is without effect; one that is recorded to have one is not.
+    """
+    # Of another version the record may be left of when they were on.
+    if not step.sets_metadata or step.new.properties.get(_VERSION) != str(step.version):
         return
-    # Behind a commit that turns them off, the record may be left of when they were on.
-    if step.new.properties.get(_VERSION) == str(step.version):
-        message = f"{_VERSION} is {step.version}, this version, and {_PROPERTY} is not true"
-        yield finding("ICT-004", step.place, message)
+    recorded = f"{_VERSION} is {step.version}, this version"
+    for lacking, requirement, message in (
+        (not step.new.is_true(_PROPERTY), "ICT-004", f"{_PROPERTY} is not true"),
+        ("inCommitTimestamp" not in step.new.features, "ICT-003", "the feature is not supported"),
+        (step.new.writer < _WRITER, "ICT-001", f"the writer version is {step.new.writer}"),
+    ):
+        if lacking:
+            yield finding(requirement, step.place, f"{recorded}, and {message}")
+
+
+_WRITER: Final = 7
+"""The writer version of features, of which in-commit timestamps are one."""
 
 
 @check("definition", "ICT-010 ICT-011")

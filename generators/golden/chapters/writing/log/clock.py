@@ -103,3 +103,39 @@ def _altered_behind(case: CaseWriter) -> None:
     recipe.add_column(field("later", "string")).set_domain("mine", "{}")
     recipe.append([{"id": 2, "name": "b", "later": "x"}]).keep("optimize")
     recipe.delete(compare("id", "=", 1, "long")).restore(1).publish(case)
+
+
+def _enabled_later(recipe: Recipe) -> Recipe:
+    """Turn the times of commits on in a table that has commits without them."""
+    recipe.append([{"id": 1, "name": "n1"}]).keep("enable_feature", feature="inCommitTimestamp")
+    return recipe.set_properties(_TIMED).append([{"id": 2, "name": "n2"}])
+
+
+_KEEPING: Final = "ICT-005 ICT-006 ICT-007 ICT-009 ICT-010 ICT-011"
+
+
+@CLOCK.case("write-enabled-then-columns", _KEEPING)
+def _enabled_then_columns(case: CaseWriter) -> None:
+    """Every change of columns keeps since when commits have times."""
+    schema = struct(field("id", "long", nullable=False), field("name", "string"))
+    mapped = {"delta.columnMapping.mode": "name"}
+    recipe = _enabled_later(Recipe(schema, (), mapped, ("columnMapping",)))
+    recipe.rename_column("name", "label").reorder_columns("label", "id")
+    recipe.set_nullable("id", nullable=True).append([{"label": "n3", "id": None}])
+    recipe.drop_column("label").add_column(field("later", "string"))
+    recipe.append([{"id": 4, "later": "x"}]).update({"later": "y"}, compare("id", "=", 1, "long"))
+    recipe.publish(case)
+
+
+@CLOCK.case("write-enabled-then-settings", _KEEPING)
+def _enabled_then_settings(case: CaseWriter) -> None:
+    """Every change of rules and features keeps since when commits have times."""
+    features = ("allowColumnDefaults", "checkConstraints", "clustering", "domainMetadata")
+    recipe = _enabled_later(Recipe(PAIR, (), {"purpose": "a"}, (*features, "changeDataFeed")))
+    recipe.keep("add_constraint", name="small", expression="id < 100")
+    recipe.keep("add_constraint", name="positive", expression="id > 0")
+    recipe.keep("drop_constraint", name="small").unset_properties("purpose")
+    recipe.keep("set_default", column="name", expression="'none'")
+    recipe.keep("cluster_by", columns=["name"]).set_domain("mine", "{}")
+    recipe.keep("enable_feature", feature="appendOnly")
+    recipe.keep("drop_feature", feature="changeDataFeed").append(pairs(3)).publish(case)

@@ -232,4 +232,31 @@ ROWS = (
         during("optimize", _at_the_wall),
         "in-commit-timestamps/write-behind-alter/*",
     ),
+    *(
+        writer(
+            f"forgets-the-time-of-enablement-at-{operation.replace('_', '-')}",
+            "ICT-011",
+            during(operation, properties(_unprovenanced, COMMIT)),
+            f"in-commit-timestamps/write-enabled-then-{case}/*",
+        )
+        for operation, case in (
+            *((each, "columns") for each in ("rename_column", "drop_column", "set_nullable")),
+            *(
+                (each, "settings")
+                for each in ("drop_constraint", "set_default", "unset_properties")
+            ),
+        )
+    ),
+    writer(
+        "clusters-without-a-time",
+        "ICT-007",
+        during("cluster_by", dropping("commitInfo", "inCommitTimestamp", where=COMMIT)),
+        "in-commit-timestamps/write-enabled-then-settings/*",
+    ),
+    writer(
+        "turns-times-on-below-version-7",
+        "ICT-001",
+        during("enable_feature", setting("protocol", "minWriterVersion", 6, COMMIT)),
+        "in-commit-timestamps/write-enable/*",
+    ),
 )
