@@ -310,7 +310,9 @@ def _behind_a_cut(kind: CheckpointKind | None, sidecars: int, parts: int, case: 
     features = ("domainMetadata", "deletionVectors", *(("v2Checkpoint",) if sidecars else ()))
     recipe = _everything(Recipe(KEYED, ("part",), {**_KEPT, **WITH_VECTORS}, features))
     recipe.set_domain("mine", '{"a":1}').set_domain("gone", "x").checkpoint().given(cut=True)
-    recipe.append(keyed(5)).set_domain("gone", None).delete(compare("id", "=", 3, "long"))
+    recipe.append(keyed(5, 7, 8)).set_domain("gone", None).delete(compare("id", "=", 3, "long"))
+    recipe.delete(compare("id", "=", 7, "long")).delete(compare("id", "=", 5, "long"))
+    recipe.set_properties({"team": "tables"}).keep("enable_feature", feature="appendOnly")
     recipe.set_transaction("app", 4).checkpoint(kind, sidecars, parts).append(keyed(6))
     recipe.publish(case, needs=() if kind is None else ("checkpoint.kind",))
 

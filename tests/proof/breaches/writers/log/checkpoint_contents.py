@@ -100,6 +100,10 @@ def _changes_kept(root: Path, fresh: frozenset[str]) -> None:
         write_lines(root / name, [*read_lines(root / name), *changes])
 
 
+def _without_vector(body: dict[str, Any]) -> dict[str, Any] | None:
+    return None if body.get("deletionVector") else body
+
+
 def _is_cut(root: Path) -> bool:
     return not (log_of(root) / f"{0:020}.json").exists()
 
@@ -306,5 +310,14 @@ ROWS = (
         "CKSCH-013",
         leaving(_by_logical_names),
         "checkpoint-schema/write-mapped-sidecars/*",
+    ),
+    *(
+        writer(
+            f"forgets-tombstones-of-vectors-in-{name}",
+            "CKC-005",
+            leaving(each("remove", _without_vector, where)),
+            f"checkpoints/write-behind-a-cut-{name}/*",
+        )
+        for name, where in (("parts", CHECKPOINT), ("sidecars", SIDECAR))
     ),
 )
