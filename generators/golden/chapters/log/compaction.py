@@ -5,7 +5,7 @@ from __future__ import annotations
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.feed import ask_changes, change_file, each_row, feed_table
-from generators.golden.cases.publish import describe, publish, publish_timed
+from generators.golden.cases.publish import aggregated, describe, publish, publish_timed
 from generators.golden.cases.table import (
     GoldenTable,
     add,
@@ -189,6 +189,22 @@ def _inside(case: CaseWriter) -> None:
     table.compact_log(1, 2)
     publish(case, table)
     txn_spec(case, "app", 3, title="The last transaction of the range is known")
+
+
+@COMPACTION.case("added-again-after-checkpoint", "REC-006 COMP-012 FA-003 REC-018", since="2025")
+def _added_again(case: CaseWriter) -> None:
+    """A file of a checkpoint that a compaction adds again is there once."""
+    table = GoldenTable.of(case, _PAIR)
+    files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
+    table.create(*(add(file, tags={"round": "1"}) for file in files))
+    table.checkpoint(version=0)
+    table.commit(add(files[0], dataChange=False, tags={"round": "2"}))
+    table.commit(add(files[1], dataChange=False, stats=...))
+    table.append([{"id": 9, "name": "last"}])
+    table.compact_log(1, 2)
+    case.judged = dict.fromkeys(("read-latest", "read-v2", "count"), "REC-006")
+    publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 0})
+    aggregated(case, table, "count", ["id"], "Files that were added again count once")
 
 
 @COMPACTION.case("domain-removed-inside", "COMP-004 COMP-012 REC-015", since="2025")

@@ -174,14 +174,19 @@ def _id_without_later(case: CaseWriter) -> None:
     table = mapped_table(case, struct(id="long", s=inner, a=array(inner)), mode="id")
     first = {"id": 1, "s": {"x": 10}, "a": [{"x": 100}]}
     table.create(add(table.file([first])))
-    lost = table.file([{"id": 2, "s": {"x": 20}, "a": []}], layout=FileLayout(field_ids=False))
+    bare = FileLayout(field_ids=False)
+    lost = table.file([{"id": 2, "s": {"x": 20}, "a": []}], layout=bare)
     table.commit(add(lost))
+    row = {"id": 3, "s": {"x": 30}, "a": [{"x": 300}]}
+    named = unmapped(table.schema)
+    plain = table.file([row], layout=bare, written_as=named, statistics=False)
+    table.commit(add(plain))
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "CM-027")
     case.contest_read(
         "The columns are null, or the file is refused",
         table.schema,
-        Accepted("nulls", "protocol: null for each column", rows=[first, {}]),
+        Accepted("nulls", "protocol: null for each column", rows=[first, {}, {}]),
         Accepted("refused", "protocol: or refuse the file", refusal=refusal),
     )
     read_spec(case, table, 0, requirement="CM-025")

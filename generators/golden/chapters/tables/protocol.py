@@ -9,8 +9,17 @@ from typing import Any
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.feed import feed_table
-from generators.golden.cases.publish import describe, earlier_spec, publish, refuse_load
+from generators.golden.cases.feed import ask_changes, each_row, feed_table
+from generators.golden.cases.filters import compare
+from generators.golden.cases.publish import (
+    aggregated,
+    describe,
+    earlier_spec,
+    filtered,
+    publish,
+    publish_timed,
+    refuse_load,
+)
 from generators.golden.cases.table import (
     GoldenTable,
     add,
@@ -388,6 +397,42 @@ def _said_to_append(case: CaseWriter) -> None:
     table.commit(remove(old), add(table.file([{"id": 3, "name": "c"}])), info=said)
     table.append([{"id": 4, "name": "d"}])
     publish(case, table)
+
+
+_SAID: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("OPTIMIZE", {"operationMetrics": {"numAddedFiles": "0", "numRemovedFiles": "0"}}),
+    ("RESTORE", {"operationParameters": {"version": 0, "timestamp": None}}),
+    ("VACUUM END", {"operationParameters": {"status": "COMPLETED"}}),
+    ("WRITE", {"isBlindAppend": True, "operationParameters": {"mode": "Append"}}),
+    ("DELETE", {"operationMetrics": {"numDeletedRows": "2", "numAddedFiles": "0"}}),
+    ("TRUNCATE", {"operationMetrics": {"numRemovedFiles": "5"}}),
+    ("DROP TABLE", {"isBlindAppend": False}),
+)
+"""What commits say of themselves that replace a file by another."""
+
+
+@EVOLUTION.case("commit-info-says-otherwise", "CINFO-003 REC-018 CDC-004", since="2025")
+def _said_otherwise(case: CaseWriter) -> None:
+    """The actions of a commit count, whatever operation it says it is."""
+    table = feed_table(case)
+    held = table.create_with([{"id": 0, "name": "v0"}, {"id": 1, "name": "v0"}])
+    changes = each_row("insert", 0, held.rows)
+    for version, (operation, said) in enumerate(_SAID, 1):
+        file = table.file([{"id": n, "name": f"v{version}"} for n in range(version + 2)])
+        table.commit(remove(held), add(file), operation=operation, info=said)
+        changes += each_row("delete", version, held.rows) + each_row("insert", version, file.rows)
+        held = file
+    versions = table.versions[1:]
+    slugs = ["read-latest", "files-latest", "count", "filter", "changes"]
+    slugs += [f"{kind}-v{version}" for version in versions for kind in ("read", "changes")]
+    case.judged = dict.fromkeys(slugs, "CINFO-003")
+    publish_timed(case, table)
+    title = "Whatever a commit says, its actions count"
+    aggregated(case, table, "count", ["id"], title)
+    filtered(case, table, "filter", compare("name", "=", f"v{table.version}", "string"), title)
+    ask_changes(case, table, "changes", 0, None, changes, title)
+    for version in versions:
+        ask_changes(case, table, f"changes-v{version}", version, version, changes, title)
 
 
 @FEATURES.case("changes-into-an-unknown-feature", "TF-001 RVER-002 CDC-004")

@@ -121,6 +121,23 @@ def _by_left_over_ids(root: Path, fresh: frozenset[str]) -> None:
         parquet(change)(root, fresh)
 
 
+def _plain_names_for_ids(root: Path, fresh: frozenset[str]) -> None:
+    """Find the columns of files that have no ids by their display names."""
+    *_, newest = bodies(root, "metaData")
+    held = json.loads(newest["schemaString"])["fields"]
+    ids = {each["name"]: str(each["metadata"].get(FIELD_ID)).encode() for each in held}
+
+    def change(table: pa.Table) -> pa.Table:
+        if any(b"PARQUET:field_id" in (of.metadata or {}) for of in table.schema):
+            return table
+        named = [
+            of.with_metadata({b"PARQUET:field_id": ids.get(of.name, b"0")}) for of in table.schema
+        ]
+        return table.cast(pa.schema(named))
+
+    parquet(change)(root, fresh)
+
+
 def _no_fields_in_keys(table: pa.Table) -> pa.Table:
     for at, column in enumerate(table.schema):
         if pa.types.is_map(column.type) and pa.types.is_struct(column.type.key_type):
@@ -223,6 +240,12 @@ ROWS = (
     ),
     reader("finds-no-partition-values-in-mode-id", "CM-026", viewing(_nothing_there("id"))),
     reader("falls-back-to-names-in-mode-id", "CM-027", viewing(_mode("id", "name"))),
+    reader(
+        "falls-back-to-display-names-without-ids",
+        "CM-027",
+        viewing(_plain_names_for_ids),
+        "column-mapping/id-mode-without-ids-later/*",
+    ),
     reader("fills-missing-ids-with-zero", "CM-028", rows(zeros_for_nulls)),
     reader("finds-columns-by-display-name", "CM-029", viewing(fields(_displayed))),
     reader(

@@ -25,7 +25,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import reader
-from breaches.seams import asking, documents, refusing, rows, viewing
+from breaches.seams import asking, documents, for_changes, refusing, rows, viewing
 from breaches.views import actions_of, bodies, checkpoints_of, commits_of, log_of, replaying
 from conformance.adapter import Scan
 
@@ -189,6 +189,30 @@ def _split_at_separators(data: bytes) -> bytes:
     return "\n".join(data.decode().splitlines()).encode()
 
 
+def _by_operation(operations: tuple[str, ...], *kinds: str) -> Any:
+    """Pass over file actions of commits whose ``commitInfo`` has one of some operations."""
+
+    def change(actions: Lines) -> Lines:
+        said = [str(a["commitInfo"].get("operation")) for a in actions if "commitInfo" in a]
+        passed = {*kinds} if {*said} & {*operations} else set()
+        return [action for action in actions if not passed & action.keys()]
+
+    return lines(change, COMMIT)
+
+
+def _restored(request: Any) -> Any:
+    """Read the version that the ``commitInfo`` of a restore names."""
+    if not isinstance(request, Scan) or request.version is None:
+        return request
+    actions = commits_of(Path(request.table)).get(request.version, [])
+    said = [
+        a["commitInfo"] for a in actions if a.get("commitInfo", {}).get("operation") == "RESTORE"
+    ]
+    return replace(request, version=said[0]["operationParameters"]["version"]) if said else request
+
+
+_SAID = "protocol-evolution/commit-info-says-otherwise/*"
+
 ROWS = (
     reader(
         "reads-the-folder-of-an-empty-table",
@@ -242,6 +266,21 @@ ROWS = (
         viewing(_overwriting),
         "protocol-evolution/commit-info-any-shape/*",
     ),
+    *(
+        reader(f"{slug}", "CINFO-003", viewing(_by_operation(operations, *kinds)), _SAID)
+        for slug, operations, kinds in (
+            ("passes-over-maintenance", ("OPTIMIZE", "VACUUM END"), ("add", "remove")),
+            ("keeps-files-that-deletes-replace", ("DELETE", "TRUNCATE"), ("add",)),
+            ("takes-a-dropped-table-for-empty", ("DROP TABLE",), ("add",)),
+        )
+    ),
+    reader(
+        "infers-no-deletes-of-appends",
+        "CINFO-003",
+        for_changes(viewing(_by_operation(("WRITE",), "remove"))),
+        _SAID,
+    ),
+    reader("goes-back-where-a-restore-says-so", "CINFO-003", asking(_restored), _SAID),
     reader(
         "ends-lines-at-separators",
         "SNAP-007",

@@ -310,6 +310,12 @@ ROWS = (
         viewing(first_wins("domainMetadata", lambda b: b["domain"])),
     ),
     reader("reads-a-file-twice", "REC-006", answering(_added_twice)),
+    reader(
+        "counts-files-of-compactions-beside-those-of-checkpoints",
+        "REC-006",
+        viewing(each("add", lambda body: {**body, "path": f"./{body['path']}"}, COMPACTION)),
+        "log-compaction-files/added-again-after-checkpoint/*",
+    ),
     reader("removed-stays-removed", "REC-008", viewing(replaying(_removed_stays))),
     reader("removes-by-path-alone", "REC-009", viewing(by_path_alone())),
     reader("cancels-adds-by-path-alone", "REC-010", viewing(by_path_alone())),
