@@ -98,6 +98,8 @@ _OF_FILES: Final = (
 """Requirements on which files are live, which say nothing of the columns that there are."""
 _HIDDEN: Final = "RT-017"
 """The requirement on columns of row tracking that no read shows."""
+_SHOWING: Final = ("read", "row_ids", "changes")
+"""Questions whose answers could show such columns."""
 _OF_FEATURES: Final = frozenset(
     {"_row_id", "_row_commit_version", "_change_type", "_commit_version", "_commit_timestamp"}
 )
@@ -134,7 +136,7 @@ def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
         return ()
     rows = [ROWS_READ, *(_TRACKED if spec.type == "row_ids" else ())]
     rows += _shown_by_files(case, spec, version)
-    if spec.type == "read" and _hidden(case.table):
+    if spec.type in _SHOWING and _hidden(case.table):
         rows.append(_HIDDEN)
     refused = {requirement_refused(spec, case, revision) for revision in SELECTIONS}
     rows += sorted(row for row in refused - {*rows} if row is not None)
@@ -183,7 +185,7 @@ def requirement_shown(  # noqa: PLR0913  all that it depends on
         return None
     if load_registry()[judged].level == "SHOULD":
         return None  # what is advised alone fails by nothing else
-    if spec.type == "read" and _shows_hidden(case.table, wanted.rows(), given):
+    if spec.type in _SHOWING and _shows_hidden(case.table, wanted.rows(), given):
         return _HIDDEN
     return _of_rows(case, spec, judged, wanted.rows(), given)
 

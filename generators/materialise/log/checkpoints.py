@@ -297,13 +297,13 @@ def write_multi_part(  # noqa: PLR0913  state, parts and style are independent o
 ) -> Written:
     """Write a multi-part checkpoint, file actions spread by the hash that the text asks for.
 
-    All others are in the first part, or ``scattered`` over the parts in turns.
+    All others are in the first part, or ``scattered`` over the parts in turns, from the second on.
     """
     style = style or CheckpointStyle()
     schema, partitions = _table_schema(state)
     features = (state.protocol or {}).get("writerFeatures") or ()
     spread: list[list[dict[str, Any]]] = [[] for _ in range(parts)]
-    for turn, wrapped in enumerate(state.other_actions() + _file_actions(state, style)):
+    for turn, wrapped in enumerate(state.other_actions() + _file_actions(state, style), 1):
         ((kind, body),) = wrapped.items()
         place = turn % parts if scattered else 0
         if kind in _FILE_COLUMNS:

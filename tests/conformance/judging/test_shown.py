@@ -184,6 +184,7 @@ _CUT = ("parts", "v2-json", "v2-parquet")
         (_IDS_LEFT, _fewer, ROWS_READ),
         (_IDS_LEFT, _more, "DVDESC-020"),
         ("row-tracking/crossed-id-classic/plain-latest", _showing("_row-id-col-7f3a"), "RT-017"),
+        ("row-tracking/crossed-id-classic/ids-latest", _showing("_row-id-col-7f3a"), "RT-017"),
         (_COUNTED, _moved(-1), ROWS_READ),
         (_COUNTED, _moved(1), "DVDESC-020"),
     ],

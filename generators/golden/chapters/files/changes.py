@@ -314,7 +314,7 @@ def _remove_without_values(case: CaseWriter) -> None:
         contest_changes(case, table, start, [*given, *gone], _BARE, title, slug=slug, end=end)
 
 
-@ACTIONS.case("remove-with-vector", "DVD-008 CDC-004 REM-014")
+@ACTIONS.case("remove-with-vector", "DVD-008 CDC-004 REM-014 ADD-012 REM-013 DV-004")
 def _remove_with_vector(case: CaseWriter) -> None:
     """Removing a file deletes the rows that its vector left."""
     protocol = feature_protocol(["deletionVectors"], ["changeDataFeed"])
@@ -322,13 +322,31 @@ def _remove_with_vector(case: CaseWriter) -> None:
     table = feed_table(case, protocol=protocol, properties=properties)
     file = table.file(pairs(0, 4))
     vector = store(table, [0, 1])[0]
-    table.create(add(file, deletionVector=vector))
+    last = table.file(pairs(20, 3))
+    of_last = store(table, [1])[0]
+    table.create(add(file, deletionVector=vector), add(last, deletionVector=of_last))
     table.commit(remove(file, deletionVector=vector), operation="DELETE")
+    bare = table.file(pairs(10))
+    table.commit(add(bare, deletionVector=None))
+    table.commit(remove(bare, deletionVector=None), operation="DELETE")
+    table.properties = {**table.properties, "delta.enableDeletionVectors": "false"}
+    table.commit(table.metadata(), operation="SET TBLPROPERTIES")
+    table.commit(remove(last, deletionVector=of_last), operation="DELETE")
     publish_timed(case, table)
-    left = file.rows[2:]
-    changes = [*each_row("insert", 0, left), *each_row("delete", 1, left)]
+    left, more = file.rows[2:], [*last.rows[:1], *last.rows[2:]]
+    changes = [*each_row("insert", 0, [*left, *more]), *each_row("delete", 1, left)]
+    changes += [*each_row("insert", 2, bare.rows), *each_row("delete", 3, bare.rows)]
+    changes += each_row("delete", 5, more)
     case.judged["changes-all"] = "DVD-008"
     ask_changes(case, table, "changes-all", 0, None, changes, "Deleted rows neither come nor go")
+    for version, row, title in (
+        (2, "ADD-012", "An added null vector is no vector"),
+        (3, "REM-013", "A removed null vector is no vector"),
+        (5, "DV-004", "A vector counts though the property is off"),
+    ):
+        slug = f"changes-{version}-{version}"
+        case.judged[slug] = row
+        ask_changes(case, table, slug, version, version, changes, title)
 
 
 @ACTIONS.case("change-type-column-hidden", "CDC-018 CDC-019 CDC-002", since="2025")

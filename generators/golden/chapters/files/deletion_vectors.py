@@ -10,7 +10,14 @@ from typing import Any
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import Filter, compare, is_not_null, is_null
-from generators.golden.cases.publish import describe, filtered, projected, publish, read_spec
+from generators.golden.cases.publish import (
+    aggregated,
+    describe,
+    filtered,
+    projected,
+    publish,
+    read_spec,
+)
 from generators.golden.cases.summarise import AS_STRUCT
 from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.materialise.data.data_files import FileLayout
@@ -83,6 +90,24 @@ def _inline_case(case: CaseWriter) -> None:
     case.judged["files-latest"] = "DVDESC-013"
     publish(case, table)
     _probe(case, table)
+
+
+@VECTORS.case("inline-like-paths", "DVDESC-017 DVDESC-005 DVDESC-013 DVDESC-020")
+def _inline_like_paths(case: CaseWriter) -> None:
+    """A vector inside the log is no path, whatever letters it has."""
+    table = vector_table(case)
+    rows = [0, 1, 4, 31, 33, 36, 38, 44, 47, 50, 56, 58]
+    vector, other = inline(table, rows), inline(table, [2])
+    if not {*"/:+%"} <= {*vector["pathOrInlineDv"]}:
+        raise ValueError("the vector has no letters of paths")
+    first, second = table.file(numbered(60)), table.file(numbered(5, 100))
+    table.create(add(first), add(second))
+    table.commit(*with_vector(first, vector), *with_vector(second, other), operation="DELETE")
+    slugs = ("read-latest", "read-v1", "count", "filter-below", "filter-null", "project-name")
+    case.judged = {"files-latest": "DVDESC-013", **dict.fromkeys(slugs, "DVDESC-017")}
+    publish(case, table)
+    _probe(case, table)
+    aggregated(case, table, "count", ["id"], "So do counts and extremes")
 
 
 @VECTORS.case("inline-without-padding", "DVDESC-004 DVDESC-005 DVDESC-009 DV-005")
@@ -269,7 +294,8 @@ def _life_checkpoint(case: CaseWriter) -> None:
     table.checkpoint(version=2, style=CheckpointStyle(stats_parsed=True), hint=False)
     table.commit(*with_vector(plain, inline(table, [0])))
     drop_commits(table.root, 2)
-    case.judged["read-latest"] = "REC-010"
+    # Of the two files one has a vector, so that the checkpoint has null for the other.
+    case.judged |= {"read-latest": "REC-010", "read-v2": "ADD-012"}
     publish(case, table, versions=[2, 3], log_info={"lastCheckpointVersion": 2})
     _probe(case, table)
 

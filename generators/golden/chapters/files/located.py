@@ -123,9 +123,7 @@ def _root(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@ACTIONS.case("absolute-outside", "ADD-002")
-def _outside(case: CaseWriter) -> None:
-    """A file may lie outside of the table, as in a shallow clone."""
+def _outside(case: CaseWriter, prefix: str) -> None:
     table = _table(case, schema=_PARTITIONED, partition_columns=["p"])
     lent = []
     for value, start in (("a b", 0), (None, 10)):
@@ -133,11 +131,18 @@ def _outside(case: CaseWriter) -> None:
             numbered(3, start), partition={"p": value}, path=f"source/{start}.parquet"
         )
         _moved_out(case, file.path)
-        lent.append(_within(table, file, _OUTSIDE))
+        lent.append(_within(table, file, prefix))
     table.create(*(add(file) for file in lent))
     own = table.file(numbered(2, 20), partition={"p": "own"})
     table.commit(remove(lent[0]), add(own))
     publish(case, table)
+
+
+for _name, _title, _prefix in (
+    ("absolute-outside", "A file may lie outside of the table, as in a shallow clone", _OUTSIDE),
+    ("absolute-path-outside", "A file outside of the table may have no scheme", BESIDE_PLACEHOLDER),
+):
+    ACTIONS.define(_name, _title, "ADD-002", partial(_outside, prefix=_prefix))
 
 
 @ACTIONS.case("absolute-removed", "ADD-002 REM-002")

@@ -7,8 +7,17 @@ from pathlib import Path
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import describe, earlier_spec, publish, refuse_load
+from generators.golden.cases.filters import compare
+from generators.golden.cases.publish import (
+    aggregated,
+    describe,
+    earlier_spec,
+    filtered,
+    publish,
+    refuse_load,
+)
 from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable, add, remove, txn
+from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits, json_text
 from generators.oracle.delta_schema import field, struct
 
@@ -55,13 +64,19 @@ def _linear(case: CaseWriter) -> None:
 @TABLE.case("schema-of-its-version", "SNAP-002 META-002")
 def _own_schema(case: CaseWriter) -> None:
     """A version is read with the schema and properties that it has."""
-    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
+    table = GoldenTable.of(case, _PAIR)
+    table.create(add(table.file([{"id": 1, "name": "a"}])), txn("app", 1))
     table.schema = table.schema.with_fields(field("extra", "double"))
     table.properties["later"] = "1"
     table.commit(table.metadata(), operation="ADD COLUMNS")
-    table.append([{"id": 2, "name": "b", "extra": 0.5}])
-    case.judged = dict.fromkeys(("read-v0", "read-v1", "snapshot-v0", "snapshot-v1"), "SNAP-002")
+    table.commit(add(table.file([{"id": 2, "name": "b", "extra": 0.5}])), txn("app", 2))
+    slugs = ("read-v0", "read-v1", "snapshot-v0", "snapshot-v1", "count-v1", "filter-v1")
+    case.judged = dict.fromkeys((*slugs, "txn-app-v1"), "SNAP-002")
     publish(case, table)
+    title = "Whatever is asked of a version, later ones say nothing of it"
+    aggregated(case, table, "count-v1", ["id"], title, version=1)
+    filtered(case, table, "filter-v1", compare("id", ">", 0, "long"), title, version=1)
+    txn_spec(case, "app", 1, 1, title=title)
 
 
 @TABLE.case("long-history", "SNAP-001 LOG-002 REC-001")

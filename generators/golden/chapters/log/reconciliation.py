@@ -358,12 +358,17 @@ def _txn_lower(case: CaseWriter) -> None:
 
 @TRANSACTIONS.case("names-alike", "TXN-005 REC-004")
 def _txn_alike(case: CaseWriter) -> None:
-    """Applications whose ids differ by case or blanks are different ones."""
+    """Applications whose ids differ by a letter are different ones."""
     table = GoldenTable.of(case, _PAIR)
+    longer = {"dash": "app-1", "colon": "app:1", "dot": "app.1", "slash": "app/1", "prefix": "ap"}
+    numbered = {slug: (app, 10 + n) for n, (slug, app) in enumerate(longer.items())}
     table.create(txn("app", 7), txn("App", 1), txn("app ", 2))
+    table.commit(*(txn(*each) for each in numbered.values()))
     table.commit(txn("App", 9), txn("app", 3))
+    case.judged = {f"txn-{slug}": "REC-004" for slug in ("blank", *numbered)}
     publish(case, table)
-    for slug, app, expected in (("lower", "app", 3), ("upper", "App", 9), ("blank", "app ", 2)):
+    own = {"lower": ("app", 3), "upper": ("App", 9), "blank": ("app ", 2), **numbered}
+    for slug, (app, expected) in own.items():
         txn_spec(
             case,
             app,

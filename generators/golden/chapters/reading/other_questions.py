@@ -119,13 +119,15 @@ def _unknown_beside_vectors(case: CaseWriter) -> None:
 def _nested_annotations(case: CaseWriter) -> None:
     """Annotations of nested columns mean nothing in mode none."""
     inner = struct(a="string", b="long")
-    plain = struct(id="long", s=inner, l=array(inner), m=map_of("string", inner))
-    table = mapped_table(case, plain, mode="none")
+    plain = struct(id="long", s=inner, l=array(inner), m=map_of("string", inner), p="string")
+    table = mapped_table(case, plain, mode="none", partition_columns=("p",))
     value = {"a": "x", "b": 1}
     rows = [{"id": 1, "s": value, "l": [value, None], "m": {"k": value}}]
-    file = table.file(rows, written_as=plain)
+    file = table.file(rows, written_as=plain, partition={"p": "in p"})
     table.create(add(table.register(DataFile(file.body, file.rows, table.schema))))
     publish(case, table)
+    title = "A partition column is found by its name"
+    filtered(case, table, "filter-p", compare("p", "=", "in p", "string"), title)
     projected(case, table, "project-nested", ["s", "m"], "Nested columns are found by name")
 
 

@@ -127,6 +127,19 @@ def _empty_lists(case: CaseWriter) -> None:
     _readable(case, feature_protocol())
 
 
+@FEATURES.case("one-feature-listed", "RVER-002 TF-001", since="2025")
+def _one_feature(case: CaseWriter) -> None:
+    """A list of one feature asks for that feature and no other."""
+    table = GoldenTable.created(case, _PAIR, _ROWS, protocol=feature_protocol(["columnMapping"]))
+    for number, name in enumerate(("deletionVectors", "timestampNtz", "v2Checkpoint"), 3):
+        table.protocol = feature_protocol([name])
+        file = table.file([{"id": number, "name": name}])
+        table.commit(table.protocol_action(), add(file), operation="UPGRADE PROTOCOL")
+    slugs = ("latest", *(f"v{version}" for version in table.versions))
+    case.judged = {f"read-{slug}": "RVER-002" for slug in slugs} | {"files-latest": "RVER-002"}
+    publish(case, table)
+
+
 # Protocols that a reader has to refuse.
 
 
@@ -204,14 +217,23 @@ _REFUSED = {
         _unsupported("TF-001"),
         "2025",
     ),
-    "feature-name-case": _Refused(
-        FEATURES,
-        "A feature name in other letter case is an unknown one",
-        "FEAT-003 TF-001",
-        feature_protocol(["DeletionVectors"]),
-        _unsupported("FEAT-003"),
-        "2025",
-    ),
+    **{
+        f"feature-name-{slug}": _Refused(
+            FEATURES,
+            f"A feature name {words} is an unknown one",
+            "FEAT-003 TF-001",
+            feature_protocol([name]),
+            _unsupported("FEAT-003"),
+            "2025",
+        )
+        for slug, name, words in (
+            ("case", "DeletionVectors", "in other letter case"),
+            ("blank", "deletionVectors ", "with a blank after it"),
+            ("dashes", "deletion-vectors", "whose words have a dash between"),
+            ("suffix", "deletionVectors-preview", "with more after it"),
+            ("prefix", "delta.feature.deletionVectors", "with a prefix of properties"),
+        )
+    },
     "reader-features-missing": _Refused(
         FEATURES,
         "Reader version 3 without readerFeatures is invalid",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -24,9 +26,16 @@ from breaches.edits import (
 )
 from breaches.model import Ask, Breach, How, reader
 from breaches.readers.crossed.layouts import SUMMARY, Body, no_columns, vectors_lost, with_column
-from breaches.seams import Edit, by_request, refusing, viewing, where_asked
+from breaches.seams import (
+    Edit,
+    asking,
+    by_request,
+    refusing,
+    viewing,
+    where_asked,
+)
 from breaches.views import bodies, directory_values, partition_values
-from conformance.adapter import Aggregate, Answer, Changes, Files, Ok, Request, Scan
+from conformance.adapter import Aggregate, Answer, Changes, Files, Ok, Request, Scan, Txn
 
 Stats: TypeAlias = Sequence[Mapping[str, Any]]
 """The statistics of all live files."""
@@ -250,6 +259,12 @@ def _lost_in_one_way() -> Iterator[Breach]:
             yield reader(f"refuses-{slug}-in-{way}", row, how, f"{chapter}/every-question/*")
 
 
+def _latest(of: type, wanted: Callable[[Any], object], request: Any) -> Any:
+    """Ask a question about the latest version, whatever the one that is asked for."""
+    asked = isinstance(request, of) and wanted(request)
+    return replace(request, version=None) if asked else request
+
+
 def _vectors_are_off(root: Path) -> bool:
     *_, last = bodies(root, "metaData")
     return bool(last["configuration"].get("delta.enableDeletionVectors") != "true")
@@ -275,6 +290,19 @@ ROWS = (
             _WAYS["row-ids"], viewing(only_when(_vectors_are_off, vectors_lost(EVERYWHERE)))
         ),
         "row-tracking/ids-under-vectors/*",
+    ),
+    *(
+        reader(
+            f"gives-{called}-of-the-latest-version",
+            "SNAP-002",
+            asking(partial(_latest, of, wanted)),
+            "table-specification/schema-of-its-version/*",
+        )
+        for called, of, wanted in (
+            ("counts", Aggregate, lambda _: True),
+            ("progress", Txn, lambda _: True),
+            ("filtered-rows", Scan, lambda asked: asked.filter is not None),
+        )
     ),
     reader(
         "finds-deleted-rows-where-vectors-are-off",

@@ -220,6 +220,14 @@ ROWS = (
         viewing(only_when(_annotated, _mode("none", "name"))),
     ),
     reader(
+        "takes-annotated-partitions-for-mapped",
+        "CM-024",
+        viewing(
+            only_when(_annotated, partition_values(lambda values, _path: dict.fromkeys(values)))
+        ),
+        "column-mapping/mode-none-nested-annotations/*",
+    ),
+    reader(
         "takes-annotated-columns-for-mapped-without-a-mode",
         "CM-024",
         viewing(

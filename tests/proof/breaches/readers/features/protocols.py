@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +78,19 @@ def _in_any_case(names: list[str]) -> list[str]:
     return [by_lower.get(name.lower(), name) for name in names]
 
 
+def _spelled(change: Callable[[str], str], names: list[str]) -> list[str]:
+    return [change(name) for name in names]
+
+
+_SPELLINGS: Mapping[str, Callable[[str], str]] = {
+    "blanks-around-names": str.strip,
+    "dashes-in-names": lambda name: re.sub("-([a-z])", lambda found: found[1].upper(), name),
+    "previews": lambda name: name.removesuffix("-preview"),
+    "properties-for-names": lambda name: name.removeprefix("delta.feature."),
+}
+"""Spellings that wrong readers take for names of features."""
+
+
 def _unknown_writer_feature(root: Path) -> bool:
     return any(
         name not in FEATURES or FEATURES[name].kind != "reader_writer"
@@ -136,6 +151,14 @@ def _domains_of_a_checkpoint(root: Path) -> bool:
     )
 
 
+def _domains_of_a_compaction(root: Path) -> bool:
+    return any(
+        "domainMetadata" in action
+        for path in log_of(root).glob("*.compacted.json")
+        for action in read_lines(path)
+    )
+
+
 def _known_version(body: dict[str, Any]) -> dict[str, Any]:
     return {**body, "minReaderVersion": min(body["minReaderVersion"], 3)}
 
@@ -176,6 +199,15 @@ ROWS = (
         "table-features/unknown-writer-feature-in-*/changes",
     ),
     reader("folds-the-case-of-features", "FEAT-003", viewing(listed(_in_any_case))),
+    *(
+        reader(
+            f"takes-{called}-of-features",
+            "FEAT-003",
+            viewing(listed(partial(_spelled, change))),
+            "table-features/feature-name-*",
+        )
+        for called, change in _SPELLINGS.items()
+    ),
     reader(
         "ignores-lists-of-features",
         "RVER-002",
@@ -254,6 +286,21 @@ ROWS = (
             "protocol-evolution/unknown-actions-in-*",
         )
         for place, how in _places().items()
+    ),
+    reader(
+        "refuses-domains-of-a-compaction",
+        "PROTO-010",
+        refusing(_domains_of_a_compaction),
+        "domain-metadata/unknown-domains-in-compaction/*",
+    ),
+    reader(
+        "refuses-lists-of-one-feature",
+        "RVER-002",
+        refusing(
+            lambda root: any(
+                len(b.get("readerFeatures", ())) == 1 for b in bodies(root, "protocol")
+            )
+        ),
     ),
     reader(
         "refuses-domains-of-a-checkpoint",

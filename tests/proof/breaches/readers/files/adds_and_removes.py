@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from breaches.edits import COMMIT, COMPACTION, Lines, each, lines, removed_paths
 from breaches.model import reader
-from breaches.seams import Edit, refusing, viewing
+from breaches.seams import Edit, for_changes, refusing, viewing
 from breaches.views import bodies, commits_of, first_wins, log_of, replaying
 
 
@@ -19,6 +19,10 @@ def _null_vector(kind: str) -> Callable[[Path], bool]:
     return lambda root: any(
         "deletionVector" in body and body["deletionVector"] is None for body in bodies(root, kind)
     )
+
+
+def _unless_null(body: dict[str, Any]) -> dict[str, Any] | None:
+    return None if body.get("deletionVector", ...) is None else body
 
 
 def _in_order(actions: Lines, _kept: Any) -> Lines:
@@ -165,6 +169,15 @@ ROWS = (
     reader("goes-by-the-order-of-actions", "FA-015", viewing(replaying(_in_order))),
     reader("takes-null-for-a-vector", "ADD-012", refusing(_null_vector("add"))),
     reader("takes-null-for-a-removed-vector", "REM-013", refusing(_null_vector("remove"))),
+    *(
+        reader(
+            f"passes-over-null-vectors-of-{kind}s-in-changes",
+            row,
+            for_changes(viewing(each(kind, _unless_null, COMMIT))),
+            "add-cdc-file/remove-with-vector/*",
+        )
+        for kind, row in (("add", "ADD-012"), ("remove", "REM-013"))
+    ),
     *(
         reader(
             f"tells-null-vectors-of-removes-from-absent-{slug}",

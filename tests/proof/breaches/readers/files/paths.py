@@ -23,6 +23,12 @@ def _relative(body: dict[str, Any]) -> dict[str, Any]:
     return {**body, "path": path.rsplit("/", 1)[-1]} if absolute else body
 
 
+def _bare_name(body: dict[str, Any]) -> dict[str, Any]:
+    """Look below the table for a path that begins with a slash."""
+    path = body["path"]
+    return {**body, "path": path.rsplit("/", 1)[-1]} if path.startswith("/") else body
+
+
 def _as_written(path: str) -> str:
     """Spell a path so that it is, once decoded, what it was as written."""
     return path.replace("%", "%25")
@@ -67,6 +73,12 @@ def _upper_alone(body: dict[str, Any]) -> dict[str, Any]:
 
 ROWS = (
     reader("takes-every-path-for-relative", "ADD-002", viewing(each("add", _relative))),
+    reader(
+        "takes-paths-without-a-scheme-for-names",
+        "ADD-002",
+        viewing(each("add", _bare_name)),
+        "add-file-and-remove-file/absolute-path-outside/*",
+    ),
     reader("never-decodes-paths", "ADD-003", viewing(each("add", _undecoded))),
     reader("never-decodes-paths-of-changes", "CDC-006", viewing(each("cdc", _undecoded))),
     reader(

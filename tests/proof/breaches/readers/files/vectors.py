@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 
@@ -248,6 +249,12 @@ ROWS = (
         for slug in ("in-checkpoint", "in-checkpoint-as-struct")
     ),
     reader(
+        "gives-changes-of-deleted-rows-where-vectors-are-off",
+        "DV-004",
+        for_changes(viewing(only_when(_off, _no_vector()))),
+        "add-cdc-file/remove-with-vector/changes-5-5",
+    ),
+    reader(
         "applies-vectors-while-they-are-on",
         "DV-004",
         viewing(only_when(_off, _no_vector())),
@@ -290,6 +297,20 @@ ROWS = (
         viewing(
             _descriptor(storageType=lambda v: "u" if v["storageType"] == "i" else v["storageType"])
         ),
+    ),
+    reader(
+        "decodes-vectors-of-the-log-as-paths",
+        "DVDESC-017",
+        viewing(
+            _descriptor(
+                pathOrInlineDv=lambda v: (
+                    unquote(v["pathOrInlineDv"], errors="ignore")
+                    if v["storageType"] == "i"
+                    else v["pathOrInlineDv"]
+                )
+            )
+        ),
+        "deletion-vectors/inline-like-paths/*",
     ),
     reader("ignores-vectors", "DVDESC-020", viewing(_no_vector())),
     reader("ends-at-the-last-marked-row", "DVDESC-020", viewing(vectors(_up_to_the_last))),

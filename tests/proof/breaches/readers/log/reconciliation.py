@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -366,6 +367,24 @@ ROWS = (
         "REC-004",
         _of_any_case("txn", "appId", "app_id"),
         "transaction-identifiers/names-alike/*",
+    ),
+    *(
+        reader(
+            f"takes-applications-for-one-{slug}",
+            "REC-004",
+            viewing(setting("txn", "appId", short)),
+            "transaction-identifiers/names-alike/*",
+        )
+        for slug, short in (
+            ("without-blanks", str.strip),
+            ("by-their-first-words", lambda name: re.split(r"[-:./]", name)[0]),
+        )
+    ),
+    reader(
+        "finds-no-protocol-in-later-parts",
+        "REC-002",
+        viewing(without("protocol", where=LATER_PARTS)),
+        "checkpoints/multi-part-scattered/*",
     ),
     reader(
         "cancels-checkpointed-vectors-by-path",
