@@ -130,16 +130,6 @@ def _hint_of_other_bytes(root: Path) -> bool:
         return False
 
 
-def _hint_of_other_actions(root: Path) -> bool:
-    """Want a hint that has another number of actions than the classic checkpoint it names."""
-    try:
-        hint = json.loads((log_of(root) / "_last_checkpoint").read_bytes())
-        held = log_of(root) / f"{hint['version']:020}.checkpoint.parquet"
-        return bool(hint["size"] != pq.read_metadata(held).num_rows)
-    except (ValueError, KeyError, TypeError, OSError):
-        return False
-
-
 def _no_hint(root: Path) -> bool:
     return not (log_of(root) / "_last_checkpoint").exists()
 
@@ -207,7 +197,6 @@ ROWS = (
         "CKC-027",
         viewing(each("remove", lambda b: b if b.get("dataChange") else None, COMMIT)),
     ),
-    reader("counts-what-the-hint-counts", "CKPT-N-001", refusing(_hint_of_other_actions)),
     reader("refuses-the-hint-of-a-race", "CKPT-N-001", refusing(_hint_of_other_bytes)),
     reader(
         "pads-names-of-checkpoints",
