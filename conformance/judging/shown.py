@@ -100,6 +100,10 @@ _HIDDEN: Final = "RT-017"
 """The requirement on columns of row tracking that no read shows."""
 _SHOWING: Final = ("read", "row_ids", "changes")
 """Questions whose answers could show such columns."""
+_OF_CHANGES: Final = ("_change_type", "_commit_version")
+"""Columns of changes that say which rows changed, and when."""
+_CHANGED: Final = ("CDC-003", "CDC-004")
+"""The requirements on changes that files tell, and on those that adds and removes do."""
 _OF_FEATURES: Final = frozenset(
     {"_row_id", "_row_commit_version", "_change_type", "_commit_version", "_commit_timestamp"}
 )
@@ -222,12 +226,34 @@ def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Ta
         return ROWS_READ
     if spec.type == "aggregate":
         return None
+    told = _of_changes(case, spec, judged, wanted, given)
+    if told is not None:
+        return told
     wrong = wrong_columns(wanted, given)
     if _has_older_columns(case, spec, judged, wanted, given):
         return _NEWEST_COLUMNS
     if wrong is None:
         return _of_live(case, spec, judged, wanted, given)
     return _of_columns(case, spec, judged, wrong, wanted, given)
+
+
+def _of_changes(
+    case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table
+) -> str | None:
+    """Return what changes show that are others than those of a version, whatever their values.
+
+    Nothing that is said of values says which rows changed.
+    """
+    if spec.type != "changes" or not matches(judged, _OF_VALUES):
+        return None
+    if not {*_OF_CHANGES} <= {*given.column_names}:
+        return None
+    right, seen = (counted_rows(table, _OF_CHANGES) for table in (wanted, given))
+    versions = {version for _, version in (right - seen) + (seen - right)}
+    if not versions:
+        return None
+    recorded = any(b'"cdc"' in (commits_in(case.table).get(v) or b"") for v in versions)
+    return _CHANGED[not recorded]
 
 
 def _of_columns(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown`
@@ -252,6 +278,11 @@ def _of_columns(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown`
 
 def _shown_by_files(case: Case, spec: Spec, version: int | None) -> Iterator[str]:
     """Return what the files of a version may show in place of the judged requirement."""
+    if spec.type == "changes":
+        judged = judged_of_spec(spec, case if case.specs else None)
+        found = (judged.in_revision(revision) for revision in SELECTIONS)
+        if any(row is not None and matches(row, _OF_VALUES) for row in found):
+            yield from _CHANGED
     if spec.type in ("read", "row_ids") and "deletionVectors" in case.features:
         yield _OF_DELETED
     if spec.type == "read" and any(older_columns(case.table, version)):

@@ -172,6 +172,10 @@ _CUT = ("parts", "v2-json", "v2-parquet")
         (_NESTED, _fewer, ROWS_READ),
         (_VARIANTS, _more, ROWS_READ),
         (_CROSSED.replace("vector", "told"), _turned("l"), "CM-029"),
+        # Which rows changed is no matter of how their values are found.
+        ("add-cdc-file/partitioned-by-id/changes-1-1", _more, "CDC-003"),
+        ("add-cdc-file/partitioned-by-name/changes-all", _fewer, "CDC-004"),
+        ("add-cdc-file/partitioned-by-name/changes-all", _nulls("p"), "CM-030"),
         (_CHANGED.format("v6"), _without("extra"), "REC-013"),
         (_CHANGED.format("v6"), _fewer, "REC-018"),
         (_TRACKED, _nulls("_row_commit_version"), "RT-026"),

@@ -131,7 +131,7 @@ def _nested_annotations(case: CaseWriter) -> None:
     projected(case, table, "project-nested", ["s", "m"], "Nested columns are found by name")
 
 
-@MAPPING.case("mode-left-out", "META-002 CM-024 CM-029")
+@MAPPING.case("mode-left-out", "META-002 CM-024 CM-029 CM-023")
 def _mode_left_out(case: CaseWriter) -> None:
     """Metadata without the mode ends the mapping that older metadata had."""
     table = mapped_table(case)
@@ -143,8 +143,10 @@ def _mode_left_out(case: CaseWriter) -> None:
     table.commit(table.metadata(), remove(first), add(again))
     case.judged |= {"read-latest": "META-002", "read-v0": "CM-029"}
     publish(case, table, versions=[0])
-    case.judged["project-name"] = "CM-024"
+    case.judged |= {"project-name": "CM-024", "filter-name": "CM-023"}
     projected(case, table, "project-name", ["name"], "A column alone is found by its name")
+    title = "The mode of before says nothing"
+    filtered(case, table, "filter-name", compare("name", "=", "n1", "string"), title)
 
 
 @TRANSACTIONS.case("times-go-back", "TXN-005 REC-004")

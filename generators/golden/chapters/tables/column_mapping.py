@@ -315,7 +315,7 @@ def _odd_names(case: CaseWriter) -> None:
     projected(case, table, "project-odd", ["a b", "h=i"], "Odd names can be projected")
 
 
-@MAPPING.case("upgraded-table", "CM-010 CM-014 CM-024 CM-029")
+@MAPPING.case("upgraded-table", "CM-010 CM-014 CM-024 CM-029 CM-023")
 def _upgraded(case: CaseWriter) -> None:
     """Files from before the mapping keep their names."""
     table = GoldenTable.created(case, PLAIN, pairs(0))
@@ -331,7 +331,11 @@ def _upgraded(case: CaseWriter) -> None:
     table.schema = renamed(table.schema, {"name": "title"})
     table.commit(table.metadata(), operation="RENAME COLUMN")
     table.append([{"id": 5, "title": "t"}])
+    case.judged |= dict.fromkeys(("filter-title", "project-title", "read-v2"), "CM-023")
     publish(case, table)
+    title = "The mode of before says nothing"
+    filtered(case, table, "filter-title", compare("title", "=", "n1", "string"), title)
+    projected(case, table, "project-title", ["title"], title)
 
 
 def _upgraded_and_re_added(case: CaseWriter, *, within: bool) -> None:

@@ -14,6 +14,7 @@ from breaches.edits import (
     FIELD_ID,
     MAPPING_MODE,
     PHYSICAL_NAME,
+    Lines,
     each,
     fields,
     only_when,
@@ -24,7 +25,7 @@ from breaches.edits import (
 )
 from breaches.model import reader
 from breaches.seams import rows, values_of, viewing
-from breaches.views import bodies, partition_values
+from breaches.views import bodies, partition_values, replaying
 
 
 def _fields_by_display_name(root: Path, fresh: frozenset[str]) -> None:
@@ -66,6 +67,21 @@ def _nothing_there(mode: str) -> Any:
     """Look for partition values by display name, and find none."""
     edit = partition_values(lambda values, _path: dict.fromkeys(values))
     return only_when(lambda root: mode in _modes(root), edit)
+
+
+def _first_mode(actions: Lines, kept: dict[Any, Any]) -> Lines:
+    """Read by the mode that the oldest metadata has."""
+    found = []
+    for action in actions:
+        body = action.get("metaData")
+        if body:
+            rest = {k: v for k, v in body["configuration"].items() if k != MAPPING_MODE}
+            mode = kept.setdefault("mode", body["configuration"].get(MAPPING_MODE))
+            held = rest if mode is None else {**rest, MAPPING_MODE: mode}
+            found.append({"metaData": {**body, "configuration": held}})
+        else:
+            found.append(action)
+    return found
 
 
 def _displayed(field: Any) -> None:
@@ -213,6 +229,24 @@ ROWS = (
         "maps-columns-in-mode-none",
         "CM-023",
         viewing(only_when(_annotated, _mode("none", "name"))),
+    ),
+    reader(
+        "keeps-the-mode-of-before",
+        "CM-023",
+        viewing(replaying(_first_mode)),
+        "column-mapping/mode-left-out/*",
+    ),
+    reader(
+        "reads-mapped-columns-by-the-mode-of-before",
+        "CM-023",
+        viewing(replaying(_first_mode)),
+        "column-mapping/upgraded-table/*",
+    ),
+    reader(
+        "takes-a-name-in-other-letters-for-the-column",
+        "CM-031",
+        viewing(parquet(lambda table: table.rename_columns(map(str.lower, table.column_names)))),
+        "column-mapping/physical-name-in-other-case/*",
     ),
     reader(
         "takes-annotated-columns-for-mapped",
