@@ -245,7 +245,9 @@ ROWS = (
     reader(
         "takes-a-name-in-other-letters-for-the-column",
         "CM-031",
-        viewing(parquet(lambda table: table.rename_columns(map(str.lower, table.column_names)))),
+        viewing(
+            parquet(lambda table: table.rename_columns([n.lower() for n in table.column_names]))
+        ),
         "column-mapping/physical-name-in-other-case/*",
     ),
     reader(
