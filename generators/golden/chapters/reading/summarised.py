@@ -396,8 +396,12 @@ def _flagged(case: CaseWriter, form: str) -> None:
     if form != "compaction":
         drop_commits(table.root, 1)
     table.append([{"id": 9, "name": "n9"}])
-    case.judged = {"read-latest": "CKC-027", "files-latest": "CKC-027"}
+    slugs = ("read-latest", "files-latest", "count", "filter")
+    case.judged = dict.fromkeys(slugs, "CKC-027")
     publish(case, table, versions=[1, 2])
+    title = "Whatever is asked, rearranged files count"
+    aggregated(case, table, "count", ["id"], title)
+    filtered(case, table, "filter", compare("id", "<", 9, "long"), title)
 
 
 def _newer(case: CaseWriter, summarise: Summarise, newer: Summarise, **options: Any) -> None:
