@@ -305,6 +305,15 @@ ROWS = (
         )
     ),
     reader(
+        "counts-no-rearranged-files",
+        "CKC-027",
+        where_asked(
+            lambda asked: isinstance(asked, Aggregate),
+            viewing(each("add", lambda body: body if body["dataChange"] else None)),
+        ),
+        "checkpoints/rearranged-files-in-*",
+    ),
+    reader(
         "finds-deleted-rows-where-vectors-are-off",
         "DV-004",
         where_asked(
