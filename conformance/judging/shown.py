@@ -246,7 +246,7 @@ def _of_changes(
     """
     if spec.type != "changes" or not matches(judged, _OF_VALUES):
         return None
-    if not {*_OF_CHANGES} <= {*given.column_names}:
+    if not {*_OF_CHANGES} <= {*given.column_names} & {*wanted.column_names}:
         return None
     right, seen = (counted_rows(table, _OF_CHANGES) for table in (wanted, given))
     versions = {version for _, version in (right - seen) + (seen - right)}
