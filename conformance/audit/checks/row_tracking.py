@@ -47,11 +47,14 @@ def adds_have_ids(step: Step) -> Findings:
         base, version = line.body.get("baseRowId"), line.body.get("defaultRowCommitVersion")
         if type(base) is not int:
             yield finding("RT-028", line.place, "row tracking is supported: baseRowId is missing")
-        of = _fresh(step, line)
+        of, key = _fresh(step, line), file_key(line.body)
         if type(version) is not int or (of and version != step.version and step.before.known):
             file = of or "new file"
             message = f"defaultRowCommitVersion is {version} in a {file} of version {step.version}"
-            severity: Severity | None = "warning" if _may_come_back(step, line) else None
+            # The field is described as the first version of the path, and due as in a new file.
+            first = key is not None and of == _GIVEN_IDS and step.before.seen.get(key[0]) == version
+            sure = not first and not _may_come_back(step, line)
+            severity: Severity | None = None if sure else "warning"
             yield finding("RT-040", line.place, message, severity=severity)
             if of == _GIVEN_IDS and type(version) is int:
                 yield finding("RT-046", line.place, message, severity=severity)
