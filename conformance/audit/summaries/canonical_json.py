@@ -93,10 +93,17 @@ def _shortest(text: str) -> str:
 def _reformatted(number: Any, *, form: Callable[[str], str], whole: bool) -> str:
     """Write a number in another form, where it has that; whole ones too, or the others alone."""
     text = str(number)
+    if text.lstrip("-").isdigit() and not whole:
+        return text
     try:
-        return form(text) if whole or not text.lstrip("-").isdigit() else text
+        # A few characters can be a number of a thousand million digits.
+        return form(text) if abs(Decimal(text).adjusted()) < _DIGITS else text
     except (ArithmeticError, ValueError):
-        return str(number)
+        return text
+
+
+_DIGITS: Final = 400
+"""Of a number that somebody may have written in another form; a double has no more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,3 +115,15 @@ def test_a_fault_fires_its_findings(
 ) -> None:
     expected, plant = FAULTS[name]
     fires(plant, expected)
+
+
+@pytest.mark.parametrize("number", ["1e999999999", "-1e-999999999", "0e999999999", "1e" + "9" * 40])
+def test_a_number_of_more_digits_than_there_is_memory_is_judged(
+    number: str, fires: Callable[[Plant, set[str]], list[Finding]]
+) -> None:
+    def plant(lake: Any) -> None:
+        _classic(lake)
+        text = json.dumps({**HINT, "checksum": "0" * 32})
+        lake.write("_last_checkpoint", text.replace("7]", f"{number}]"))
+
+    fires(plant, {"SUM-001"})
