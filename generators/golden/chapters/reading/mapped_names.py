@@ -236,27 +236,6 @@ def _both_cases(case: CaseWriter) -> None:
         case.contest_read(title, table.schema, own, refused, slug=slug, parameters=parameters)
 
 
-@MAPPING.case("physical-name-in-other-case", "CM-031 CM-029")
-def _other_case(case: CaseWriter) -> None:
-    """A column whose physical name differs by letter case is another."""
-    table = mapped_table(case, struct(id="long", v="string"))
-    number, old = table.schema
-    named = {name: {**old.metadata, PHYSICAL_NAME_KEY: name} for name in ("COL", "col")}
-    table.schema = Struct((number, replace(old, metadata=named["COL"])))
-    table.create(add(table.file([{"id": 1, "v": "of before"}, {"id": 2, "v": "x"}])))
-    table.schema = Struct((number,))
-    table.commit(table.metadata(), operation="DROP COLUMNS")
-    table.schema = Struct((number, replace(old, metadata={**named["col"], ID_KEY: 3})))
-    table.properties["delta.columnMapping.maxColumnId"] = "3"
-    table.commit(table.metadata(), operation="ADD COLUMNS")
-    table.append([{"id": 3, "v": "x"}])
-    case.judged = dict.fromkeys(("read-latest", "read-v2", "filter", "filter-null"), "CM-031")
-    publish(case, table)
-    title = "Values of a column of before are not found"
-    filtered(case, table, "filter", compare("v", "=", "x", "string"), title)
-    filtered(case, table, "filter-null", is_null("v"), title)
-
-
 def _generated(case: CaseWriter, mode: str) -> None:
     protocol = feature_protocol(["columnMapping"], ["generatedColumns"])
     table = mapped_table(case, struct(id="long"), mode=mode, protocol=protocol)

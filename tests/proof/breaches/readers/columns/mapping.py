@@ -243,14 +243,6 @@ ROWS = (
         "column-mapping/upgraded-table/*",
     ),
     reader(
-        "takes-a-name-in-other-letters-for-the-column",
-        "CM-031",
-        viewing(
-            parquet(lambda table: table.rename_columns([n.lower() for n in table.column_names]))
-        ),
-        "column-mapping/physical-name-in-other-case/*",
-    ),
-    reader(
         "takes-annotated-columns-for-mapped",
         "CM-024",
         viewing(only_when(_annotated, _mode("none", "name"))),
