@@ -103,7 +103,7 @@ _SHOWING: Final = ("read", "row_ids", "changes")
 _OF_CHANGES: Final = ("_change_type", "_commit_version")
 """Columns of changes that say which rows changed, and when."""
 _CHANGED: Final = ("CDC-003", "CDC-004")
-"""The requirements on changes that files tell, and on those that adds and removes do."""
+"""The requirements on changes that change files hold, and on those of adds and removes."""
 _OF_FEATURES: Final = frozenset(
     {"_row_id", "_row_commit_version", "_change_type", "_commit_version", "_commit_timestamp"}
 )

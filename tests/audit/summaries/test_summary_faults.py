@@ -393,7 +393,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         lambda x: _tracked(x, base=0, version=0),
     ),
     "row ids overlap": ({"RT-029", "RT-039"}, _overlap),
-    "the mark is missing": ({"RT-033"}, lambda x: _tracked(x, base=0, mark=None)),
+    "the mark is missing": ({"RT-033", "RT-036"}, lambda x: _tracked(x, base=0, mark=None)),
     "the mark is too low": ({"RT-037"}, lambda x: _tracked(x, base=0, mark=0)),
     "the mark is not JSON": ({"RT-034", "RT-037"}, lambda x: _tracked(x, base=0, mark="{")),
     "the mark has another key": ({"RT-035", "RT-037"}, lambda x: _tracked(x, base=0, mark="{}")),

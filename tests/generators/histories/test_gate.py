@@ -117,7 +117,7 @@ def test_the_gate_is_the_same_from_a_checkout_and_installed(
 ) -> None:
     (tmp_path / "mine.py").write_text(constants())
     (tmp_path / "sitecustomize.py").write_text(WITHOUT_HYPOTHESIS)
-    assert len(json.loads(gate)) == 196
+    assert len(json.loads(gate)) == 201
     assert process(installed, tmp_path, "-c", "import mine\n" + TELL, seed="7") == gate
 
 
