@@ -226,9 +226,9 @@ def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Ta
         return ROWS_READ
     if spec.type == "aggregate":
         return None
-    told = _of_changes(case, spec, judged, wanted, given)
-    if told is not None:
-        return told
+    changed = _of_changes(case, spec, judged, wanted, given)
+    if changed is not None:
+        return changed
     wrong = wrong_columns(wanted, given)
     if _has_older_columns(case, spec, judged, wanted, given):
         return _NEWEST_COLUMNS
