@@ -102,7 +102,7 @@ class Traces:
             oracle: what the step did; ``None`` where the oracle does not know.
             operation: the step's name.
         """
-        fault = self._log(operation)
+        fault = self._log()
         before, self.version = self.version, now.version
         if oracle is None:
             return fault
@@ -126,8 +126,8 @@ class Traces:
         except DeltaError as error:
             return error.requirement, f"changes or row ids cannot be read: {error}"
 
-    def _log(self, operation: str) -> Fault | None:
-        """Compare commits and checksums with what they were."""
+    def _log(self) -> Fault | None:
+        """Compare what there still is of commits, checksums and sidecars with what it was."""
         found = {
             name: (digest, requirement)
             for name, digest in digests(self.table / LOG_DIR).items()
@@ -135,11 +135,7 @@ class Traces:
         }
         held, self.digests = self.digests, found
         for name, (digest, requirement) in held.items():
-            if name not in found:
-                # Checksums and checkpoints help readers, and are no entries of the log.
-                if operation != "cleanup" and requirement == "WNEW-001":
-                    return "CRC-001", f"{name} is gone"
-            elif found[name] != (digest, requirement):
+            if name in found and found[name][0] != digest:
                 return requirement, f"{name} was written again"
         return None
 
