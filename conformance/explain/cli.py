@@ -18,9 +18,12 @@ from conformance.base.status import Status
 from conformance.base.terminal import meant, say, warn
 from conformance.base.untrusted import DocumentError
 from conformance.explain.items import ItemExplained, explain_item
-from conformance.explain.requirements import RequirementExplained, explain_requirement
+from conformance.explain.requirements import (
+    RequirementExplained,
+    explain_requirement,
+    shipped_corpus,
+)
 from conformance.golden.cases import Spec
-from conformance.golden.corpus import load_corpus
 from conformance.items.generated import Plan, generated_items
 from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
@@ -88,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
 @cache
 def _known() -> tuple[dict[str, Item], dict[str, Spec]]:
     """Return everything that can be judged, and what golden cases ask."""
-    corpus = load_corpus(validate=False)
+    corpus = shipped_corpus()
     items = (
         *golden_items(corpus),
         *mutated_items(load_registry(), audited=True),

@@ -11,7 +11,7 @@ from typing import Any, Final
 from conformance.base.home import PROJECT
 from conformance.explain.defects import Defect, load_defects
 from conformance.explain.sources import SourceLine, builder_of, lines_naming
-from conformance.golden.corpus import default_corpus_path
+from conformance.golden.corpus import Corpus, load_corpus
 from conformance.items.items import Item
 from conformance.requirements.citations import Citation, cited_in_project
 from conformance.requirements.clauses import quotes
@@ -127,7 +127,7 @@ def explain_requirement(
         texts: name of a text of the protocol to the text, to quote from.
 
     Raises:
-        conformance.requirements.citations.CitationError: a case cannot be read.
+        conformance.base.faults.CorpusError: a case cannot be read.
     """
     quoted = {name: quotes(text, row.clause_digest.values()) for name, text in texts.items()}
     coverage = _coverage(registry)
@@ -163,8 +163,18 @@ def _unjudged() -> Mapping[str, str]:
 
 
 @cache
+def shipped_corpus() -> Corpus:
+    """Return the golden cases, read once.
+
+    Raises:
+        conformance.base.faults.CorpusError: they cannot be read.
+    """
+    return load_corpus(validate=False)
+
+
+@cache
 def _citations() -> tuple[Citation, ...]:
-    return tuple(cited_in_project(PROJECT, default_corpus_path()))
+    return tuple(cited_in_project(PROJECT, shipped_corpus().cases))
 
 
 @cache

@@ -19,7 +19,7 @@ from conformance.base.options import OPTIONS
 from conformance.base.outcomes import HAZARDS, MEANINGS
 from conformance.base.status import Status
 from conformance.base.terminal import say
-from conformance.golden.corpus import default_corpus_path
+from conformance.golden.corpus import default_corpus_path, load_corpus
 from conformance.guides.api import reference_of
 from conformance.guides.contract import SCHEMAS, with_parts
 from conformance.judging.claims import CAPABILITIES
@@ -135,7 +135,8 @@ def _questions() -> str:
 
 def _coverage() -> str:
     registry = load_registry()
-    citations = list(cited_in_project(PROJECT, default_corpus_path()))
+    cases = load_corpus(validate=False).cases
+    citations = list(cited_in_project(PROJECT, cases))
     proofs = load_proofs()
     rows = []
     for revision in SELECTIONS:

@@ -15,9 +15,8 @@ from conformance.base.outcomes import Verdict
 from conformance.golden.cases import Spec
 from conformance.golden.corpus import Corpus
 from conformance.judging.judge import Judge
-from conformance.judging.shown import judged_of_spec
 from conformance.judging.verdicts import named_instead
-from conformance.requirements.judged import Judged, binds, judged_step
+from conformance.requirements.judged import Judged, binds, judged_of, judged_step
 from conformance.requirements.registry import SELECTIONS, load_registry
 from generators.histories.groups import Drawn
 from generators.materialise.layouts import Layout
@@ -124,7 +123,7 @@ def golden_items(
                 case.features,
                 case.revisions,
                 partial(judged_by, case=case, spec=spec),
-                judged_of_spec(spec, case),
+                judged_of(spec, case),
                 steps=_steps(spec),
                 instead=partial(named_instead, spec, case),
             )

@@ -19,7 +19,7 @@ import pyarrow as pa
 from conformance.audit import AuditError
 from conformance.audit.read.log import open_log
 from conformance.base.untrusted import DocumentError, parse_json
-from conformance.golden.cases import Case, Expected, ExpectedError, Spec
+from conformance.golden.cases import Case, Expected, Spec
 from conformance.golden.commits import commits_in
 from conformance.judging.compare import (
     Difference,
@@ -31,7 +31,7 @@ from conformance.judging.compare import (
     wrong_columns,
 )
 from conformance.judging.live import fresh_ids, marked_rows, older_columns
-from conformance.requirements.judged import MATERIALIZED, Judged, judged_of, matches, shows
+from conformance.requirements.judged import MATERIALIZED, judged_of, matches, shows
 from conformance.requirements.levels import ROWS_READ
 from conformance.requirements.registry import SELECTIONS, load_registry
 from reference_impl.storage import LocalStorage
@@ -110,26 +110,6 @@ _OF_FEATURES: Final = frozenset(
 """Columns that a feature adds, which are the matter of its requirements."""
 
 
-def judged_of_spec(spec: Spec, case: Case | None = None) -> Judged:
-    """Return what a spec is held to; a refusal that is due says so itself.
-
-    Args:
-        spec: the question.
-        case: its table, of which older versions may not show what the case is about.
-    """
-    due = spec.expectation if isinstance(spec.expectation, ExpectedError) else None
-    return judged_of(
-        spec.type,
-        spec.requirements,
-        own=spec.requirement,
-        due=due.requirement if due else None,
-        timed="timestamp" in spec.parameters,
-        refusing=due is not None,
-        table=None if case is None else case.table,
-        version=spec.parameters.get("version"),
-    )
-
-
 def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
     """Return what a difference may show in place of the judged requirement, in any revision."""
     version = _version(spec)
@@ -153,8 +133,7 @@ def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
 
 def requirement_refused(spec: Spec, case: Case, revision: str) -> str | None:
     """Return the requirement that a wrong refusal breaks; ``None`` where it is the judged one."""
-    # Tables that are made for one item have no versions that show less.
-    judged = judged_of_spec(spec, case if case.specs else None)
+    judged = judged_of(spec, case)
     if spec.type not in _READS or judged.in_revision(revision) not in _FORBIDDING:
         return None
 
@@ -279,7 +258,7 @@ def _of_columns(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown`
 def _shown_by_files(case: Case, spec: Spec, version: int | None) -> Iterator[str]:
     """Return what the files of a version may show in place of the judged requirement."""
     if spec.type == "changes":
-        judged = judged_of_spec(spec, case if case.specs else None)
+        judged = judged_of(spec, case)
         found = (judged.in_revision(revision) for revision in SELECTIONS)
         if any(row is not None and matches(row, _OF_VALUES) for row in found):
             yield from _CHANGED

@@ -18,14 +18,10 @@ from conformance.golden.cases import Case, Contested, Expected, ExpectedError, S
 from conformance.judging.claims import unclaimed_features, unclaimed_needs
 from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.messages import LONGEST, count_rows, describe_expected, describe_refusal
-from conformance.judging.shown import (
-    instead_of,
-    judged_of_spec,
-    requirement_refused,
-    requirement_shown,
-)
+from conformance.judging.shown import instead_of, requirement_refused, requirement_shown
 from conformance.judging.versions import rows_of_versions
 from conformance.questions import QUESTIONS
+from conformance.requirements.judged import judged_of
 
 _HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
     "unsupported": Hazard.SILENT_WRONG_DATA,
@@ -103,8 +99,7 @@ def _of_answer(asked: _Asked, expected: Expected, answer: Answer) -> Verdict:
 def _shown(asked: _Asked, expected: Expected, payload: Any, found: Difference) -> str | None:
     """Return the requirement that a difference shows to be broken; ``None`` for the judged one."""
     case, spec = asked.case, asked.spec
-    # Tables that are made for one item have no versions that show less.
-    judged = judged_of_spec(spec, case if case.specs else None).in_revision(asked.revision)
+    judged = judged_of(spec, case).in_revision(asked.revision)
     return _advised(spec, expected, payload) or requirement_shown(
         case, spec, found, judged=judged, wanted=expected, given=payload
     )

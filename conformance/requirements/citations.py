@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from conformance.base.untrusted import DocumentError, parse_json, read_bytes, read_text
+from conformance.golden.cases import Case
 from conformance.requirements.documents import RegistryError, read_yaml
 from conformance.requirements.judged import Judged, judged_of
 from conformance.requirements.registry import SELECTIONS, Registry
-from generators.spec_files import spec_files
 
 Kind: TypeAlias = Literal["golden", "recipe", "mutation", "audit"]
 """What names the requirement: a golden table that is read, a recipe that is written, ..."""
@@ -27,19 +27,6 @@ Kind: TypeAlias = Literal["golden", "recipe", "mutation", "audit"]
 _IDS: Final = re.compile(
     r"[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]{3}(?: [A-Z][A-Z0-9-]*-[0-9]{3})*"
 )
-_KINDS: Final = {
-    "type": str,
-    "of": str,
-    "requirement": str,
-    "revision": list,
-    "version": int,
-    "error": dict,
-    "judged": dict,
-}
-"""What a document has, where it has it."""
-
-_OF_TEXTS: Final = ("revision", "judged")
-
 _EXPECTED: Final = ("refused", "same_rows", "contested")
 """What readers have to make of a mutation."""
 
@@ -54,7 +41,7 @@ _OWN: Final = "kit"
 
 
 class CitationError(ValueError):
-    """A case or a module cannot be read, so that what it names is unknown."""
+    """A mutation, a module or a schema cannot be read, so that what it names is unknown."""
 
     def __init__(self, path: Path, message: str) -> None:
         """Name the file first, where the eye looks for it."""
@@ -93,46 +80,17 @@ class Citation:
         return frozenset(name for name in found if name is not None)
 
 
-def cited_in_corpus(root: Path) -> Iterator[Citation]:
-    """Go through golden cases: one citation for each spec, with its own and its case's ids.
-
-    Raises:
-        CitationError: a document is not JSON or has no list of requirements.
-    """
-    for path in sorted(root.glob("*/*/case.json")):
-        whole = _document(path)
-        shared = _requirements(whole, path)
-        revisions = frozenset(whole.get("revision", SELECTIONS))
-        case = f"{path.parent.parent.name}/{path.parent.name}"
-        specs = spec_files(path.parent)
-        if not specs:
-            raise CitationError(path.parent, "a case without specs judges nothing")
-        for spec in specs:
-            document = _document(spec)
-            named = dict.fromkeys((*_requirements(document, spec), *shared))
-            kind: Kind = (
-                "recipe" if "write" in (document.get("type"), document.get("of")) else "golden"
-            )
-            judged = [_judged(document, _requirements(document, spec), path.parent / "delta")]
+def cited_in_cases(cases: Iterable[Case]) -> Iterator[Citation]:
+    """Go through golden cases: one citation for each spec, with its own and its case's ids."""
+    for case in cases:
+        for spec in case.specs:
+            named = dict.fromkeys((*spec.requirements, *case.requirements))
             # Of its steps those count that say what they judge.
-            steps = document.get("judged", {}).values()
-            judged += [Judged("write", (), name, alone=True) for name in steps]
-            yield Citation(f"{case}/{spec.stem}", tuple(named), kind, tuple(judged), revisions)
-
-
-def _judged(document: dict[str, Any], named: tuple[str, ...], table: Path) -> Judged:
-    due = document.get("error", {}).get("requirement")
-    due = due if isinstance(due, str) else None
-    return judged_of(
-        str(document.get("of", document.get("type", "read"))),
-        named,
-        own=document.get("requirement"),
-        due=due,
-        timed="timestamp" in document,
-        refusing="error" in document,
-        table=table,
-        version=document.get("version"),
-    )
+            said = spec.parameters.get("judged", {}).values()
+            steps = (Judged("write", (), name, alone=True) for name in said)
+            kind: Kind = "recipe" if spec.type == "write" else "golden"
+            judged = (judged_of(spec, case), *steps)
+            yield Citation(spec.id, tuple(named), kind, judged, case.revisions)
 
 
 def cited_in_source(folder: Path) -> Iterator[Citation]:
@@ -186,7 +144,10 @@ def cited_in_schemas(folder: Path) -> Iterator[Citation]:
     """
     for path in sorted(folder.glob("*/*.schema.json")):
         name = path.name.removesuffix(".schema.json")
-        ids = dict.fromkeys(_rules(_document(path)))
+        try:
+            ids = dict.fromkeys(_rules(parse_json(read_bytes(path))))
+        except DocumentError as error:
+            raise CitationError(path, f"is not JSON: {error}") from error
         if path.parent.name != _OWN and ids:
             yield Citation(f"{path.parent.name}/{name}", tuple(ids), "audit")
 
@@ -213,48 +174,22 @@ def _rules(node: Any) -> Iterator[str]:
             yield from _rules(each)
 
 
-def cited_in_project(root: Path, corpus: Path) -> Iterator[Citation]:
+def cited_in_project(root: Path, cases: Iterable[Case]) -> Iterator[Citation]:
     """Go through all that the project judges by.
 
     Args:
         root: the folder that holds ``conformance`` and ``generators``.
-        corpus: the folder of golden cases.
+        cases: the golden cases.
 
     Raises:
-        CitationError: see :func:`cited_in_corpus`, :func:`cited_in_mutations`,
-            :func:`cited_in_source` and :func:`cited_in_schemas`.
+        CitationError: see :func:`cited_in_mutations`, :func:`cited_in_source` and
+            :func:`cited_in_schemas`.
     """
-    yield from cited_in_corpus(corpus)
+    yield from cited_in_cases(cases)
     yield from cited_in_mutations(root / "generators" / "mutations" / "chapters")
     yield from cited_in_source(root / "conformance" / "audit")
     yield from cited_in_steps(root / "conformance")
     yield from cited_in_schemas(root / "schemas")
-
-
-def _document(path: Path) -> dict[str, Any]:
-    try:
-        document = parse_json(read_bytes(path))
-    except DocumentError as error:
-        raise CitationError(path, f"is not JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise CitationError(path, "is not a JSON object")
-    for name, kind in _KINDS.items():
-        value = document.get(name, kind())
-        inner = value.values() if isinstance(value, dict) else value
-        if not isinstance(value, kind) or (name in _OF_TEXTS and not _are_texts(inner)):
-            raise CitationError(path, f"has no such {name}")
-    return document
-
-
-def _are_texts(values: Iterable[Any]) -> bool:
-    return all(isinstance(each, str) for each in values)
-
-
-def _requirements(document: dict[str, Any], path: Path) -> tuple[str, ...]:
-    ids = document.get("requirements")
-    if not isinstance(ids, list) or not _are_texts(ids):
-        raise CitationError(path, "has no list of requirements")
-    return tuple(ids)
 
 
 def _ids(node: ast.AST) -> Iterator[str]:

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
 
+from conformance.base.faults import CorpusError
 from conformance.base.home import PROJECT
 from conformance.base.terminal import emit, warn
-from conformance.golden.corpus import default_corpus_path
+from conformance.golden.corpus import load_corpus
 from conformance.requirements.citations import Citation, CitationError, Kind, cited_in_project
 from conformance.requirements.gaps import EXCEPTIONS, faults_of, read_gaps, render_gaps
 from conformance.requirements.proofs import load_proofs
@@ -221,14 +222,12 @@ def run_coverage_cli(argv: Sequence[str]) -> int:
     arguments = _parser().parse_args(argv)
     try:
         registry = load_registry()
-        citations = list(cited_in_project(arguments.project, arguments.corpus))
-        if not citations:
-            warn("delta-tck coverage: no case was found; is --project right?")
-            return _UNUSABLE
+        corpus = load_corpus(arguments.corpus, validate=arguments.corpus is not None)
+        citations = list(cited_in_project(arguments.project, corpus.cases))
         coverage = measure(registry, citations, arguments.revision, load_proofs().all)
         everything = measure(registry, citations)
         gaps = read_gaps(arguments.exceptions)
-    except (RegistryError, CitationError) as error:
+    except (RegistryError, CorpusError, CitationError) as error:
         warn(f"delta-tck coverage: {error}")
         return _UNUSABLE
     uncovered = [row.id for row in everything.uncovered()]
@@ -260,7 +259,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--project", type=Path, default=PROJECT, help="folder of the packages")
     parser.add_argument(
-        "--corpus", type=Path, default=default_corpus_path(), help="folder of the golden cases"
+        "--corpus", type=Path, help="folder of the golden cases; default: those shipped"
     )
     parser.add_argument("--exceptions", type=Path, default=EXCEPTIONS)
     return parser

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from conformance.base.faults import CorpusError
 from conformance.base.home import PROJECT
 from conformance.base.terminal import emit, warn
 from conformance.base.untrusted import DocumentError
-from conformance.golden.corpus import default_corpus_path
+from conformance.golden.corpus import load_corpus
 from conformance.requirements.citations import CitationError, cited_in_project
 from conformance.requirements.clauses import ClauseIndex, read_protocol, sentences
 from conformance.requirements.coverage import measure
@@ -177,9 +178,10 @@ def run_drift_cli(argv: Sequence[str]) -> int:
     try:
         registry = load_registry()
         texts = [read_protocol(path) for path in arguments.texts]
-        citations = cited_in_project(arguments.project, arguments.corpus)
+        corpus = load_corpus(arguments.corpus, validate=arguments.corpus is not None)
+        citations = cited_in_project(arguments.project, corpus.cases)
         coverage = measure(registry, citations)
-    except (DocumentError, RegistryError, CitationError) as error:
+    except (DocumentError, RegistryError, CorpusError, CitationError) as error:
         warn(f"delta-tck drift: {error}")
         return _UNUSABLE
     cases = {row.id: coverage.cases_of(row.id) for row in coverage.requirements}
@@ -217,6 +219,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--project", type=Path, default=PROJECT, help="folder of the packages")
     parser.add_argument(
-        "--corpus", type=Path, default=default_corpus_path(), help="folder of the golden cases"
+        "--corpus", type=Path, help="folder of the golden cases; default: those shipped"
     )
     return parser

@@ -22,6 +22,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
+from conformance.golden.cases import Case, ExpectedError, Spec
 from conformance.golden.commits import commits_in
 from conformance.questions import AUDITED, QUESTIONS, TIMED, Asked, Question
 from conformance.requirements.registry import Registry, Requirement, load_registry
@@ -141,34 +142,24 @@ class Judged:
         )
 
 
-def judged_of(  # noqa: PLR0913  what a spec says of it
-    question: str,
-    named: tuple[str, ...],
-    *,
-    own: str | None = None,
-    due: str | None = None,
-    timed: bool = False,
-    refusing: bool = False,
-    table: Path | None = None,
-    version: int | None = None,
-) -> Judged:
-    """Return what a spec is held to.
-
-    Args:
-        question: its type.
-        named: ids that it touches.
-        own: the one that it says it judges.
-        due: the one that a refusal obeys.
-        timed: it asks by a timestamp.
-        refusing: a refusal is due.
-        table: root of its table, of which older versions may not show what the case is about.
-        version: the one that it asks for; the latest when ``None``.
-    """
+def judged_of(spec: Spec, case: Case) -> Judged:
+    """Return what a spec is held to; a refusal that is due says so itself."""
+    due = spec.expectation if isinstance(spec.expectation, ExpectedError) else None
     unshown = _all_shown
-    if table is not None and not refusing and QUESTIONS[question].asked == "reader":
-        asked = frozenset((*named, *QUESTIONS[question].default))
-        unshown = partial(_is_unshown, asked, named, table, version)
-    return Judged(question, named, own or due, own is not None, timed, refusing, unshown)
+    # Tables that are made for one item have no versions that show less.
+    if due is None and case.specs and QUESTIONS[spec.type].asked == "reader":
+        version = spec.parameters.get("version")
+        asked = frozenset((*spec.requirements, *QUESTIONS[spec.type].default))
+        unshown = partial(_is_unshown, asked, spec.requirements, case.table, version)
+    return Judged(
+        spec.type,
+        spec.requirements,
+        spec.requirement or (due.requirement if due else None),
+        alone=spec.requirement is not None,
+        timed="timestamp" in spec.parameters,
+        refusing=due is not None,
+        unshown=unshown,
+    )
 
 
 def _is_unshown(

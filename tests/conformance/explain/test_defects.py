@@ -18,8 +18,8 @@ from conformance.golden.cases import Case, Contested, Expected, ExpectedError, S
 from conformance.golden.commits import commits_in
 from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
-from conformance.judging.shown import judged_of_spec
 from conformance.judging.tables import TableStore
+from conformance.requirements.judged import judged_of
 from conformance.requirements.registry import Registry, load_registry
 from generators.mutations import MUTATIONS, Mutation
 
@@ -141,12 +141,14 @@ def test_all_that_plant_a_defect_take_the_same_from_a_writer(
 def test_all_recipes_that_ask_for_a_defect_take_the_same_from_a_writer(
     defect: Defect, cases: dict[str, Case]
 ) -> None:
-    specs = [spec for name in defect.recipes for spec in cases[name].specs if spec.type == "write"]
+    asked = [(spec, cases[name]) for name in defect.recipes for spec in cases[name].specs]
+    asked = [(spec, case) for spec, case in asked if spec.type == "write"]
+    specs = [spec for spec, _ in asked]
     assert len(specs) == len(defect.recipes)
     rulings = {spec.id: _ruling_of_recipe(spec, REGISTRY) for spec in specs}
     assert {ruling for ruling, _ in rulings.values()} == {defect.writer}
     assert {obeyed for _, obeyed in rulings.values()} <= {defect.breaks, None}
-    assert {judged_of_spec(spec).in_revision("upstream") for spec in specs} == {defect.breaks}
+    assert {judged_of(*each).in_revision("upstream") for each in asked} == {defect.breaks}
 
 
 def test_every_recipe_that_may_be_refused_names_its_defect(cases: dict[str, Case]) -> None:

@@ -1,8 +1,7 @@
-"""Texts of the protocol, and corpora that are counted, may come from anybody."""
+"""Texts of the protocol, and modules that are counted, may come from anybody."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from conformance.base.untrusted import DocumentError
 from conformance.explain.cli import run_explain_cli
-from conformance.requirements.citations import CitationError, cited_in_corpus, cited_in_source
+from conformance.requirements.citations import CitationError, cited_in_source
 from conformance.requirements.clauses import ClauseIndex, quotes, read_protocol, sentences
 from conformance.requirements.drift import run_drift_cli
 
@@ -66,59 +65,6 @@ def test_a_text_is_read_in_time_in_proportion_to_its_length(text: str) -> None:
     assert not ClauseIndex.of(f"{clause}\n\n{text}").missing([code])
     assert quotes(f"{clause}\n\n{text}", [code]) == {code: clause}
     "".join(sentences(text).values()).encode()
-
-
-DOCUMENTS: dict[str, Any] = {
-    "nested": "[" * 200_000,
-    "digits": '{"requirements": ' + "9" * 5000 + "}",
-    "half of a pair": '{"requirements": ["\\ud800"]}',
-    "revision 5": {"revision": 5},
-    "revision of lists": {"revision": [[]]},
-    "error list": {"error": []},
-    "judged list": {"judged": []},
-    "judged lists": {"judged": {"a": []}},
-    "of list": {"of": ["a"]},
-    "type object": {"type": {}},
-    "requirement list": {"requirement": [1]},
-    "version text": {"version": "x"},
-    "a FIFO": os.mkfifo,
-    "a device": lambda path: path.symlink_to("/dev/zero"),
-    "gigabytes": FILES["gigabytes"],
-}
-
-
-@pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
-@pytest.mark.parametrize("name", ["case.json", "specs/read.json"])
-def test_a_document_of_a_corpus_is_counted_or_refused(
-    tmp_path: Path, document: Any, name: str
-) -> None:
-    case = tmp_path / "chapter" / "case"
-    (case / "specs").mkdir(parents=True)
-    for each in ("case.json", "specs/read.json"):
-        (case / each).write_text(json.dumps({"requirements": ["CKPT-007"], "type": "read"}))
-    (case / name).unlink()
-    if callable(document):
-        document(case / name)
-    else:
-        whole = (
-            document
-            if isinstance(document, str)
-            else json.dumps({"requirements": ["CKPT-007"], "type": "read", **document})
-        )
-        (case / name).write_text(whole)
-    with pytest.raises(CitationError, match=r"case\.json|read\.json"):
-        list(cited_in_corpus(tmp_path))
-
-
-def test_a_due_requirement_of_another_kind_judges_nothing_more(tmp_path: Path) -> None:
-    case = tmp_path / "chapter" / "case"
-    (case / "specs").mkdir(parents=True)
-    shared = {"requirements": ["CKPT-007"], "type": "read"}
-    (case / "case.json").write_text(json.dumps(shared))
-    document = {**shared, "error": {"requirement": [{}]}}
-    (case / "specs" / "read.json").write_text(json.dumps(document))
-    (found,) = cited_in_corpus(tmp_path)
-    assert found.requirements == ("CKPT-007",)
 
 
 MODULES: dict[str, Any] = {

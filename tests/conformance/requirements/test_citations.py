@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tiny import READ, SNAPSHOT_SPEC, write_case
 
 from conformance.base.home import PACKAGE
+from conformance.golden.cases import Case
+from conformance.golden.corpus import load_corpus
 from conformance.requirements.citations import (
     Citation,
     CitationError,
-    cited_in_corpus,
+    cited_in_cases,
     cited_in_mutations,
     cited_in_project,
     cited_in_source,
@@ -20,48 +24,30 @@ from conformance.requirements.citations import (
 from conformance.run.selection import found_in_tables
 
 
-def write_case(corpus: Path, case: str, shared: object, **specs: object) -> None:
-    folder = corpus / case
-    (folder / "specs").mkdir(parents=True)
-    (folder / "case.json").write_text(json.dumps({"requirements": shared}))
-    for slug, ids in specs.items():
-        (folder / "specs" / f"{slug}.json").write_text(json.dumps({"requirements": ids}))
+def corpus_of(folder: Path, specs: dict[str, dict[str, Any]]) -> tuple[Case, ...]:
+    """Write a corpus of one case, which names a row of its own, and load it."""
+    write_case(folder, "toys/ball", specs, requirements=["TOY-001"])
+    return load_corpus(folder).cases
 
 
 def test_a_spec_is_cited_with_its_own_ids_and_those_of_its_case(tmp_path: Path) -> None:
-    write_case(tmp_path, "toys/ball", ["TOY-001"], read=["TOY-002"], snapshot=["TOY-001"])
-    assert list(cited_in_corpus(tmp_path)) == [
+    specs = {
+        "read": {**READ, "requirements": ["TOY-002"]},
+        "snapshot": {**SNAPSHOT_SPEC, "requirements": ["TOY-001"]},
+    }
+    assert list(cited_in_cases(corpus_of(tmp_path, specs))) == [
         Citation("toys/ball/read", ("TOY-002", "TOY-001"), "golden"),
         Citation("toys/ball/snapshot", ("TOY-001",), "golden"),
     ]
 
 
-@pytest.mark.parametrize("how", [{"type": "write"}, {"type": "contested", "of": "write"}])
-def test_a_spec_that_writes_is_a_recipe(tmp_path: Path, how: dict[str, str]) -> None:
-    write_case(tmp_path, "toys/ball", [], roll=["TOY-001"])
-    document = {"requirements": ["TOY-001"], **how}
-    (tmp_path / "toys/ball/specs/roll.json").write_text(json.dumps(document))
-    assert [found.kind for found in cited_in_corpus(tmp_path)] == ["recipe"]
-
-
-@pytest.mark.parametrize("shared", [None, "TOY-001", [1], {}])
-def test_a_case_without_a_list_of_ids_is_refused(tmp_path: Path, shared: object) -> None:
-    write_case(tmp_path, "toys/ball", shared, read=["TOY-001"])
-    with pytest.raises(CitationError, match=r"case\.json: has no list"):
-        list(cited_in_corpus(tmp_path))
-
-
-def test_a_case_without_specs_is_refused(tmp_path: Path) -> None:
-    write_case(tmp_path, "toys/ball", ["TOY-001"])
-    with pytest.raises(CitationError, match="judges nothing"):
-        list(cited_in_corpus(tmp_path))
-
-
-def test_a_case_that_is_not_json_is_refused(tmp_path: Path) -> None:
-    write_case(tmp_path, "toys/ball", ["TOY-001"], read=["TOY-001"])
-    (tmp_path / "toys" / "ball" / "case.json").write_text("{")
-    with pytest.raises(CitationError, match="is not JSON"):
-        list(cited_in_corpus(tmp_path))
+def test_a_spec_that_writes_is_a_recipe(tmp_path: Path) -> None:
+    (case,) = corpus_of(tmp_path, {"roll": SNAPSHOT_SPEC})
+    (spec,) = case.specs
+    recipe = replace(spec, type="write", parameters={"judged": {"0": "TOY-003"}})
+    (found,) = cited_in_cases([replace(case, specs=(recipe,))])
+    assert found.kind == "recipe"
+    assert [each.own for each in found.judged] == [None, "TOY-003"]
 
 
 def test_sources_are_read_without_being_run(tmp_path: Path) -> None:
@@ -126,14 +112,14 @@ def test_a_module_that_is_not_python_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_project_is_its_corpus_and_its_packages(tmp_path: Path) -> None:
-    write_case(tmp_path / "corpus", "toys/ball", ["TOY-001"], read=["TOY-001"])
+    cases = corpus_of(tmp_path / "corpus", {"read": READ})
     (tmp_path / "generators/mutations/chapters").mkdir(parents=True)
     (tmp_path / "generators/mutations/chapters/toys.yaml").write_text(
         "{table: plain, refused: [{id: a-toy, title: a toy, requirements: TOY-001}]}"
     )
     (tmp_path / "conformance/audit").mkdir(parents=True)
     (tmp_path / "conformance/audit/toys.py").write_text("AUDIT = 'TOY-001'\n")
-    kinds = [found.kind for found in cited_in_project(tmp_path, tmp_path / "corpus")]
+    kinds = [found.kind for found in cited_in_project(tmp_path, cases)]
     assert kinds == ["golden", "mutation", "audit"]
 
 

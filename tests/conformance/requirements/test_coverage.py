@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny import READ, write_case
 
 from conformance.requirements.citations import Citation, Kind
 from conformance.requirements.coverage import (
@@ -187,11 +187,8 @@ def test_a_bad_list_of_exceptions_is_refused(tmp_path: Path, text: str, complain
 
 def project(folder: Path, *ids: str) -> list[str]:
     """Write a project of one case and return the arguments that point at it."""
-    specs = folder / "corpus" / "toys" / "ball" / "specs"
-    specs.mkdir(parents=True)
-    document = json.dumps({"requirements": list(ids)})
-    (specs / "read.json").write_text(document)
-    (specs.parent / "case.json").write_text(document)
+    named = {"requirements": list(ids)}
+    write_case(folder / "corpus", "toys/ball", {"read": {**READ, **named}}, **named)
     return ["--project", str(folder), "--corpus", str(folder / "corpus")]
 
 
@@ -240,7 +237,7 @@ def test_a_project_without_cases_is_unusable(
 ) -> None:
     arguments = ["--project", str(tmp_path), "--corpus", str(tmp_path)]
     assert run_coverage_cli(arguments) == 2
-    assert "no case was found" in capsys.readouterr().err
+    assert "no <chapter>/<case>/case.json below it" in capsys.readouterr().err
 
 
 def test_a_missing_list_of_exceptions_is_unusable(

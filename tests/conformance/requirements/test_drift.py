@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny import READ, write_case
 
 from conformance.requirements.clauses import digest
 from conformance.requirements.drift import find_change, find_drift, render_drift, run_drift_cli
@@ -90,13 +91,19 @@ def test_a_text_that_does_not_exist_cannot_be_compared_by(registry: Registry) ->
         find_drift(OLD, registry, revision="2024")
 
 
+def project(folder: Path) -> list[str]:
+    """Write a project of one case and return the arguments that point at it."""
+    named = {"requirements": ["REC-003"]}
+    write_case(folder / "corpus", "toys/one", {"read": {**READ, **named}}, **named)
+    return ["--project", str(folder), "--corpus", str(folder / "corpus")]
+
+
 def test_a_text_that_is_not_the_protocol_is_unusable(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = tmp_path / "README.md"
     text.write_text("# Something else\n")
-    (tmp_path / "corpus").mkdir()
-    arguments = [str(text), "--project", str(tmp_path), "--corpus", str(tmp_path / "corpus")]
+    arguments = [str(text), *project(tmp_path)]
     assert run_drift_cli(arguments) == 2
     assert "is it the protocol?" in capsys.readouterr().err
 
@@ -112,11 +119,7 @@ def test_a_text_that_kept_one_sentence_reports_the_rest(
     text = tmp_path / "PROTOCOL.md"
     # A clause of three words that the shipped registry pins.
     text.write_text("* A single `protocol` action\n")
-    corpus = tmp_path / "corpus"
-    (corpus / "toys" / "one" / "specs").mkdir(parents=True)
-    (corpus / "toys" / "one" / "case.json").write_text('{"requirements": ["REC-003"]}')
-    (corpus / "toys" / "one" / "specs" / "read.json").write_text('{"requirements": []}')
-    arguments = [str(text), "--project", str(tmp_path), "--corpus", str(corpus)]
+    arguments = [str(text), *project(tmp_path)]
     assert run_drift_cli(arguments) == 1
     out = capsys.readouterr().out
     assert "1 cases and" in out
@@ -145,9 +148,7 @@ def test_two_texts_are_compared_from_the_command_line(
     old, new = tmp_path / "old.md", tmp_path / "new.md"
     old.write_text("* A single `protocol` action\n* A single `metaData` action\n")
     new.write_text("* A single `protocol` action\n* A metaData action is required\n")
-    corpus = tmp_path / "corpus"
-    corpus.mkdir()
-    rest = ["--project", str(tmp_path), "--corpus", str(corpus)]
+    rest = project(tmp_path)
     assert run_drift_cli([str(old), str(new), *rest]) == 1
     out = capsys.readouterr().out
     assert "REC-003" in out

@@ -20,8 +20,7 @@ from conformance.items.generated import Plan, generated_items
 from conformance.items.items import Item, golden_items
 from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
-from conformance.judging.shown import judged_of_spec
-from conformance.requirements.judged import Judged, can_be_judged, judged_step, shows
+from conformance.requirements.judged import Judged, can_be_judged, judged_of, judged_step, shows
 from conformance.requirements.registry import SELECTIONS, load_registry
 from conformance.run.selection import Selection, select
 from generators.mutations import MUTATIONS
@@ -437,7 +436,7 @@ def test_a_version_before_the_first_tombstone_judges_no_row_about_tombstones() -
         if spec.type == "read"
         and spec.requirement is None
         and _is_before(b'"remove"', case.table, spec.parameters.get("version"))
-        and (judged_of_spec(spec, case).in_revision("upstream") or "").startswith(
+        and (judged_of(spec, case).in_revision("upstream") or "").startswith(
             ("REC-007", "REC-008", "REM-")
         )
     ]
