@@ -202,7 +202,7 @@ WHOLE: Final = "is a part of it, and is broken"
 """What is said of a requirement that is broken in general, after the part."""
 
 
-def gathered(findings: Iterable[Finding], revision: str | None = None) -> list[Finding]:
+def gathered(findings: Iterable[Finding], revision: str | None) -> list[Finding]:
     """Merge findings, the gravest first, and name what a broken part breaks in general.
 
     Args:

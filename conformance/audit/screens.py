@@ -248,7 +248,7 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value < LONG_END
 
 
-def _fit(tree: Any, types: _Types, uncounted: AbstractSet[str] | None = None) -> bool:
+def _fit(tree: Any, types: _Types, uncounted: AbstractSet[str] | None) -> bool:
     """Return whether a tree of values by column has columns of these types alone.
 
     The values are bounds, or counts of nulls where there are columns that have none.

@@ -217,7 +217,7 @@ def _reader_version(case: Case) -> int:
 
 
 def unclaimed_by_writer(
-    claims: Claims, protocol: Protocol | None, asked: Collection[str] = ()
+    claims: Claims, protocol: Protocol | None, asked: Collection[str]
 ) -> list[str]:
     """Name what a writer of a table has to support and an implementation does not claim.
 

@@ -295,7 +295,7 @@ _OF_SUMMARIES: Final = {
 """What the names of summaries of the log have, and requirements about what is in them."""
 
 
-def shows(table: Path, version: int | None, feature: str, row: str = "") -> bool:
+def shows(table: Path, version: int | None, feature: str, row: str) -> bool:
     """Return whether a version of a table can show how a requirement is obeyed.
 
     Args:

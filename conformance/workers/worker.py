@@ -32,9 +32,7 @@ _STUCK: Final = 0.9
 """Share of the time for a request after which it says on standard error where it is."""
 
 
-def serve(
-    adapter: Adapter, requests: BinaryIO, answers: BinaryIO, seconds: float | None = None
-) -> None:
+def serve(adapter: Adapter, requests: BinaryIO, answers: BinaryIO, seconds: float | None) -> None:
     """Answer requests until ``close`` or the end of input.
 
     Args:

@@ -45,7 +45,7 @@ class Drift:
     details: tuple[str, ...]
 
 
-def build_case(definition: Definition, corpus: Path, *, observed: Path | None = None) -> Path:
+def build_case(definition: Definition, corpus: Path, *, observed: Path | None) -> Path:
     """Build one case below an empty corpus folder and return its directory.
 
     Args:
@@ -112,7 +112,7 @@ def check_corpus(definitions: Sequence[Definition], corpus: Path = CORPUS) -> li
     return drifts
 
 
-def check_written(definitions: Sequence[Definition], corpus: Path = CORPUS) -> list[Drift]:
+def check_written(definitions: Sequence[Definition], corpus: Path) -> list[Drift]:
     """Replay tables that another engine wrote and compare; returns what drifted.
 
     Args:
@@ -146,7 +146,7 @@ def read_manifest(corpus: Path = CORPUS) -> dict[str, Any]:
     return manifest
 
 
-def write_manifest(corpus: Path = CORPUS) -> Path:
+def write_manifest(corpus: Path) -> Path:
     """Write the manifest of the corpus as it is on disk and return its path."""
     cases = {}
     for case_id in _case_ids(corpus):

@@ -141,6 +141,6 @@ def explored_histories(number: int) -> tuple[Drawn, ...]:
     return tuple(_named(names, EXPLORE_FACTOR, number))
 
 
-def draw_gate(number: int = 0) -> tuple[Drawn, ...]:
+def draw_gate(number: int) -> tuple[Drawn, ...]:
     """Draw the histories that the files of the gate are made of."""
     return tuple(_named({"read": "history", "write": "recipe"}, 1, number))

@@ -71,7 +71,7 @@ def gate_histories(folder: Path = FOLDER) -> tuple[Drawn, ...]:
     )
 
 
-def write_gate(drawn: tuple[Drawn, ...], folder: Path = FOLDER) -> None:
+def write_gate(drawn: tuple[Drawn, ...], folder: Path) -> None:
     """Write files of the histories, and a manifest of them; removes files of no history."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {each.name: text_of(document_of(each.load())) for each in drawn}

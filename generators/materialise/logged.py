@@ -54,9 +54,9 @@ class LoggedTable(ABC):
         """Return the time of the sidecars of a version in milliseconds since the epoch."""
         return 0
 
-    def checkpoint_style(self, version: int) -> CheckpointStyle | None:  # noqa: ARG002  as above
-        """Return what the checkpoints of a version carry, if it is not the usual."""
-        return None
+    def checkpoint_style(self, version: int) -> CheckpointStyle:  # noqa: ARG002  as above
+        """Return what the checkpoints of a version carry."""
+        return checkpoints.USUAL
 
     @property
     def version(self) -> int:

@@ -228,7 +228,7 @@ class FileStage(LoggedTable):
     def stage_edits(
         self,
         edits: Mapping[int, Mapping[str, Any] | None],
-        inserts: Iterable[Mapping[str, Any]] = (),
+        inserts: Iterable[Mapping[str, Any]],
     ) -> list[_Action]:
         """Rewrite the files of rows that change, and add rows, in one commit.
 
@@ -317,7 +317,7 @@ class FileStage(LoggedTable):
         actions = [*removes, *self._copies(rows, data_change=False)]
         return [*actions, *self._high_water_action(actions)]
 
-    def stage_vectors(self, predicate: Predicate, storage: VectorStorage = "file") -> list[_Action]:
+    def stage_vectors(self, predicate: Predicate, storage: VectorStorage) -> list[_Action]:
         """Hide matching rows behind deletion vectors; a file that loses all rows is removed.
 
         The vectors of one commit share one file, unless they are inline.

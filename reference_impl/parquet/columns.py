@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
 import pyarrow.parquet as pq
@@ -68,9 +67,7 @@ class Group:
     held: Mapping[Leaf, Sequence[Page]]
 
 
-def leaves_of(
-    file: pq.ParquetFile, columns: Sequence[str], added: Mapping[int, int] = MappingProxyType({})
-) -> list[Leaf]:
+def leaves_of(file: pq.ParquetFile, columns: Sequence[str], added: Mapping[int, int]) -> list[Leaf]:
     """Find columns in the schema of a file.
 
     Args:

@@ -57,7 +57,7 @@ class TableSchema:
         return [leaf for leaf in found if leaf.path[0] not in self.partition_names]
 
 
-def validate_metadata(metadata: Metadata, version: int | None = None) -> Struct:
+def validate_metadata(metadata: Metadata, version: int | None) -> Struct:
     """Check that schema and partition columns fit together, and return the schema.
 
     Raises:

@@ -78,7 +78,7 @@ _HELD: Final = ("order", "kind", *FLAGS, "key", *COLUMNS)
 class JsonRows:
     """Rows of one file, gathered line by line."""
 
-    def __init__(self, read: Callable[[int, bytes], Any], *, checkpoint: bool = False) -> None:
+    def __init__(self, read: Callable[[int, bytes], Any], *, checkpoint: bool) -> None:
         """Take what makes a line of a place and its text again, and whether they summarise."""
         self._absent = ONLY_IN_COMMITS if checkpoint else {}
         self._read = read

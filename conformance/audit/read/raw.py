@@ -480,7 +480,7 @@ def batch_lines(
     return list(zip(numbers[others].tolist(), held.read(others.tolist()), strict=True)), rows
 
 
-def read_parts(storage: Storage, path: str, *, sidecar: bool = False) -> Iterator[Lines]:
+def read_parts(storage: Storage, path: str, *, sidecar: bool) -> Iterator[Lines]:
     """Read a file of JSON lines whole, a checkpoint or a sidecar some rows at a time."""
     if path.endswith(".json") and not sidecar:
         yield read_lines(storage, path)

@@ -72,7 +72,7 @@ _WHERE_FILLED: Final = ("readerFeatures", "writerFeatures", "configuration")
 
 
 def compare_document(
-    expected: Any, actual: Any, place: str = "", required: Iterable[str] = ()
+    expected: Any, actual: Any, place: str, required: Iterable[str] = ()
 ) -> Difference | None:
     """Compare two documents at the keys that the answer has.
 

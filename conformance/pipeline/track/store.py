@@ -68,7 +68,7 @@ class Store:
         """Return one of the tables."""
         return StoredTable(f"{self.location.rstrip('/')}/{name}", TABLES[name])
 
-    def ingest(self, path: Path, label: str | None = None) -> tuple[str, bool]:
+    def ingest(self, path: Path, label: str | None) -> tuple[str, bool]:
         """Take a results file in; returns the id of its run, and whether it is new.
 
         Args:
@@ -89,7 +89,7 @@ class Store:
         new = [self.table(name).add(rows[name], run) for name in _ORDER]
         return run, new[-1]
 
-    def known(self, path: Path, label: str | None = None) -> tuple[str, bool]:
+    def known(self, path: Path, label: str | None) -> tuple[str, bool]:
         """Return the id that the run of a results file has, and whether it would be new.
 
         Raises:

@@ -163,7 +163,7 @@ class GoldenTable(LoggedTable):
         """All committed versions, ascending."""
         return sorted(self.states)
 
-    def unique_name(self, what: str = "name") -> str:
+    def unique_name(self, what: str) -> str:
         """Return the next identifier, a UUID that depends on the seed only."""
         self._counter += 1
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"delta-tck/{self._seed}/{what}/{self._counter}"))

@@ -106,6 +106,9 @@ class CheckpointStyle:
     omit: frozenset[str] = frozenset()
 
 
+USUAL: Final = CheckpointStyle()
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """What a checkpoint turned out to be, for the ``_last_checkpoint`` hint.
@@ -274,11 +277,8 @@ def _write(path: Path, actions: _Rows, target: pa.Schema, style: CheckpointStyle
     return write_parquet(path, checkpoint_table(actions, target), layout)
 
 
-def write_classic(
-    root: Path, version: int, state: LogState, style: CheckpointStyle | None = None
-) -> Written:
+def write_classic(root: Path, version: int, state: LogState, style: CheckpointStyle) -> Written:
     """Write a classic checkpoint of the V1 spec."""
-    style = style or CheckpointStyle()
     schema, partitions = _table_schema(state)
     actions = state.other_actions() + _file_actions(state, style)
     path = root / LOG_DIRECTORY / classic_checkpoint_name(version)
@@ -291,7 +291,7 @@ def write_multi_part(  # noqa: PLR0913  state, parts and style are independent o
     version: int,
     state: LogState,
     parts: int,
-    style: CheckpointStyle | None = None,
+    style: CheckpointStyle = USUAL,
     *,
     scattered: bool = False,
 ) -> Written:
@@ -299,7 +299,6 @@ def write_multi_part(  # noqa: PLR0913  state, parts and style are independent o
 
     All others are in the first part, or ``scattered`` over the parts in turns, from the second on.
     """
-    style = style or CheckpointStyle()
     schema, partitions = _table_schema(state)
     features = (state.protocol or {}).get("writerFeatures") or ()
     spread: list[list[dict[str, Any]]] = [[] for _ in range(parts)]
@@ -333,7 +332,7 @@ def write_v2(  # noqa: PLR0913  naming, format and sidecars are independent of o
     sidecars: int = 0,
     sidecar_names: Sequence[str] = (),
     modified: int = 0,
-    style: CheckpointStyle | None = None,
+    style: CheckpointStyle = USUAL,
 ) -> Written:
     """Write a checkpoint of the V2 spec.
 
@@ -348,7 +347,6 @@ def write_v2(  # noqa: PLR0913  naming, format and sidecars are independent of o
         modified: modification time of sidecars in milliseconds since the epoch.
         style: what the checkpoint carries.
     """
-    style = style or CheckpointStyle()
     schema, partitions = _table_schema(state)
     files = _file_actions(state, style)
     top: list[dict[str, Any]] = [

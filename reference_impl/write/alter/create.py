@@ -99,7 +99,7 @@ def definition_of(
     )
 
 
-def create_table(storage: Storage, wanted: TableDefinition, rows: pa.Table | None = None) -> int:
+def create_table(storage: Storage, wanted: TableDefinition, rows: pa.Table | None) -> int:
     """Create a table, with its first rows if there are any, and return the version: 0.
 
     Raises:

@@ -29,7 +29,7 @@ _BLOCKS: Final = (("icebergCompatV1", "ICE1-011"), ("icebergCompatV2", "ICE2-019
 """Features under which partition columns keep their names, and the requirement that says so."""
 
 
-def replace_table(snapshot: Snapshot, wanted: TableDefinition, rows: pa.Table | None = None) -> int:
+def replace_table(snapshot: Snapshot, wanted: TableDefinition, rows: pa.Table | None) -> int:
     """Carry out :meth:`~reference_impl.table.Table.replace`."""
     check_definition(wanted)
     names = tuple(wanted.partition_columns)
