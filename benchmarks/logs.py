@@ -154,7 +154,7 @@ def _add_actions(start: int, stop: int) -> Iterator[dict[str, object]]:
         yield {"add": add | {"partitionValues": dict(add["partitionValues"])}}
 
 
-def _tail(log: Path, files: int, version: int) -> None:
+def _tail(log: Path, files: int) -> None:
     """Twenty commits of a thousand adds and a thousand removes each."""
     for commit in range(_COMMITS):
         start = files + commit * _ADDS_PER_COMMIT
@@ -164,7 +164,7 @@ def _tail(log: Path, files: int, version: int) -> None:
             for path in gone.to_pylist()
         )
         actions = (*_add_actions(start, start + _ADDS_PER_COMMIT), *removes)
-        _write_commit(log, version + 1 + commit, iter(actions))
+        _write_commit(log, 11 + commit, iter(actions))
 
 
 def _hint(log: Path, size: int, parts: int | None = None) -> None:
@@ -175,7 +175,7 @@ def _hint(log: Path, size: int, parts: int | None = None) -> None:
 def _classic(log: Path, files: int) -> None:
     pq.write_table(_rows(_adds(0, files), head=True), log / f"{10:020}.checkpoint.parquet")
     _hint(log, files + 2)
-    _tail(log, files, 10)
+    _tail(log, files)
 
 
 def _parts(log: Path, files: int, parts: int = 10) -> None:
@@ -185,7 +185,7 @@ def _parts(log: Path, files: int, parts: int = 10) -> None:
         rows = _rows(_adds(bounds[part], bounds[part + 1]), head=part == 0)
         pq.write_table(rows, log / name)
     _hint(log, files + 2, parts)
-    _tail(log, files, 10)
+    _tail(log, files)
 
 
 def _sidecars(log: Path, files: int, sidecars: int = 8) -> None:
@@ -205,7 +205,7 @@ def _sidecars(log: Path, files: int, sidecars: int = 8) -> None:
     name = f"{10:020}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
     (log / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
     _hint(log, files + 11)
-    _tail(log, files, 10)
+    _tail(log, files)
 
 
 def _commits(log: Path, files: int, commits: int = 2000) -> None:

@@ -130,7 +130,7 @@ def _mutation_case(directory: Path, scratch: Path, mutation: Mutation) -> str:
     )
     case = _case(directory, info, scratch, builder)
     if mutation.expect == "refused" and mutation.kind is not None:
-        refusal = Refusal(mutation.kind, mutation.stage, mutation.requirements[0])
+        refusal = Refusal(mutation.kind, "read", mutation.requirements[0])
         case.refuse("read", "latest", refusal, title="the table is refused")
     else:
         case.read("latest", builder.schema, builder.rows(), title="the rows are the original ones")

@@ -7,7 +7,7 @@ a claim cannot drift from what the adapter does.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.adapter import Answer, Claims, Description, Refused, Request, Write, operation_of
@@ -45,7 +45,7 @@ class EngineAdapter:
     claims: Claims
     refusals: Refusals
     reads: Mapping[str, Callable[[Any], Any]]
-    writes: Mapping[str, Callable[[Write], Any]] = field(default_factory=dict)
+    writes: Mapping[str, Callable[[Write], Any]]
     release: Callable[[], None] = _nothing
     renew: Callable[[BaseException], bool] = _never
 

@@ -90,8 +90,8 @@ class Check(Generic[_Subject]):
     stage: Stage
     run: Callable[[_Subject], Findings]
     requirements: tuple[str, ...]
-    screen: Callable[[Any], Any] | None = None
-    whole: bool = False
+    screen: Callable[[Any], Any] | None
+    whole: bool
 
 
 def check(

@@ -35,8 +35,8 @@ class ItemExplained:
     levels: dict[str, tuple[str, str]]
     steps: tuple[str, ...]
     defects: tuple[Defect, ...]
-    expects: str = ""
-    builder: SourceLine | None = None
+    expects: str
+    builder: SourceLine | None
 
     def as_document(self) -> dict[str, Any]:
         """Return it as JSON."""

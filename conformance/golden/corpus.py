@@ -63,7 +63,7 @@ class Corpus:
 
     root: Path
     cases: tuple[Case, ...]
-    unread: tuple[str, ...] = ()
+    unread: tuple[str, ...]
 
     @cached_property
     def digest(self) -> str:

@@ -61,7 +61,7 @@ class _ForReader:
 
     def _expectation(self, same: Expected) -> Expected | ExpectedError | Contested:
         mutation = self.mutation
-        refusal = ExpectedError(mutation.kind or "invalid_table", mutation.stage, None)
+        refusal = ExpectedError(mutation.kind or "invalid_table", "read", None)
         if mutation.expect == "refused":
             return refusal
         if mutation.expect == "same_rows":

@@ -99,7 +99,7 @@ class Summary:
     selected: int
     registry: Registry
     reproduce: Callable[[str], str]
-    verbose: bool = False
+    verbose: bool
 
     def lines(self) -> Iterator[str]:
         """Return the lines, without ends; nothing in them steers a terminal."""

@@ -270,7 +270,8 @@ def _read_row(node: Node, chapter: str) -> Requirement:
     revisions = row["revisions"].choices(REVISIONS)
     if list(revisions) != sorted(revisions, key=REVISIONS.index):
         raise row["revisions"].fail(f"{identity} lists its revisions out of order")
-    contested = tuple(_read_accepted(item) for item in _items(row, "contested"))
+    items = row["contested"].items() if "contested" in row else ()
+    contested = tuple(_read_accepted(item) for item in items)
     if len(contested) == 1:
         raise row["contested"].fail(f"{identity} is contested between one outcome")
     if contested and "ruling" not in row:
@@ -293,10 +294,6 @@ def _read_row(node: Node, chapter: str) -> Requirement:
         retired=row["retired"].text() if "retired" in row else None,
         place=node.place,
     )
-
-
-def _items(row: Mapping[str, Node], key: str) -> list[Node]:
-    return row[key].items() if key in row else []
 
 
 def _read_accepted(node: Node) -> Accepted:

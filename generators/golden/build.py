@@ -56,7 +56,7 @@ def build_case(definition: Definition, corpus: Path, *, observed: Path | None) -
     """
     info = definition.info
     if info.builder == "kit":
-        info = replace(info, tool_versions=_versions(_KIT_TOOLS))
+        info = replace(info, tool_versions={name: _version(name) for name in _KIT_TOOLS})
     directory = corpus / info.id
     writer = CaseWriter(info, directory)
     definition.build(writer)
@@ -171,10 +171,6 @@ def _case_ids(corpus: Path) -> Iterator[str]:
 @cache
 def _version(name: str) -> str:
     return importlib.metadata.version(name)
-
-
-def _versions(distributions: Iterable[str]) -> dict[str, str]:
-    return {name: _version(name) for name in distributions}
 
 
 def _cross_checks(observed: Path | None, present: str) -> list[dict[str, Any]]:

@@ -23,7 +23,6 @@ Outcome: TypeAlias = Literal["refused", "same_rows"]
 """What a reader is seen to do, when it does not give other rows."""
 
 Kind: TypeAlias = Literal["unsupported", "invalid_table", "not_found", "constraint", "conflict"]
-Stage: TypeAlias = Literal["load", "plan", "read", "commit"]
 
 Change: TypeAlias = Callable[[Path, TableBuilder], None]
 """Changes a table in place; given its root and its builder."""
@@ -43,7 +42,6 @@ class Mutation:
         base: the table that it applies to.
         change: makes the change in place; given the table root and the base's builder.
         kind: the kind of the expected refusal.
-        stage: when the refusal is expected at the latest.
         tolerated: outcomes that a ruling leaves open beside ``expect``.
         open: nobody can derive the rows, so that other rows than the original ones fail nobody.
         reason: for tolerated and contested outcomes, why.
@@ -57,11 +55,10 @@ class Mutation:
     expect: Expectation
     base: Base
     change: Change
-    kind: Kind | None = None
-    stage: Stage = "read"
-    tolerated: tuple[Outcome, ...] = ()
-    reason: str = ""
-    open: bool = False
+    kind: Kind | None
+    tolerated: tuple[Outcome, ...]
+    reason: str
+    open: bool
 
     def __post_init__(self) -> None:
         """Refuse a description that contradicts itself."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal as DecimalValue
 from decimal import localcontext
@@ -68,11 +68,11 @@ class Version:
     number: int
     schema: Struct
     rows: tuple[TrackedRow, ...]
-    properties: Mapping[str, str] = field(default_factory=dict)
-    transactions: Mapping[str, int] = field(default_factory=dict)
-    domains: Mapping[str, str] = field(default_factory=dict)
-    changes: tuple[Change, ...] = ()
-    partition_columns: tuple[str, ...] = ()
+    properties: Mapping[str, str]
+    transactions: Mapping[str, int]
+    domains: Mapping[str, str]
+    changes: tuple[Change, ...]
+    partition_columns: tuple[str, ...]
 
 
 def normalized(  # noqa: C901, PLR0911  one branch per kind of type

@@ -221,8 +221,8 @@ class Texts:
         constant: bytes of string literals that are concatenated.
     """
 
-    columns: tuple[tuple[tuple[str, ...], int], ...] = ()
-    constant: int = 0
+    columns: tuple[tuple[tuple[str, ...], int], ...]
+    constant: int
 
 
 def texts_of(root: Node, find: Find) -> Texts:

@@ -61,9 +61,9 @@ class Lines:
         longest: bytes of the longest line.
     """
 
-    text: bytes | memoryview = b""
-    count: int = 0
-    longest: int = 0
+    text: bytes | memoryview
+    count: int
+    longest: int
 
     @classmethod
     def of(cls, lines: Iterable[bytes]) -> Lines:
@@ -143,7 +143,7 @@ def group_lines(
         if kind is not None:
             kinds[at] = _KINDS.index(kind)
     if not files:
-        return dict.fromkeys(_KINDS, Lines())
+        return dict.fromkeys(_KINDS, Lines.of(()))
     return {
         name: _select(data, content, starts, ends, (kinds == number).nonzero()[0])
         for number, name in enumerate(_KINDS)
@@ -208,7 +208,7 @@ def _select(
     data: bytes, content: _Bytes, starts: _Numbers, ends: _Numbers, rows: _Numbers
 ) -> Lines:
     if len(rows) == 0:
-        return Lines()
+        return Lines.of(())
     first, last = int(rows[0]), int(rows[-1])
     begin, end = int(starts[first]), int(ends[last])
     sizes = ends[first : last + 1] - starts[first : last + 1]

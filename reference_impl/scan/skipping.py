@@ -178,7 +178,7 @@ class _Skipping:
                     [self._compared("=", column, choice.value) for choice in choices],
                     self._all(False),  # noqa: FBT003  a value
                 )
-            case StartsWith(Column(path), prefix) if want and path in self.known:
+            case StartsWith(Column(path), prefix) if want:
                 return self._prefixed(self.known[path], prefix)
             case _:
                 return self._all(True)  # noqa: FBT003  a value
@@ -192,9 +192,7 @@ class _Skipping:
         )
 
     def _null_safe(self, column: Column, constant: Constant, *, want: bool) -> pa.Array:
-        bounds = self.known.get(column.path)
-        if bounds is None:
-            return self._all(True)  # noqa: FBT003  a value
+        bounds = self.known[column.path]
         if not constant.value.is_valid:
             return bounds.may_null if want else bounds.may_value
         if want:
@@ -205,9 +203,7 @@ class _Skipping:
         """Return the files in which a comparison may be true."""
         if not value.is_valid:
             return self._all(False)  # noqa: FBT003  unknown for every row
-        bounds = self.known.get(column.path)
-        if bounds is None:
-            return self._all(True)  # noqa: FBT003  a value
+        bounds = self.known[column.path]
         try:
             return pc.and_(bounds.may_value, _within(operator, bounds, value))
         except pa.ArrowInvalid:

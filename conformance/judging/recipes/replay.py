@@ -73,11 +73,11 @@ class Replay:
         table: where the table is to be.
         steps: the recipe.
         before: the steps that made the table that is given, for the oracle.
-        given: the schema of a table that is given without them.
         revision: the protocol revision.
         said: number of a step to the requirement that the recipe says it judges.
         unclaimed_needs: capabilities that the recipe needs and are not claimed, for which a step
             may be refused.
+        given: the schema of a table that is given without those steps.
         traces: what the steps left beside rows.
         watch: looks at the table before a step and after it.
         done: the table's version after each step, as the implementation counts.
@@ -94,11 +94,11 @@ class Replay:
     claims: Claims
     table: Path
     steps: Sequence[Mapping[str, Any]]
-    before: Sequence[Mapping[str, Any]] = ()
+    before: Sequence[Mapping[str, Any]]
+    revision: str
+    said: Mapping[str, str]
+    unclaimed_needs: list[str]
     given: Struct | None = None
-    revision: str = "upstream"
-    said: Mapping[str, str] = field(default_factory=dict)
-    unclaimed_needs: list[str] = field(default_factory=list)
     traces: Traces = field(init=False)
     watch: Watch = field(init=False)
     done: list[int] = field(default_factory=list)

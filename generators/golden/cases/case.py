@@ -123,7 +123,6 @@ class Refusal:
         stage: the latest stage at which it has to.
         requirement: id of the clause that the refusal obeys.
         code: error class for harnesses that compare one; derived from kind and stage if empty.
-        message: advice for people.
         of: operations of a recipe of which each step may be refused so, where the text leaves it
             open; none for the last step alone.
     """
@@ -132,21 +131,17 @@ class Refusal:
     stage: Stage
     requirement: str
     code: str = ""
-    message: str = ""
     of: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """Return the wire form, the ``error`` of a spec."""
         code = self.code or _ERROR_CODES.get((self.kind, self.stage), "DELTA_ERROR")
-        document: dict[str, Any] = {
+        return {
             "errorCode": code,
             "kind": self.kind,
             "stage": self.stage,
             "requirement": self.requirement,
         }
-        if self.message:
-            document["errorMessage"] = self.message
-        return document
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from reference_impl.errors import InvalidMetadata
 from reference_impl.model.actions import Metadata, Protocol
-from reference_impl.model.column_mapping import Mode, physical_name
+from reference_impl.model.column_mapping import Mode, lasting_name
 from reference_impl.model.features import active, supported
 from reference_impl.model.file_actions import chosen
 from reference_impl.types.keys import TYPE_CHANGES_KEY
@@ -135,7 +135,7 @@ def number_nested(
     def annotate(column: Field) -> Field:
         held = column.metadata.get(NESTED_IDS_KEY)
         ids = dict(held) if isinstance(held, Mapping) else {}
-        for place in _places(column.type, physical_name(column, "name")):
+        for place in _places(column.type, lasting_name(column)):
             if type(ids.get(place)) is not int:
                 ids[place] = numbering.following()
         metadata = {**column.metadata, NESTED_IDS_KEY: ids} if ids else column.metadata
