@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast
 
 from reference_impl.errors import InvalidFilter, UnsupportedExpression
 from reference_impl.expressions.limits import MAX_DEPTH, MAX_TEXT, MAX_TOKENS, check
@@ -73,12 +73,12 @@ def tokenize(text: str) -> list[Token]:
         found = _TOKEN.match(text, at)
         if found is None:
             raise InvalidFilter(f"the expression is not SQL at {text[at : at + 40]!r}")
-        start, at = at, found.end()
-        kind = found.lastgroup
-        if kind == "space":
+        at = found.end()
+        if found.lastgroup == "space":
             continue
-        token = _token(kind, found.group(), start, at)
-        if kind == "string" and tokens and tokens[-1].kind == "string" and tokens[-1].end == start:
+        token = _token(found)
+        last = tokens[-1] if tokens else token
+        if token.kind == last.kind == "string" and last.end == token.start:
             raise UnsupportedExpression(
                 "what a doubled quote in a string means differs between versions of Spark",
                 hint="escape the quote with a backslash",
@@ -95,18 +95,13 @@ def _deeper(token: Token) -> int:
     return {"(": 1, ")": -1}.get(token.text, 0) if token.kind == "sign" else 0
 
 
-def _token(kind: str | None, text: str, start: int, end: int) -> Token:
-    match kind:
-        case "string":
-            return Token("string", _unescaped(text[1:-1]), start, end)
-        case "name":
-            return Token("name", _encodable(text[1:-1].replace("``", "`")), start, end)
-        case "number":
-            return Token("number", text, start, end)
-        case "word":
-            return Token("word", text, start, end)
-        case _:
-            return Token("sign", text, start, end)
+def _token(found: re.Match[str]) -> Token:
+    kind, text = cast("Kind", found.lastgroup), found.group()
+    if kind == "string":
+        text = _unescaped(text[1:-1])
+    elif kind == "name":
+        text = _encodable(text[1:-1].replace("``", "`"))
+    return Token(kind, text, found.start(), found.end())
 
 
 def _unescaped(text: str) -> str:

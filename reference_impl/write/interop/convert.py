@@ -272,9 +272,8 @@ def _columns(transaction: Transaction, footer: pq.FileMetaData, path: str) -> se
         for column in inside:
             if column.name in found:
                 converter(held[found[column.name]], column, table.mode)
-    for column in inside:
-        if column.name not in found and not column.nullable and footer.num_rows:
-            raise _null(column.name, path)
+            elif not column.nullable and footer.num_rows:
+                raise _null(column.name, path)
     if any(not column.nullable for _, column in every_field(Struct(tuple(inside)))):
         for _ in read_batches(transaction.storage, path, inside, table.mode):
             pass  # reading refuses nulls where there must be none

@@ -152,6 +152,7 @@ LEFT_OUT = {
     "parquet/bounds.py:_DECODED": _MEMORY,
     "parquet/bounds.py:_FAITHFUL": _MEMORY,
     "parquet/bounds.py:_LEVELS": _MEMORY,
+    "parquet/bounds.py:_MANY_ROWS": _MEMORY,
     "parquet/bounds.py:_PAGES_GROWTH": _MEMORY,
     "parquet/bounds.py:_SMALL_BATCHES": _MEMORY,
     "parquet/bounds.py:_has_dictionary": _MEMORY,
