@@ -84,5 +84,5 @@ def parse_predicate(given: Filter, schema: Struct) -> Predicate | None:
             nodes.append(bind_filter(text, schema))
         except UnsupportedExpression:
             rest.append(parse_expression(text, schema))
-    node = None if not nodes else nodes[0] if len(nodes) == 1 else And(tuple(nodes))
+    node = And(tuple(nodes)) if nodes else None
     return Predicate(node, tuple(rest))

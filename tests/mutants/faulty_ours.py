@@ -95,7 +95,7 @@ def _first_sidecar(right: Any, reader: Any) -> Any:
 def _adds_alone(right: Any, storage: Any, file: Any, **options: Any) -> Any:
     commit = right(storage, file, **options)
     if file.kind == "compaction":
-        commit.lines["remove"] = Lines()
+        commit.lines["remove"] = Lines.of(())
     return commit
 
 
@@ -207,7 +207,7 @@ _replace("counts-ids-from-zero", RowTracking, "columns", _without_base)
 
 def _without(name: str) -> Callable[..., Any]:
     def changes(right: Any, storage: Any, listing: Any, one: Any, table: Any) -> Any:
-        lines = {**one.commit.lines, name: Lines()}
+        lines = {**one.commit.lines, name: Lines.of(())}
         return right(storage, listing, replace(one, commit=replace(one.commit, lines=lines)), table)
 
     return changes
@@ -287,7 +287,7 @@ def _partition_columns(former: Metadata, newer: Metadata) -> Metadata:
 def _appends(right: Any, storage: Any, file: Any, **options: Any) -> Any:
     commit = right(storage, file, **options)
     if commit.info is not None and commit.info.raw.get("isBlindAppend") is True and commit.lines:
-        commit.lines["remove"] = Lines()
+        commit.lines["remove"] = Lines.of(())
     return commit
 
 
