@@ -196,7 +196,7 @@ def wrong_partition_values(
 
 
 def misnamed(
-    body: Mapping[str, Any], layout: Layout, stats: Mapping[str, Any] | None = None
+    body: Mapping[str, Any], layout: Layout, stats: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, str]]:
     """Yield requirement and message for typed copies that are not keyed by physical names."""
     if layout.mode == "none":

@@ -21,7 +21,7 @@ more than one way.
 """
 
 
-def commit_info(operation: str, time: int, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def commit_info(operation: str, time: int, more: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the ``commitInfo`` of an operation.
 
     Args:

@@ -44,7 +44,7 @@ Path: TypeAlias = str | Sequence[str]
 _GUARDED: Final = (DEFAULT_KEY, START_KEY, GENERATION_KEY)
 
 
-def add_columns(snapshot: Snapshot, given: Schema, parent: Path = ()) -> int:
+def add_columns(snapshot: Snapshot, given: Schema, parent: Path) -> int:
     """Add columns after those that are there, or fields to a struct column.
 
     Raises:

@@ -21,7 +21,7 @@ _SYSTEM_PREFIX: Final = "delta."
 
 
 def set_properties(
-    snapshot: Snapshot, properties: Mapping[str, str], features: Iterable[str] = ()
+    snapshot: Snapshot, properties: Mapping[str, str], features: Iterable[str]
 ) -> int:
     """Set table properties and support features, and return the version."""
     wanted = tuple(features)

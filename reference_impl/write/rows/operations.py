@@ -45,7 +45,7 @@ def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = Non
     return changes.commit()
 
 
-def delete(snapshot: Snapshot, given: Filter = None) -> int:
+def delete(snapshot: Snapshot, given: Filter) -> int:
     """Delete the rows for which a filter is true, and return the version.
 
     Where no row is deleted nothing is committed.
@@ -56,7 +56,7 @@ def delete(snapshot: Snapshot, given: Filter = None) -> int:
     return changes.commit()
 
 
-def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter = None) -> int:
+def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter) -> int:
     """Replace the rows for which a filter is true, all by default, and return the version."""
     transaction = Transaction(
         snapshot, "WRITE", {"mode": "Overwrite", "predicate": predicate_for_history(given)}
@@ -85,7 +85,7 @@ def refuse_outside(rows: pa.Table, condition: Predicate) -> None:
         )
 
 
-def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter = None) -> int:
+def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter) -> int:
     """Set columns of the rows for which a filter is true, and return the version.
 
     Where no row is updated nothing is committed.
