@@ -117,9 +117,11 @@ def _of_requirement(found: RequirementExplained) -> Iterator[str]:
     yield f"{row.id}  {row.level} of {row.role}, feature {row.feature}"
     yield f"  {document['statement']}"
     yield f"Section: {row.section}" + (f"  {found.link}" if found.link else "")
-    binding = ", ".join(found.binds_in) or "nobody"
+    binding = (
+        f"under --tck-revision {', '.join(found.binds_in)}" if found.binds_in else "under none"
+    )
     yield f"Entry: {row.place.removeprefix(f'{PROJECT}/')}"
-    yield f"Texts: {', '.join(row.revisions)}; binds under --tck-revision {binding}"
+    yield f"Texts: {', '.join(row.revisions)}; binds {binding}"
     for name, quote in found.quotes.items():
         yield f"Quote ({name}): {quote}"
     if not found.quotes and row.clause_digest:
@@ -147,10 +149,20 @@ def _of_requirement(found: RequirementExplained) -> Iterator[str]:
     if found.named:
         yield f"{found.named} more cases name it and judge another requirement"
     proofs = [f"{each.kind} {each.id}: {each.case}" for each in found.proofs]
-    none = "no wrong implementation has shown it yet"
-    yield from _listed("Proofs", proofs, f"{none}. {found.unproved}" if found.unproved else none)
+    yield from _listed("Proofs", proofs, _without_proof(found))
     yield from _listed("Tests", [*map(str, found.tests)])
     yield from _listed("Defects", [f"{each.name}: {each.statement}" for each in found.defects])
+
+
+def _without_proof(found: RequirementExplained) -> str:
+    """Return why a requirement has no proof."""
+    row = found.row
+    if row.retired:
+        return "none, for a retired requirement judges nothing"
+    if row.level in ("MAY", "DEF"):
+        return f"none, for a {row.level} cannot be broken"
+    none = "no wrong implementation has shown it yet"
+    return f"{none}. {found.unproved}" if found.unproved else none
 
 
 def _of_item(found: ItemExplained) -> Iterator[str]:

@@ -96,6 +96,27 @@ def test_a_must_without_a_proof_says_why(
     assert "shown it yet. Says by what a writer goes" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("name", "binds", "proofs"),
+    [
+        (
+            "FA-010",
+            "binds under none\n",
+            "Proofs: none, for a retired requirement judges nothing\n",
+        ),
+        ("SCH-004", "--tck-revision 2021, 2025", "Proofs: none, for a DEF cannot be broken\n"),
+        ("SNAP-005", "--tck-revision 2021, 2025", "Proofs: none, for a MAY cannot be broken\n"),
+    ],
+)
+def test_what_cannot_be_broken_lacks_no_proof(
+    name: str, binds: str, proofs: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_explain_cli([name]) == Status.OK
+    shown = capsys.readouterr().out
+    assert binds in shown
+    assert proofs in shown
+
+
 def test_a_must_that_nothing_judges_says_why(explained: Callable[..., Any]) -> None:
     assert "question" in explained("REC-023")["unjudged"]
     assert explained("REC-008")["unjudged"] is None
