@@ -28,8 +28,8 @@ PACKAGES: Final = ("schemas", "reference_impl", "generators", "conformance")
 IMPLEMENTATIONS: Final = ("ours", "deltalake", "duckdb", "polars", "chdb", "spark")
 """Names that ``--impl`` takes; each is a module of ``conformance.adapters``."""
 
-_MOST: Final = 1e9
-"""Of seconds and GiB: more than anybody has, and a number that every system takes."""
+_MAX_NUMBER: Final = 1e9
+"""Seconds or GiB of a limit: more than any machine has, and accepted by every system."""
 
 _HOME: Final = Path(__file__).resolve().parent
 
@@ -46,7 +46,9 @@ def seconds(text: str) -> float:
     Raises:
         ArgumentTypeError: it is no positive number that a clock takes.
     """
-    return _number(text, lambda value: 0 < value <= _MOST, "a number of seconds above 0, up to 1e9")
+    return _number(
+        text, lambda value: 0 < value <= _MAX_NUMBER, "a number of seconds above 0, up to 1e9"
+    )
 
 
 def gibibytes(text: str) -> float:
@@ -55,7 +57,9 @@ def gibibytes(text: str) -> float:
     Raises:
         ArgumentTypeError: it is no positive number that counts bytes.
     """
-    return _number(text, lambda value: 0 < value <= _MOST, "a number of GiB above 0, up to 1e9")
+    return _number(
+        text, lambda value: 0 < value <= _MAX_NUMBER, "a number of GiB above 0, up to 1e9"
+    )
 
 
 def percent(text: str) -> float:

@@ -12,7 +12,7 @@ from typing import Final
 _AT_ONCE: Final = 1 << 20
 """Bytes of a file that are read at once."""
 
-_LARGEST: Final = 1 << 32
+_MAX_FILE_BYTES: Final = 1 << 32
 """Bytes of a file whose content is read; an adapter may not write more, and a link may lead to
 what has no end."""
 
@@ -72,7 +72,7 @@ def _digest(path: str) -> bytes:
         mode, size = facts.st_mode, facts.st_size
         if not S_ISREG(mode):
             return hashlib.sha256(f"not a regular file: {mode:o}".encode()).digest()
-        if size > _LARGEST:
+        if size > _MAX_FILE_BYTES:
             return hashlib.sha256(f"too large: {size}, {facts.st_mtime_ns}".encode()).digest()
         state = hashlib.sha256()
         try:

@@ -30,14 +30,14 @@ Stage: TypeAlias = Literal["load", "plan", "read", "commit"]
 """When: the wire words of ``error.stage`` in a spec."""
 
 
-_LONGEST: Final = 10_000
+_MAX_CHARACTERS: Final = 10_000
 """Characters of a message or a path in what an error prints."""
 
 
 def _cut(value: object) -> str:
     """Return a text that fits a line of a log, whatever a table makes long, without secrets."""
-    text = shown_location(str(value)[: _LONGEST + 1])
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    text = shown_location(str(value)[: _MAX_CHARACTERS + 1])
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[: _MAX_CHARACTERS - 1]}…"
 
 
 class DeltaError(Exception):

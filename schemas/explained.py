@@ -21,10 +21,10 @@ from referencing.jsonschema import DRAFT202012, Schema
 from schemas.catalog import UnknownSchemaError, contents, names, urn
 from schemas.keywords import EXTENSIONS, Errors
 
-_LONGEST_MESSAGE: Final = 300
+_MAX_MESSAGE_CHARACTERS: Final = 300
 """Characters; a longer message repeats the document instead of explaining it."""
 
-_MOST: Final = 100
+_MAX_VIOLATIONS: Final = 100
 """Violations of one document that are explained."""
 
 
@@ -187,9 +187,9 @@ def validator(name: str) -> Draft202012Validator:
 
 
 def _shorten(message: str) -> str:
-    if len(message) <= _LONGEST_MESSAGE:
+    if len(message) <= _MAX_MESSAGE_CHARACTERS:
         return message
-    half = _LONGEST_MESSAGE // 2
+    half = _MAX_MESSAGE_CHARACTERS // 2
     return f"{message[:half]} … {message[-half:]}"
 
 
@@ -209,5 +209,5 @@ def _violation(name: str, error: ValidationError) -> Violation:
 
 def violations(name: str, document: Any) -> list[Violation]:
     """Return the violations of the schema ``name`` by a document, ordered by place."""
-    found = islice(validator(name).iter_errors(document), _MOST)
+    found = islice(validator(name).iter_errors(document), _MAX_VIOLATIONS)
     return sorted(_violation(name, error) for error in found)

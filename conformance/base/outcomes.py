@@ -95,10 +95,10 @@ FAILING: Final = failing()
 """Outcomes that fail at every level."""
 
 
-_LONGEST: Final = 10_000
+_MAX_CHARACTERS: Final = 10_000
 """Characters of one text of a verdict."""
 
-_MOST_LINES: Final = 200
+_MAX_LINES: Final = 200
 """Lines of details of a verdict; a line of results holds them all."""
 
 ALTERED: Final = "the adapter changed the table that it was asked to read"
@@ -107,7 +107,7 @@ ALTERED: Final = "the adapter changed the table that it was asked to read"
 
 def _text(text: str) -> str:
     """Return a text in Unicode alone, and not longer than a verdict's may be."""
-    return shortened(text.encode("utf-8", "backslashreplace").decode(), _LONGEST)
+    return shortened(text.encode("utf-8", "backslashreplace").decode(), _MAX_CHARACTERS)
 
 
 class Hazard(StrEnum):
@@ -177,8 +177,8 @@ class Verdict:
         for name in ("message", "expected", "actual"):
             object.__setattr__(self, name, _text(getattr(self, name)))
         details = self.details
-        if len(details) > _MOST_LINES:
-            kept = details[: _MOST_LINES - 1]
+        if len(details) > _MAX_LINES:
+            kept = details[: _MAX_LINES - 1]
             details = (*kept, f"… {len(details) - len(kept)} more lines")
         lines = tuple(map(_text, details))
         object.__setattr__(self, "details", lines)

@@ -24,17 +24,17 @@ from conformance.base.terminal import printable
 
 MIB: Final = 1024 * 1024
 
-LONGEST_LINE: Final = 16 * MIB
+MAX_LINE_BYTES: Final = 16 * MIB
 """Bytes of one line of a results file."""
 
-_LARGEST_DOCUMENT: Final = 16 * MIB
-_DEEPEST: Final = 100
+_MAX_DOCUMENT_BYTES: Final = 16 * MIB
+_MAX_DEPTH: Final = 100
 """Levels of nested arrays and objects; documents of the shipped corpus have thirteen."""
 
-_LONGEST_NUMBER: Final = 400
+_MAX_NUMBER_CHARACTERS: Final = 400
 """Characters; the longest double in full has 309 digits."""
 
-_LONGEST_NAME: Final = 255
+_MAX_NAME_BYTES: Final = 255
 """Bytes that file systems allow for one name."""
 
 # Possessive, so that a long string costs neither recursion nor memory for backtracking.
@@ -56,7 +56,7 @@ class DocumentError(KitError):
         super().__init__(message)
 
 
-def read_bytes(path: Path, largest: int = _LARGEST_DOCUMENT) -> bytes:
+def read_bytes(path: Path, largest: int = _MAX_DOCUMENT_BYTES) -> bytes:
     """Read a regular file of bounded size.
 
     Args:
@@ -73,7 +73,7 @@ def read_bytes(path: Path, largest: int = _LARGEST_DOCUMENT) -> bytes:
     return content
 
 
-def read_text(path: Path, largest: int = _LARGEST_DOCUMENT) -> str:
+def read_text(path: Path, largest: int = _MAX_DOCUMENT_BYTES) -> str:
     """Read a regular file of bounded size as UTF-8, with or without a byte order mark.
 
     Raises:
@@ -97,10 +97,10 @@ def lines_of(path: Path, largest: int) -> Iterator[bytes]:
     """
     with _opened(path) as source:
         read = 0
-        while line := source.readline(LONGEST_LINE + 1):
+        while line := source.readline(MAX_LINE_BYTES + 1):
             read += len(line)
-            if len(line) > LONGEST_LINE:
-                raise DocumentError(f"has a line of more than {LONGEST_LINE} bytes")
+            if len(line) > MAX_LINE_BYTES:
+                raise DocumentError(f"has a line of more than {MAX_LINE_BYTES} bytes")
             if read > largest:
                 raise DocumentError(f"has more than {largest} bytes")
             yield line
@@ -169,15 +169,15 @@ def _decoder() -> json.JSONDecoder:
 
 
 def _check_depth(text: str) -> None:
-    if text.count("[") + text.count("{") <= _DEEPEST:
+    if text.count("[") + text.count("{") <= _MAX_DEPTH:
         return
     depth = 0
     for token in _TOKEN.finditer(text):
         first = text[token.start()]
         if first in "[{":
             depth += 1
-            if depth > _DEEPEST:
-                raise DocumentError(f"is nested deeper than {_DEEPEST} levels")
+            if depth > _MAX_DEPTH:
+                raise DocumentError(f"is nested deeper than {_MAX_DEPTH} levels")
         elif first in "]}":
             depth -= 1
 
@@ -217,14 +217,14 @@ def _constant(text: str) -> Any:
 
 
 def _integer(text: str) -> int:
-    if len(text) > _LONGEST_NUMBER:
+    if len(text) > _MAX_NUMBER_CHARACTERS:
         raise DocumentError(f"has a number of {len(text)} characters")
     return int(text)
 
 
 def _float(text: str) -> float:
     value = float(text)
-    if not isfinite(value) or len(text) > _LONGEST_NUMBER:
+    if not isfinite(value) or len(text) > _MAX_NUMBER_CHARACTERS:
         raise DocumentError(f"has a number that no double holds: {text[:40]}")
     return value
 
@@ -235,8 +235,8 @@ def name_fault(text: str) -> str | None:
         return f"{text!r} is not a name"
     if "/" in text or "\\" in text or "\0" in text or _DRIVE.match(text):
         return f"{printable(text[:80])!r} is a path and not a name"
-    if not _is_unicode(text) or len(text.encode()) > _LONGEST_NAME:
-        return f"a name has at most {_LONGEST_NAME} bytes of UTF-8"
+    if not _is_unicode(text) or len(text.encode()) > _MAX_NAME_BYTES:
+        return f"a name has at most {_MAX_NAME_BYTES} bytes of UTF-8"
     return None
 
 

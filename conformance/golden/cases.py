@@ -26,7 +26,7 @@ ROW_TYPES: Final = frozenset(name for name, each in QUESTIONS.items() if each.ro
 """Types of specs whose expected answer has rows."""
 
 _FEW_ROWS: Final = 16
-_LARGEST_ROWS: Final = 512 * MIB
+_MAX_ROWS_BYTES: Final = 512 * MIB
 """Bytes of expected rows in memory."""
 
 
@@ -68,13 +68,15 @@ def _rows_of(path: Path) -> pa.Table:
             return file.read(use_threads=False)
         # One long value of a dictionary can stand in every row: rows are decoded a few at a time.
         groups = (facts.row_group(index).total_byte_size for index in range(facts.num_row_groups))
-        step = max(1, _LARGEST_ROWS // max(path.stat().st_size, *groups))
+        step = max(1, _MAX_ROWS_BYTES // max(path.stat().st_size, *groups))
         batches, total = [], 0
         for batch in file.iter_batches(min(step, 2**16)):
             batches.append(batch)
             total += batch.nbytes
-            if total > _LARGEST_ROWS:
-                raise CorpusError(path, f"decompresses to more than {_LARGEST_ROWS} bytes of rows")
+            if total > _MAX_ROWS_BYTES:
+                raise CorpusError(
+                    path, f"decompresses to more than {_MAX_ROWS_BYTES} bytes of rows"
+                )
         return pa.Table.from_batches(batches, file.schema_arrow)
 
 

@@ -22,15 +22,15 @@ from generators.placeholders import BESIDE
 from reference_impl.errors import PlaceRefused
 from reference_impl.places import LocalRoot, Policy
 
-_DEEPEST: Final = 24
+_MAX_DEPTH: Final = 24
 """Folders within folders."""
 
-_MOST_FILES: Final = 1_000_000
-_LARGEST_CASE: Final = 1024 * MIB
+_MAX_FILES: Final = 1_000_000
+_MAX_CASE_BYTES: Final = 1024 * MIB
 """Bytes of one case, of which every run makes copies, in memory at best."""
 
-_LARGEST_ROWS: Final = 64 * MIB
-_MOST_ROWS: Final = 1_000_000
+_MAX_ROWS_BYTES: Final = 64 * MIB
+_MAX_ROWS: Final = 1_000_000
 _LAST_TIME: Final = 253_402_300_799_999
 """Milliseconds since the epoch: the end of the year 9999."""
 
@@ -84,8 +84,8 @@ def check_tree(root: Path) -> None:
     files = 0
     while pending:
         folder, parts = pending.pop()
-        if len(parts) > _DEEPEST:
-            raise CorpusError(Path(folder), f"lies more than {_DEEPEST} folders deep")
+        if len(parts) > _MAX_DEPTH:
+            raise CorpusError(Path(folder), f"lies more than {_MAX_DEPTH} folders deep")
         try:
             entries = list(os.scandir(folder))
         except OSError as error:
@@ -100,10 +100,10 @@ def check_tree(root: Path) -> None:
             files += 1
             case = parts[:2]
             sizes[case] = sizes.get(case, 0) + facts.st_size
-            if sizes[case] > _LARGEST_CASE:
-                raise CorpusError(Path(root, *case), f"has more than {_LARGEST_CASE} bytes")
-            if files > _MOST_FILES:
-                raise CorpusError(root, f"has more than {_MOST_FILES} files")
+            if sizes[case] > _MAX_CASE_BYTES:
+                raise CorpusError(Path(root, *case), f"has more than {_MAX_CASE_BYTES} bytes")
+            if files > _MAX_FILES:
+                raise CorpusError(root, f"has more than {_MAX_FILES} files")
 
 
 _ALLOWED: Final = "a corpus has regular files and folders only"
@@ -162,16 +162,16 @@ def count_rows(path: Path, part: Path) -> int:
         CorpusError: it is too large, holds too many rows, or is no Parquet file.
     """
     facts = part.lstat()
-    if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_ROWS:
-        limit = f"a regular file of at most {_LARGEST_ROWS} bytes"
+    if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_ROWS_BYTES:
+        limit = f"a regular file of at most {_MAX_ROWS_BYTES} bytes"
         raise CorpusError(path, f"expected rows in {part} are not {limit}", "#/expected")
     try:
         with pq.ParquetFile(part) as file:
             rows: int = file.metadata.num_rows
     except (OSError, pa.ArrowException) as error:
         raise CorpusError(path, f"expected rows in {part}: {error}", "#/expected") from error
-    if rows > _MOST_ROWS:
-        raise CorpusError(path, f"{part} has {rows} rows, over {_MOST_ROWS}", "#/expected")
+    if rows > _MAX_ROWS:
+        raise CorpusError(path, f"{part} has {rows} rows, over {_MAX_ROWS}", "#/expected")
     return rows
 
 

@@ -64,10 +64,10 @@ WORDS: Final[Mapping[str, Collection[str]]] = {
 }
 """The words that each set of claims may hold."""
 
-_MOST_NAMED: Final = 20
+_MAX_NAMED: Final = 20
 """Unknown words of a set that are named."""
 
-_LONGEST_TEXT: Final = 200
+_MAX_TEXT_CHARACTERS: Final = 200
 """Characters of a name, a version or a word that is named."""
 
 
@@ -117,7 +117,7 @@ def _type_faults(description: Description) -> Iterator[str]:
     for name in _HIGHEST:
         number = getattr(description.claims, name)
         if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-            yield f"{name} is a whole number, not {shortened(repr(number), _LONGEST_TEXT)}"
+            yield f"{name} is a whole number, not {shortened(repr(number), _MAX_TEXT_CHARACTERS)}"
     for name in WORDS:
         words = getattr(description.claims, name)
         if not isinstance(words, frozenset) or not all(isinstance(word, str) for word in words):
@@ -126,8 +126,8 @@ def _type_faults(description: Description) -> Iterator[str]:
 
 def _stamp_faults(description: Description) -> Iterator[str]:
     for name in _STAMPS:
-        if len(getattr(description, name)) > _LONGEST_TEXT:
-            yield f"{name} has more than {_LONGEST_TEXT} characters"
+        if len(getattr(description, name)) > _MAX_TEXT_CHARACTERS:
+            yield f"{name} has more than {_MAX_TEXT_CHARACTERS} characters"
     if not description.name:
         yield "name is empty"
 
@@ -145,10 +145,10 @@ def claims_faults(claims: Claims) -> Iterator[str]:
             yield f"{name}: 0 is no version, and {asked[0]} is claimed; the lowest is 1"
     for name, words in WORDS.items():
         unknown = getattr(claims, name) - frozenset(words)
-        if len(unknown) > _MOST_NAMED:
+        if len(unknown) > _MAX_NAMED:
             yield f"{name}: {len(unknown)} are no words of the contract"
             continue
-        for word in sorted(shortened(str(word), _LONGEST_TEXT) for word in unknown):
+        for word in sorted(shortened(str(word), _MAX_TEXT_CHARACTERS) for word in unknown):
             if name == "reader_features" and word in _FEATURE_KINDS:
                 yield f"{name}: {word!r} is a feature of writers alone"
                 continue

@@ -15,14 +15,14 @@ from typing import Final
 from conformance.golden.cases import Expected
 from conformance.questions import QUESTIONS
 
-LONGEST: Final = 400
+MAX_MESSAGE_CHARACTERS: Final = 400
 """Characters of a message that are kept."""
 
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}\b")
 # An engine may say megabytes: no pattern is tried twice at what it has looked at.
 _TRACE: Final = re.compile(r"(?<!\s)\s*(?:Stack Trace:|stack backtrace:|(?P<frame>(?<=\s)0: <))")
 _NEXT_FRAME: Final = re.compile(r"\s1: ")
-_LONGEST_FRAME: Final = 2000
+_MAX_FRAME_CHARACTERS: Final = 2000
 _FOLDER: Final = r"(?<![^\s'\"(\[])[^\s'\"(\[]*/"
 _INSTALLED: Final = re.compile(_FOLDER + r"(site|dist)-packages/")
 _SCRATCH: Final = re.compile(_FOLDER + r"delta-tck-run-[a-z0-9_]{8}(?![a-z0-9_])")
@@ -58,12 +58,12 @@ def stable(message: str, table: Path) -> str:
         table: where the table was copied to.
 
     Returns:
-        One line of at most :data:`LONGEST` characters, without stack traces of native code.
+        One line of at most :data:`MAX_MESSAGE_CHARACTERS`, without stack traces of native code.
     """
     text = message.replace(str(table), "<table>").replace(str(table.parent), "<folder>")
     text = _INSTALLED.sub("<installed>/", _without_trace(text))
     text = _NUMBERED.sub(r"<scratch>/\1", _SCRATCH.sub("<scratch>", text))
-    return " ".join(_ADDRESS.sub("<address>", text).split())[:LONGEST]
+    return " ".join(_ADDRESS.sub("<address>", text).split())[:MAX_MESSAGE_CHARACTERS]
 
 
 _BLOCKED: Final = "blocked by "
@@ -94,7 +94,7 @@ def _without_trace(message: str) -> str:
         if first["frame"] and second < first.end():
             found = _NEXT_FRAME.search(message, first.end())
             second = math.inf if found is None else found.start()
-        if not first["frame"] or second - first.end() <= _LONGEST_FRAME:
+        if not first["frame"] or second - first.end() <= _MAX_FRAME_CHARACTERS:
             return message[: first.start()]
     return message
 

@@ -17,7 +17,12 @@ from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
 from conformance.judging.claims import unclaimed_features, unclaimed_needs
 from conformance.judging.compare import Difference, compare_rows
-from conformance.judging.messages import LONGEST, count_rows, describe_expected, describe_refusal
+from conformance.judging.messages import (
+    MAX_MESSAGE_CHARACTERS,
+    count_rows,
+    describe_expected,
+    describe_refusal,
+)
 from conformance.judging.shown import instead_of, requirement_refused, requirement_shown
 from conformance.judging.versions import rows_of_versions
 from conformance.questions import QUESTIONS
@@ -265,4 +270,4 @@ def _of_contested(asked: _Asked, contested: Contested, answer: Answer) -> Verdic
 
 def _brief(payload: Any) -> str:
     rows = getattr(payload, "num_rows", None)
-    return count_rows(rows) if rows is not None else repr(payload)[:LONGEST]
+    return count_rows(rows) if rows is not None else repr(payload)[:MAX_MESSAGE_CHARACTERS]

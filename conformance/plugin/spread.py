@@ -24,8 +24,8 @@ import pytest
 
 from conformance.base.limits import cores
 
-_MOST: Final = 4
-"""Beyond these, processes wait for memory more than they gain."""
+_MAX_PROCESSES: Final = 4
+"""More processes than these wait for memory."""
 
 _WORTHWHILE: Final = 200
 """Items below which one process is done before others have begun."""
@@ -33,7 +33,7 @@ _WORTHWHILE: Final = 200
 _IN_FLIGHT: Final = 2
 """Portions that a process has: while it reports one it goes on with the next."""
 
-_FEWEST: Final = 8
+_MIN_ITEMS: Final = 8
 """Items of a portion, unless they are the last ones."""
 
 _END_SECONDS: Final = 10.0
@@ -63,7 +63,7 @@ def processes_for(session: pytest.Session) -> int:
         or threading.active_count() > 1
         or "fork" not in multiprocessing.get_all_start_methods()
     )
-    return 1 if alone else min(cores(), _MOST)
+    return 1 if alone else min(cores(), _MAX_PROCESSES)
 
 
 def portions(items: Sequence[pytest.Item], group: Callable[[pytest.Item], str]) -> list[list[int]]:
@@ -76,7 +76,7 @@ def portions(items: Sequence[pytest.Item], group: Callable[[pytest.Item], str]) 
     found, start = [], 0
     for end in range(1, len(items) + 1):
         whole = end == len(items) or group(items[end]) != group(items[end - 1])
-        if whole and (end - start >= _FEWEST or end == len(items)):
+        if whole and (end - start >= _MIN_ITEMS or end == len(items)):
             found.append(list(range(start, end)))
             start = end
     return found

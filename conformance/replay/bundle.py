@@ -35,10 +35,10 @@ from schemas import errors
 DESCRIPTION: Final = "bundle.json"
 HISTORY: Final = "history.json"
 TABLE: Final = "table"
-_LARGEST_TABLE: Final = 64 * 1024 * 1024
+_MAX_TABLE_BYTES: Final = 64 * 1024 * 1024
 """Bytes of a table that is kept; tables of drawn histories have a few thousand."""
 
-_LONGEST: Final = 256 * 1024
+_MAX_DESCRIPTION_BYTES: Final = 256 * 1024
 """Bytes of a description."""
 
 
@@ -121,7 +121,7 @@ def _copy_plain(source: Path, target: Path) -> None:
     Raises:
         OSError: there is more than the limit, or it cannot be read or written.
     """
-    left = _LARGEST_TABLE
+    left = _MAX_TABLE_BYTES
     pending = [(source, target)]
     while pending:
         folder, copy = pending.pop()
@@ -135,7 +135,9 @@ def _copy_plain(source: Path, target: Path) -> None:
                 left -= len(content)
                 if left < 0:
                     code = errno.EFBIG
-                    raise OSError(code, f"a table of more than {_LARGEST_TABLE} bytes", str(source))
+                    raise OSError(
+                        code, f"a table of more than {_MAX_TABLE_BYTES} bytes", str(source)
+                    )
                 (copy / entry.name).write_bytes(content)
 
 
@@ -204,7 +206,7 @@ def read_bundle(folder: Path) -> tuple[dict[str, Any], ReadHistory | WrittenHist
 
 def _document(path: Path) -> Any:
     try:
-        return parse_json(read_bytes(path, _LONGEST))
+        return parse_json(read_bytes(path, _MAX_DESCRIPTION_BYTES))
     except DocumentError as error:
         raise BundleError(path, str(error), error.place) from error
 

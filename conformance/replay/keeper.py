@@ -21,7 +21,7 @@ from conformance.replay.bundle import Contents, write_bundle
 from conformance.replay.shrink import Limit, Shrunk, shrink, way_of
 from generators.oracle.operations import History
 
-_MOST: Final = 50
+_MAX_BUNDLES: Final = 50
 """Bundles that one process writes; a run of hundreds of failures has something in common."""
 
 _TOGETHER: Final = 300.0
@@ -68,8 +68,8 @@ class Keeper:
         """Keep a failure of an item about a history and say where, or why it was not kept."""
         about = item.history
         assert about is not None
-        if self._kept >= _MOST:
-            return f"not kept: {_MOST} bundles were written before"
+        if self._kept >= _MAX_BUNDLES:
+            return f"not kept: {_MAX_BUNDLES} bundles were written before"
         target = self.folder / item.id.removeprefix("generated/").replace("/", "-")
         try:
             write_bundle(target, self._contents(item, about, judge, verdict))

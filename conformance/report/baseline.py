@@ -40,16 +40,16 @@ UNTRIAGED: Final = "untriaged"
 """The reason of an entry that nobody has looked into."""
 
 _WIDEST: Final = 20
-_LONGEST_ID: Final = 200
+_MAX_ID_CHARACTERS: Final = 200
 """Characters of an id in a message."""
 
-_MOST_PATTERNS: Final = 1000
+_MAX_PATTERNS: Final = 1000
 """Entries that stand for more than one item; each is checked against each item."""
 
-_LARGEST_EXPRESSION: Final = 50_000
+_MAX_EXPRESSION_CHARACTERS: Final = 50_000
 """Characters; what is linear in the length of a message may take seconds of a large expression."""
 
-_SHORTEST: Final = 3
+_MIN_MESSAGE_CHARACTERS: Final = 3
 """Characters of a message; fewer are part of nearly every failure's."""
 
 _LABEL: Final = re.compile(r"\s*\w+:\s*")
@@ -157,7 +157,7 @@ class Baseline:
         faults = []
         known = dict.fromkeys(universe)
         for entry in self.entries:
-            matched, name = len(entry.among(known)), shortened(entry.id, _LONGEST_ID)
+            matched, name = len(entry.among(known)), shortened(entry.id, _MAX_ID_CHARACTERS)
             if not matched:
                 faults.append(f"{entry.place}: {name} matches no case")
             elif matched > _WIDEST:
@@ -186,12 +186,12 @@ def load_baseline(path: Path) -> Baseline:
         other = taken.setdefault(entry.id, entry)
         if other is not entry:
             # One of them explains the failure, and nobody would see that the other does no longer.
-            name = shortened(entry.id, _LONGEST_ID)
+            name = shortened(entry.id, _MAX_ID_CHARACTERS)
             raise BaselineError(f"{entry.place}: {name} has an entry already, at {other.place}")
     patterns = [each for each in entries if "*" in each.id]
-    if len(patterns) > _MOST_PATTERNS:
-        place = patterns[_MOST_PATTERNS].place
-        raise BaselineError(f"{place}: more than {_MOST_PATTERNS} entries have a *")
+    if len(patterns) > _MAX_PATTERNS:
+        place = patterns[_MAX_PATTERNS].place
+        raise BaselineError(f"{place}: more than {_MAX_PATTERNS} entries have a *")
     return Baseline(entries, claims, judged)
 
 
@@ -228,12 +228,12 @@ def _entry(node: Node) -> Entry:
     intermittent = chance is not None and chance.choice(("true", "false")) == "true"
     texts = {key: value.text() for key, value in values.items()}
     message = texts["message"]
-    if len(message.strip()) < _SHORTEST:
+    if len(message.strip()) < _MIN_MESSAGE_CHARACTERS:
         raise values["message"].fail("is so short that it is part of nearly every message")
     if _LABEL.fullmatch(message):
         raise values["message"].fail("names what differs, but not how")
     if is_pattern(message):
-        if _size(message) > _LARGEST_EXPRESSION:
+        if _size(message) > _MAX_EXPRESSION_CHARACTERS:
             raise values["message"].fail("is too large a regular expression, or repeats too much")
         try:
             if any(_occurs(message[1:-1], each) for each in _SAYING_NOTHING):

@@ -31,10 +31,10 @@ from conformance.report.share import share_of
 FORMAT: Final = 2
 """Version of the format."""
 
-_LARGEST: Final = 256 * MIB
+_MAX_FILE_BYTES: Final = 256 * MIB
 """Bytes of a results file; one of six thousand cases has six."""
 
-_MOST_VALUES: Final = 5_000_000
+_MAX_VALUES: Final = 5_000_000
 """Values in all lines, which take more memory than bytes; that file has a tenth of them."""
 
 
@@ -144,7 +144,7 @@ class ResultsWriter:
             return
         whole = hashlib.sha256()
         try:
-            for line in lines_of(Path(os.path.realpath(self._path)), _LARGEST):
+            for line in lines_of(Path(os.path.realpath(self._path)), _MAX_FILE_BYTES):
                 whole.update(line)
         except DocumentError as error:
             raise OutputError(f"results are kept no longer in {self._path}: {error}") from error
@@ -231,10 +231,10 @@ def _lines(path: Path) -> tuple[list[dict[str, Any]], str]:
     """
     lines: list[dict[str, Any]] = []
     total, values = hashlib.sha256(), 0
-    for raw in lines_of(path, _LARGEST):
+    for raw in lines_of(path, _MAX_FILE_BYTES):
         values += count_values(raw)
-        if values > _MOST_VALUES:
-            raise DocumentError(f"has more than {_MOST_VALUES} values")
+        if values > _MAX_VALUES:
+            raise DocumentError(f"has more than {_MAX_VALUES} values")
         if not raw.endswith(b"\n") and not _is_json(raw):
             raise DocumentError(f"line {len(lines) + 1} ends in its middle: the run did not end")
         line = parse_json(raw)

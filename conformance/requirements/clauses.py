@@ -23,7 +23,7 @@ from typing import Final
 
 from conformance.base.untrusted import MIB, DocumentError, read_text
 
-_LARGEST: Final = MIB
+_MAX_TEXT_BYTES: Final = MIB
 """Bytes of a text; those of the protocol have a seventh of them."""
 
 _NESTED_LINKS: Final = 5
@@ -58,7 +58,7 @@ def read_protocol(path: Path) -> str:
         conformance.base.untrusted.DocumentError: it is no text, or larger than any of the protocol.
     """
     try:
-        return read_text(path, _LARGEST)
+        return read_text(path, _MAX_TEXT_BYTES)
     except DocumentError as error:
         raise DocumentError(f"{path} {error}") from error
 

@@ -20,14 +20,14 @@ from conformance.base.terminal import shortened
 from conformance.base.untrusted import DocumentError, read_text
 
 _LOADER: Final[type] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_DEEPEST: Final = 20
-_MOST_EVENTS: Final = 500_000
+_MAX_DEPTH: Final = 20
+_MAX_EVENTS: Final = 500_000
 """Values and ends of lists and objects; each takes a hundred times its bytes."""
 
-_LONGEST_MESSAGE: Final = 1000
+_MAX_MESSAGE_CHARACTERS: Final = 1000
 """Characters; a message repeats what stands in the file, which may be megabytes."""
 
-_LONGEST_NUMBER: Final = 18
+_MAX_NUMBER_DIGITS: Final = 18
 """Digits."""
 
 _NULLS: Final = frozenset({"", "~", "null"})
@@ -42,7 +42,7 @@ class RegistryError(ValueError):
 
     def __init__(self, place: str, message: str) -> None:
         """Keep the place apart from the words, so that an editor can jump to it."""
-        super().__init__(f"{place}: {shortened(message, _LONGEST_MESSAGE)}")
+        super().__init__(f"{place}: {shortened(message, _MAX_MESSAGE_CHARACTERS)}")
         self.place = place
 
 
@@ -114,7 +114,7 @@ class Node:
     def integer(self) -> int:
         """Read a non-negative decimal integer."""
         value = self.text()
-        if not re.fullmatch(r"0|[1-9][0-9]*", value) or len(value) > _LONGEST_NUMBER:
+        if not re.fullmatch(r"0|[1-9][0-9]*", value) or len(value) > _MAX_NUMBER_DIGITS:
             raise self.fail(f"{self.name} must be a whole number, not {value!r:.80}")
         return int(value)
 
@@ -149,16 +149,16 @@ def read_yaml(path: Path, name: str) -> Node:
         depth = 0
         for count, event in enumerate(yaml.parse(text, Loader=_LOADER)):
             line = _line(event.start_mark)
-            if count > _MOST_EVENTS:
-                raise RegistryError(f"{path}:{line}", f"has more than {_MOST_EVENTS} values")
+            if count > _MAX_EVENTS:
+                raise RegistryError(f"{path}:{line}", f"has more than {_MAX_EVENTS} values")
             if isinstance(event, yaml.AliasEvent):
                 # An alias can make a few lines stand for gigabytes.
                 raise RegistryError(f"{path}:{line}", "aliases are not allowed")
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > _DEEPEST:
+            if depth > _MAX_DEPTH:
                 # Composing recurses.
-                raise RegistryError(f"{path}:{line}", f"is nested deeper than {_DEEPEST} levels")
+                raise RegistryError(f"{path}:{line}", f"is nested deeper than {_MAX_DEPTH} levels")
         root = yaml.compose(text, Loader=_LOADER)
     except DocumentError as error:
         raise RegistryError(f"{path}:1", str(error)) from error

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from conformance.base.outcomes import JUDGED
 
-MOST_FAULTS: Final = 10
+MAX_FAULTS: Final = 10
 """Cases in a row that may end in one kind of fault."""
 
 _ORDERLY: Final = frozenset({None, "raised"})
@@ -35,7 +35,7 @@ class Breaker:
             return None
         self._count = self._count + 1 if kind == self._kind else 1
         self._kind = kind
-        if self._count < MOST_FAULTS:
+        if self._count < MAX_FAULTS:
             return None
         return (
             f"{self._count} cases in a row ended in a fault of the adapter ({kind}); "

@@ -25,7 +25,7 @@ from conformance.base.terminal import printable
 from conformance.workers.process_tree import MARK, ProcessTree, disk_used
 from conformance.workers.rows_file import write_rows
 from conformance.workers.wire import (
-    LONGEST_LINE,
+    MAX_LINE_BYTES,
     WireError,
     decode_answer,
     decode_description,
@@ -35,10 +35,10 @@ from conformance.workers.wire import (
     returns_rows,
 )
 
-LARGEST_MEMORY: Final = 4 * 1024**3
+DEFAULT_MEMORY_BYTES: Final = 4 * 1024**3
 """Bytes that the processes of an adapter may hold by default."""
 
-LARGEST_DISK: Final = 4 * 1024**3
+DEFAULT_DISK_BYTES: Final = 4 * 1024**3
 """Bytes that they may put on disk by default."""
 
 _TEMPORARY: Final = "temporary"
@@ -124,7 +124,7 @@ class _Process:
                 for begun in rest:
                     self._deliver(bytes(pending))
                     pending = bytearray(begun)
-                if len(pending) > LONGEST_LINE:
+                if len(pending) > MAX_LINE_BYTES:
                     break
         if pending:
             self._deliver(bytes(pending))
@@ -270,8 +270,8 @@ class ProcessAdapter:
         *,
         time_limit: float = 60.0,
         start_limit: float = 180.0,
-        memory_limit: int = LARGEST_MEMORY,
-        disk_limit: int = LARGEST_DISK,
+        memory_limit: int = DEFAULT_MEMORY_BYTES,
+        disk_limit: int = DEFAULT_DISK_BYTES,
     ) -> None:
         self._command = tuple(command)
         self._time_limit = time_limit

@@ -23,7 +23,7 @@ from conformance.base.faults import AdapterError, AdapterStartError, KitError, R
 from conformance.base.limits import InProcessLimit
 from conformance.base.options import IMPLEMENTATIONS, LIMITS, runs_here
 from conformance.base.terminal import meant
-from conformance.workers.process import LARGEST_DISK, LARGEST_MEMORY, ProcessAdapter
+from conformance.workers.process import DEFAULT_DISK_BYTES, DEFAULT_MEMORY_BYTES, ProcessAdapter
 
 BUILT_IN: Final[Mapping[str, str]] = {
     name: f"conformance.adapters.{name}:create" for name in IMPLEMENTATIONS
@@ -61,8 +61,8 @@ class Limits:
 
     request: float = 60.0
     start: float = 180.0
-    memory: int = LARGEST_MEMORY
-    disk: int = LARGEST_DISK
+    memory: int = DEFAULT_MEMORY_BYTES
+    disk: int = DEFAULT_DISK_BYTES
 
     @classmethod
     def of(cls, value: Callable[[str], Any]) -> Limits:

@@ -22,11 +22,11 @@ from conformance.base.faults import KitError
 from conformance.base.terminal import printable
 from conformance.base.untrusted import MIB, open_plain
 
-_LARGEST: Final = 1024 * MIB
+_MAX_BYTES: Final = 1024 * MIB
 """Bytes, in the file and decompressed."""
 
-_MOST_ROWS: Final = 10_000_000
-_MOST_VALUES: Final = 100_000_000
+_MAX_ROWS: Final = 10_000_000
+_MAX_VALUES: Final = 100_000_000
 """In all columns and what is nested in them."""
 
 _MAGIC: Final = b"ARROW1"
@@ -58,21 +58,21 @@ def read_rows(path: Path) -> pa.Table:
     try:
         content = _content(path)
         decompressed = sum(_decompressed(content))
-        if decompressed > _LARGEST:
-            raise RowsError(f"rows at {path} decode to {decompressed} bytes, over {_LARGEST}")
+        if decompressed > _MAX_BYTES:
+            raise RowsError(f"rows at {path} decode to {decompressed} bytes, over {_MAX_BYTES}")
         with pa.BufferReader(content) as source:
             table = pa.ipc.open_file(source).read_all()
-        if table.num_rows > _MOST_ROWS:
-            raise RowsError(f"rows at {path} are {table.num_rows}, over {_MOST_ROWS}")
+        if table.num_rows > _MAX_ROWS:
+            raise RowsError(f"rows at {path} are {table.num_rows}, over {_MAX_ROWS}")
         table.validate(full=True)
         _check_names(table.schema)
         chunks = [chunk for column in table.columns for chunk in column.chunks]
         values = sum(map(_values, chunks))
-        if values > _MOST_VALUES:
-            raise RowsError(f"rows at {path} have {values} values, over {_MOST_VALUES}")
+        if values > _MAX_VALUES:
+            raise RowsError(f"rows at {path} have {values} values, over {_MAX_VALUES}")
         whole = sum(map(_decoded_bytes, chunks))
-        if whole > _LARGEST:
-            raise RowsError(f"rows at {path} decode to {whole} bytes, over {_LARGEST}")
+        if whole > _MAX_BYTES:
+            raise RowsError(f"rows at {path} decode to {whole} bytes, over {_MAX_BYTES}")
     except (OSError, ValueError, MemoryError, pa.ArrowException, struct.error) as error:
         raise RowsError(f"rows at {path} cannot be read: {printable(str(error))}") from error
     return table
@@ -80,9 +80,9 @@ def read_rows(path: Path) -> pa.Table:
 
 def _content(path: Path) -> bytes:
     with open_plain(path) as opened:
-        content = opened.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise RowsError(f"rows at {path} have more than {_LARGEST} bytes")
+        content = opened.read(_MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise RowsError(f"rows at {path} have more than {_MAX_BYTES} bytes")
     return content
 
 

@@ -35,10 +35,10 @@ from conformance.base.terminal import meant, printable
 from conformance.base.untrusted import MIB, DocumentError, count_values, parse_json
 from conformance.workers.rows_file import RowsError, read_rows, write_rows
 
-LONGEST_LINE: Final = 32 * MIB
+MAX_LINE_BYTES: Final = 32 * MIB
 """Bytes; rows travel in files, so a longer line is no answer."""
 
-_MOST_VALUES: Final = 2_000_000
+_MAX_VALUES: Final = 2_000_000
 """Values in a line: small ones take far more memory than bytes, and all are looked at."""
 
 _TEXTS: Final = ("name", "engine_version", "adapter_version", "claims")
@@ -61,10 +61,10 @@ def parse_line(line: bytes) -> dict[str, Any]:
     Raises:
         WireError: it is something else.
     """
-    if len(line) > LONGEST_LINE:
-        raise WireError(f"a line of more than {LONGEST_LINE} bytes")
-    if count_values(line) > _MOST_VALUES:
-        raise WireError(f"a line of more than {_MOST_VALUES} values")
+    if len(line) > MAX_LINE_BYTES:
+        raise WireError(f"a line of more than {MAX_LINE_BYTES} bytes")
+    if count_values(line) > _MAX_VALUES:
+        raise WireError(f"a line of more than {_MAX_VALUES} values")
     try:
         document = parse_json(line)
     except DocumentError as error:

@@ -18,10 +18,10 @@ from generators.oracle.operations import Create, History, Operation, Replace, Re
 from generators.steps import operation_of, step_of
 from schemas import errors
 
-_LONGEST: Final = 256 * 1024
+_MAX_CHARACTERS: Final = 256 * 1024
 """Characters of a document."""
 
-_MOST_ROWS: Final = 1000
+_MAX_ROWS: Final = 1000
 """Rows that all operations bring; every filter looks at each of them."""
 
 
@@ -94,8 +94,8 @@ def history_of(document: Any) -> tuple[Operation, ...]:
     if violations:
         raise HistoryError(f"{violations[0].path or '/'}: {violations[0].message}")
     rows = sum(len(step.get("rows", ())) for step in document["operations"])
-    if rows > _MOST_ROWS:
-        raise HistoryError(f"{rows} rows, where {_MOST_ROWS} are the most")
+    if rows > _MAX_ROWS:
+        raise HistoryError(f"{rows} rows, where {_MAX_ROWS} are the most")
     history = tuple(_operations(document["operations"]))
     try:
         same = document_of(history) == document
@@ -157,8 +157,8 @@ def read_history(text: str) -> tuple[Operation, ...]:
     Raises:
         HistoryError: the text is too long, no JSON, or no history.
     """
-    if len(text) > _LONGEST:
-        raise HistoryError(f"{len(text)} characters, where {_LONGEST} are the most")
+    if len(text) > _MAX_CHARACTERS:
+        raise HistoryError(f"{len(text)} characters, where {_MAX_CHARACTERS} are the most")
     try:
         document = json.loads(text)
     except (RecursionError, ValueError) as error:

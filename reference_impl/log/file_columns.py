@@ -26,7 +26,7 @@ from reference_impl.untrusted import load_json
 
 _BLOCK: Final = 1 << 23
 _LIMIT: Final = 1 << 30
-_FEW: Final = 64
+_MIN_ARROW_LINES: Final = 64
 """Lines below which Arrow's reader is slower than parsing one by one."""
 _SAMPLES: Final = 8
 """Lines that are sampled for their fields and map keys."""
@@ -65,7 +65,7 @@ def from_lines(action: str, runs: Sequence[Run]) -> pa.Table:
 def _read_with_arrow(action: str, parts: Sequence[Lines]) -> pa.Table | None:
     """Read lines by Arrow; ``None`` where they are few or one of them is irregular."""
     count = sum(map(len, parts))
-    if count <= _FEW or sum(len(lines.text) + 1 for lines in parts) >= _LIMIT:
+    if count <= _MIN_ARROW_LINES or sum(len(lines.text) + 1 for lines in parts) >= _LIMIT:
         return None
     text = b"\n".join(lines.text for lines in parts)
     block = max(_BLOCK, 2 * max(lines.longest for lines in parts))

@@ -33,7 +33,7 @@ _STARTS: Final = tuple(
 )
 _END: Final = b"}}"
 _WORD: Final = 8
-_SHORTEST: Final = 16
+_MIN_LINE_BYTES: Final = 16
 """Shorter lines are left to the caller: all the starts are shorter, and a word fits."""
 
 _SMALL: Final = 1 << 14
@@ -180,7 +180,7 @@ def _group_each(
 
 def _classify_line(line: bytes) -> str | None:
     """Return the file action of a line by its first and last bytes."""
-    if len(line) >= _SHORTEST and line.endswith(_END):
+    if len(line) >= _MIN_LINE_BYTES and line.endswith(_END):
         for number, start in _STARTS:
             if line.startswith(start):
                 return _KINDS[number]
@@ -190,7 +190,7 @@ def _classify_line(line: bytes) -> str | None:
 def _classify(content: _Bytes, starts: _Numbers, ends: _Numbers) -> npt.NDArray[np.uint8]:
     """Return the number of the file action of each line, by its first and last bytes."""
     kinds = np.full(len(starts), _OTHER, np.uint8)
-    rows = (ends - starts >= _SHORTEST).nonzero()[0]
+    rows = (ends - starts >= _MIN_LINE_BYTES).nonzero()[0]
     # One number at each byte: two bytes for ends of lines, eight for starts.
     last = np.ndarray((len(content) - 1,), "<u2", content, 0, (1,))
     rows = rows[last[ends[rows] - 2] == int.from_bytes(_END, "little")]

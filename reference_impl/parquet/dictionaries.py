@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from reference_impl.parquet.pages import Page
 
-_MOST: Final = 1 << 22
+_MAX_DICTIONARY_BYTES: Final = 1 << 22
 """Bytes of a dictionary at most: it is copied for each batch."""
 
 INDICES: Final = (2, 8)
@@ -38,7 +38,7 @@ def holds_indices(pages: Sequence[Page]) -> bool:
     return (
         bool(pages)
         and pages[0].dictionary
-        and pages[0].size <= _MOST
+        and pages[0].size <= _MAX_DICTIONARY_BYTES
         and all(not page.dictionary and page.encoding in INDICES for page in pages[1:])
     )
 

@@ -30,7 +30,7 @@ _RECENT_HEADERS: Final = 4096
 """Page headers that are cached."""
 
 _MAX_HEADER: Final = 1 << 24
-_MOST_HEADERS: Final = 128
+_USUAL_HEADER_BYTES: Final = 128
 """Bytes that most page headers fit in: statistics can make them longer."""
 
 _OLD_EXTRA: Final = 100
@@ -177,11 +177,11 @@ def read_page_headers(read: Read, chunk: Chunk, size: int) -> list[Page]:
 
 
 def _page(read: Read, at: int, end: int) -> Page:
-    length = _MOST_HEADERS
+    length = _USUAL_HEADER_BYTES
     while True:
         data = read(at, min(length, end - at))
         try:
-            find = _recent_header if len(data) <= _MOST_HEADERS else _header
+            find = _recent_header if len(data) <= _USUAL_HEADER_BYTES else _header
             (kind, size, compressed, values, encoding), used = find(data)
             break
         except IndexError:

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from reference_impl.errors import PlaceRefused
 from reference_impl.places.policy import Policy, family
 from reference_impl.places.uris import (
-    LONGEST,
+    MAX_PATH_CHARACTERS,
     Address,
     decode_url,
     parse_address,
@@ -74,7 +74,7 @@ def _outside(path: str) -> PlaceRefused:
 
 def _refuse_long(address: str, path: str) -> None:
     """Refuse a local path that no file can have: each folder of it would be looked at."""
-    if len(address) > LONGEST:
+    if len(address) > MAX_PATH_CHARACTERS:
         raise _refuse(
             "no file can be read or written there: File name too long",
             path,

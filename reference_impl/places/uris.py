@@ -22,7 +22,7 @@ _BARE_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?=/)(?://([^/]*))?(.*)", re.DOTALL)
 _SAFE: Final = "/!$&'()*,;=@+-._~"
 _ESCAPES: Final = 3
-LONGEST: Final = 4096
+MAX_PATH_CHARACTERS: Final = 4096
 """Characters of a path; no file system and no store has longer ones."""
 
 _ESCAPE: Final = re.compile(rb"[0-9A-Fa-f]{2}")
@@ -198,7 +198,7 @@ def resembling(path: str) -> str:
     """
     for _ in range(_ESCAPES):
         path = unquote(path)
-    path = _IGNORED.sub("", path[-LONGEST:]).replace("+", " ").replace("\\", "/")
+    path = _IGNORED.sub("", path[-MAX_PATH_CHARACTERS:]).replace("+", " ").replace("\\", "/")
     # The capital of a dotless i is that of an i, and the small letter of a dotted I is an i.
     path = path.upper().casefold().replace("i\u0307", "i")
     parts = (part.rstrip(". ") for part in unicodedata.normalize("NFKC", path).split("/"))

@@ -31,7 +31,7 @@ from reference_impl.storage.threads import MAX_THREADS
 
 _GROUP_BYTES: Final = 1 << 22
 _GROUPS_PER_THREAD: Final = 4
-_FEW: Final = 8
+_MIN_THREADED_COMMITS: Final = 8
 """Small commits that are read before threads could be started."""
 
 _PROBES: Final = 16
@@ -200,7 +200,9 @@ def commit_groups(
         the number of threads that are worth starting.
     """
     bytes_of = [sizes.get(file.version, 0) for file in commits]
-    threads = 1 if len(commits) < _FEW and sum(bytes_of) < _GROUP_BYTES else MAX_THREADS
+    threads = (
+        1 if len(commits) < _MIN_THREADED_COMMITS and sum(bytes_of) < _GROUP_BYTES else MAX_THREADS
+    )
     most = max(len(commits) // (threads * _GROUPS_PER_THREAD), 1) if threads > 1 else len(commits)
     groups: list[Sequence[LogFile]] = []
     begin = in_group = 0

@@ -22,8 +22,8 @@ _Wait = Callable[[Callable[[], Awaitable[_T]], float], _T]
 _AT_ONCE: Final = 1000
 """Files of one page of a listing."""
 
-_AT_MOST: Final = 10.0
-"""Seconds for a listing that comes as a whole, and whose size nobody sees before."""
+_MAX_SECONDS: Final = 10.0
+"""Seconds for a listing that a store returns as a whole, of unknown size."""
 
 
 def listed(store: Any, prefix: str | None = None, offset: str | None = None) -> Iterator[Any]:
@@ -61,7 +61,7 @@ def directly_in(store: Any, prefix: str | None) -> Iterator[Any]:
     with _waiting() as wait:
         try:
             # Spares walking the folders below.
-            found = wait(lambda: obstore.list_with_delimiter_async(store, prefix), _AT_MOST)
+            found = wait(lambda: obstore.list_with_delimiter_async(store, prefix), _MAX_SECONDS)
         except TimeoutError:
             found = None
     if found is None:

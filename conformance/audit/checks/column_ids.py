@@ -17,7 +17,8 @@ from conformance.audit.subjects import Step
 
 _KEY: Final = "delta.columnMapping.nested.ids"
 _OLDER: Final = "parquet.field.nested.ids"
-_LARGEST: Final = 1 << 31
+_INT32_BOUND: Final = 1 << 31
+"""The first number above the range of 32-bit integers."""
 
 
 @check("definition", "ICE2-006 ICE2-007 ICE2-008 ICE2-009 ICE2-010 ICE2-021 ICE2-022")
@@ -78,7 +79,7 @@ def _column(column: Column, at: str) -> Findings:
     places = list(_places(column.type))
     held, older = mapping_in(metadata, _KEY), mapping_in(metadata, _OLDER)
     for place, number in _by_place(column, _KEY if held else _OLDER).items():
-        if type(number) is int and not -_LARGEST <= number < _LARGEST:
+        if type(number) is int and not -_INT32_BOUND <= number < _INT32_BOUND:
             yield finding("ICE2-006", at, f"the id of {name}{place}, {number}, has not 32 bits")
     for place in places:
         if type(held.get(physical + place)) is int:

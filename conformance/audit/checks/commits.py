@@ -37,7 +37,9 @@ _EXPLAINED: Final = 100
 """Documents of one file whose violations are explained: to explain one takes a millisecond."""
 
 _SMALL: Final = 200
-_MOST: Final = 1000
+_MAX_KNOWN: Final = 1000
+"""Documents whose findings are kept."""
+
 _KNOWN: Final[dict[tuple[str, ...], Sequence[Finding]]] = {}
 """Findings of the last documents of fewer characters than ``_SMALL``, without their places."""
 
@@ -96,7 +98,7 @@ def _small_findings(
     """Explain a small document once: a log may have it in many thousand files."""
     key = text, name, fallback, within
     if key not in _KNOWN:
-        if len(_KNOWN) >= _MOST:
+        if len(_KNOWN) >= _MAX_KNOWN:
             _KNOWN.clear()
         _KNOWN[key] = tuple(schema_findings(name, document, "", fallback, within))
     return _KNOWN[key]

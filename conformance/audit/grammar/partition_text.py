@@ -35,7 +35,7 @@ _ISO: Final = re.compile(
 )
 _SINGLE: Final = re.compile(r"(?<![0-9.])[0-9](?![0-9])", re.ASCII)
 _DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_LONGEST: Final = 400
+_MAX_CHARACTERS: Final = 400
 """Characters that no number or point in time needs."""
 
 
@@ -126,7 +126,7 @@ def fault_of(text: str, declared: str) -> str | None:
     check = _FAULTS.get(declared)
     if text == "" or (sized is None and check is None):
         return None
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_CHARACTERS:
         return f"has {len(text)} characters"
     if sized is not None:
         return _decimal(text, *sized)

@@ -13,7 +13,7 @@ _NAME: Final = r"\['((?:[^'\\\x00-\x1f]|\\[btnfr'\\]|\\u00(?:0[0-7bef]|1[0-9a-f]
 _STEP: Final = re.compile(rf"{_NAME}|\[(0|[1-9][0-9]*)\]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|(.))")
 _ESCAPED: Final = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "'": "'", "\\": "\\"}
-_MOST_DIGITS: Final = 9
+_MAX_DIGITS: Final = 9
 
 
 def bounds_of(text: str) -> dict[tuple[Step, ...], Leaf]:
@@ -51,7 +51,7 @@ def steps_of(path: str) -> tuple[Step, ...]:
     at, steps = 1, list[Step]()
     while path[:1] == "$" and at < len(path):
         step = _STEP.match(path, at)
-        if step is None or len(step[2] or "") > _MOST_DIGITS:
+        if step is None or len(step[2] or "") > _MAX_DIGITS:
             break
         steps.append(int(step[2]) if step[1] is None else _ESCAPE.sub(_unescaped, step[1]))
         at = step.end()

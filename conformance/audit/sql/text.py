@@ -15,10 +15,10 @@ from sqlglot.errors import SqlglotError
 
 from conformance.audit.sql.errors import Incomplete, Malformed, NoColumn, Uncertain
 
-_LONGEST: Final = 100_000
+_MAX_CHARACTERS: Final = 100_000
 """Characters of an expression."""
 
-_DEEPEST: Final = 64
+_MAX_DEPTH: Final = 64
 """Brackets, CASE and prefix operators that are open at once."""
 
 _OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE})
@@ -69,7 +69,7 @@ def tree_of(text: str) -> exp.Expression:
         Malformed: the text is no SQL; Incomplete where no dialect has it.
         Uncertain: it is too long or too deep, or means different things to different parsers.
     """
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_CHARACTERS:
         raise Uncertain(f"it has {len(text)} characters")
     if "\\" in text:
         raise Uncertain("what a backslash escapes depends on settings")
@@ -97,7 +97,7 @@ def _bound(tokens: Sequence[Token]) -> None:
         kind = token.token_type
         depth += (kind in _OPENING) - (kind in _CLOSING)
         prefixes = prefixes + 1 if kind in _PREFIXES else 0
-        if depth + prefixes > _DEEPEST:
+        if depth + prefixes > _MAX_DEPTH:
             raise Uncertain("it is nested too deeply")
         if kind is TokenType.NOT and token.text == "!":
             raise Uncertain("how tightly ! binds differs between parsers")

@@ -24,7 +24,7 @@ from reference_impl.errors import DeltaError
 from reference_impl.parquet.opening import open_parquet
 
 _COLUMNS: Final = ((ROW_IDS, "RT-050", "row ids"), (ROW_VERSIONS, "RT-052", "commit versions"))
-_MOST: Final = 1 << 24
+_MAX_IDS: Final = 1 << 24
 """Materialised ids that are held at once to look for duplicates."""
 
 _FARTHEST: Final = 1 << 62
@@ -116,7 +116,7 @@ class RowIds:
             yield finding("RT-050", path, message, "no row was ever given it")
 
     def _hold(self, path: str, ids: _Ids, positions: _Ids) -> None:
-        if self.count + ids.size <= _MOST:
+        if self.count + ids.size <= _MAX_IDS:
             self.held.append((path, ids, positions))
             self.count += ids.size
 

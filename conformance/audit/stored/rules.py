@@ -35,7 +35,7 @@ _CONSTRAINT: Final = "delta.constraints."
 _INVARIANT: Final = "delta.invariants"
 _GENERATION: Final = "delta.generationExpression"
 _IDENTITY: Final = "delta.identity."
-_MOST: Final = 1 << 24
+_MAX_VALUES: Final = 1 << 24
 """Values of an identity column that are held at once to look for duplicates."""
 _BATCH: Final = 1 << 16
 _FARTHEST: Final = 1 << 61
@@ -192,7 +192,7 @@ class Rules:
                     self._hold(column.name, values)
 
     def _hold(self, name: str, values: pa.ChunkedArray) -> None:
-        if self._counts[name] + len(values) <= _MOST:
+        if self._counts[name] + len(values) <= _MAX_VALUES:
             self._counts[name] += len(values)
             self._given.setdefault(name, []).extend(values.chunks)
 

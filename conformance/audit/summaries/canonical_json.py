@@ -25,8 +25,8 @@ _UNRESERVED: Final = "-._~"
 _SHARE: Final = 4
 """A canonical form has at most this share of the longest hint."""
 
-_FEW: Final = 1 << 16
-"""Characters of a form that is written in every other way as well; a usual one has hundreds."""
+_MAX_CHARACTERS: Final = 1 << 16
+"""Characters of a canonical form that is tried in all other notations; most have hundreds."""
 
 _BEYOND_ASCII: Final = re.compile("(?:%[89A-F][0-9A-F])+")
 
@@ -371,7 +371,7 @@ def broken_rules(document: dict[str, Any], stated: str) -> list[str]:
         LimitExceeded: as :func:`canonical_form`.
     """
     right = canonical_form(document)
-    if len(right) > _FEW:
+    if len(right) > _MAX_CHARACTERS:
         return []
     # The member itself cannot be in its own checksum: whoever keeps it, had nothing in it.
     found = [

@@ -30,7 +30,7 @@ _COMMIT: Final = re.compile(rf"{LOG_DIR}/(\d{{20}})\.json")
 _ABSOLUTE: Final = re.compile(r"(file:(//)?)?(?=/)")
 """What may stand before the path of an absolute place on the local disk."""
 
-_LARGEST: Final = 256 * MIB
+_MAX_COMMIT_BYTES: Final = 256 * MIB
 """Bytes of a commit that is looked into."""
 
 _HARMLESS: Final = "checksum"
@@ -119,7 +119,7 @@ def _versions(files: Iterable[str]) -> set[int]:
 def _added(table: Path, version: int) -> Iterator[str]:
     """Return the paths that a commit adds, as far as its lines can be read."""
     with suppress(DocumentError):
-        for line in lines_of(table / LOG_DIR / f"{version:020}.json", _LARGEST):
+        for line in lines_of(table / LOG_DIR / f"{version:020}.json", _MAX_COMMIT_BYTES):
             with suppress(DocumentError, ValueError, KeyError, TypeError, AttributeError):
                 yield path_in_table(table, parse_json(line)["add"]["path"])
 

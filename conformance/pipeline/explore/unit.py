@@ -39,7 +39,7 @@ from generators.oracle.operations import History
 COUNTS: Final[dict[Kind, int]] = {"read": 4, "write": 1}
 """Histories that a unit draws; one to be read is laid out in every layout."""
 
-_LARGEST: Final = 64 * 1024 * 1024
+_MAX_BUNDLE_BYTES: Final = 64 * 1024 * 1024
 """Bytes of a bundle that travels."""
 
 
@@ -161,7 +161,7 @@ def unpack(packed: str, folder: Path) -> None:
     """
     data = io.BytesIO(base64.b64decode(packed))
     with replacing(folder) as partial_, tarfile.open(fileobj=data, mode="r:gz") as archive:
-        if sum(member.size for member in archive) > _LARGEST:
-            raise tarfile.TarError(f"a bundle of more than {_LARGEST} bytes")
+        if sum(member.size for member in archive) > _MAX_BUNDLE_BYTES:
+            raise tarfile.TarError(f"a bundle of more than {_MAX_BUNDLE_BYTES} bytes")
         for member in archive:
             _extract(archive, member, partial_)

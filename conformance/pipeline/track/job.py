@@ -254,7 +254,9 @@ _ANSWERS: Final[Mapping[str, tuple[str, _Answering]]] = {
 """What the store can be asked: its help, and what answers it."""
 
 
-_SHORTEST: Final = 4
+_MIN_PREFIX_CHARACTERS: Final = 4
+"""Characters of the beginning of a run id that name the run."""
+
 _COLUMNS: Final = "r.run_id, r.case_id, r.outcome, r.hazard, r.seen, r.intermittent, r.message"
 
 
@@ -295,7 +297,9 @@ def side_of(ask: Ask, name: str) -> Side:
 
 
 def _is_named(run: Mapping[str, Any], name: str) -> bool:
-    if name == run["label"] or (len(name) >= _SHORTEST and run["run_id"].startswith(name)):
+    if name == run["label"] or (
+        len(name) >= _MIN_PREFIX_CHARACTERS and run["run_id"].startswith(name)
+    ):
         return True
     implementation, equals, release = name.partition("==")
     version, slash, revision = release.partition("/")

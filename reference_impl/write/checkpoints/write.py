@@ -30,7 +30,7 @@ from reference_impl.write.properties import DELETED_FILE_RETENTION, duration
 
 _log: Final = logging.getLogger(__name__)
 
-_MOST_FILES: Final = 100_000
+_MAX_FILES: Final = 100_000
 """Files of one checkpoint at most: each takes a request to read."""
 
 _POLICY: Final = "delta.checkpointPolicy"
@@ -119,12 +119,12 @@ def write_checkpoint(snapshot: Snapshot, style: Style | None = None) -> None:
 def _check_style(style: Style) -> None:
     # Obeys CKPT-V2-001 CKPT-N-002 CKPT-N-013.
     for name, count in (("parts", style.parts), ("sidecars", style.sidecars)):
-        if count not in Range(0, _MOST_FILES):
+        if count not in Range(0, _MAX_FILES):
             raise ConstraintViolation(
                 f"a checkpoint has no {count!r:.40} {name}",
                 stage="commit",
                 requirement="CKPT-001",
-                hint=f"give a number from 0 to {_MOST_FILES}",
+                hint=f"give a number from 0 to {_MAX_FILES}",
             )
 
 

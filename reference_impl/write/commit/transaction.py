@@ -53,7 +53,7 @@ from reference_impl.write.files.orphans import cleanup_on_failure, is_refusal
 from reference_impl.write.statistics import ensure_num_records
 
 _ATTEMPTS: Final = 200
-_LONGEST_WAIT: Final = 0.25
+_MAX_WAIT_SECONDS: Final = 0.25
 _STUCK: Final = 8
 """Attempts when a commit file exists and no listing has it."""
 ICT: Final = "inCommitTimestamp"
@@ -270,7 +270,7 @@ class Transaction:
             if self._create(version, encode_commit(lines, version)):
                 return version, lines
             self._rebase()
-            time.sleep(random.uniform(0, min(0.002 * 2**attempt, _LONGEST_WAIT)))  # noqa: S311  not a secret
+            time.sleep(random.uniform(0, min(0.002 * 2**attempt, _MAX_WAIT_SECONDS)))  # noqa: S311  not a secret
         raise CommitConflict(
             f"other writers were faster {_ATTEMPTS} times", hint="repeat the operation later"
         )

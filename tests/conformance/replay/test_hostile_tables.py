@@ -64,7 +64,7 @@ def test_what_has_no_end_is_not_kept(tmp_path: Path, left: Path, what: str) -> N
 def test_a_file_of_holes_is_not_written_out(
     tmp_path: Path, left: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bundle, "_LARGEST_TABLE", 1024 * 1024)
+    monkeypatch.setattr(bundle, "_MAX_TABLE_BYTES", 1024 * 1024)
     with (left / "a.parquet").open("wb") as file:
         file.truncate(2**40)
     with pytest.raises(OSError, match="more than 1048576 bytes"):

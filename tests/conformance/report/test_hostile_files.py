@@ -14,7 +14,7 @@ from conformance.base.faults import BaselineError, KitError
 from conformance.base.terminal import printable
 from conformance.base.untrusted import DocumentError, parse_json
 from conformance.report import run_diff_cli, run_report_cli
-from conformance.report.baseline import _LARGEST_EXPRESSION, _size, load_baseline
+from conformance.report.baseline import _MAX_EXPRESSION_CHARACTERS, _size, load_baseline
 from conformance.report.results import ResultsError
 from conformance.run.merge import run_merge_cli
 
@@ -97,7 +97,7 @@ def test_expressions_that_take_long_together_are_refused(
 
 def test_a_usual_expression_is_small() -> None:
     for message in (r"/part-[0-9a-f]{8}-[0-9a-f]{4}\.parquet/", r"/\{5000\}/", "/.{0,500}x/"):
-        assert _size(message) < _LARGEST_EXPRESSION / 5
+        assert _size(message) < _MAX_EXPRESSION_CHARACTERS / 5
 
 
 RESULTS: dict[str, Callable[[Path], None]] = {

@@ -13,7 +13,7 @@ from tiny import READ, READ_V1, SNAPSHOT_SPEC
 from conformance.base.status import Status
 from conformance.plugin.partial import FOREIGN
 from conformance.plugin.session import SUITE
-from conformance.run.breaker import MOST_FAULTS, Breaker
+from conformance.run.breaker import MAX_FAULTS, Breaker
 from generators.file_digests import digest_of_case
 
 pytest_plugins = ["pytester"]
@@ -84,7 +84,7 @@ def test_an_adapter_cannot_end_the_run_unseen(kit: Kit) -> None:
 
 
 def test_the_same_fault_again_and_again_ends_the_run(kit: Kit) -> None:
-    for number in range(MOST_FAULTS + 5):
+    for number in range(MAX_FAULTS + 5):
         kit.case(f"case-{number:02}")
     assert (
         kit(f"--tck-results={kit.results}", impl="python:fakes:leaver", isolation="process")
@@ -92,7 +92,7 @@ def test_the_same_fault_again_and_again_ends_the_run(kit: Kit) -> None:
     )
     assert "GAVE UP: 10 cases in a row ended in a fault of the adapter (crash)" in kit.output
     results = kit.read()
-    assert len(results.records) == MOST_FAULTS
+    assert len(results.records) == MAX_FAULTS
     assert results.partial[0].startswith("10 cases in a row")
     assert not results.footer["complete"]
 
@@ -121,14 +121,14 @@ def test_only_a_judged_case_or_another_fault_ends_a_row_of_faults(
     between: dict[str, str | None], *, ends: bool
 ) -> None:
     breaker = Breaker()
-    row = [*[CRASH] * (MOST_FAULTS - 1), between, CRASH]
+    row = [*[CRASH] * (MAX_FAULTS - 1), between, CRASH]
     assert bool([breaker.add(record) for record in row][-1]) is ends
 
 
 @pytest.mark.parametrize("fault", [None, "raised"])
 def test_faults_that_an_adapter_reports_in_order_end_no_run(fault: str | None) -> None:
     breaker = Breaker()
-    assert not any(breaker.add(_record("error", fault)) for _ in range(3 * MOST_FAULTS))
+    assert not any(breaker.add(_record("error", fault)) for _ in range(3 * MAX_FAULTS))
 
 
 @pytest.mark.parametrize(

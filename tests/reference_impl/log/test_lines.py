@@ -105,7 +105,7 @@ def test_threads_and_groups_change_nothing(log: Any, monkeypatch: pytest.MonkeyP
     for threads, group in ((1, 1), (1, 1 << 30), (3, 1), (3, 1 << 30)):
         monkeypatch.setattr(segment, "MAX_THREADS", threads)
         monkeypatch.setattr(segment, "_GROUP_BYTES", group)
-        monkeypatch.setattr(segment, "_FEW", 1)
+        monkeypatch.setattr(segment, "_MIN_THREADED_COMMITS", 1)
         read = log.snapshot()
         assert read.adds().equals(whole)
         assert sorted(read.tombstones()["path"].to_pylist()) == log.dead()

@@ -84,7 +84,7 @@ def endless(files: int, pages: int | None = None) -> Answer:
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], str]:
     """Return a function from a port to a table of the server there."""
-    monkeypatch.setattr("reference_impl.storage.listing._AT_MOST", 1.0, raising=False)
+    monkeypatch.setattr("reference_impl.storage.listing._MAX_SECONDS", 1.0, raising=False)
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
@@ -134,7 +134,7 @@ def test_a_listing_that_is_slow_as_a_whole_is_taken_in_parts(
 ) -> None:
     with serving(endless(1000, pages=1)) as (port, _):
         storage = open_storage(store(port))
-        monkeypatch.setattr("reference_impl.storage.listing._AT_MOST", 0.0, raising=False)
+        monkeypatch.setattr("reference_impl.storage.listing._MAX_SECONDS", 0.0, raising=False)
         monkeypatch.setattr("reference_impl.storage.listing._AT_ONCE", 7, raising=False)
         assert len(storage.list_from(LOG)) == 1000
 

@@ -20,7 +20,7 @@ from conformance.base.variants import Leaf, Step, Variant, VariantError, variant
 from reference_impl.limits import budget
 
 _SIDES: Final = ("minValues", "maxValues")
-_DEEPEST: Final = 50
+_MAX_DEPTH: Final = 50
 """Steps of a path; what lies deeper is not judged."""
 
 _TYPED: Final = (
@@ -60,7 +60,7 @@ def wrong_variant_bounds(
         if len({*kinds}) > 1:
             message = f"{column.name} at {_text(path)} is bound by {' and '.join(map(_one, kinds))}"
             yield finding("VAR-012", opened.path, message)
-        elif len(path) <= _DEEPEST:
+        elif len(path) <= _MAX_DEPTH:
             yield from _of_path(opened, column, values, path, (low.get(path), high.get(path)))
 
 
