@@ -38,8 +38,8 @@ from conformance.judging.compare import (
 )
 
 Asked: TypeAlias = Literal["reader", "writer", "audit"]
-"""Who is asked. Whoever writes a file is a writer, checkpoints, vacuum and cleanup included; the
-audit of the kit has to find what breaks any requirement."""
+"""Who is asked. Checkpoints, vacuum and cleanup belong to the writer; the audit of the kit has to
+find what breaks any requirement."""
 
 CAPABILITY_PARAMETERS: Final = ("version", "timestamp", "columns", "filter")
 """Parameters that an implementation may lack, each named ``<operation>.<parameter>``."""

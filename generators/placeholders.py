@@ -2,7 +2,7 @@
 
 Serves "Add File and Remove File" and "Deletion Vector Descriptor Schema", whose paths may be
 absolute. A corpus does not know where it will lie: the log of such a case has placeholders, and
-whoever copies the table to where it is read expands them. A brace has no place in a URI, so a
+the copy of the table that is read has them expanded. A brace has no place in a URI, so a
 placeholder is never a path of its own.
 """
 

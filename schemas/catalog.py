@@ -95,7 +95,7 @@ def requirements(name: str) -> tuple[str, ...]:
                     found.update(node.get("x-requirement", ()))
                     target = str(node.get("$ref", "")).partition("#")[0]
                     pending += [target.removeprefix(urn(""))] if target else []
-                    # Text that holds JSON is parsed by whoever wants it checked.
+                    # Strings that hold JSON are parsed by the callers that check them.
                     nodes.extend(v for k, v in node.items() if k != "contentSchema")
     return tuple(sorted(found))
 

@@ -120,7 +120,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Deselect what is heavy unless ``-m`` names it, and begin with what waits.
 
     An ``-m`` in ``addopts`` would make every run of ``--impl`` a partial one, and would be gone
-    as soon as somebody gives another.
+    as soon as another is given.
     """
     unnamed = HEAVY.difference(re.findall(r"\w+", config.option.markexpr))
     heavy = [item for item in items if any(mark.name in unnamed for mark in item.iter_markers())]

@@ -144,8 +144,8 @@ Sum: TypeAlias = Measure | Balance | RowChanges | Moved
 class Run:
     """One run over the log of one table, or over those of its file actions that a log was given.
 
-    Over a part of the file actions, checks that are :attr:`~Check.whole` are left to whoever has
-    all of them; what they need of the part is kept in the attributes.
+    Over a part of the file actions, checks that are :attr:`~Check.whole` are left to the
+    caller that has all of them; what they need of the part is kept in the attributes.
 
     Attributes:
         sums: what parts of the table add up to, of each version: numbers of the files where it has

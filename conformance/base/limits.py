@@ -139,7 +139,7 @@ def debugged() -> bool:
 
 
 def pause() -> None:
-    """Stop the time while somebody is at the prompt of a debugger."""
+    """Stop the clock while a debugger waits for input."""
     if _NOW.limit is not None:
         _NOW.limit.disarm()
     _NOW.write(0)
@@ -182,13 +182,13 @@ class InProcessLimit:
             _NOW.write(_NOW.own)
 
     def arm(self) -> None:
-        """Start the whole time, unless somebody steps through this process."""
+        """Start the whole time, unless a debugger is attached to this process."""
         if self._seconds is None or debugged():
             return
         fewest, most = _GRACE
         _NOW.write(self._seconds + min(most, max(fewest, self._seconds)))
         signal.signal(signal.SIGALRM, self._expire)
-        # Whoever was asked before may have put the alarm off.
+        # An earlier request may have blocked the alarm.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
         signal.setitimer(signal.ITIMER_REAL, self._seconds)
 

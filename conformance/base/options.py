@@ -1,4 +1,4 @@
-"""The kit's options for whoever is not pytest: guides, ``delta-tck run`` and tests.
+"""The kit's options outside of pytest: for guides, ``delta-tck run`` and tests.
 
 The table itself is in ``delta_tck_pytest``, which every pytest run on the machine loads.
 """

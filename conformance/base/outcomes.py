@@ -111,7 +111,7 @@ def _text(text: str) -> str:
 
 
 class Hazard(StrEnum):
-    """What a failure does to somebody who trusts the implementation, worst first.
+    """What a failure does to a user who trusts the implementation, worst first.
 
     The values are the words of a spec's ``hazard`` and of results.
     """

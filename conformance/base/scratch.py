@@ -1,7 +1,7 @@
 """Folders for what a run needs for a while, which no end of the run leaves behind for long.
 
-A folder is held by a lock of its process. Whoever finds one whose lock is free knows that its
-process was killed, be it in another container that shares the place, and removes the folder.
+A folder is held by a lock of its process. Where the lock of one is free, its process was
+killed, be it in another container that shares the place, and the folder is removed.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _memory() -> Path | None:
 
 
 def _locked(folder: Path) -> int | None:
-    """Open a folder and lock it; returns ``None`` when somebody else has it."""
+    """Open a folder and lock it; returns ``None`` when another process has it."""
     if sys.platform == "win32":
         raise OSError("copies of tables need a POSIX file system")
     try:
@@ -156,7 +156,7 @@ def _remove(name: str, folder: Path, descriptor: int) -> None:
 
 def _remove_by_force(path: Path, safe: bool) -> None:
     """Remove a tree that is too deep for recursion, or closed to its owner."""
-    if not safe:  # somebody put another folder in the place of ours
+    if not safe:  # another folder was put in its place
         return
     for command in (["chmod", "-R", "u+rwx", path.name], ["rm", "-rf", "--", path.name]):
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):

@@ -1,7 +1,7 @@
 """Write text to a terminal.
 
 Paths and messages out of tables, corpora, results and adapters are untrusted: an escape sequence
-in one would steer the terminal of whoever reads it, a lone surrogate has no encoding, and not
+in one would control the terminal that shows it, a lone surrogate has no encoding, and not
 every terminal has every character.
 """
 

@@ -114,7 +114,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Contested:
-    """Answers of which each is a reading of the text; none fails anybody, any other does.
+    """Answers of which each is a reading of the text; none is a failure, any other is.
 
     Attributes:
         accepted: the answers.

@@ -71,9 +71,9 @@ class Corpus:
         return f"sha256:{digest_of(self.root)}"
 
     def marks(self, cases: Collection[str]) -> Mapping[str, int]:
-        """Return what is another number once somebody has written to a case, in this process.
+        """Return a number for each case, which is another one once its files were written to.
 
-        That holds for who puts everything back as it was, and for a corpus without digests.
+        That holds where the content is restored, too, and for a corpus without digests.
         """
         return {name: hash(frozenset(fingerprint(self.root / name).items())) for name in cases}
 
@@ -106,7 +106,7 @@ def load_corpus(
         root: the folder; the shipped corpus when ``None``.
         validate: refuse what is no regular file, and check every document against its schema
             first, so that messages name the place.
-        wanted: says of the id of a spec whether anybody asks for it; by default of all.
+        wanted: says of the id of a spec whether it is asked for; by default all are.
 
     Raises:
         CorpusError: the folder holds no case, a file is malformed, or something of the corpus

@@ -39,7 +39,7 @@ CAPABILITIES: Final = frozenset(
 """Every word that ``capabilities`` may hold."""
 
 _REFUSABLE: Final = frozenset(word for entry in QUESTIONS.values() for word in entry.needs)
-"""Capabilities that are asked for whoever claims them: who does not may refuse, and no more."""
+"""Capabilities whose questions are asked in any case: without the claim a refusal passes too."""
 
 _ASKED: Final = {"reader_version": READ_OPERATIONS, "writer_version": WRITE_OPERATIONS}
 """Operations for which a version is due: who claims none would be excused from every table."""

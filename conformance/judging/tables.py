@@ -71,7 +71,7 @@ class _Copy:
 
 @dataclass(slots=True)
 class TableStore:
-    """Hand out one copy per case, and a fresh one after somebody altered it."""
+    """Hand out one copy per case, and a fresh one after it was altered."""
 
     _scratch: Scratch = field(default_factory=lambda: Scratch(in_memory=True))
     _copies: dict[str, _Copy] = field(default_factory=dict)

@@ -2,8 +2,8 @@
 
 Without a master Spark runs in this machine, on all its cores, or where ``spark-submit`` says. The
 JARs of Delta are found as the adapter of Spark finds them: in the folder that
-``DELTA_TCK_SPARK_JARS`` names, or through Maven Central; ``spark-submit`` is given them by whoever
-calls it. Executors run Python, and need the kit installed as the driver does.
+``DELTA_TCK_SPARK_JARS`` names, or through Maven Central; ``spark-submit`` gets them from its
+caller. Executors run Python, and need the kit installed as the driver does.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Delta tables that a job keeps: rows come in exactly once, and columns are only ever added.
 
-Serves "Transaction Identifiers" and "Schema" of ``docs/pipeline.md``. What a job brings home is
-small, whoever did the work, so the reference implementation writes it: one commit with the rows
-and with the progress of whoever brings them. A commit that is there already is not repeated, so a
-job that was killed can do its last step again.
+Serves "Transaction Identifiers" and "Schema" of ``docs/pipeline.md``. The results of a job are
+small, so the reference implementation writes them: one commit with the rows and with the progress
+of the part of the job. A commit that is there already is not repeated, so a job that was killed
+can do its last step again.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class StoredTable:
                     given = [row for row in given if row[place] > recorded.version]
                 append(snapshot, pa.Table.from_pylist(given, schema=self.schema), (app, version))
             except CommitConflict:
-                continue  # somebody else made progress, or changed the schema: look again
+                continue  # another writer made progress, or changed the schema: look again
             except (DeltaError, OSError) as error:
                 raise StoreError(f"{shown_location(self.location)}: {error}") from error
             return True

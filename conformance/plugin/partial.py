@@ -78,7 +78,7 @@ def _narrowings(config: pytest.Config, suite: str) -> Iterator[str]:
 def set_elsewhere(config: pytest.Config) -> str | None:
     """Name the kit's options that a file or a variable sets and the command does not.
 
-    They narrow no run unseen: a variable that somebody forgot asks for less, and all of it passes.
+    They narrow no run unseen: a forgotten variable asks for less, and all of it passes.
     """
     given = {str(word).partition("=")[0] for word in config.invocation_params.args}
     others = [name for name in options_set(config) if name not in given]

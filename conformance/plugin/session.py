@@ -366,7 +366,7 @@ class _MainPlugin(_WorkerPlugin):
         session.exitstatus = session.config.stash[STATUS] = self._status
 
     def _look_at_corpus(self) -> None:
-        """Make a run worth nothing during which somebody wrote to the tables that it copies."""
+        """Fail a run during which the tables that it copies were written to."""
         try:
             self.run.refuse_written()
         except CorpusError as error:

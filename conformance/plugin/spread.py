@@ -2,7 +2,7 @@
 
 A test process of pytest-xdist starts from nothing: it imports, reads the corpus and collects what
 the first process has already. A fork has all of it. Items of one case stay in one process, which
-copies its table once, and reports come back in the order of the items, whoever was faster: a run
+copies its table once, and reports come back in the order of the items, not of completion: a run
 in four processes reads, stops and writes its results as a run in one.
 """
 

@@ -1,6 +1,6 @@
 """The files of a bundle, written whole or not at all, and read without trust.
 
-Serves ``docs/formats.md``, "Bundles". A bundle comes from somebody else: what is read of it is
+Serves ``docs/formats.md``, "Bundles". A bundle is untrusted: what is read of it is
 the description and the history, each of a bounded size and checked against its schema. The table
 and the answers that lie beside them are for people and other programs, and never read here.
 """
@@ -161,7 +161,7 @@ def _expected(history: History) -> dict[str, Any]:
 def _words(description: Mapping[str, Any], folder: Path) -> str:
     who, verdict = description["implementation"], description["verdict"]
     table = (
-        f"the table in the layout `{description['layout']}`, before anybody read it"
+        f"the table in the layout `{description['layout']}`, before any read"
         if description["layout"]
         else "the table as the implementation left it, where it left one"
     )

@@ -149,7 +149,9 @@ class ResultsWriter:
         except DocumentError as error:
             raise OutputError(f"results are kept no longer in {self._path}: {error}") from error
         if whole.digest() != self._digest.digest():
-            raise OutputError(f"results are kept no longer in {self._path}: somebody wrote there")
+            raise OutputError(
+                f"results are kept no longer in {self._path}: another process wrote there"
+            )
 
     def __enter__(self) -> Self:
         """Return the writer."""

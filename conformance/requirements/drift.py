@@ -3,7 +3,7 @@
 Serves every section. The registry keeps a digest of the sentence behind each requirement. A
 requirement has drifted when the new text holds its sentence no more: the clause was reworded,
 moved into another sentence or taken away, and a person has to look. Against an old text the
-sentences are named, too, that say what somebody must and that the old one has not.
+sentences with an obligation are named, too, that the old one has not.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Drift:
         drifted: requirements whose sentence is gone, in registry order.
         kept: how many requirements have their sentence still.
         unpinned: requirements of the revision without a digest; nothing can be said of them.
-        added: sentences of the new text that say what somebody must, and that the old one lacks.
+        added: sentences of the new text with an obligation, which the old one lacks.
     """
 
     revision: str
@@ -153,7 +153,7 @@ def render_drift(drift: Drift) -> str:
         f"{drift.kept} have kept it; {len(cases)} cases and {len(proofs)} proofs are affected; "
     )
     summary += (
-        f"{len(drift.added)} new sentences say what somebody must."
+        f"{len(drift.added)} new sentences state an obligation."
         if drift.added
         else f"{len(drift.unpinned)} requirements are not pinned to a sentence."
     )

@@ -1,8 +1,8 @@
 """The one requirement that a case judges, out of those that it names; and that a step judges.
 
 Serves every section. A case names what it touches; what it holds an implementation to is one
-requirement, which binds whoever is asked and is in force in the revision: a read never judges a
-writer. Each step of a recipe has a requirement of its own, beside that of the recipe. Verdicts
+requirement, which binds the role that is asked and is in force in the revision: a read never judges
+a writer. Each step of a recipe has a requirement of its own, beside that of the recipe. Verdicts
 follow the level of the requirement. An older version of a table shows nothing of a feature that
 came later.
 """
@@ -42,7 +42,7 @@ _ADVISED: Final = SUPPORTED | {
     "PART-009",
 }  # fmt: skip
 """SHOULD requirements of readers that say what the answer is. The others say how readers come to
-it, as by which checkpoint; whoever does otherwise may still answer right."""
+it, as by which checkpoint; the answer may be right without."""
 
 _REFUSALS: Final = frozenset({"PROTO-005"})
 """Requirements that demand a refusal and nothing else: who refuses more than is due breaks

@@ -68,7 +68,7 @@ def _broken_must(broken: str, asked: str, verdict: Verdict, registry: Registry) 
     """Name the MUST that is broken where a failure is more than the breach of a lesser clause."""
     if asked == "reader":
         wrong = broken in SUPPORTED and verdict.hazard is not Hazard.WRONG_REFUSAL
-        # Whoever fills or dates otherwise than is advised still gives rows of the table.
+        # Other fill values or times than advised still give rows of the table.
         return ROWS_READ if wrong or verdict.foreign_rows else None
     if verdict.requirement is None:
         # What a SHOULD of writers asks for is named by the check that misses it.

@@ -2,7 +2,7 @@
 
 Serves every section of the protocol. The requirements live in
 ``conformance/requirements/<chapter>.yaml``; this module reads them strictly, so that a bad
-requirement stops the run with file and line instead of judging anybody by a mistake of ours.
+requirement stops the run with file and line instead of a wrong verdict.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Requirement:
         superseded_by: id of the one that takes its place in a later text; this one does not
             bind where that one does.
         superseded_in: the texts that hold that other requirement.
-        retired: why the requirement no longer judges anybody; ``None`` while it does.
+        retired: why the requirement is no longer judged; ``None`` while it is.
         place: ``file:line`` of the requirement.
     """
 

@@ -118,16 +118,16 @@ class Run:
         self.corpus.refuse_altered(asked)
 
     def refuse_written(self) -> None:
-        """Refuse cases that somebody has written to since the run began.
+        """Refuse cases that were written to since the run began.
 
         Raises:
-            CorpusError: somebody has.
+            CorpusError: a case was.
         """
         now = self.corpus.marks(self._marks)
         for name in sorted(name for name, mark in self._marks.items() if now[name] != mark):
             raise CorpusError(
                 self.corpus.root / name,
-                "somebody has written to it, or linked to its files, since the run began",
+                "it was written to, or its files were linked to, since the run began",
             )
 
     def of_source(self, source: str) -> list[Item]:

@@ -142,7 +142,7 @@ def settings_of(value: Callable[[str], Any], folder: Path) -> Settings:
         if explores
         else Plan(),
         witness=value("--tck-witness"),
-        # Whoever explores wants to keep what is found.
+        # What an exploring run finds is kept.
         bundles=path("--tck-bundles") or (Path(folder, _BUNDLES) if explores else None),
         min_judged=value("--tck-min-judged"),
         strict=value("--tck-strict"),

@@ -166,7 +166,7 @@ class _Watch:
     """Ends processes that are at one thing for too long.
 
     Time is what passed between two looks, and not more than two such: a run that was suspended,
-    with whoever looks on, has not taken any.
+    with its supervisor, has not taken any.
 
     Args:
         child: the process that this one started; others are below it.

@@ -1,7 +1,7 @@
 """A history as a JSON document, loss-free, and back.
 
-Serves ``docs/formats.md``, "Histories". A document comes from our own files or from somebody's
-bundle: reading takes no shape on trust, and what is read spells the same document again.
+Serves ``docs/formats.md``, "Histories". A document comes from our own files or from an
+untrusted bundle: its shape is checked, and what is read is written as the same document again.
 """
 
 from __future__ import annotations

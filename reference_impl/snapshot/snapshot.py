@@ -195,7 +195,7 @@ class Snapshot:
         The columns are those of :meth:`adds`, except that ``partitionValues`` is a struct of
         the partition columns and ``stats`` a struct, both by logical names. Parsing the
         statistics of a million files takes about three times the processor time of :meth:`adds`,
-        which serves whoever needs them as JSON or not at all.
+        which serves callers that need them as JSON or not at all.
 
         Raises:
             InvalidTableError: file actions or partition values break the protocol.

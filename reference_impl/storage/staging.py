@@ -53,7 +53,7 @@ def create(target: str, data: bytes, check: Check) -> None:
 
 def _stage(folder: int, data: bytes) -> str:
     staged = f".staged-{secrets.token_hex(8)}.tmp"
-    # The kernel applies the umask: a log is read by whoever reads the table.
+    # The kernel applies the umask: other users may read the log as they may the data.
     descriptor = os.open(staged, _WRITE, 0o666, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:

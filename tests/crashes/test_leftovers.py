@@ -26,7 +26,7 @@ PAIRS = [
 
 
 def files(root: Path) -> dict[str, bytes]:
-    """Return every file; a checkpoint of what is there is no leftover, whoever wrote it."""
+    """Return every file; a checkpoint of what is there is no leftover of any writer."""
     return {
         path: data
         for path, data in content(root).items()

@@ -84,7 +84,7 @@ IN_THE_WAY: dict[str, Callable[[Path, Path], None]] = {
     "a FIFO": lambda path, _: os.mkfifo(path),
     "a link": lambda path, other: path.symlink_to(other),
     "a link to nothing": lambda path, other: path.symlink_to(other / "nothing"),
-    "a folder of somebody": _is_folder,
+    "a folder of another program": _is_folder,
 }
 PLACES = ("", "generated", "generated/history-00000-plain")
 
@@ -95,7 +95,7 @@ def test_an_export_replaces_cases_and_nothing_else(
     tmp_path: Path, place: str, make: Callable[[Path, Path], None]
 ) -> None:
     other, out = tmp_path / "other", tmp_path / "out"
-    # Somebody else's folder has what a case of ours is called.
+    # A folder of another program has the name of a case.
     (other / "history-00000-plain").mkdir(parents=True)
     (other / "history-00000-plain" / "keep").write_text("x")
     (out / place).parent.mkdir(parents=True, exist_ok=True)

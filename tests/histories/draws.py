@@ -1,7 +1,7 @@
 """What is drawn: features, columns, values, filters and clauses of merges.
 
 The values are few and small, so that operations meet the same rows. A column whose name changes
-has a few names that it may have, one at a time: whoever needs it looks for the one in force.
+has a few names that it may have, one at a time: users look for the one in force.
 """
 
 from __future__ import annotations

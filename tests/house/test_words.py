@@ -34,6 +34,7 @@ FORBIDDEN = {
     r"testimony": "what the witness reads",
     r"falls? over": "crash",
     r"be had": "available",
+    r"whoever|somebody|anybody": "a reader, a writer, a user, another process",
     r"footprint": "read set and write set",
     r"(?:holds?|held|holding) (?:\w+ ){0,5}against": "check against, compare with",
 }

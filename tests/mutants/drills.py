@@ -87,21 +87,21 @@ def _refusal(drill: Drill, table: Table, wrong: Callable[[], Any]) -> Iterator[s
 
 
 class _Racing(LocalStorage):
-    """A storage on which somebody else commits just before this writer does, so many times."""
+    """A storage on which another writer commits just before this one does, so many times."""
 
     def __init__(self, table: Table, race: Callable[[Table], Any], times: int) -> None:
         super().__init__(Path(table.storage.location))
         self._race, self._times = race, times
 
     def put(self, path: str, data: bytes) -> None:
-        self._somebody(path)
+        self._commit_first(path)
         super().put(path, data)
 
     def put_if_absent(self, path: str, data: bytes) -> None:
-        self._somebody(path)
+        self._commit_first(path)
         super().put_if_absent(path, data)
 
-    def _somebody(self, path: str) -> None:
+    def _commit_first(self, path: str) -> None:
         if path.startswith("_delta_log/") and path.endswith(".json"):
             self._times -= 1
             if self._times >= 0:
@@ -109,7 +109,7 @@ class _Racing(LocalStorage):
 
 
 def racing(table: Table, race: Callable[[Table], Any], times: int = 1) -> Table:
-    """Return the table as a writer sees it that somebody else overtakes."""
+    """Return the table as a writer sees it that another writer overtakes."""
     return Table(_Racing(table, race, times))
 
 
@@ -132,7 +132,7 @@ def made(properties: dict[str, str], *numbers: int, **more: Any) -> Callable[[Ta
 def overtaken(
     race: Callable[[Table], Any], work: Callable[[Table], object], times: int = 1
 ) -> Callable[[Table], object]:
-    """Return the work of a writer that somebody else overtakes."""
+    """Return the work of a writer that another writer overtakes."""
     return lambda table: work(racing(table, race, times))
 
 

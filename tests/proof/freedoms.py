@@ -45,7 +45,7 @@ _COMMIT = re.compile(r"_delta_log/\d{20}\.json")
 
 @dataclass(frozen=True, slots=True)
 class Freedom:
-    """Something that the text leaves to whoever implements it.
+    """Something that the text leaves to the implementation.
 
     Attributes:
         id: slug, unique.
@@ -201,7 +201,7 @@ def _more(actions: Callable[[Any], Actions]) -> How:
 
 
 def _latest_add_again(snapshot: Any) -> Actions:
-    """Add a file again, as what rearranges a table does, without the progress of anybody."""
+    """Add a file again, as what rearranges a table does, without the progress of an application."""
     adds = snapshot.adds().to_pylist(maps_as_pydicts="strict")
     again = [{k: v for k, v in add.items() if v is not None} for add in adds[-1:]]
     return [{"commitInfo": {}}, *({"add": {**add, "dataChange": False}} for add in again)]

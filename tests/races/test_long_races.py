@@ -27,4 +27,4 @@ def test_eight_processes_lose_nothing(
     counts = judge(location, notes)
     record_property("race", (location, sorted(counts.items())))
     assert sum(n for what, n in counts.items() if what.endswith("committed")) == PROCESSES * COMMITS
-    assert any(what.startswith("Concurrent") for what in counts), "nobody met anybody"
+    assert any(what.startswith("Concurrent") for what in counts), "no two processes met"

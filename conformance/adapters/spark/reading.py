@@ -149,7 +149,7 @@ class SparkReader:
     def latest(self, table: str) -> Any:
         """Return Delta's snapshot of the newest version, in the JVM."""
         log = self.log(table)
-        # Scala's default arguments have to be passed by whoever calls from outside.
+        # Scala's default arguments have to be passed by callers from other languages.
         return log.update(*(getattr(log, f"update$default${n}")() for n in (1, 2, 3)))
 
     def _version(self, request: Snapshot | Files | Txn | DomainMetadata) -> Any:

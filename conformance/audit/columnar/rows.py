@@ -212,7 +212,7 @@ class Rows:
                 part.shown.clear()
                 missing = wanted
             part.shown.update(zip(missing, part.source.read(missing), strict=True))
-        # Whoever takes the lines may read others on the way, which lets these go.
+        # The consumer may read other lines meanwhile, which drops these.
         yield from [part.shown[row] for row in wanted]
 
     def forget(self) -> None:

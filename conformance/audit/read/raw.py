@@ -122,7 +122,7 @@ class Line:
 class Lines:
     """What files of actions hold, readable and not, in their order.
 
-    Adds and removes are rows of columns; they become lines when somebody asks for them.
+    Adds and removes are rows of columns; they become lines on demand.
 
     Attributes:
         small: place in the order and line of everything but those.

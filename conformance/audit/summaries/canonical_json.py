@@ -103,7 +103,7 @@ def _reformatted(number: Any, *, form: Callable[[str], str], whole: bool) -> str
 
 
 _DIGITS: Final = 400
-"""Of a number that somebody may have written in another form; a double has no more."""
+"""Digits of a number that may be written in another form; a double has no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +373,7 @@ def broken_rules(document: dict[str, Any], stated: str) -> list[str]:
     right = canonical_form(document)
     if len(right) > _MAX_CHARACTERS:
         return []
-    # The member itself cannot be in its own checksum: whoever keeps it, had nothing in it.
+    # A checksum cannot contain itself: a writer that keeps the member had nothing in it.
     found = [
         requirement
         for nothing in ("", None, "0" * 32)

@@ -26,7 +26,7 @@ _HINT_CHECKSUM = re.compile(r'"checksum"\s*:\s*"[0-9a-f]{32}"')
 
 
 _WORDS: Final = frozenset({"title", "requirements", "requirement"})
-"""Fields of a spec that describe it: neither asked of anybody nor part of the answer."""
+"""Fields of a spec that describe it: part of neither the question nor the answer."""
 
 
 def question_digest(directory: Path) -> str:

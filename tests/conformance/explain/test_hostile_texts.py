@@ -1,4 +1,4 @@
-"""Texts of the protocol, and modules that are counted, may come from anybody."""
+"""Texts of the protocol, and modules that are counted, are untrusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A corpus may come from anybody: it is refused by name, and nothing outside of it is touched."""
+"""A corpus is untrusted: a bad one is refused by name, and nothing outside of it is touched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever breaks a part breaks the row that says it in general."""
+"""A breach of a part breaks the requirement that says it in general."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Baselines, results and the folder that a run begins in may come from anybody."""
+"""Baselines, results and the folder that a run begins in are untrusted."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_an_output_that_takes_nothing_is_named(
     assert "the page cannot be written" in capsys.readouterr().err
 
 
-def test_a_pipe_that_somebody_reads_is_written_to(tmp_path: Path) -> None:
+def test_a_pipe_with_a_reader_is_written_to(tmp_path: Path) -> None:
     path = pipe(tmp_path)
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with open_output(path, "a text") as file:

@@ -62,7 +62,7 @@ def _cheat(project: Project, alter: str, restore: str) -> None:
     ],
     ids=["restored", "listed again", "left"],
 )
-def test_whoever_writes_what_is_expected_makes_the_run_worth_nothing(
+def test_a_run_whose_expectations_were_written_to_is_no_success(
     project: Project, alter: str, restore: str, *, listed: bool, isolation: str
 ) -> None:
     corpus = project.folder / "corpus"
@@ -87,7 +87,7 @@ REPLACING = {
 
 
 @pytest.mark.parametrize("action", REPLACING.values(), ids=REPLACING)
-def test_results_that_somebody_replaced_are_not_kept(project: Project, action: str) -> None:
+def test_results_that_were_replaced_are_not_kept(project: Project, action: str) -> None:
     results = project.folder / "results.jsonl"
     project.adapter(f"results = here.parents[0] / 'results.jsonl'\n{action}")
     status, output = project.run(f"--tck-results={results}")
@@ -104,9 +104,7 @@ def test_results_are_kept_behind_a_link(project: Project) -> None:
 
 
 @pytest.mark.parametrize("signal", ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"])
-def test_whoever_ends_the_run_that_judges_makes_it_no_success(
-    project: Project, signal: str
-) -> None:
+def test_a_run_that_is_ended_while_it_judges_is_no_success(project: Project, signal: str) -> None:
     results = project.folder / "results.jsonl"
     project.adapter(f"import signal\nos.kill(os.getppid(), signal.{signal})\ntime.sleep(600)")
     status, _ = project.run(f"--tck-results={results}")

@@ -20,7 +20,7 @@ REFUSED: dict[str, Any] = {
     name: {"refused": ["invalid_table", "not this one"]} for name in ("scan", "snapshot")
 }
 ADVISED = {**READ, "requirement": "PQ-001", "requirements": ["PQ-001"]}
-"""A question that judges a SHOULD: whoever refuses the table there is advised."""
+"""A question that judges a SHOULD: a refusal of the table is advised against."""
 
 ENDINGS = {
     "at-import": "import sys\nsys.exit(0)",
@@ -35,7 +35,7 @@ def kit(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Kit:
     return make_kit(pytester, monkeypatch)
 
 
-def test_whoever_reads_or_writes_takes_a_version(kit: Kit) -> None:
+def test_claims_to_read_or_write_take_a_version(kit: Kit) -> None:
     kit.case("one", REFUSED)
     assert kit(impl="python:fakes:versionless") is Status.ADAPTER
     for words in ("reader_version: 0 is no version", "writer_version: 0 is no version"):
@@ -111,7 +111,7 @@ def test_a_skipped_case_is_no_success_in_a_test_process(kit: Kit) -> None:
     ("ending", "isolation"),
     [*((ending, "process") for ending in ENDINGS), ("at-configuration", "none")],
 )
-def test_whoever_ends_a_run_before_it_judged_makes_it_no_success(
+def test_a_run_that_is_ended_before_it_judged_is_no_success(
     tmp_path: Path, ending: str, isolation: str
 ) -> None:
     project = Project(tmp_path)

@@ -1,6 +1,6 @@
 """Draw mutants, judge each by the cases that execute it, and keep what came of them.
 
-A mutant that no case notices stays a survivor until somebody has looked into it: its entry in
+A mutant that no case notices stays a survivor until a person has looked into it: its entry in
 survivors.yaml then says why no case can notice it, or why none does. ``--write`` keeps the figures
 beside the requirements.
 """

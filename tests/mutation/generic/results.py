@@ -22,7 +22,7 @@ EQUIVALENT = ("equivalent", "message", "speed")
 KINDS = (*EQUIVALENT, "optional", "unreached", "gap")
 """Why a mutant survives.
 
-Nothing that anybody can see changes; only what people read does; only time or memory does;
+Nothing observable changes; only what people read does; only time or memory does;
 what is left out or done is free; the gate cannot bring it about; or a case is missing.
 """
 RIGHT = (*EQUIVALENT, "optional")

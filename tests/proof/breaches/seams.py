@@ -100,7 +100,7 @@ def where_asked(wanted: Callable[[Request], object], how: How) -> How:
 def leaving(
     *edits: Edit, sums: bool = False, when: Callable[[Request], object] = lambda _: True
 ) -> How:
-    """Write, and edit what a step leaves before anybody sees it.
+    """Write, and edit what a step leaves before the judge sees it.
 
     Args:
         edits: what is done to the files of the step.

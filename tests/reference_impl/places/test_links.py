@@ -56,7 +56,7 @@ def test_a_file_named_through_a_folder_outside_stays(world: Any) -> None:
 
 def test_what_lies_in_a_folder_that_a_symlink_leads_to_stays(world: Any) -> None:
     (world.root / "held").mkdir()
-    (world.root / "held" / "unknown.parquet").write_bytes(b"somebody's")
+    (world.root / "held" / "unknown.parquet").write_bytes(b"of another table")
     (world.root / "alias").symlink_to("held")
     world.name()
     vacuumed(world)

@@ -440,7 +440,7 @@ def _field_missing(case: CaseWriter, missing: _Missing) -> None:
     else:
         table.commit(_lacking(whole, missing))
     title = f"{missing.action} without {missing.field} is refused"
-    # Whoever passes over an action without a path applies a part of the commit.
+    # A reader that skips an action without a path applies a part of the commit.
     judged = missing.requirement if missing.lenient else "LOG-006"
     refusal = Refusal("invalid_table", "read", judged)
     if missing.lenient:

@@ -288,7 +288,7 @@ def _broken_line(case: CaseWriter, line: str) -> None:
     table = _appended(case, 2)
     describe(case, table)
     table.commit(line)
-    # Whoever passes the line over applies a part of the commit; no file has the name "p".
+    # A reader that skips the line applies a part of the commit; no file has the name "p".
     refusal = Refusal("invalid_table", "read", "LOG-006", code="DELTA_COMMIT_MALFORMED")
     case.refuse("read", "read-latest", refusal, title="The version of the bad line is refused")
     case.refuse("read", "read-v2", refusal, title="It is refused by number too", version=2)

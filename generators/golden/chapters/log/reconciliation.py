@@ -196,7 +196,7 @@ def _in_turns(case: CaseWriter) -> None:
 class _Contradiction:
     """A commit that says one thing twice.
 
-    The clauses bind whoever writes the commit. No clause says what a reader does with it, so
+    The clauses bind the writer of the commit. No clause says what a reader does with it, so
     refusing is as good as any reading that takes one of the two words.
 
     Attributes:

@@ -122,7 +122,7 @@ def _of_hint(*, hint: bool, sidecars: bool) -> str:
     if hint:
         return " LAST-002"
     # Without sidecars no row of a checkpoint's kind binds readers: that of the hint would be judged
-    # alone, and name whoever reads no such checkpoint wrongly.
+    # alone, and be named wrongly where a reader does not read such a checkpoint.
     return " LAST-004" if sidecars else ""
 
 

@@ -199,7 +199,7 @@ def _iceberg(case: CaseWriter, name: str) -> None:
         properties={**mapping, f"delta.enableIcebergCompat{version}": "true"},
     )
     table.append([{"c": 2}])
-    # Whoever refuses the table breaks TF-002; other rows are another breach.
+    # A refusal of the table breaks TF-002; other rows are another breach.
     case.judged.update(dict.fromkeys(("read-latest", "read-v0", "read-v1"), "SNAP-007"))
     publish(case, table)
 

@@ -1,4 +1,4 @@
-"""Recipes of anybody's corpus, whose values fit no type: an error of the corpus, in one line."""
+"""Recipes of an untrusted corpus, whose values fit no type: an error of the corpus, in one line."""
 
 from __future__ import annotations
 

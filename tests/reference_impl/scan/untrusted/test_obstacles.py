@@ -106,7 +106,7 @@ ROLES = [
 
 
 @pytest.mark.parametrize("obstacle", OBSTACLES)
-def test_no_obstacle_holds_anybody_up(obstacle: str, tmp_path: Path) -> None:
+def test_no_obstacle_blocks_a_read(obstacle: str, tmp_path: Path) -> None:
     for number, (case, file) in enumerate(ROLES):
         folder = tmp_path / str(number)
         folder.mkdir()

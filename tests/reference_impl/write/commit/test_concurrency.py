@@ -34,7 +34,7 @@ def rows(*numbers: int, part: str = "a") -> pa.Table:
 
 
 class Racing(LocalStorage):
-    """A storage on which somebody else commits just before this writer does."""
+    """A storage on which another writer commits just before this one does."""
 
     def __init__(self, root: Path, race: Callable[[Table], Any]) -> None:
         super().__init__(root)
@@ -128,7 +128,7 @@ def test_concurrent_changes_are_distinguished(
     clean()
 
 
-def test_a_table_that_somebody_else_created_is_a_conflict(tmp_path: Path) -> None:
+def test_a_table_that_another_writer_created_is_a_conflict(tmp_path: Path) -> None:
     late = Table(Racing(tmp_path / "t", lambda t: t.create(SCHEMA)))
     with pytest.raises(CommitConflict):
         late.create(SCHEMA)

@@ -145,7 +145,7 @@ def test_to_optimize_is_to_cluster(table: Table, clean: Callable[[], None]) -> N
     clean()
 
 
-def test_what_somebody_else_clustered_stays(
+def test_what_another_writer_clustered_stays(
     table: Table, actions: Callable[..., list[dict[str, Any]]]
 ) -> None:
     table.create(SCHEMA, clustering_columns=["id"], rows=rows(1))

@@ -1,10 +1,10 @@
 """Cases of writing: the SQL of constraints and generated columns, as the standard of SQL has it.
 
-Values are given with the rows: whoever evaluates the expression otherwise refuses them, and who
-does not evaluate it at all takes the row that breaks it. No clause says which functions there are,
-or that a value is cast to the type of its column: what engines of Delta lack, such as MOD or an
-escape of LIKE, or BETWEEN and NULLIF in generated columns, is not asked for, and the rest is asked
-of writers that claim it.
+Values are given with the rows: a writer that evaluates the expression otherwise refuses them, and
+one that does not evaluate it takes the row that breaks it. No clause says which functions there
+are, or that a value is cast to the type of its column: what engines of Delta lack, such as MOD or
+an escape of LIKE, or BETWEEN and NULLIF in generated columns, is not asked for, and the rest is
+asked of writers that claim it.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ def _in_parts(properties: Mapping[str, str], features: tuple[str, ...], case: Ca
     for number in range(0, 12, 2):
         recipe.append(keyed(number, number + 1))
     recipe.delete(is_in("id", [1, 4, 6, 7], "long")).set_transaction("app", 1)
-    # Whoever tries again, comes to the same parts.
+    # A second attempt writes the same parts.
     recipe.checkpoint("multi-part", parts=3).checkpoint("multi-part", parts=3)
     recipe.append(keyed(20)).checkpoint("multi-part", parts=2)
     recipe.publish(case, needs=("checkpoint.kind",))
