@@ -36,97 +36,102 @@ from conformance.requirements.levels import ROWS_READ
 from conformance.requirements.registry import SELECTIONS, load_registry
 from reference_impl.storage import LocalStorage
 
-_NEWEST: Final[Mapping[str, tuple[str, str]]] = {
+_NEWEST_ACTION: Final[Mapping[str, tuple[str, str]]] = {
     "protocol": ("REC-012", "REC-002"),
     "metadata": ("REC-013", "REC-003"),
 }
-"""Part of a snapshot to the requirement on which of several actions it is of, and that it is of
-one."""
-_REPLACED: Final = "META-002"
-"""The requirement that nothing of older metadata is left."""
-_PARTS: Final = frozenset(name for names in _NEWEST.values() for name in names)
+"""Part of a snapshot to two requirements: the newest action counts, and there is one action."""
+_REPLACED_METADATA: Final = "META-002"
+"""The requirement that metadata replaces all of the older one."""
+_SNAPSHOT_REQUIREMENTS: Final = frozenset(
+    name for names in _NEWEST_ACTION.values() for name in names
+)
 
-_MAPPED: Final[Mapping[str, tuple[str, str]]] = {
+_MAPPING_REQUIREMENTS: Final[Mapping[str, tuple[str, str]]] = {
     "id": ("CM-025", "CM-026"),
     "name": ("CM-029", "CM-030"),
 }
 """Mode of column mapping to the requirement that finds data columns, and that of partition
 values."""
-_BY_NAME: Final = frozenset(name for names in _MAPPED.values() for name in names)
+_ALL_MAPPING_REQUIREMENTS: Final = frozenset(
+    name for names in _MAPPING_REQUIREMENTS.values() for name in names
+)
 
-_OF_VALUES: Final = (
+_VALUE_REQUIREMENTS: Final = (
     "CM-*", "DFT-*", "META-*", "PART-*", "PQ-*", "RVER-001", "SCH-*", "SHRED-*", "TW-*", "VAR*",
     "VOID-*",
 )  # fmt: skip
-"""Requirements that say themselves which values a column has."""
-_OF_PARTITIONS: Final = ("CM-02[346]", "CM-030", "PART-*", "TW-*")
-"""Those that say it of partition columns."""
-_OF_ROWS: Final = ("DV*", "RT-*")
-"""Requirements of which nothing is broken where the right rows come with wrong values in other
-columns."""
-_OF_NULLS: Final = ("CM-028", "CM-031", "DFT-004")
-"""Requirements that say what is null; no other one is about null beside an empty array."""
-_OF_DELETED: Final = "DVDESC-020"
-"""The requirement of deleted rows: who gives too few returns none of them."""
-_READS: Final = ("read", "aggregate")
-"""Questions that are answered by rows alone."""
-_FORBIDDING: Final = frozenset(
+"""Requirements on the values of columns."""
+_PARTITION_VALUE_REQUIREMENTS: Final = ("CM-02[346]", "CM-030", "PART-*", "TW-*")
+"""Those of them on the values of partition columns."""
+_ROW_REQUIREMENTS: Final = ("DV*", "RT-*")
+"""Requirements on which rows there are: wrong values in other columns of them break none."""
+_NULL_REQUIREMENTS: Final = ("CM-028", "CM-031", "DFT-004")
+"""Requirements on what is null; no other one distinguishes null from an empty array."""
+_DELETED_ROWS: Final = "DVDESC-020"
+"""The requirement that no read returns deleted rows: an answer with rows missing keeps it."""
+_ROW_QUESTIONS: Final = ("read", "aggregate")
+"""Questions whose answers are rows, or made of them."""
+_FORBIDDEN_CONTENT: Final = frozenset(
     {"DVD-021", "DVDESC-020", "REC-006", "REC-007", "REC-008", "REM-002", "RT-017"}
 )
-"""Requirements that say what no answer holds: who refuses gives nothing that they forbid."""
-_OF_TRACKING: Final[Mapping[frozenset[str], Mapping[str, str]]] = {
+"""Requirements on what no answer contains: a refusal keeps them."""
+_SIBLING_REQUIREMENTS: Final[Mapping[frozenset[str], Mapping[str, str]]] = {
     frozenset({"_row_id"}): {"RT-025": "RT-023", "RT-026": "RT-024"},
     frozenset({"_row_commit_version"}): {"RT-023": "RT-025", "RT-024": "RT-026"},
 }
-"""Column that alone is wrong: of requirements about its sibling, those that say the same of it."""
-_ID: Final = "_row_id"
-_IDS: Final = ("RT-023", "RT-024")
-"""The requirements on ids that files keep, and on those that rows have by their position."""
-_TRACKED: Final = tuple(row for pairs in _OF_TRACKING.values() for row in pairs.values())
-_OF_IDS: Final[Mapping[frozenset[str], str]] = {
+"""The only wrong column to a map from requirements on its sibling to the same ones on it."""
+_ROW_ID: Final = "_row_id"
+_ROW_ID_REQUIREMENTS: Final = ("RT-023", "RT-024")
+"""The requirements on row ids that are stored in files, and on those that follow from positions."""
+_TRACKING_REQUIREMENTS: Final = tuple(
+    row for pairs in _SIBLING_REQUIREMENTS.values() for row in pairs.values()
+)
+_TRACKING_COLUMN_REQUIREMENTS: Final[Mapping[frozenset[str], str]] = {
     frozenset({"_row_id"}): "RT-024",
     frozenset({"_row_commit_version"}): "RT-026",
     frozenset({"_row_id", "_row_commit_version"}): "RT-024",
 }
-"""Columns that alone are wrong of the right rows: what says it, where the judged requirement says
-which rows a vector leaves."""
-_LEFT_BY_VECTORS: Final = ("DVDESC-020", "DV-004")
-_NEWEST_COLUMNS: Final = "REC-013"
-_OF_FILES: Final = (
+"""The only wrong columns to the requirement on them, where the judged one is on which rows a
+deletion vector leaves."""
+_VECTOR_REQUIREMENTS: Final = ("DVDESC-020", "DV-004")
+_NEWEST_METADATA: Final = "REC-013"
+_LIVE_FILE_REQUIREMENTS: Final = (
     "FA-003", "REC-00[68]", "REC-01[018]", "REC-02[01]", "REM-*", "SNAP-00[37]",
 )  # fmt: skip
-"""Requirements on which files are live, which say nothing of the columns that there are."""
-_HIDDEN: Final = "RT-017"
-"""The requirement on columns of row tracking that no read shows."""
-_SHOWING: Final = ("read", "row_ids", "changes")
-"""Questions whose answers could show such columns."""
-_OF_CHANGES: Final = ("_change_type", "_commit_version")
-"""Columns of changes that say which rows changed, and when."""
-_CHANGED: Final = ("CDC-003", "CDC-004")
-"""The requirements on changes that change files hold, and on those of adds and removes."""
-_OF_FEATURES: Final = frozenset(
+"""Requirements on which files are live: none is on which columns there are."""
+_HIDDEN_COLUMNS: Final = "RT-017"
+"""The requirement that reads leave out materialized columns of row tracking."""
+_COLUMN_QUESTIONS: Final = ("read", "row_ids", "changes")
+"""Questions whose answers could contain such columns."""
+_CHANGE_COLUMNS: Final = ("_change_type", "_commit_version")
+"""Columns of a change feed that say how a row changed, and when."""
+_CHANGE_REQUIREMENTS: Final = ("CDC-003", "CDC-004")
+"""The requirements on changes in change data files, and on changes by adds and removes."""
+_FEATURE_COLUMNS: Final = frozenset(
     {"_row_id", "_row_commit_version", "_change_type", "_commit_version", "_commit_timestamp"}
 )
-"""Columns that a feature adds, which are the matter of its requirements."""
+"""Columns that a feature adds to answers: requirements of the feature are on them."""
+
 
 
 def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
-    """Return what a difference may show in place of the judged requirement, in any revision."""
+    """Return the requirements that a difference may show instead of the judged one."""
     version = _version(spec)
     if spec.type == "snapshot":
-        rows = [_newest(case.table, version, part) for part in _NEWEST]
-        return (*rows, _REPLACED) if _NEWEST["metadata"][0] in rows else tuple(rows)
+        rows = [_newest_action(case.table, version, part) for part in _NEWEST_ACTION]
+        return (*rows, _REPLACED_METADATA) if _NEWEST_ACTION["metadata"][0] in rows else tuple(rows)
     if spec.type not in ("read", "row_ids", "changes", "aggregate"):
         return ()
-    rows = [ROWS_READ, *(_TRACKED if spec.type == "row_ids" else ())]
-    rows += _shown_by_files(case, spec, version)
-    if spec.type in _SHOWING and _hidden(case.table):
-        rows.append(_HIDDEN)
+    rows = [ROWS_READ, *(_TRACKING_REQUIREMENTS if spec.type == "row_ids" else ())]
+    rows += _possible_by_files(case, spec, version)
+    if spec.type in _COLUMN_QUESTIONS and _hidden(case.table):
+        rows.append(_HIDDEN_COLUMNS)
     refused = {requirement_refused(spec, case, revision) for revision in SELECTIONS}
     rows += sorted(row for row in refused - {*rows} if row is not None)
     mapping = _mapping(case, version)
     if mapping is not None:
-        data, partition = _MAPPED[mapping.mode]
+        data, partition = _MAPPING_REQUIREMENTS[mapping.mode]
         rows += [data, *([partition] if mapping.partitions else [])]
     return tuple(rows)
 
@@ -134,11 +139,11 @@ def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
 def requirement_refused(spec: Spec, case: Case, revision: str) -> str | None:
     """Return the requirement that a wrong refusal breaks; ``None`` where it is the judged one."""
     judged = judged_of(spec, case)
-    if spec.type not in _READS or judged.in_revision(revision) not in _FORBIDDING:
+    if spec.type not in _ROW_QUESTIONS or judged.in_revision(revision) not in _FORBIDDEN_CONTENT:
         return None
 
     def unshown(name: str) -> bool:
-        return name in _FORBIDDING or judged.unshown(name)
+        return name in _FORBIDDEN_CONTENT or judged.unshown(name)
 
     return replace(judged, own=None, unshown=unshown, _found={}).in_revision(revision)
 
@@ -163,17 +168,17 @@ def requirement_shown(  # noqa: PLR0913  all that it depends on
         given: the payload of the one that was.
     """
     if spec.type == "snapshot":
-        return _of_snapshot(case, spec, found, judged, wanted.document, given)
+        return _shown_by_snapshot(case, spec, found, judged, wanted.document, given)
     if judged is None or not isinstance(given, pa.Table) or wanted.source is None:
         return None
     if load_registry()[judged].level == "SHOULD":
         return None  # what is advised alone fails by nothing else
-    if spec.type in _SHOWING and _shows_hidden(case.table, wanted.rows(), given):
-        return _HIDDEN
-    return _of_rows(case, spec, judged, wanted.rows(), given)
+    if spec.type in _COLUMN_QUESTIONS and _shows_hidden(case.table, wanted.rows(), given):
+        return _HIDDEN_COLUMNS
+    return _shown_by_rows(case, spec, judged, wanted.rows(), given)
 
 
-def _of_snapshot(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown`
+def _shown_by_snapshot(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown`
     case: Case,
     spec: Spec,
     found: Difference,
@@ -182,12 +187,12 @@ def _of_snapshot(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown`
     given: Any,
 ) -> str | None:
     part = found.summary.partition(".")[0].partition(" ")[0]
-    if part not in _NEWEST or judged not in _PARTS:
+    if part not in _NEWEST_ACTION or judged not in _SNAPSHOT_REQUIREMENTS:
         return None
-    row = _newest(case.table, _version(spec), part)
-    if row == _NEWEST["metadata"][0] and _has_more_properties(wanted, given):
-        return _REPLACED
-    return row if judged not in _NEWEST[part] else None
+    row = _newest_action(case.table, _version(spec), part)
+    if row == _NEWEST_ACTION["metadata"][0] and _has_more_properties(wanted, given):
+        return _REPLACED_METADATA
+    return row if judged not in _NEWEST_ACTION[part] else None
 
 
 def _has_more_properties(wanted: Mapping[str, Any], given: Any) -> bool:
@@ -199,97 +204,113 @@ def _has_more_properties(wanted: Mapping[str, Any], given: Any) -> bool:
         return False
 
 
-def _of_rows(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table) -> str | None:
-    empty = judged not in _OF_NULLS and equal_with_empty_as_null(wanted, given)
-    if empty or (judged == _OF_DELETED and _fewer(spec, wanted, given)):
+def _shown_by_rows(
+    case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table
+) -> str | None:
+    empty = judged not in _NULL_REQUIREMENTS and equal_with_empty_as_null(wanted, given)
+    if empty or (judged == _DELETED_ROWS and _has_fewer_rows(spec, wanted, given)):
         return ROWS_READ
     if spec.type == "aggregate":
         return None
-    changed = _of_changes(case, spec, judged, wanted, given)
+    changed = _shown_by_changes(case, spec, judged, wanted, given)
     if changed is not None:
         return changed
     wrong = wrong_columns(wanted, given)
     if _has_older_columns(case, spec, judged, wanted, given):
-        return _NEWEST_COLUMNS
+        return _NEWEST_METADATA
     if wrong is None:
-        return _of_live(case, spec, judged, wanted, given)
-    return _of_columns(case, spec, judged, wrong, wanted, given)
+        return _shown_by_live_rows(case, spec, judged, wanted, given)
+    return _shown_by_columns(case, spec, judged, wrong, wanted, given)
 
 
-def _of_changes(
+def _shown_by_changes(
     case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table
 ) -> str | None:
-    """Return what changes show that are others than those of a version, whatever their values.
+    """Return the requirement on which rows changed, where a version has other changes.
 
-    Nothing that is said of values says which rows changed.
+    No requirement on values is on which rows changed.
     """
-    if spec.type != "changes" or not matches(judged, _OF_VALUES):
+    if spec.type != "changes" or not matches(judged, _VALUE_REQUIREMENTS):
         return None
-    if not {*_OF_CHANGES} <= {*given.column_names} & {*wanted.column_names}:
+    if not {*_CHANGE_COLUMNS} <= {*given.column_names} & {*wanted.column_names}:
         return None
-    right, seen = (counted_rows(table, _OF_CHANGES) for table in (wanted, given))
+    right, seen = (counted_rows(table, _CHANGE_COLUMNS) for table in (wanted, given))
     versions = {version for _, version in (right - seen) + (seen - right)}
     if not versions:
         return None
     recorded = any(b'"cdc"' in (commits_in(case.table).get(v) or b"") for v in versions)
-    return _CHANGED[not recorded]
+    return _CHANGE_REQUIREMENTS[not recorded]
 
 
-def _of_columns(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown`
+def _shown_by_columns(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown`
     case: Case, spec: Spec, judged: str, wrong: WrongColumns, wanted: pa.Table, given: pa.Table
 ) -> str | None:
-    """Return what columns show that alone are wrong."""
-    if wrong.keyed and judged in _LEFT_BY_VECTORS and wrong.columns in _OF_IDS:
-        return _OF_IDS[wrong.columns]
-    if wrong.columns == {_ID} and judged in _TRACKED:
-        return _of_ids(case, spec, wanted, given) or _OF_TRACKING[wrong.columns].get(judged)
-    if wrong.columns & _OF_FEATURES:
-        return _OF_TRACKING.get(wrong.columns, {}).get(judged)
+    """Return the requirement that wrong columns show, where the rows are right else."""
+    if (
+        wrong.keyed
+        and judged in _VECTOR_REQUIREMENTS
+        and wrong.columns in _TRACKING_COLUMN_REQUIREMENTS
+    ):
+        return _TRACKING_COLUMN_REQUIREMENTS[wrong.columns]
+    if wrong.columns == {_ROW_ID} and judged in _TRACKING_REQUIREMENTS:
+        return _shown_by_row_ids(case, spec, wanted, given) or _SIBLING_REQUIREMENTS[
+            wrong.columns
+        ].get(judged)
+    if wrong.columns & _FEATURE_COLUMNS:
+        return _SIBLING_REQUIREMENTS.get(wrong.columns, {}).get(judged)
     mapping = _mapping(case, _version(spec))
     if mapping is not None:
         of_partitions = wrong.columns <= mapping.partitions
-        row = _MAPPED[mapping.mode][of_partitions]
-        own = matches(judged, _OF_PARTITIONS if of_partitions else _OF_VALUES)
-        if judged in _BY_NAME - {row} or (wrong.misnamed and not own):
+        row = _MAPPING_REQUIREMENTS[mapping.mode][of_partitions]
+        own = matches(
+            judged, _PARTITION_VALUE_REQUIREMENTS if of_partitions else _VALUE_REQUIREMENTS
+        )
+        if judged in _ALL_MAPPING_REQUIREMENTS - {row} or (wrong.misnamed and not own):
             return row
-    return ROWS_READ if wrong.keyed and matches(judged, _OF_ROWS) else None
+    return ROWS_READ if wrong.keyed and matches(judged, _ROW_REQUIREMENTS) else None
 
 
-def _shown_by_files(case: Case, spec: Spec, version: int | None) -> Iterator[str]:
+def _possible_by_files(case: Case, spec: Spec, version: int | None) -> Iterator[str]:
     """Return what the files of a version may show in place of the judged requirement."""
     if spec.type == "changes":
         judged = judged_of(spec, case)
         found = (judged.in_revision(revision) for revision in SELECTIONS)
-        if any(row is not None and matches(row, _OF_VALUES) for row in found):
-            yield from _CHANGED
+        if any(row is not None and matches(row, _VALUE_REQUIREMENTS) for row in found):
+            yield from _CHANGE_REQUIREMENTS
     if spec.type in ("read", "row_ids") and "deletionVectors" in case.features:
-        yield _OF_DELETED
+        yield _DELETED_ROWS
     if spec.type == "read" and any(older_columns(case.table, version)):
-        yield _NEWEST_COLUMNS
+        yield _NEWEST_METADATA
 
 
-def _of_live(case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table) -> str | None:
-    """Return what is shown by rows that are right, but that some lack or are too many.
+def _shown_by_live_rows(
+    case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table
+) -> str | None:
+    """Return the requirement that missing or additional rows show, where all others are right.
 
-    Nothing that is said of values is broken by them; but a filter goes by values.
+    They break no requirement on values; but a filter looks at values.
     """
     tracked = judged.startswith("RT-")
     found = differing_rows(wanted, given)
-    if spec.type == "changes" or found is None or not (tracked or matches(judged, _OF_VALUES)):
+    if (
+        spec.type == "changes"
+        or found is None
+        or not (tracked or matches(judged, _VALUE_REQUIREMENTS))
+    ):
         return None
     lacking, more = found
-    if more and _are_marked(case, spec, wanted.column_names, more):
-        return _OF_DELETED
+    if more and _are_deleted(case, spec, wanted.column_names, more):
+        return _DELETED_ROWS
     alone = bool(lacking) is not bool(more)
     return ROWS_READ if alone and (tracked or "filter" not in spec.parameters) else None
 
 
-def _are_marked(case: Case, spec: Spec, names: list[str], rows: Rows) -> bool:
-    """Return whether the vectors of a version mark all of some rows."""
+def _are_deleted(case: Case, spec: Spec, names: list[str], rows: Rows) -> bool:
+    """Return whether deletion vectors of a version mark all of some rows."""
     if "timestamp" in spec.parameters or "deletionVectors" not in case.features:
         return False
     marked = marked_rows(case.table, _version(spec))
-    known = [name for name in names if name not in _OF_FEATURES]
+    known = [name for name in names if name not in _FEATURE_COLUMNS]
     if marked is None or not {*known} <= {*marked.column_names}:
         return False
     held = counted_rows(marked, known)
@@ -298,15 +319,15 @@ def _are_marked(case: Case, spec: Spec, names: list[str], rows: Rows) -> bool:
     return min(held.values()) >= 0
 
 
-def _of_ids(case: Case, spec: Spec, wanted: pa.Table, given: pa.Table) -> str | None:
-    """Return which requirement on ids is broken: ``None`` where both are, or nobody knows."""
+def _shown_by_row_ids(case: Case, spec: Spec, wanted: pa.Table, given: pa.Table) -> str | None:
+    """Return which requirement on row ids is broken; ``None`` where both are, or it is unknown."""
     fresh = fresh_ids(case.table, _version(spec)) if "timestamp" not in spec.parameters else None
     found = differing_rows(wanted, given)
     if fresh is None or found is None:
         return None
-    at = wanted.column_names.index(_ID)
+    at = wanted.column_names.index(_ROW_ID)
     by_position = {any(row[at] in ids for ids in fresh) for row in found[0]}
-    return _IDS[by_position.pop()] if len(by_position) == 1 else None
+    return _ROW_ID_REQUIREMENTS[by_position.pop()] if len(by_position) == 1 else None
 
 
 def _has_older_columns(
@@ -316,7 +337,7 @@ def _has_older_columns(
     if (
         spec.type != "read"
         or spec.parameters.keys() - {"version"}
-        or not matches(judged, _OF_FILES)
+        or not matches(judged, _LIVE_FILE_REQUIREMENTS)
     ):
         return False
     names = given.column_names
@@ -337,8 +358,8 @@ def _hidden(table: Path) -> frozenset[str]:
     return frozenset(name.decode() for names in found for name in names)
 
 
-def _fewer(spec: Spec, wanted: pa.Table, given: pa.Table) -> bool:
-    """Return whether an answer has no row too many, and lacks one."""
+def _has_fewer_rows(spec: Spec, wanted: pa.Table, given: pa.Table) -> bool:
+    """Return whether an answer has fewer rows than it has to."""
     if spec.type != "aggregate":
         return bool(given.num_rows < wanted.num_rows)
     if given.num_rows != 1 or "count" not in given.column_names:
@@ -351,8 +372,8 @@ def _version(spec: Spec) -> int | None:
     return spec.parameters.get("end" if spec.type == "changes" else "version")
 
 
-def _newest(table: Path, version: int | None, part: str) -> str:
-    again, one = _NEWEST[part]
+def _newest_action(table: Path, version: int | None, part: str) -> str:
+    again, one = _NEWEST_ACTION[part]
     return again if shows(table, version, "", again) else one
 
 
@@ -366,18 +387,20 @@ _METADATA: Final = re.compile(rb'"metaData"')
 
 
 def _mapping(case: Case, version: int | None) -> _Mapping | None:
-    """Return how columns of a version are mapped; ``None`` where they are not, or nobody says."""
+    """Return how columns of a version are mapped; ``None`` where they are not, or it is unknown."""
     if "columnMapping" not in case.features:
         return None
-    said = [each for at, each in _said(case.table) if version is None or at <= version]
+    said = [
+        each for at, each in _mappings_by_version(case.table) if version is None or at <= version
+    ]
     return said[-1] if said else None
 
 
 @lru_cache(maxsize=2048)
-def _said(table: Path) -> tuple[tuple[int, _Mapping | None], ...]:
-    """Return what the log of a table says of mapping, each with its version."""
+def _mappings_by_version(table: Path) -> tuple[tuple[int, _Mapping | None], ...]:
+    """Return the column mapping of each metaData of the log, with its version."""
     commits = commits_in(table)
-    found = [] if 0 in commits else _said_first(table)
+    found = [] if 0 in commits else _mapping_of_checkpoint(table)
     for version, content in commits.items():
         if content is None:
             return ()
@@ -389,8 +412,8 @@ def _said(table: Path) -> tuple[tuple[int, _Mapping | None], ...]:
     return tuple(found)
 
 
-def _said_first(table: Path) -> list[tuple[int, _Mapping | None]]:
-    """Return what the first checkpoint says, where earlier commits are gone."""
+def _mapping_of_checkpoint(table: Path) -> list[tuple[int, _Mapping | None]]:
+    """Return the column mapping of the first checkpoint, where earlier commits are gone."""
     try:
         held = open_log(LocalStorage(table)).checkpoints[:1]
     except AuditError:
@@ -403,4 +426,4 @@ def _said_first(table: Path) -> list[tuple[int, _Mapping | None]]:
 def _mapping_of(metadata: Mapping[str, Any]) -> _Mapping | None:
     mode = (metadata.get("configuration") or {}).get("delta.columnMapping.mode")
     names = frozenset(map(str, metadata.get("partitionColumns") or ()))
-    return _Mapping(str(mode), names) if mode in _MAPPED else None
+    return _Mapping(str(mode), names) if mode in _MAPPING_REQUIREMENTS else None

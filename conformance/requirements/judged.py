@@ -45,12 +45,12 @@ _ADVISED: Final = SUPPORTED | {
 it, as by which checkpoint; the answer may be right without."""
 
 _REFUSALS: Final = frozenset({"PROTO-005"})
-"""Requirements that demand a refusal and nothing else: who refuses more than is due breaks
-another."""
+"""Requirements that demand a refusal and nothing else: a refusal that is not due breaks another
+one."""
 
 
-_ONE_OF_EACH: Final = frozenset({"REC-002", "REC-003"})
-"""Requirements that a version has one protocol and one metadata, which rows show by none."""
+_SINGLE_ACTION_REQUIREMENTS: Final = frozenset({"REC-002", "REC-003"})
+"""Requirements that a version has one protocol and one metadata: rows do not show them."""
 
 
 def _all_shown(_name: str) -> bool:
@@ -82,7 +82,7 @@ class Judged:
 
     @property
     def asked(self) -> Asked:
-        """Say who is asked."""
+        """Who is asked: a reader, a writer or the audit."""
         return self._question.asked
 
     @property
@@ -104,7 +104,7 @@ class Judged:
 
         def judges(name: str) -> bool:
             own = self.alone and name == self.own
-            bare = _REFUSALS | _ONE_OF_EACH if question.rows else _REFUSALS
+            bare = _REFUSALS | _SINGLE_ACTION_REQUIREMENTS if question.rows else _REFUSALS
             moot = self.asked == "reader" and not self.refusing and name in bare
             return (
                 name in registry
@@ -169,9 +169,9 @@ def _is_unshown(
         return False
     if not shown_rows((name,), table, version):
         return True
-    if name not in _REFERRED or _comes(_first(table, _REMOVE), version):
+    if name not in _REFERENCE_REQUIREMENTS or _is_reached(_first_version(table, _REMOVE), version):
         return False
-    return name not in named or not _with_a_path_again(table, version)
+    return name not in named or not _has_path_again(table, version)
 
 
 def shown_rows(named: tuple[str, ...], table: Path, version: int | None) -> tuple[str, ...]:
@@ -231,17 +231,17 @@ def can_be_judged(
     return breakable and binds(row, asked, refusing=refusing) and row.holds_in(revision)
 
 
-_MARKS: Final = {
+_FEATURE_MARKS: Final = {
     "columnMapping": re.compile(rb'"delta\.columnMapping\.mode"'),
     "deletionVectors": re.compile(rb'"deletionVector": ?\{'),
     "rowTracking": re.compile(rb'"rowTracking"'),
     "typeWidening": re.compile(rb"delta\.typeChanges"),
 }
-"""What commits of a table say where a feature has an effect on its rows."""
+"""What commits contain where a table feature has an effect on rows."""
 _UNKNOWN_ACTION: Final = re.compile(
     rb'(?m)^\{ ?"(?!(add|cdc|commitInfo|domainMetadata|metaData|protocol|remove|txn)")'
 )
-_SINCE: Final = {
+_REQUIREMENT_MARKS: Final = {
     "ADD-003": (re.compile(rb'"path": ?"[^"]*%'), 1),
     "CKC-027": (re.compile(rb'"dataChange": ?false'), 1),
     "DFT-004": (re.compile(rb"CURRENT_DEFAULT"), 1),
@@ -251,84 +251,86 @@ _SINCE: Final = {
     "TF-002": (re.compile(rb'"writerFeatures"'), 1),
     "VPC-003": (re.compile(rb'"vacuumProtocolCheck"'), 1),
 }
-"""Requirements about what comes later: what commits say, and how often before one shows it."""
+"""Requirement to what commits contain, and how often, before a version can show it."""
 MATERIALIZED: Final = re.compile(
     rb'"delta\.rowTracking\.materialized\w+ColumnName": ?"([^"\\\x80-\xff]+)"'
 )
 """Names that metaData gives to columns of row tracking."""
 _METADATA: Final = re.compile(rb'"metaData": ?\{')
 _PROTOCOL: Final = re.compile(rb'"protocol": ?\{')
-_UNTIL: Final = {"CM-024": re.compile(rb'"delta\.columnMapping\.mode": ?"(name|id)"')}
-"""Requirements about tables that a feature has no effect on yet: what commits say from where on it
-has."""
-_UNSAID: Final = (None, math.inf)
-"""Where no commit says it: those that did are gone, or there are none."""
-_WITHOUT: Final = frozenset({"ADD-012", "PROTO-009", "RT-003"})
-"""Requirements that a table shows no commit of which says it: about what is absent, or about what
-other files say too."""
+_UNTIL_MARK: Final = {"CM-024": re.compile(rb'"delta\.columnMapping\.mode": ?"(name|id)"')}
+"""Requirement on tables without a feature to what commits contain once it has an effect."""
+_NO_VERSION: Final = (None, math.inf)
+"""Results of :func:`_first_version` where commits are gone, or none matches."""
+_SHOWN_WITHOUT_MARK: Final = frozenset({"ADD-012", "PROTO-009", "RT-003"})
+"""Requirements that are shown although no commit matches: they are on what is absent, or on what
+other files contain as well."""
 _REMOVE: Final = re.compile(rb'"remove": ?\{')
-_REFERRED: Final = frozenset({"REC-018", "REC-020"})
-"""Requirements on which of several references to a file counts: before a remove only a case says
-them, and none before a path is there again."""
-_OF_REMOVES: Final = ("REC-007", "REC-008", "REC-010", "REC-011", "REM-")
-"""Requirements about tombstones, or what their ids begin with; a version before the first shows
-none."""
+_REFERENCE_REQUIREMENTS: Final = frozenset({"REC-018", "REC-020"})
+"""Requirements on which of several references to a file counts: they need a remove, or a path that
+is added again in a case that names them."""
+_TOMBSTONE_REQUIREMENTS: Final = ("REC-007", "REC-008", "REC-010", "REC-011", "REM-")
+"""Prefixes of the requirements on tombstones, which no version before the first remove shows."""
 
 _SCHEMA: Final = re.compile(rb'"schemaString": ?"(?:[^"\\]|\\.)*"')
 _NAME: Final = re.compile(rb'\\"name\\": ?\\"(.*?[^\\])\\"')
 _PHYSICAL: Final = re.compile(rb'\\"delta\.columnMapping\.physicalName\\": ?\\"(.*?[^\\])\\"')
-"""What metaData says of the names of columns, within the text of a schema."""
+"""Names of columns within a schema string."""
 _ADD: Final = re.compile(rb'"add": ?\{')
-_OF_CONTENT: Final = (
+_CONTENT_REQUIREMENTS: Final = (
     "ADD-00[23]", "CM-006", "CM-02[3-9]", "CM-03[01]", "DATA-003", "DFT-004", "DV*", "PART-*",
     "PQ-*", "PROP-005", "PROP-008", "RVER-001",
 )  # fmt: skip
-"""Requirements on how files and their values are read; a version before the first shows none."""
+"""Requirements on how data files are read, which no version before the first add shows."""
 
 _FOOTER_END: Final = 8
 """Bytes after the footer of a Parquet file: its size, and a mark."""
 
-_OF_SUMMARIES: Final = {
+_SUMMARY_REQUIREMENTS: Final = {
     "checkpoint": ("CKC-", "CKM-", "SCA-", "SIDE-"),
     "compacted": ("COMP-",),
 }
-"""What the names of summaries of the log have, and requirements about what is in them."""
+"""Part of the names of checkpoints and compactions to prefixes of requirements on their content."""
 
 
-def shows(table: Path, version: int | None, feature: str, row: str) -> bool:
+def shows(table: Path, version: int | None, feature: str, requirement: str) -> bool:
     """Return whether a version of a table can show how a requirement is obeyed.
 
     Args:
         table: root of the golden table.
-        version: the version asked for; the latest when ``None``, of which the case says so.
-        feature: the table feature of the requirement; only those that change rows are looked for.
-        row: the clause that is judged.
+        version: the version asked for; the latest when ``None``, which shows what a case is about.
+        feature: the table feature of the requirement; only those with an effect on rows count.
+        requirement: the id of the requirement.
 
     Returns:
-        ``True`` also where the commits that would say so are not there.
+        ``True`` also where the commits that would show it are gone.
     """
-    if matches(row, _OF_CONTENT) and not _comes(_first(table, _ADD), version):
+    if matches(requirement, _CONTENT_REQUIREMENTS) and not _is_reached(
+        _first_version(table, _ADD), version
+    ):
         return False
-    if row in _BY_FILES:
-        return _BY_FILES[row](table, version)
-    if row in _UNTIL:
-        since = _first(table, _UNTIL[row])
-        return since in _UNSAID or (version is not None and version < since)
-    summary = next((kind for kind, rows in _OF_SUMMARIES.items() if row.startswith(rows)), None)
-    mark, times = _SINCE.get(row, (_MARKS.get(feature), 1))
-    if row.startswith(_OF_REMOVES):
+    if requirement in _VERSION_CHECKS:
+        return _VERSION_CHECKS[requirement](table, version)
+    if requirement in _UNTIL_MARK:
+        since = _first_version(table, _UNTIL_MARK[requirement])
+        return since in _NO_VERSION or (version is not None and version < since)
+    summary = next(
+        (kind for kind, rows in _SUMMARY_REQUIREMENTS.items() if requirement.startswith(rows)), None
+    )
+    mark, times = _REQUIREMENT_MARKS.get(requirement, (_FEATURE_MARKS.get(feature), 1))
+    if requirement.startswith(_TOMBSTONE_REQUIREMENTS):
         mark = _REMOVE
-    elif row not in _SINCE and summary is not None:
+    elif requirement not in _REQUIREMENT_MARKS and summary is not None:
         # A version before the first says nothing of how they are read.
         return version is None or version >= min(_versions(table, summary), default=0)
     if mark is None:
         return True
-    since = _first(table, mark, times)
-    return row in _WITHOUT if since == math.inf else _comes(since, version)
+    since = _first_version(table, mark, times)
+    return requirement in _SHOWN_WITHOUT_MARK if since == math.inf else _is_reached(since, version)
 
 
-def _comes(since: float | None, version: int | None) -> bool:
-    """Return whether a version has come to what is so since another; also where nobody says."""
+def _is_reached(since: float | None, version: int | None) -> bool:
+    """Return whether a version is not older than another; true where that one is unknown."""
     return since is None or since <= (sys.maxsize if version is None else version)
 
 
@@ -340,10 +342,10 @@ def _versions(table: Path, summary: str) -> frozenset[int]:
 
 
 @cache
-def _first(table: Path, mark: re.Pattern[bytes], times: int = 1) -> float | None:
-    """Return the version by which commits have had a mark so often; infinite where none has.
+def _first_version(table: Path, mark: re.Pattern[bytes], times: int = 1) -> float | None:
+    """Return the version by which commits have matched a mark so often; infinite where none has.
 
-    Of commits that are gone a checkpoint has kept one; ``None`` where that one says it.
+    Of commits that are gone one match may be in a checkpoint; ``None`` where that is needed.
     """
     missing, gone = times, False
     commits = commits_in(table)
@@ -360,91 +362,90 @@ def _first(table: Path, mark: re.Pattern[bytes], times: int = 1) -> float | None
     return math.inf if commits else None
 
 
-def _behind_checkpoints(table: Path, version: int | None) -> bool:
-    """Say whether a newer checkpoint lures: a read of the latest version is no time travel."""
+def _is_before_a_checkpoint(table: Path, version: int | None) -> bool:
+    """Return whether a checkpoint is newer than the version: a reader may take it by mistake."""
     return version is not None and version < max(_versions(table, "checkpoint"), default=-1)
 
 
-def _beyond_the_hint(table: Path, version: int | None) -> bool:
-    """Say whether a version is newer than the last checkpoint hint, or whether nobody knows."""
+def _is_newer_than_hint(table: Path, version: int | None) -> bool:
+    """Return whether a version is newer than the last checkpoint hint; true where it is unknown."""
     hinted = None
     with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
         hinted = int(json.loads((table / "_delta_log/_last_checkpoint").read_bytes())["version"])
     return version is None or hinted is None or version > hinted
 
 
-def _beyond_the_first(_table: Path, version: int | None) -> bool:
-    """Say whether several commits make a version: one alone is in no order."""
+def _has_several_commits(_table: Path, version: int | None) -> bool:
+    """Return whether several commits make a version: one alone has no order."""
     return version is None or version > 0
 
 
-def _with_two(mark: re.Pattern[bytes], table: Path, version: int | None) -> bool:
-    """Say whether an action has come again; before that the latest version, too, shows nothing."""
-    return _comes(_first(table, mark, 2), version)
+def _has_two(mark: re.Pattern[bytes], table: Path, version: int | None) -> bool:
+    """Return whether an action has been committed twice by a version, the latest by default."""
+    return _is_reached(_first_version(table, mark, 2), version)
 
 
-def _with_a_path_again(table: Path, version: int | None) -> bool:
-    return _comes(_added_again(table), version)
+def _has_path_again(table: Path, version: int | None) -> bool:
+    return _is_reached(_version_with_path_again(table), version)
 
 
-def _with_a_new_column(table: Path, version: int | None) -> bool:
-    """Say whether files lack a column that came after them; where none came, the case says so."""
-    since = _new_column(table)
-    return since == math.inf or _comes(since, version)
+def _has_new_column(table: Path, version: int | None) -> bool:
+    """Return whether files lack a column that was added later; true where no commit adds one."""
+    since = _version_with_new_column(table)
+    return since == math.inf or _is_reached(since, version)
 
 
-def _with_hidden_columns(table: Path, version: int | None) -> bool:
-    return _comes(_hiding(table), version)
+def _has_hidden_columns(table: Path, version: int | None) -> bool:
+    return _is_reached(_version_with_hidden_columns(table), version)
 
 
-_BY_FILES: Final[Mapping[str, Callable[[Path, int | None], bool]]] = {
-    "CKPT-004": _behind_checkpoints,
-    "CM-028": _with_a_new_column,
-    "CM-031": _with_a_new_column,
-    "FA-003": _with_a_path_again,
-    "LAST-003": _beyond_the_hint,
-    "META-002": partial(_with_two, _METADATA),
-    "REC-001": _beyond_the_first,
-    "REC-006": _with_a_path_again,
-    "REC-012": partial(_with_two, _PROTOCOL),
-    "REC-013": partial(_with_two, _METADATA),
-    "REC-021": _with_a_path_again,
-    "RT-017": _with_hidden_columns,
+_VERSION_CHECKS: Final[Mapping[str, Callable[[Path, int | None], bool]]] = {
+    "CKPT-004": _is_before_a_checkpoint,
+    "CM-028": _has_new_column,
+    "CM-031": _has_new_column,
+    "FA-003": _has_path_again,
+    "LAST-003": _is_newer_than_hint,
+    "META-002": partial(_has_two, _METADATA),
+    "REC-001": _has_several_commits,
+    "REC-006": _has_path_again,
+    "REC-012": partial(_has_two, _PROTOCOL),
+    "REC-013": partial(_has_two, _METADATA),
+    "REC-021": _has_path_again,
+    "RT-017": _has_hidden_columns,
 }
-"""Requirements whose versions are found by more than a mark in commits."""
+"""Requirement to whether a version can show it, where one mark in commits does not say so."""
 
 
-def _since(table: Path, comes: Callable[[bytes], bool]) -> float | None:
-    """Return the version whose commit is the first by which something is so.
+def _first_version_where(table: Path, holds: Callable[[bytes], bool]) -> float | None:
+    """Return the version of the first commit with which a condition holds.
 
     Args:
         table: root of the table.
-        comes: is given the content of each commit in turn, and says whether it is so by now.
+        holds: is given the content of each commit in turn, and says whether the condition holds.
 
     Returns:
-        Infinite where it never is; ``None`` where a commit that would say so is gone, or cannot be
-        read.
+        Infinite where it never does; ``None`` where a commit is gone before, or cannot be read.
     """
     for at, (version, content) in enumerate(commits_in(table).items()):
         if version > at or content is None:
             return None
-        if comes(content):
+        if holds(content):
             return version
     return math.inf
 
 
 @cache
-def _added_again(table: Path) -> float | None:
-    """Return the version that first adds a path again, as :func:`_since` does."""
+def _version_with_path_again(table: Path) -> float | None:
+    """Return the first version that adds a path again, as :func:`_first_version_where` does."""
     seen: set[str] = set()
 
-    def comes(content: bytes) -> bool:
+    def holds(content: bytes) -> bool:
         added = list(_added(content))
         again = len(seen.union(added)) < len(seen) + len(added)
         seen.update(added)
         return again
 
-    return _since(table, comes)
+    return _first_version_where(table, holds)
 
 
 def _added(content: bytes) -> Iterator[str]:
@@ -457,20 +458,23 @@ def _added(content: bytes) -> Iterator[str]:
 
 
 @cache
-def _hiding(table: Path) -> float | None:
-    """Return the version that first adds a file with columns of row tracking, as :func:`_since`."""
+def _version_with_hidden_columns(table: Path) -> float | None:
+    """Return the first version that adds a file with materialized columns of row tracking.
+
+    Unknown and absent versions are those of :func:`_first_version_where`.
+    """
     hidden: set[bytes] = set()
 
-    def comes(content: bytes) -> bool:
+    def holds(content: bytes) -> bool:
         hidden.update(MATERIALIZED.findall(content))
         footers = map(partial(_footer, table), _added(content) if hidden else ())
         return any(name in footer for footer in footers for name in hidden)
 
-    return _since(table, comes)
+    return _first_version_where(table, holds)
 
 
 def _footer(table: Path, path: str) -> bytes:
-    """Return the footer of a data file, in which the names of its columns are as they are.
+    """Return the footer of a data file, which contains the names of its columns.
 
     It is not parsed, which takes several times as long; empty where the file cannot be read.
     """
@@ -483,12 +487,12 @@ def _footer(table: Path, path: str) -> bytes:
 
 
 @cache
-def _new_column(table: Path) -> float | None:
-    """Return the version that first has a column which files lack, as :func:`_since` does."""
+def _version_with_new_column(table: Path) -> float | None:
+    """Return the first version with a column that files lack, as :func:`_first_version_where`."""
     known: set[bytes] = set()
     files = False
 
-    def comes(content: bytes) -> bool:
+    def holds(content: bytes) -> bool:
         nonlocal files
         for schema in _SCHEMA.findall(content):
             names, physical = (set(each.findall(schema)) for each in (_NAME, _PHYSICAL))
@@ -498,4 +502,4 @@ def _new_column(table: Path) -> float | None:
         files = files or _ADD.search(content) is not None
         return False
 
-    return _since(table, comes)
+    return _first_version_where(table, holds)
