@@ -123,7 +123,7 @@ def _run(work: Work) -> list[float]:
 
 
 def machine() -> dict[str, object]:
-    """Say where and with what the figures were taken, and how busy the machine was."""
+    """Return machine, versions and load under which the figures were taken."""
     versions = {}
     for name in _PACKAGES:
         try:

@@ -320,7 +320,7 @@ class Adapter(Protocol):
     """What the kit needs of an implementation under test."""
 
     def describe(self) -> Description:
-        """Say who answers and what it claims; called once, before any request."""
+        """Return name, versions and claims; called once, before any request."""
         ...
 
     def run(self, request: Request) -> Answer:

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def show_version(_: Sequence[str]) -> int:
-    """Say which kit this is."""
+    """Print name and version of the kit."""
     from conformance.base.home import kit_version  # noqa: PLC0415  no command needs it
 
     say(f"delta-tck {kit_version()}")

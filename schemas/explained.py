@@ -137,7 +137,7 @@ def _cited(steps: Sequence[_Step]) -> Any:
 
 
 def locate(name: str, error: ValidationError) -> Rule:
-    """Say which rule of the schema ``name`` an error of its validator comes from.
+    """Return the rule of the schema ``name`` that an error of its validator comes from.
 
     Raises:
         ValueError: the error comes from another schema.

@@ -50,7 +50,7 @@ class EngineAdapter:
     renew: Callable[[BaseException], bool] = _never
 
     def describe(self) -> Description:
-        """Say which release answers and what it claims."""
+        """Return name, versions and claims."""
         claims = replace(self.claims, operations=frozenset({*self.reads, *self.writes}))
         return Description(name=self.name, engine_version=self.engine_version, claims=claims)
 

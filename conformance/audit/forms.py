@@ -77,7 +77,7 @@ def _table(table: str, findings: Sequence[Finding], out: TextIO) -> None:
 
 
 def _lines(finding: Finding, places: Sequence[str]) -> Iterator[str]:
-    """Show one finding: at its place, or above its places."""
+    """Yield the lines of one finding: at its place, or above its places."""
     hint = f" ({finding.hint})" if finding.hint else ""
     text = f"{finding.message}{hint}"
     if len(finding.places) < 2:

@@ -42,27 +42,27 @@ class HasRows(Protocol):
 
 
 def no_plain_row(subject: HasRows) -> Mask:
-    """Show no plain row: the check looks at what a plain row cannot have."""
+    """Return a mask of no row: the check looks at what a plain row cannot have."""
     return np.zeros(len(subject.rows), np.bool_)
 
 
 def unescaped_paths(step: Step) -> Mask:
-    """Show paths with characters that have to be escaped."""
+    """Return a mask of paths with characters that have to be escaped."""
     return step.rows.unescaped
 
 
 def doubled_paths(step: Step) -> Mask:
-    """Show every action of a path that the commit names more than once."""
+    """Return a mask of the actions of paths that the commit names more than once."""
     return step.memo("doubled", lambda: repeated(step.before.index.path_codes(step.codes)))
 
 
 def shared_paths(step: Step) -> Mask:
-    """Show paths that are known with more than one vector, or with one and without."""
+    """Return a mask of paths that are known with several vectors, or with and without one."""
     return step.before.index.several(step.codes)
 
 
 def removes_of_unknown_files(step: Step) -> Mask:
-    """Show removes of what is not live, or is written with escapes."""
+    """Return a mask of removes of files that are not live, or whose path has escapes."""
     rows, adds = step.rows, step.before.adds
     found = rows.kind == REMOVE
     live = adds.rows[step.codes]
@@ -73,34 +73,34 @@ def removes_of_unknown_files(step: Step) -> Mask:
 
 
 def removes_of_live_files(step: Step) -> Mask:
-    """Show removes of what is live."""
+    """Return a mask of removes of live files."""
     return np.asarray((step.rows.kind == REMOVE) & (step.before.adds.rows[step.codes] >= 0))
 
 
 def without_data_change(step: Step) -> Mask:
-    """Show what changes no data."""
+    """Return a mask of actions whose ``dataChange`` is false."""
     return ~step.rows.change
 
 
 def readded_paths(step: Step) -> Mask:
-    """Show adds of a file that was there before, where size or statistics are other ones."""
+    """Return a mask of adds of an earlier file whose size or statistics differ from before."""
     adds, removed = step.before.adds.rows[step.codes], step.before.removed.rows[step.codes]
     return _differing(step, ADD, np.where(adds >= 0, adds, removed), ("size", "stats"))
 
 
 def moved_partitions(step: Step) -> Mask:
-    """Show adds of a file that is live with other partition values."""
+    """Return a mask of adds of a file that is live with other partition values."""
     return _differing(step, ADD, step.before.adds.rows[step.codes], ("partitionValues",))
 
 
 def differing_removes(step: Step) -> Mask:
-    """Show removes that have other sizes, partition values or statistics than their adds."""
+    """Return a mask of removes whose size, partition values or statistics differ from the add."""
     live = step.before.adds.rows[step.codes]
     return _differing(step, REMOVE, live, ("size", "partitionValues", "stats"))
 
 
 def _differing(step: Step, kind: int, held: Codes, names: Sequence[str]) -> Mask:
-    """Show rows of a kind that state another value than the row that is held of their file."""
+    """Return a mask of rows that state another value than the earlier row of their file."""
     rows, index = step.rows, step.before.index
     found = (rows.kind == kind) & (held >= 0)
     every = np.flatnonzero(found)
@@ -116,14 +116,14 @@ def _differing(step: Step, kind: int, held: Codes, names: Sequence[str]) -> Mask
 
 
 def removes_of_append_only(step: Step) -> Mask:
-    """Show removes of data where the table is append-only."""
+    """Return a mask of removes of data where the table is append-only."""
     if not (step.old.active("appendOnly") and step.new.active("appendOnly")):
         return no_plain_row(step)
     return np.asarray((step.rows.kind == REMOVE) & step.rows.change, np.bool_)
 
 
 def beside_change_files(step: Step) -> Mask:
-    """Show all adds where there are change files."""
+    """Return a mask of all rows where the commit has change files, else of none."""
     return np.full(len(step.rows), any(line.action == "cdc" for line in step.small), np.bool_)
 
 
@@ -197,7 +197,7 @@ def _types_of(declared: Any) -> frozenset[type] | None:
 
 
 def broken_statistics(step: Step) -> Mask:
-    """Show adds whose statistics are not plainly those of the schema's columns."""
+    """Return a mask of adds whose statistics are not plainly those of the schema's columns."""
     return step.memo("statistics", lambda: _statistics(step.rows, step.new))
 
 

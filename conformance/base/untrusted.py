@@ -230,7 +230,7 @@ def _float(text: str) -> float:
 
 
 def name_fault(text: str) -> str | None:
-    """Say why a text is not the name of one file, ``None`` when it is one."""
+    """Return why a text is not the name of one file; ``None`` when it is one."""
     if text in ("", ".", ".."):
         return f"{text!r} is not a name"
     if "/" in text or "\\" in text or "\0" in text or _DRIVE.match(text):
@@ -241,7 +241,7 @@ def name_fault(text: str) -> str | None:
 
 
 def path_fault(text: str) -> str | None:
-    """Say why a text is not a path below a folder, ``None`` when it is one."""
+    """Return why a text is not a path below a folder; ``None`` when it is one."""
     faults = (name_fault(part) for part in text.split("/"))
     fault = next((fault for fault in faults if fault), None)
     return fault and f"{printable(text[:80])!r} is not a path below the table: {fault}"

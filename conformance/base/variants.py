@@ -81,7 +81,7 @@ class Variant:
         return _NESTED.get(_unsigned(self.data, self.start, 1) & 3)
 
     def leaf(self) -> Leaf | None:
-        """Return what it is; ``None`` for the null of variants.
+        """Return the primitive value with its type; ``None`` for the variant null.
 
         Raises:
             VariantError: it is an object or an array, or malformed.

@@ -155,7 +155,7 @@ class ReadHistory:
 
 
 def _named(case: Case, version: int | None, verdict: Verdict) -> Verdict:
-    """Say which version failed; one that shows nothing of the layout is held to its rows alone."""
+    """Name the version in a verdict; one that shows nothing of the layout is judged by its rows."""
     what = "latest version" if version is None else f"version {version}"
     verdict = replace(verdict, message=f"{what}: {verdict.message}")
     if verdict.outcome not in FAILING or case.requirements == shown_rows(

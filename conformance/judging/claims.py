@@ -72,7 +72,7 @@ _MAX_TEXT_CHARACTERS: Final = 200
 
 
 def description_faults(description: Description) -> list[str]:
-    """Say what of a description no results file may hold, and what of its claims nobody knows."""
+    """Return what a results file cannot hold of a description, and which claims are unknown."""
     wrong = [*_type_faults(description)]
     return wrong or [*_stamp_faults(description), *claims_faults(description.claims)]
 
@@ -106,7 +106,7 @@ def _plain(claimed: int | frozenset[str]) -> Any:
 
 
 def _type_faults(description: Description) -> Iterator[str]:
-    """Say what has another type than the contract's: nobody looks at that of one that runs here."""
+    """Yield what has another type than the contract's: an adapter in this process is not parsed."""
     given: Any = description
     if not isinstance(given, Description) or not isinstance(given.claims, Claims):
         yield "describe() gives a Description with Claims"

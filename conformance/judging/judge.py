@@ -71,7 +71,7 @@ class Judge:
         return verdict
 
     def _is_cause(self, case: Case, root: Spec, verdict: Verdict) -> bool:
-        """Say whether a root fails alike, and the plainest question of all, which may not be asked.
+        """Return whether a root fails alike, and the plainest question of all, even if not asked.
 
         What a whole run does not block, a part of it does not either.
         """

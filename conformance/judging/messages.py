@@ -100,17 +100,17 @@ def _without_trace(message: str) -> str:
 
 
 def count_rows(number: int) -> str:
-    """Say how many rows there are."""
+    """Return a number of rows in words."""
     return "1 row" if number == 1 else f"{number} rows"
 
 
 def describe_refusal(kind: str | None, stage: str | None, message: str) -> str:
-    """Say what a refusal was, and what it leaves open."""
+    """Return a refusal in words: its kind, its stage and its message."""
     return f"refused ({kind or 'no kind'}, {stage or 'no stage'}): {message}"
 
 
 def describe_expected(kind: str, expected: Expected) -> str:
-    """Say in a few words what has to be answered."""
+    """Return the expected answer in a few words."""
     if expected.source is not None:
         return count_rows(expected.rows().num_rows)
     return QUESTIONS[kind].called or f"the {kind}"

@@ -206,7 +206,7 @@ def _digest(text: str) -> str:
 
 
 def _plan(parts: Sequence[_Part], missing: Sequence[_Part]) -> None:
-    """Say what there is to do and what it costs, before it is begun."""
+    """Print what there is to do and what it costs."""
     whole = {part.name: part for part in parts}
     cost = 0.0
     for name, part in whole.items():

@@ -37,7 +37,7 @@ _SHORT: Final = ("-h", "-l", "-q", "-s", "-v", "-x")
 def partial_reasons(
     session: pytest.Session, status: int, *, missing: int, unrecorded: int, suite: str
 ) -> list[str]:
-    """Say why cases of a selection have no record; nothing when all have one.
+    """Return why cases of a selection have no record; empty when all have one.
 
     Args:
         session: the session, at its end.

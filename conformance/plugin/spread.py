@@ -45,7 +45,7 @@ _WARNING: Final = "delta-tck-warning"
 
 
 def processes_for(session: pytest.Session) -> int:
-    """Say in how many processes the items of a session are worth judging.
+    """Return in how many processes the items of a session are judged fastest.
 
     One where ``-n`` leaves it to pytest-xdist, a debugger or a measure of coverage looks on, or
     there are threads, whose locks a fork would find closed for ever.

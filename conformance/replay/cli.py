@@ -88,7 +88,7 @@ _STATUSES = {Outcome.FAIL: Status.NONCONFORMANT, Outcome.ERROR: Status.ERRORS}
 
 
 def _note(about: ReadHistory | WrittenHistory, digest: str | None) -> str | None:
-    """Say where this kit lays the history out otherwise than the one that kept the bundle."""
+    """Return a note where this kit lays the history out otherwise than the kit of the bundle."""
     if digest is None or not isinstance(about, ReadHistory):
         return None
     with tempfile.TemporaryDirectory(prefix="delta-tck-") as folder:

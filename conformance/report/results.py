@@ -201,7 +201,7 @@ class Results:
 
     @property
     def partial(self) -> tuple[str, ...]:
-        """Say why the file lacks cases of its selection; empty when it has them all."""
+        """Why the file lacks cases of its selection; empty when it has them all."""
         return tuple(self.footer["partial"])
 
 

@@ -36,7 +36,7 @@ class Share:
         return math.floor(1000 * self.judged / self.of) / 10 if self.of else 0.0
 
     def __str__(self) -> str:
-        """Say it as every summary does."""
+        """Return the share as summaries print it."""
         return f"judged {self.judged} of {self.of} ({self.percent:g} %)"
 
 

@@ -136,7 +136,7 @@ class Run:
 
     @cached_property
     def description(self) -> Description:
-        """Say who is judged.
+        """The implementation that is judged.
 
         Raises:
             AdapterStartError: the adapter does not come up.
@@ -265,7 +265,7 @@ class Run:
         return self.baseline.check(self.ids)
 
     def shortfalls(self, records: Sequence[Mapping[str, Any]], *, whole: bool) -> list[str]:
-        """Say where less was claimed or judged than the baseline and the options ask for.
+        """Return where less was claimed or judged than the baseline and the options ask for.
 
         Args:
             records: every judged item.
@@ -339,7 +339,7 @@ def _printable(verdict: Verdict) -> Verdict:
 def _disagreement(
     entry: Entry, requirements: Sequence[str], verdict: Verdict, *, failed: bool
 ) -> str:
-    """Say why an entry does not explain what became of its item."""
+    """Return why an entry does not explain the outcome of its item."""
     if not failed:
         return f"{entry.place} expects a failure, and the outcome is {verdict.outcome}"
     if entry.says(verdict.message):

@@ -44,7 +44,7 @@ class Selection:
 
     @property
     def reaches(self) -> Callable[[str], bool] | None:
-        """Say of the id of a golden spec whether it can be asked for; ``None`` where any can."""
+        """A function that says whether a golden spec can be asked for; ``None`` where any can."""
         # Which features there are is known when all tables are.
         if self.features or not (self.chapters or self.cases):
             return None

@@ -160,11 +160,11 @@ class _Process:
                 self._stop("memory limit")
 
     def _holds_over(self, most: float) -> bool:
-        """Say whether it holds more bytes of memory; the exact count takes longer."""
+        """Return whether its processes hold more bytes of memory; the exact count takes longer."""
         return self._tree.memory() > most < self._tree.exact_memory()
 
     def is_filled(self) -> bool:
-        """Say whether it holds so much between two requests that the next may meet a limit."""
+        """Return whether it holds so much between two requests that the next may reach a limit."""
         disk = disk_used(self.written[:1], self._disk_limit)
         return disk > self._disk_limit * _FILLED or self._holds_over(self._memory_limit * _FILLED)
 

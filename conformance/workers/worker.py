@@ -73,7 +73,7 @@ def _answer(adapter: Adapter, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _renewed(adapter: Adapter, error: BaseException) -> dict[str, Any]:
-    """Say that the adapter is as if just started, where it knows."""
+    """Reset the adapter where it can, and return the message that says so."""
     renew = getattr(adapter, "renew", None)
     try:
         fresh = renew is not None and renew(error) is True

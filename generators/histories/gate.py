@@ -94,7 +94,7 @@ def write_gate(drawn: tuple[Drawn, ...], folder: Path) -> None:
 
 
 def check_gate(folder: Path = FOLDER) -> list[str]:
-    """Say what is wrong with the files: unlisted, unreadable, changed, or not canonical."""
+    """Return what is wrong with the files: unlisted, unreadable, changed, or not canonical."""
     try:
         listed = gate_histories.__wrapped__(folder)
     except HistoryError as error:

@@ -113,7 +113,7 @@ class FileReader:
         """Return the rows of a logical file, in physical order.
 
         Raises:
-            as :meth:`read_physical`.
+            DeltaError: as :meth:`read_physical`.
         """
         for batch, kept in self.read_physical(task):
             yield batch if kept is None else batch.filter(kept)

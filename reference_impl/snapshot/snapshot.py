@@ -169,7 +169,7 @@ class Snapshot:
 
     @property
     def table(self) -> TableSchema:
-        """The columns of the version, and how its files know them.
+        """The table schema of the version, with partition columns and column mapping.
 
         Raises:
             InvalidTableError: what only reading data files relies on breaks the protocol.

@@ -150,7 +150,7 @@ def _names(body: dict[str, Any], key: str) -> set[str]:
 
 
 @check("commit", "TF-012 TF-016")
-def protocol_keeps_its_promises(step: Step) -> Findings:
+def protocol_is_not_lowered(step: Step) -> Findings:
     """Report a protocol that lowers a version or drops a feature."""
     if step.before.protocol is None or not step.sets_protocol:
         return

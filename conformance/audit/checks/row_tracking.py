@@ -65,9 +65,9 @@ _GIVEN_IDS: Final = "file without ids before"
 
 
 def _fresh(step: Step, line: Line) -> str | None:
-    """Say what a file is whose ids are assigned by a commit; ``None`` where they are repeated.
+    """Return how to call a file that gets its ids by a commit; ``None`` where they are repeated.
 
-    Files that get their ids once they are in the table have them as new files do.
+    Files of the table that get their ids later are as new ones.
     """
     key = file_key(line.body)
     if key is None:

@@ -45,7 +45,7 @@ def every_commit_has_one(step: Step) -> Findings:
 
 
 @check("commit", "ICT-007")
-def they_are_milliseconds(step: Step) -> Findings:
+def in_commit_timestamps_are_milliseconds(step: Step) -> Findings:
     """Report timestamps that are those of their commit in another unit."""
     info, stamp = step.commit_info, _stamp(step)
     time = info.body.get("timestamp") if info else None
@@ -91,7 +91,7 @@ _OF_FILES: Final = (
 
 
 def _odd_times(step: Step) -> Mask:
-    """Show what has a time that no file of a table can well be of."""
+    """Return a mask of the rows with an implausible modification or deletion time."""
     rows = step.rows
     found = np.zeros(len(rows), np.bool_)
     for _, name, _ in _OF_FILES:
@@ -116,7 +116,7 @@ def files_are_dated_in_milliseconds(step: Step) -> Findings:
 
 
 @check("commit", "ICT-009")
-def they_rise(step: Step) -> Findings:
+def in_commit_timestamps_rise(step: Step) -> Findings:
     """Report timestamps that do not rise strictly."""
     stamp, before = _stamp(step), step.before.timestamp
     if not (_enabled(step.new) and _enabled(step.old)) or stamp is None:

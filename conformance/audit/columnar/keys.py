@@ -239,7 +239,7 @@ class FileIndex:
         return self._codes[id(rows)] if len(rows) else np.zeros(0, np.int64)
 
     def numbers_of(self, rows: Rows) -> Codes:
-        """Return the numbers of some rows, of which there is one at least."""
+        """Return the numbers of rows by which the index keeps them; at least one row is given."""
         start = self._starts[self._place[id(rows)]]
         return np.arange(start, start + len(rows))
 

@@ -116,7 +116,7 @@ def _decimal(text: str, precision: int, scale: int) -> str | None:
 
 
 def fault_of(text: str, declared: str) -> str | None:
-    """Say what is wrong with a partition value; ``None`` where its text is one of the type.
+    """Return what is wrong with a partition value; ``None`` where its text is valid for the type.
 
     Args:
         text: as the log has it. Empty text is a null value of any type.

@@ -172,7 +172,7 @@ class RowIds:
 
 
 @check("change", "RT-004")
-def kept_too_early(view: ChangeView) -> Findings:
+def row_ids_without_row_tracking(view: ChangeView) -> Findings:
     """Report ids or commit versions in files of a table that does not have row tracking enabled."""
     step, layout = view.step, view.step.new
     named = {layout.properties[key] for key, _, _ in _COLUMNS if key in layout.properties}

@@ -63,7 +63,7 @@ def _inside(place: SchemaPlace, values: pa.Array) -> list[tuple[SchemaPlace, pa.
 
 
 def _fault(row: dict[str, bytes | None] | None) -> str | None:
-    """Say what is wrong with the bytes of one variant; ``None`` where all is as it should be."""
+    """Return what is wrong with the bytes of one variant; ``None`` where they are valid."""
     metadata, value = (row or {}).get("metadata"), (row or {}).get("value")
     if metadata is None or value is None:
         return None

@@ -104,18 +104,18 @@ class CheckpointView:
 
 
 def repeated_paths(subject: CheckpointView) -> Mask:
-    """Show every action of a path that the checkpoint has more than once."""
+    """Return a mask of the actions of paths that the checkpoint has more than once."""
     index = subject.content.index
     return repeated(index.path_codes(index.codes_of(subject.rows)))
 
 
 def _repeated_keys(subject: CheckpointView) -> Mask:
-    """Show every action of a logical file that the checkpoint has more than once."""
+    """Return a mask of the actions of logical files that it has more than once."""
     return repeated(subject.content.index.codes_of(subject.rows))
 
 
 def without_statistics(subject: CheckpointView) -> Mask:
-    """Show adds that lack statistics, and all where the table asks for typed copies of them."""
+    """Return a mask of adds without statistics; of all where the table asks for typed ones."""
     if subject.view.layout.is_true("delta.checkpoint.writeStatsAsStruct"):
         return np.ones(len(subject.rows), np.bool_)
     return _without_text(subject.rows)
@@ -126,7 +126,7 @@ _SAYING: Final = r'^\s*\{[^{}]*?"\s*:\s*["0-9tf-]'
 
 
 def _without_text(rows: Rows) -> Mask:
-    """Show rows that have no statistics as text, or may say nothing by them."""
+    """Return a mask of rows without statistics in JSON, or whose JSON may be empty."""
     texts = rows.columns["stats"]
     says = pc.and_(pc.match_substring_regex(texts, _SAYING), pc.ends_with(texts, "}"))
     return ~np.asarray(pc.fill_null(says, fill_value=False).to_numpy(), np.bool_)

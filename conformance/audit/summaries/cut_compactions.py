@@ -29,10 +29,10 @@ def commits_left(file: LogFile, log: Log) -> list[Commit]:
     return found[::-1]
 
 
-def compared_with_what_is_left(
+def compared_with_remaining_log(
     place: str, file: LogFile, have: State, log: Log, commits: Sequence[Commit]
 ) -> Findings:
-    """Report what a compaction has otherwise than the commits and the checkpoint that are left.
+    """Report where a compaction differs from the remaining commits and checkpoint.
 
     Args:
         place: of the compaction.

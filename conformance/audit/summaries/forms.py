@@ -182,7 +182,7 @@ def parts_split_by_key(subject: CheckpointView) -> Findings:
 
 
 def _first_of_parts(subject: CheckpointView) -> Mask:
-    """Show some files of a multi-part checkpoint: one that is split otherwise splits them all."""
+    """Return a mask of some files of a multi-part checkpoint: a wrong split moves all of them."""
     shown = np.zeros(len(subject.rows), np.bool_)
     if subject.checkpoint.kind == "multipart_checkpoint":
         shown[:_HASHED] = True

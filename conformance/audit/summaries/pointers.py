@@ -32,7 +32,7 @@ from conformance.audit.summaries.actions import REPEATED, file_differences, know
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
 from conformance.audit.summaries.cut_compactions import (
     commits_left,
-    compared_with_what_is_left,
+    compared_with_remaining_log,
 )
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded
@@ -226,7 +226,7 @@ def compactions(view: LogView) -> Findings:
         have = State(view.log.index)
         have.apply(file.end, content)
         yield from _repeated(content, have.index)
-        yield from compared_with_what_is_left(place, file, have, view.log, left)
+        yield from compared_with_remaining_log(place, file, have, view.log, left)
 
 
 def _keeps_nothing(replay: _Replay, file: LogFile) -> bool:

@@ -31,8 +31,8 @@ def _kept(subject: CheckpointView) -> list[Commit]:
     "CKC-016 CKSCH-012 CKSCH-013",
     *REPEATED,
 )
-def kept_commits_are_in_it(subject: CheckpointView) -> Findings:
-    """Report what the commits say that are left, and the checkpoint does not."""
+def checkpoint_has_remaining_commits(subject: CheckpointView) -> Findings:
+    """Report what the remaining commits have and the checkpoint lacks."""
     commits = [] if subject.replayed else _kept(subject)
     if not commits:
         return

@@ -20,7 +20,7 @@ from reference_impl.model.features import supported
 
 
 def replaces_table(step: Mapping[str, Any]) -> bool:
-    """Say whether a step may leave another table, which keeps nothing of the earlier one."""
+    """Return whether a step may replace the table, so that nothing of the earlier one is kept."""
     return OPERATIONS[step["operation"]].replaces and not {"filter", "partition"} & step.keys()
 
 

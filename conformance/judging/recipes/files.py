@@ -165,11 +165,11 @@ class Seen:
     files: Mapping[str, bytes] | None = None
 
     def is_unchanged(self, now: Mapping[str, bytes], hint: int | None = None) -> bool:
-        """Say whether all that the version could be read from is as it was.
+        """Return whether all files from which the version can be read are unchanged.
 
         Args:
             now: digest of every file of the table.
-            hint: version that the last-checkpoint hint names; a later one leads nobody here.
+            hint: version that the last-checkpoint hint names; a later one does not lead here.
         """
         then = self.files
         if then is None:
@@ -180,7 +180,7 @@ class Seen:
         return not any(self._leads_here(path) for path in now.keys() - then.keys() - moot)
 
     def _leads_here(self, path: str) -> bool:
-        """Say whether a file that came since may be read on the way to the version."""
+        """Return whether a new file may be read in order to load the version."""
         folder, _, name = path.rpartition("/")
         if folder != LOG_DIR:
             return False  # only what the log names is read, and that stands as it was

@@ -233,7 +233,7 @@ def operation_of(
 
 
 def _landed(step: Mapping[str, Any], schema: Struct) -> Mapping[str, Any]:
-    """Say what a step does to the table: as it completes rows, to which it replaces which."""
+    """Return a step as the table gets it: rows complete, and the values that are stored."""
     arguments = dict(step)
     if "stored" in arguments and "set" in arguments:
         arguments["set"] = {**arguments["set"], **arguments.pop("stored")}

@@ -125,7 +125,7 @@ def _misspelled(now: Snapshot, rows: pa.Table, seen: pa.Table) -> Iterator[str]:
 
 
 def _has_instants(now: Snapshot) -> bool:
-    """Say whether partition values of a version are instants in UTC."""
+    """Return whether partition values of a version are instants in UTC."""
     held = now.adds().column("partitionValues").to_pylist(maps_as_pydicts="strict")
     return any(_INSTANT.fullmatch(text) for values in held for text in values.values() if text)
 

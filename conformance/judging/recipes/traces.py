@@ -171,7 +171,7 @@ class Traces:
         return broken, f"the change feed: {found.summary}"
 
     def _names_changes(self, first: int, last: int) -> bool:
-        """Say whether the versions name change data files."""
+        """Return whether the versions name change data files."""
         commits = read_commits(self.table, range(first, last + 1))
         return any(True for commit in commits for _ in commit.of("cdc"))
 

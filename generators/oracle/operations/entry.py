@@ -112,7 +112,7 @@ class Entry:
 
 
 def said_by_recipe(_step: Step) -> bool:
-    """Say that no step asks for a capability by its arguments: the recipe that needs it says so."""
+    """Return ``False``: no argument asks for the capability, but the recipe that needs it."""
     return False
 
 

@@ -24,7 +24,7 @@ class Target:
     Attributes:
         protocol: the protocol in force when the commit lands.
         metadata: the metadata in force when the commit lands.
-        table: the schema, the partition columns and how files know columns.
+        table: the table schema, with partition columns and column mapping.
     """
 
     protocol: Protocol

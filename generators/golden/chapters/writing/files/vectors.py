@@ -68,10 +68,13 @@ def _bounds_of_deleted(case: CaseWriter) -> None:
 
 
 def _merged_under_vectors(
-    parts: tuple[str, ...], properties: Mapping[str, str], asked: tuple[str, ...], case: CaseWriter
+    parts: tuple[str, ...],
+    properties: Mapping[str, str],
+    features: tuple[str, ...],
+    case: CaseWriter,
 ) -> None:
     """Delete rows of each file, and merge into the same files by one clause and by several."""
-    recipe = Recipe(TRIPLE, parts, {**WITH_VECTORS, **properties}, ("deletionVectors", *asked))
+    recipe = Recipe(TRIPLE, parts, {**WITH_VECTORS, **properties}, ("deletionVectors", *features))
     first, second = triples(*range(1, 9)), triples(*range(11, 15))
     named = "part" if parts else None
     recipe.append([{**row, "name": named or row["name"]} for row in first])
