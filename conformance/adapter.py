@@ -1,10 +1,9 @@
 """The adapter contract: requests in, answers out; an adapter executes and never judges.
 
-Serves every section of the protocol. An implementation under test is reached through one
-object that satisfies :class:`Adapter`. It receives a frozen request, runs it with the engine,
-and returns :class:`Ok` with what the engine saw or :class:`Refused` with what the engine said.
-Raising means a fault of the adapter or the engine and is reported as ``error``, never as a
-verdict about the table.
+An implementation under test is reached through one object that satisfies :class:`Adapter`. It
+receives a frozen request, runs it with the engine, and returns :class:`Ok` with what the engine saw
+or :class:`Refused` with what the engine said. Raising means a fault of the adapter or the engine
+and is reported as ``error``, never as a verdict about the table.
 
 Nobody subclasses anything: the contract is structural.
 """

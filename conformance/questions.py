@@ -1,6 +1,6 @@
 """The types of questions: how each is asked, compared and judged.
 
-Serves the sections "Case" and "Adapter messages" of ``docs/formats.md``. The judge, the claims,
+See the sections "Case" and "Adapter messages" of ``docs/formats.md``. The judge, the claims,
 the schema of specs and the documentation read the table.
 """
 

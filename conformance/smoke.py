@@ -1,6 +1,6 @@
 """Try an adapter before it is judged: it comes up, answers, refuses, and survives a refusal.
 
-Serves the section "Adapter messages" of ``docs/formats.md``. What fails here makes every verdict
+See the section "Adapter messages" of ``docs/formats.md``. What fails here makes every verdict
 worthless, so it is kept apart from any verdict.
 """
 

@@ -1,6 +1,6 @@
 """Generated corpora in the case layout, for people who run their harness without Python.
 
-Serves ``docs/formats.md``, "Case". A seed and a count fix the corpus: the same numbers give the
+See ``docs/formats.md``, "Case". A seed and a count fix the corpus: the same numbers give the
 same cases. Every case is a table with its questions; histories come in one layout each, in turn,
 and every mutation gives one case that says what a reader must make of it.
 """

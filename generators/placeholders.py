@@ -1,6 +1,6 @@
 """Placeholders for where a table lies, in cases about absolute paths.
 
-Serves "Add File and Remove File" and "Deletion Vector Descriptor Schema", whose paths may be
+Covers "Add File and Remove File" and "Deletion Vector Descriptor Schema", whose paths may be
 absolute. A corpus does not know where it will lie: the log of such a case has placeholders, and
 the copy of the table that is read has them expanded. A brace has no place in a URI, so a
 placeholder is never a path of its own.

@@ -1,6 +1,6 @@
 """Where the specs of a case lie: those of types that other harnesses know apart from our own.
 
-Serves ``docs/formats.md``, "Case". Some harnesses of this layout take every file below ``specs``
+See ``docs/formats.md``, "Case". Some harnesses of this layout take every file below ``specs``
 for a test and fail on a type that they do not know, so that a type of the kit's own lies in
 another folder. A slug names one spec of a case, whichever folder it is in.
 """

@@ -1,6 +1,6 @@
 """Operations as the steps of write recipes, and back.
 
-Serves ``docs/formats.md``, "Write recipes" and "Histories": each operation is one step, whose rows
+See ``docs/formats.md``, "Write recipes" and "Histories": each operation is one step, whose rows
 and constants are written as typed literals. Recipes and stored histories have the codec of the
 table of operations in common; what only the kit's own builder does (``layout``), and what no step
 of a recipe can ask for (``parent``, ``values``), is in the steps of histories alone.

@@ -1,6 +1,6 @@
 """Errors of the reference implementation: one tree, each class naming the clause it enforces.
 
-Serves every section of the protocol. Step to error:
+Step to error:
 
 * finding a table or version: :class:`NotFoundError`;
 * choosing log files, reading commits and checkpoints, reconciling actions:

@@ -1,8 +1,8 @@
 """Limits on the memory and time of one operation on a table.
 
-Serves every section of the protocol: a table is untrusted input, and the text bounds neither the
-size of a file nor the depth of a schema. What is beyond a limit may be valid all the same, so that
-:class:`~reference_impl.errors.LimitExceeded` says so and never that the table is malformed.
+Implements every section of the protocol: a table is untrusted input, and the text bounds neither
+the size of a file nor the depth of a schema. What is beyond a limit may be valid all the same, so
+that :class:`~reference_impl.errors.LimitExceeded` says so and never that the table is malformed.
 
 An operation begins at an entry point, such as a method of ``Table``. What it calls, on any
 thread, finds its :class:`Budget` by :func:`budget`.

@@ -1,7 +1,7 @@
 """Texts as they are shown and kept: URLs without their secrets.
 
-Serves "Add File and Remove File": the location of a table, and a path of its log, may be a URL with
-a password, a key or a signature.
+Implements "Add File and Remove File": the location of a table, and a path of its log, may be a URL
+with a password, a key or a signature.
 """
 
 from __future__ import annotations

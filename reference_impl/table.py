@@ -1,7 +1,7 @@
 """A table, by its location: the entry point of everything that reads or writes one.
 
-Serves "Delta Table Specification". A method imports what carries it out, so that a program loads
-what it uses: a reader loads no writer.
+Implements "Delta Table Specification". A method imports what carries it out, so that a program
+loads what it uses: a reader loads no writer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Numbers and nesting out of untrusted text: parsed in time that their length bounds.
 
-Serves "Per-file Statistics", "Partition Value Serialization" and table properties. JSON bounds
+Implements "Per-file Statistics", "Partition Value Serialization" and table properties. JSON bounds
 neither the digits nor the exponent of a number, and few characters can spell one that takes
 hours to write out; nor does it bound nesting, which ends at the stack. Every number of the
 protocol ends long before.

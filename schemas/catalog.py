@@ -1,6 +1,6 @@
 """Where the schema files are and how they refer to each other.
 
-Serves every section of the protocol that gives a document a shape.
+Covers every section of the protocol that gives a document a shape.
 """
 
 from __future__ import annotations

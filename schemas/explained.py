@@ -1,6 +1,6 @@
 """Say which rule and which requirement an invalid document breaks.
 
-Serves every section of the protocol that gives a document a shape. Most documents are valid, so
+Covers every section of the protocol that gives a document a shape. Most documents are valid, so
 that this module, and jsonschema, are imported for the first that is not.
 """
 

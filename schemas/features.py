@@ -1,6 +1,6 @@
 """Table features as the protocol has them: the one list of their names.
 
-Serves "Table Features", "Valid Feature Names in Table Features" and the legacy version
+Covers "Table Features", "Valid Feature Names in Table Features" and the legacy version
 requirements. The list is data, ``features.json``; which of them an implementation reads and writes
 stands with it.
 """

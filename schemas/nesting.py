@@ -1,6 +1,6 @@
 """Work on documents that are nested deeper than Python's stack lets one go by default.
 
-Serves every section of the protocol that gives a document a shape: a schema of forty structs is
+Covers every section of the protocol that gives a document a shape: a schema of forty structs is
 legal, and to validate it takes more frames than a thread has.
 """
 

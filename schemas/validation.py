@@ -1,6 +1,6 @@
 """Check a document against a schema.
 
-Serves every section of the protocol that gives a document a shape.
+Covers every section of the protocol that gives a document a shape.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An adapter from two tables of functions: what an engine reads, and what it writes.
 
-Serves the adapter contract. An operation is claimed exactly when its function is in a table, so
+Implements the adapter contract. An operation is claimed exactly when its function is in a table, so
 a claim cannot drift from what the adapter does.
 """
 

@@ -1,6 +1,6 @@
 """Adapter of the reference implementation.
 
-Serves every section: it is judged like any other implementation, and refuses by raising its own
+Covers every section: it is judged like any other implementation, and refuses by raising its own
 typed errors, whose kind and stage become the refusal's.
 """
 

@@ -1,7 +1,6 @@
 """What an audit finds, and how a check is registered.
 
-Serves every section of the protocol. A check is a function, decorated with what it looks at and
-with the requirements that it can report.
+A check is a function, decorated with what it looks at and with the requirements that it can report.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which file actions a check has to look at one by one: its screen, over columns.
 
-Serves "Add File and Remove File" and "Per-file Statistics". A screen takes the subject of a check
+Covers "Add File and Remove File" and "Per-file Statistics". A screen takes the subject of a check
 and gives one truth value for each row of file actions: false where the check has nothing to say
 of the row, nor needs it to judge another one that is shown. Irregular rows are always shown, and a
 check without a screen sees all of them, so that a screen saves time and decides nothing.

@@ -1,6 +1,6 @@
 """What checks look at: a table's log, a step from one version to the next, a version.
 
-Serves "Action Reconciliation": a step has the state before a commit and the one after it.
+Covers "Action Reconciliation": a step has the state before a commit and the one after it.
 """
 
 from __future__ import annotations

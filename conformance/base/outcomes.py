@@ -1,6 +1,6 @@
 """Outcomes, hazards and verdicts: what the judge can say about one case.
 
-Serves every section of the protocol. The set is closed; skipping is not among it.
+The set is closed; skipping is not among it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The command ``delta-tck explain``: look up a requirement or a case.
 
-Serves every section. The text of the protocol is not shipped: a file of it is quoted where one
-is given, and the section is linked where none is.
+The text of the protocol is not shipped: a file of it is quoted where one is given, and the section
+is linked where none is.
 """
 
 from __future__ import annotations

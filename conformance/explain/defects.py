@@ -1,8 +1,7 @@
 """Defects: what is wrong with a table, under one name wherever a case plants it.
 
-Serves every section. Golden tables and mutations that plant one defect, and recipes that ask a
-writer for it, have to take the same from each role: what the text leaves open in one place it
-leaves open in all.
+Golden tables and mutations that plant one defect, and recipes that ask a writer for it, have to
+take the same from each role: what the text leaves open in one place it leaves open in all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where sources name a requirement, and which function builds a golden case: file and line.
 
-Serves every section. Sources are read where they are installed, so that a wheel answers as a
-checkout does; tests are no part of a wheel.
+Sources are read where they are installed, so that a wheel answers as a checkout does; tests are no
+part of a wheel.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Cases and specs as values: a table, the questions about it and the answers demanded.
 
-Serves the section "Case" of ``docs/formats.md``. Files become these values in
+See the section "Case" of ``docs/formats.md``. Files become these values in
 :mod:`conformance.golden.corpus`.
 """
 

@@ -1,6 +1,6 @@
 """Load the corpus: every file of it is checked before any case runs.
 
-Serves the section "Case" of ``docs/formats.md``. What is wrong in a file is reported with the
+See the section "Case" of ``docs/formats.md``. What is wrong in a file is reported with the
 file and the line or JSON pointer; a corpus with one bad file judges nobody.
 """
 

@@ -1,6 +1,6 @@
 """Hold the files of a corpus to what can be copied safely, before anything of it is read or run.
 
-Serves the section "Case" of ``docs/formats.md``. A corpus may come from anywhere. Nothing in it
+See the section "Case" of ``docs/formats.md``. A corpus may come from anywhere. Nothing in it
 leads out of it: it consists of regular files and folders, and what its documents name lies below
 the table.
 """

@@ -1,6 +1,6 @@
 """The parts of schemas that tables of the code give: operations, questions, claims.
 
-Serves ``docs/formats.md``, "Write recipes" and "Adapter messages". A schema is a file of
+See ``docs/formats.md``, "Write recipes" and "Adapter messages". A schema is a file of
 its own; what a table of ours says in it is written there by ``python -m conformance.guides``.
 """
 

@@ -1,6 +1,6 @@
 """Items out of histories: one history laid out as many logs, which all read equal.
 
-Serves "Action Reconciliation", "Checkpoints", "Log Compaction Files", "Last Checkpoint File",
+Covers "Action Reconciliation", "Checkpoints", "Log Compaction Files", "Last Checkpoint File",
 "Version Checksum File" and "Metadata Cleanup". The oracle that gives the expected rows shares no
 code with the reference implementation.
 """

@@ -1,6 +1,6 @@
 """Items out of mutations: a valid table changed in one way, judged for who must notice.
 
-Serves the chapters that the mutations name. For a reader the change must lead to a refusal, or to
+Covers the chapters that the mutations name. For a reader the change must lead to a refusal, or to
 the original rows. The audit of the kit is judged by the same mutations: of each that it must
 notice it has to find a requirement that the mutation names.
 """

@@ -1,6 +1,6 @@
 """Items out of histories that the implementation itself writes, step by step.
 
-Serves the section "Write recipes" of ``docs/formats.md``. Each history is a recipe: after every
+See the section "Write recipes" of ``docs/formats.md``. Each history is a recipe: after every
 step the rows are the oracle's, and the audit finds nothing that a clause forbids.
 """
 

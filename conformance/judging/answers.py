@@ -1,6 +1,6 @@
 """What an adapter in the same process answers, as plain data.
 
-Serves "Adapter messages" of ``docs/formats.md``. From another process only JSON and rows arrive. In
+See "Adapter messages" of ``docs/formats.md``. From another process only JSON and rows arrive. In
 this one an answer is an object of the adapter's own, which may say of itself that it equals
 anything; so it is copied to built-in types before it is compared, as far as it has their form.
 """

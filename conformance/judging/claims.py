@@ -1,6 +1,6 @@
 """Claims checked against the words of the contract, and questions and tables against claims.
 
-Serves "Table Features" and the section "Adapter messages" of ``docs/formats.md``. A word that the
+See "Table Features" and the section "Adapter messages" of ``docs/formats.md``. A word that the
 contract does not know claims nothing, and what is not claimed is not judged: a misspelled claim
 would turn failures into questions that nobody asks. Unknown words therefore end the start of an
 adapter.

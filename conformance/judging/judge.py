@@ -1,7 +1,7 @@
 """The judge: ask one spec of one adapter and say how it ended.
 
-Serves every section of the protocol. Adapters execute and never judge; verdicts are taken here
-from the spec, the claims and the answer, and nowhere else.
+Adapters execute and never judge; verdicts are taken here from the spec, the claims and the answer,
+and nowhere else.
 """
 
 from __future__ import annotations

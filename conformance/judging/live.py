@@ -1,6 +1,6 @@
 """What the live files of a version say of rows that an answer has wrong: vectors, ids, columns.
 
-Serves "Deletion Vectors", "Row Tracking" and "Change Metadata". It decides nothing about an answer:
+Covers "Deletion Vectors", "Row Tracking" and "Change Metadata". It decides nothing about an answer:
 of one that is wrong it says which clause that shows.
 """
 

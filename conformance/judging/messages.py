@@ -1,8 +1,7 @@
 """Messages of verdicts: without what depends on the machine, and compared without what is chance.
 
-Serves every section of the protocol. What an engine says names temporary folders, addresses, its
-own installation, the thread that it ran on, or the file that it happened to meet first. Two runs
-of one release say the same.
+What an engine says names temporary folders, addresses, its own installation, the thread that it ran
+on, or the file that it happened to meet first. Two runs of one release say the same.
 """
 
 from __future__ import annotations

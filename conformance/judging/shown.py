@@ -1,6 +1,6 @@
 """Which requirement a wrong answer breaks, where it shows that it is not the judged one.
 
-Serves every reading section. A question is held to one requirement of those that its table touches;
+Covers every reading section. A question is held to one requirement of those that its table touches;
 what differs may be the matter of another: a partition column of a mapped table that is null says
 nothing of its deletion vectors.
 """

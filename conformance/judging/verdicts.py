@@ -1,7 +1,7 @@
 """The verdict on one answer: what is expected, what is claimed and what was answered.
 
-Serves every section of the protocol. An answer is right, wrong, refused for a feature that is not
-claimed, or one of several that the text supports.
+An answer is right, wrong, refused for a feature that is not claimed, or one of several that the
+text supports.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The rows that a table had at each of its versions, as far as its case has them.
 
-Serves "In-Commit Timestamps" with its recommendations for readers: which version a time means is
+Covers "In-Commit Timestamps" with its recommendations for readers: which version a time means is
 advice, that the rows are those of a version is not.
 """
 

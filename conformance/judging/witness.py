@@ -1,6 +1,6 @@
 """Another engine that reads what recipes leave, beside the reader that judges.
 
-Serves the section "Write recipes" of ``docs/formats.md``. A witness decides nothing: where it
+See the section "Write recipes" of ``docs/formats.md``. A witness decides nothing: where it
 reads otherwise than the reference implementation, or refuses what it claims to read, people have
 to find out who is right.
 """

@@ -1,6 +1,6 @@
 """The command ``delta-tck pipeline JOB``: start a job, and say in one line why it cannot run.
 
-Serves ``docs/pipeline.md``. A job is a function of its arguments that gives an exit status; it is
+See ``docs/pipeline.md``. A job is a function of its arguments that gives an exit status; it is
 imported when it is started, so that one job's needs are no other's.
 """
 

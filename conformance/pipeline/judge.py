@@ -1,6 +1,6 @@
 """The job ``judge``: implementations by revisions by parts of the corpus, over the executors.
 
-Serves ``docs/pipeline.md``. A part is judged as ``--tck-shard`` judges it, by the same run with
+See ``docs/pipeline.md``. A part is judged as ``--tck-shard`` judges it, by the same run with
 the same limits, and is kept as the same results file; when all parts of a run are there they are
 merged as ``delta-tck merge`` merges them. The job goes on where it was stopped: a part whose file
 is there is not judged again.

@@ -1,6 +1,6 @@
 """Delta tables that a job keeps: rows come in exactly once, and columns are only ever added.
 
-Serves "Transaction Identifiers" and "Schema" of ``docs/pipeline.md``. The results of a job are
+See "Transaction Identifiers" and "Schema" of ``docs/pipeline.md``. The results of a job are
 small, so the reference implementation writes them: one commit with the rows and with the progress
 of the part of the job. A commit that is there already is not repeated, so a job that was killed
 can do its last step again.

@@ -1,6 +1,6 @@
 """The job ``tables``: the golden tables that Spark writes, and its word on the whole corpus.
 
-Serves ``docs/pipeline.md``. ``write`` builds the tables that Spark writes and that the corpus
+See ``docs/pipeline.md``. ``write`` builds the tables that Spark writes and that the corpus
 lacks. ``read`` asks Spark every question about rows and records in the case's provenance whether it
 agrees: it is a witness, and changes no expectation. A case whose record is of this Spark and of
 these very bytes is not asked again.

@@ -1,6 +1,6 @@
 """The summary that a person acts on: what was judged, then failures by hazard and requirement.
 
-Serves every section: failures are printed with the clause in our words, what was expected, what
+Covers every section: failures are printed with the clause in our words, what was expected, what
 was seen, the case ids and the command that repeats one. Failures that say the same are printed
 once.
 """

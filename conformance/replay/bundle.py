@@ -1,6 +1,6 @@
 """The files of a bundle, written whole or not at all, and read without trust.
 
-Serves ``docs/formats.md``, "Bundles". A bundle is untrusted: what is read of it is
+See ``docs/formats.md``, "Bundles". A bundle is untrusted: what is read of it is
 the description and the history, each of a bounded size and checked against its schema. The table
 and the answers that lie beside them are for people and other programs, and never read here.
 """

@@ -1,6 +1,6 @@
 """The command ``delta-tck replay``: judge an implementation by a bundle once more.
 
-Serves ``docs/formats.md``, "Bundles".
+See ``docs/formats.md``, "Bundles".
 """
 
 from __future__ import annotations

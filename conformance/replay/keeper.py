@@ -1,6 +1,6 @@
 """Keep what fails on a drawn history: shrink it, and write a bundle of it.
 
-Serves ``docs/formats.md``, "Bundles".
+See ``docs/formats.md``, "Bundles".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Make a failing history small: drop operations, rows and columns while it fails in the same way.
 
-Serves ``docs/formats.md``, "Bundles". What is tried is bounded in number and in time.
+See ``docs/formats.md``, "Bundles". What is tried is bounded in number and in time.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Who names which requirement: golden cases, mutations and audit checks.
 
-Serves every section. Golden cases and schemas say it in their JSON, mutations in their YAML;
-checks say it in Python, as a string that is an id or a few ids, which is read from the source
-without importing it: a coverage report must not need an engine or a corpus builder to be
-importable.
+Golden cases and schemas say it in their JSON, mutations in their YAML; checks say it in Python, as
+a string that is an id or a few ids, which is read from the source without importing it: a coverage
+report must not need an engine or a corpus builder to be importable.
 """
 
 from __future__ import annotations

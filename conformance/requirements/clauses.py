@@ -1,6 +1,6 @@
 """Sentences of a protocol text reduced to digests, whatever way the text was rendered.
 
-Serves every section: the registry keeps a digest of the sentence behind each requirement, so
+Covers every section: the registry keeps a digest of the sentence behind each requirement, so
 that a new revision can be compared with it without a copy of the text in the repository.
 
 A sentence is reduced to its words: letters and digits in lower case, without markup,

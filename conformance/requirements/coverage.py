@@ -1,9 +1,9 @@
 """Coverage in both directions: requirements without a case, cases without a requirement.
 
-Serves every section. A requirement is covered when a case judges it: a golden table that is read
-judges one requirement of readers and says nothing about writers, an audit check judges what writers
-leave on disk and says nothing about readers. The figures keep apart what only an audit check
-covers, and what is only named by cases that judge another one.
+A requirement is covered when a case judges it: a golden table that is read judges one requirement
+of readers and says nothing about writers, an audit check judges what writers leave on disk and says
+nothing about readers. The figures keep apart what only an audit check covers, and what is only
+named by cases that judge another one.
 """
 
 from __future__ import annotations

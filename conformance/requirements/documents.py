@@ -1,6 +1,6 @@
 """Strict reading of the registry's YAML files, with file and line in every complaint.
 
-Serves the files under ``conformance/requirements/``. YAML's own loader drops the second of two
+Covers the files under ``conformance/requirements/``. YAML's own loader drops the second of two
 equal keys, turns ``no`` into false and forgets where a value stood; a registry that others gate
 their CI on can afford none of that. Values are therefore read from the node tree: every scalar
 is the text that stands there.

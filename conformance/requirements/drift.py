@@ -1,9 +1,9 @@
 """What a new text of the protocol changes for requirements, cases and proofs.
 
-Serves every section. The registry keeps a digest of the sentence behind each requirement. A
-requirement has drifted when the new text holds its sentence no more: the clause was reworded,
-moved into another sentence or taken away, and a person has to look. Against an old text the
-sentences with an obligation are named, too, that the old one has not.
+The registry keeps a digest of the sentence behind each requirement. A requirement has drifted when
+the new text holds its sentence no more: the clause was reworded, moved into another sentence or
+taken away, and a person has to look. Against an old text the sentences with an obligation are
+named, too, that the old one has not.
 """
 
 from __future__ import annotations

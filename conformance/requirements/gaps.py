@@ -1,9 +1,9 @@
 """The list of requirements that no case covers yet, which may only become shorter.
 
-Serves every section. ``conformance/requirements/exceptions.yaml`` holds, under a reason, the
-ids of MUST requirements without a case, and the number of them. A gap that is not listed, an
-entry that has a case by now and a number that is not the length of the list are all faults, so
-that the list cannot rot and cannot grow unseen.
+``conformance/requirements/exceptions.yaml`` holds, under a reason, the ids of MUST requirements
+without a case, and the number of them. A gap that is not listed, an entry that has a case by now
+and a number that is not the length of the list are all faults, so that the list cannot rot and
+cannot grow unseen.
 """
 
 from __future__ import annotations

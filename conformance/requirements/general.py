@@ -1,8 +1,8 @@
 """Requirements that say in general what others say one by one.
 
-Serves every section. A breach of a part is a breach of the whole: a verdict that names the part
-names the general requirement, too, among its details. A version of the protocol brings features: a
-breach of one of their clauses, on a table of that version, breaks the requirement of the version.
+A breach of a part is a breach of the whole: a verdict that names the part names the general
+requirement, too, among its details. A version of the protocol brings features: a breach of one of
+their clauses, on a table of that version, breaks the requirement of the version.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The one requirement that a case judges, out of those that it names; and that a step judges.
 
-Serves every section. A case names what it touches; what it holds an implementation to is one
-requirement, which binds the role that is asked and is in force in the revision: a read never judges
-a writer. Each step of a recipe has a requirement of its own, beside that of the recipe. Verdicts
-follow the level of the requirement. An older version of a table shows nothing of a feature that
-came later.
+A case names what it touches; what it holds an implementation to is one requirement, which binds the
+role that is asked and is in force in the revision: a read never judges a writer. Each step of a
+recipe has a requirement of its own, beside that of the recipe. Verdicts follow the level of the
+requirement. An older version of a table shows nothing of a feature that came later.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Verdicts by the level of the requirement that is broken.
 
-Serves every section. A breach of a MUST fails, a breach of a SHOULD is advice, and what is allowed
-or defined cannot be broken.
+A breach of a MUST fails, a breach of a SHOULD is advice, and what is allowed or defined cannot be
+broken.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Which wrong implementation made a case fail by the name of a requirement.
 
-Serves every section. A case that names a requirement shows nothing until an implementation that
-breaks just that one fails it. ``conformance/requirements/proved.yaml`` keeps who did: a wrong
-reader, a wrong writer, or a fault planted in a table, and the case that failed by the requirement's
-name. ``tox run -e proof`` writes it; ``unproved.yaml`` says of each other MUST why there is no
-proof.
+A case that names a requirement shows nothing until an implementation that breaks just that one
+fails it. ``conformance/requirements/proved.yaml`` keeps who did: a wrong reader, a wrong writer, or
+a fault planted in a table, and the case that failed by the requirement's name. ``tox run -e proof``
+writes it; ``unproved.yaml`` says of each other MUST why there is no proof.
 """
 
 from __future__ import annotations

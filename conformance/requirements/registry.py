@@ -1,8 +1,7 @@
 """The requirement registry: every clause of the protocol, for cases to name by an id.
 
-Serves every section of the protocol. The requirements live in
-``conformance/requirements/<chapter>.yaml``; this module reads them strictly, so that a bad
-requirement stops the run with file and line instead of a wrong verdict.
+The requirements live in ``conformance/requirements/<chapter>.yaml``; this module reads them
+strictly, so that a bad requirement stops the run with file and line instead of a wrong verdict.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Run an adapter in a process of its own, within limits, and restart it when it breaks.
 
-Serves the section "Adapter messages" of ``docs/formats.md``. Whatever the process does (crash,
+See the section "Adapter messages" of ``docs/formats.md``. Whatever the process does (crash,
 hang, write garbage, answer another request, never start) costs the one request under way.
 """
 

@@ -1,6 +1,6 @@
 """Rows that travel between the kit and an adapter: Arrow IPC files, read without trust.
 
-Serves the section "Adapter messages" of ``docs/formats.md``. A small file may claim any number of
+See the section "Adapter messages" of ``docs/formats.md``. A small file may claim any number of
 rows and bytes: compressed buffers say how much they decompress to, a type without buffers, as null,
 is of any length, and many rows may share one long value. All are counted before memory is taken for
 them.

@@ -1,6 +1,6 @@
 """Messages between the kit and an adapter in another process: JSON documents, one per line.
 
-Serves the section "Adapter messages" of ``docs/formats.md``. Requests and answers become plain
+See the section "Adapter messages" of ``docs/formats.md``. Requests and answers become plain
 documents and back; transport is :mod:`conformance.workers.process`, the other end
 :mod:`conformance.workers.worker`.
 """

@@ -1,4 +1,4 @@
 """Histories of tables as data: drawn once, kept in files, read back without drawing anything.
 
-Serves ``docs/formats.md``, "Histories".
+See ``docs/formats.md``, "Histories".
 """

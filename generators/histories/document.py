@@ -1,6 +1,6 @@
 """A history as a JSON document, loss-free, and back.
 
-Serves ``docs/formats.md``, "Histories". A document comes from our own files or from an
+See ``docs/formats.md``, "Histories". A document comes from our own files or from an
 untrusted bundle: its shape is checked, and what is read is written as the same document again.
 """
 

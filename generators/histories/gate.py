@@ -1,6 +1,6 @@
 """The histories that every gate judges by: files of the package, read and never drawn.
 
-Serves ``docs/formats.md``, "Histories". ``python -m generators histories`` writes the files.
+See ``docs/formats.md``, "Histories". ``python -m generators histories`` writes the files.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which histories are drawn: how many, with which features, for reading or for writing.
 
-Serves ``docs/formats.md``, "Histories".
+See ``docs/formats.md``, "Histories".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A table built commit by commit, with the rows that every version must give back.
 
-Serves "Delta Log Entries", "Actions" and the features that a builder can switch on. Time is a
+Covers "Delta Log Entries", "Actions" and the features that a builder can switch on. Time is a
 counter, identifiers are derived from a seed, and two runs give the same table. What a version
 holds is the business of the oracle (``oracle/model.py``), to which each operation goes first.
 """

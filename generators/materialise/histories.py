@@ -1,6 +1,6 @@
 """Histories on disk: every operation as the commit that a writer would make of it.
 
-Serves "Delta Log Entries". The row-level meaning of the operations is in
+Covers "Delta Log Entries". The row-level meaning of the operations is in
 :mod:`generators.oracle.operations`; here they become files and actions.
 """
 

@@ -1,6 +1,6 @@
 """One history, many logs: every way to lay out the same versions, all of which must read equal.
 
-Serves "Checkpoints", "Checkpoint Specs", "Log Compaction Files", "Last Checkpoint File",
+Covers "Checkpoints", "Checkpoint Specs", "Log Compaction Files", "Last Checkpoint File",
 "Version Checksum File" and "Metadata Cleanup".
 """
 

@@ -1,6 +1,6 @@
 """A table by the commits of its log, and the summaries of any version of it.
 
-Serves "Delta Log Entries", "Checkpoints", "Log Compaction Files" and "Version Checksum File".
+Covers "Delta Log Entries", "Checkpoints", "Log Compaction Files" and "Version Checksum File".
 Builders that say otherwise which rows a version has keep the log here.
 """
 

@@ -1,6 +1,6 @@
 """Data files and file actions of a commit under way.
 
-Serves "Add File and Remove File", "Add CDC File", "Deletion Vectors" and "Row Tracking". A
+Covers "Add File and Remove File", "Add CDC File", "Deletion Vectors" and "Row Tracking". A
 staging method writes data files, reports to the oracle what happens to the rows, and returns the
 actions that the commit must carry.
 """

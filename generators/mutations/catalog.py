@@ -1,7 +1,7 @@
 """The mutations, read from ``chapters/``: a file for each chapter of the registry.
 
-Serves every section. ``README.md`` says how an entry is written. What an edit of files cannot say
-is a function in ``CHANGES`` of the module for its kind of file, under the id of the mutation.
+``README.md`` says how an entry is written. What an edit of files cannot say is a function in
+``CHANGES`` of the module for its kind of file, under the id of the mutation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Changes of checkpoints and what stands beside them, by the id of their mutation.
 
-Serves "Checkpoints", "Checkpoint Specs", "Sidecar Files" and "Version Checksum File".
+Covers "Checkpoints", "Checkpoint Specs", "Sidecar Files" and "Version Checksum File".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Changes of commits that no entry of a chapter can spell, by the id of their mutation.
 
-Serves "Delta Log Entries", "Action Reconciliation", "Schema Serialization Format", "Column
+Covers "Delta Log Entries", "Action Reconciliation", "Schema Serialization Format", "Column
 Mapping" and "Row Tracking".
 """
 

@@ -1,6 +1,6 @@
 """Changes of data files and change data files, by the id of their mutation.
 
-Serves "Data Files", "Change Data Files" and "Column Mapping".
+Covers "Data Files", "Change Data Files" and "Column Mapping".
 """
 
 from __future__ import annotations

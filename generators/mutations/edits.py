@@ -1,6 +1,6 @@
 """Edits of the files of a table: where, and what becomes of it.
 
-Serves the documents in ``chapters/``, "Changes" in ``README.md``. :func:`edit_of` reads what an
+Covers the documents in ``chapters/``, "Changes" in ``README.md``. :func:`edit_of` reads what an
 entry spells; :func:`edit_bytes` and :func:`edit_action` are for changes that only code can say.
 """
 

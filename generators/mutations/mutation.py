@@ -1,6 +1,6 @@
 """What a mutation is: one way to change a valid table, and who must make what of it.
 
-Serves every section; each mutation names the requirements that it breaks or probes.
+Covers every section; each mutation names the requirements that it breaks or probes.
 """
 
 from __future__ import annotations

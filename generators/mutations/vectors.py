@@ -1,6 +1,6 @@
 """Changes of the bytes of deletion vectors, by the id of their mutation.
 
-Serves "Deletion Vector Format" and "Deletion Vector File Storage Format".
+Covers "Deletion Vector Format" and "Deletion Vector File Storage Format".
 """
 
 from __future__ import annotations

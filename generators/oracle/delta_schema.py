@@ -1,6 +1,6 @@
 """Table schemas as values: a small language, its JSON form and its Arrow form.
 
-Serves "Schema Serialization Format", "Column Mapping" and "Delta Data Type to Parquet Type
+Covers "Schema Serialization Format", "Column Mapping" and "Delta Data Type to Parquet Type
 Mappings". The builders, the oracle and the strategies share these classes, and share nothing
 with the reference implementation, so that a mistake in one cannot hide in the other.
 """

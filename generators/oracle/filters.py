@@ -1,6 +1,6 @@
 """Filter trees over Python rows, by the three-valued logic of SQL.
 
-Serves ``docs/formats.md``, "Filter trees". A row is kept when its tree is true, not when it is
+See ``docs/formats.md``, "Filter trees". A row is kept when its tree is true, not when it is
 false or null. NaN equals NaN and is greater than every other number; zeros are equal whatever
 their sign. This evaluator belongs to the oracle and shares nothing with any reader.
 """

@@ -1,6 +1,6 @@
 """Values in the spelling of filter literals and write recipes, and back.
 
-Serves no section of the protocol but this kit's own formats: longs and decimals travel as
+Covers no section of the protocol but this kit's own formats: longs and decimals travel as
 strings, binary as base64, dates and timestamps as ISO 8601 text, so that no JSON parser loses a
 digit. Maps are lists of ``[key, value]`` pairs, and numbers that JSON lacks are the words
 ``NaN``, ``Infinity`` and ``-Infinity``.

@@ -1,6 +1,6 @@
 """The oracle: a Delta table as plain Python rows, version by version.
 
-Serves "Delta Table Specification" and, for row ids and changes, "Row Tracking" and "Change Data
+Covers "Delta Table Specification" and, for row ids and changes, "Row Tracking" and "Change Data
 Files". There are no files here, no log and no Arrow: a table is a list of rows, an operation
 gives the next list, and every former list stays. What any reader must return for a version is
 exactly :meth:`Oracle.rows`. Nothing of the reference implementation is used.

@@ -1,6 +1,6 @@
 """Filter trees over a schema.
 
-Serves ``docs/formats.md``, "Filter trees", and through it "Per-file Statistics".
+See ``docs/formats.md``, "Filter trees", and through it "Per-file Statistics".
 """
 
 from __future__ import annotations

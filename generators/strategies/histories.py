@@ -1,6 +1,6 @@
 """Whole histories of tables.
 
-Serves "Delta Table Specification": what a history may contain follows from the features that the
+Covers "Delta Table Specification": what a history may contain follows from the features that the
 caller allows, and every drawn history is one that a conformant writer could have written.
 """
 

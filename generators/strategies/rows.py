@@ -1,6 +1,6 @@
 """Rows of a schema.
 
-Serves "Data Files" and "Consistency Between Table Metadata and Data Files".
+Covers "Data Files" and "Consistency Between Table Metadata and Data Files".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Column names, types and whole table schemas.
 
-Serves "Schema Serialization Format".
+Covers "Schema Serialization Format".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Values of every type, their extremes among them.
 
-Serves "Primitive Types" and "Partition Value Serialization".
+Covers "Primitive Types" and "Partition Value Serialization".
 """
 
 from __future__ import annotations

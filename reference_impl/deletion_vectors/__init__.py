@@ -1,6 +1,6 @@
 """Deletion vectors: which physical rows of a data file are deleted.
 
-Serves "Deletion Vectors", "Deletion Vector Format" and "Deletion Vector File Storage Format".
+Implements "Deletion Vectors", "Deletion Vector Format" and "Deletion Vector File Storage Format".
 Rows are 64-bit positions in the data file, counted from zero.
 """
 

@@ -1,6 +1,6 @@
 """A deletion vector in memory: containers of 65,536 rows each, expanded only where rows are read.
 
-Serves "Deletion Vector Format". A roaring bitmap container has the layout of an Arrow boolean
+Implements "Deletion Vector Format". A roaring bitmap container has the layout of an Arrow boolean
 array, so that most of a dense vector is copied as it is; nothing is ever turned into a Python
 object per row, and memory grows with the vector's bytes, not with the rows that it spans.
 """

@@ -1,6 +1,6 @@
 """Where a deletion vector is, its size, and its Z85 text.
 
-Serves "Deletion Vector Descriptor Schema".
+Implements "Deletion Vector Descriptor Schema".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Serialized deletion vectors: magic number and 64-bit roaring bitmap.
 
-Serves "Deletion Vector Format".
+Implements "Deletion Vector Format".
 
 The format is parsed here rather than by a roaring library: bytes out of a table are checked
 before anything is allocated for them, and containers go into Arrow masks without a detour.

@@ -1,6 +1,6 @@
 """Fetch deletion vectors from where descriptors say, and check them.
 
-Serves "Deletion Vector File Storage Format".
+Implements "Deletion Vector File Storage Format".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Bounds on the text of SQL, checked before anything recursive reads it.
 
-Serves "CHECK Constraints", "Column Invariants", "Generated Columns" and "Default Columns": the
+Implements "CHECK Constraints", "Column Invariants", "Generated Columns" and "Default Columns": the
 text of a rule comes from the table, which is untrusted. What its evaluation may take is among the
 options of :class:`~reference_impl.limits.Limits`.
 """

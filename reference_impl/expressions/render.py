@@ -1,6 +1,6 @@
 """Spark SQL expressions as DuckDB's, node by node: what is not on the list is refused.
 
-Serves "CHECK Constraints", "Column Invariants", "Generated Columns" and "Default Columns". What
+Implements "CHECK Constraints", "Column Invariants", "Generated Columns" and "Default Columns". What
 is on the list means the same in both, or is written so that it does.
 """
 

@@ -1,6 +1,6 @@
 """SQL expressions: constraints, generated columns, defaults, and those of operations.
 
-Serves "CHECK Constraints", "Column Invariants", "Generated Columns" and "Default Columns". The
+Implements "CHECK Constraints", "Column Invariants", "Generated Columns" and "Default Columns". The
 text is Spark SQL and comes from a table, so that it is parsed under bounds. Every node of its tree
 must be on the list of :mod:`reference_impl.expressions.render`: what is on it means the same in
 Spark and in DuckDB, which evaluates it over Arrow. Anything else is refused by name, and

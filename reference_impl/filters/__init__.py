@@ -1,6 +1,6 @@
 """Filters: trees and Spark SQL text, bound to a table schema, evaluated over Arrow.
 
-Serves "Per-file Statistics" (what skipping asks of bounds) and the filters of case specs
+Implements "Per-file Statistics" (what skipping asks of bounds) and the filters of case specs
 (``docs/formats.md``). Logic is SQL's, with three values; NaN is equal to NaN and greater than
 every other number.
 """

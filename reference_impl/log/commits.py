@@ -1,6 +1,6 @@
 """Read commits and compactions: JSON with one action per line.
 
-Serves "Delta Log Entries" and "Log Compaction Files".
+Implements "Delta Log Entries" and "Log Compaction Files".
 """
 
 from __future__ import annotations

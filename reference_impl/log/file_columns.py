@@ -1,6 +1,6 @@
 """File actions from the lines of commits, as Arrow columns.
 
-Serves "Delta Log Entries" and "Add File and Remove File". Regular lines are read by Arrow's
+Implements "Delta Log Entries" and "Add File and Remove File". Regular lines are read by Arrow's
 JSON reader straight into columns. It is given the exact schema and fails on anything else; then
 the lines are parsed one by one, which accepts all that the protocol allows and reports errors.
 """

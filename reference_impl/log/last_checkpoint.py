@@ -1,6 +1,6 @@
 """The hint ``_last_checkpoint``, and the checksum of its JSON.
 
-Serves "Last Checkpoint File" and "JSON checksum". The hint is optional: an invalid one
+Implements "Last Checkpoint File" and "JSON checksum". The hint is optional: an invalid one
 is ignored.
 """
 

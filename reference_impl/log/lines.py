@@ -1,6 +1,6 @@
 """The lines of a commit: grouped by action before any of them is parsed, and parsed one by one.
 
-Serves "Delta Log Entries". Nearly all lines of a large commit hold one file action, written the
+Implements "Delta Log Entries". Nearly all lines of a large commit hold one file action, written the
 same way. They are recognised by their first and last bytes, all at once, and grouped by action;
 all other lines are parsed by the caller.
 """

@@ -1,6 +1,6 @@
 """Names of the files of a transaction log.
 
-Serves "Delta Log Entries", "Checkpoints", "Sidecar Files", "Log Compaction Files", "Last
+Implements "Delta Log Entries", "Checkpoints", "Sidecar Files", "Log Compaction Files", "Last
 Checkpoint File" and "Version Checksum File". A name that matches none of the patterns is
 foreign, and foreign files are ignored.
 """

@@ -1,6 +1,6 @@
 """Commits that a catalog ratified, as the caller got them from it.
 
-Serves "Catalog-managed tables". The files of such a table do not say which commits count: the
+Implements "Catalog-managed tables". The files of such a table do not say which commits count: the
 catalog does, and this implementation has no client for one. The caller passes the ratified commits,
 which are authoritative: they take precedence over published commits of their versions, and
 versions after the latest ratified one are ignored.

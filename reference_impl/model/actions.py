@@ -1,6 +1,6 @@
 """The actions of the log that are values of their own: everything except file actions.
 
-Serves "Actions". File actions come in millions and stay in Arrow columns: see
+Implements "Actions". File actions come in millions and stay in Arrow columns: see
 :mod:`reference_impl.model.file_actions`.
 """
 

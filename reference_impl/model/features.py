@@ -1,6 +1,6 @@
 """Which features a table supports, which are active, and which this implementation writes.
 
-Serves "Table Features". What the protocol says of each is in :mod:`schemas.features`.
+Implements "Table Features". What the protocol says of each is in :mod:`schemas.features`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """File actions as Arrow columns: schemas, and the way from JSON objects into them.
 
-Serves "Add File and Remove File", "Add CDC File" and "Deletion Vector Descriptor Schema".
+Implements "Add File and Remove File", "Add CDC File" and "Deletion Vector Descriptor Schema".
 Columns keep their wire names, because they are wire columns. An absent field is null.
 """
 

@@ -1,6 +1,6 @@
 """Validate protocol actions, and refuse what this implementation does not honour.
 
-Serves "Protocol Evolution", "Table Features" and "Requirements for Readers".
+Implements "Protocol Evolution", "Table Features" and "Requirements for Readers".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The ranges of the protocol's numbers.
 
-Serves "Actions" and every number of the log: versions, row ids, high-water marks, times and
+Implements "Actions" and every number of the log: versions, row ids, high-water marks, times and
 sizes are signed 64-bit integers; column ids and part counts are 32-bit ones. Python's integers
 are unbounded, so that a writer must check what it commits.
 """

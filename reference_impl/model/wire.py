@@ -1,6 +1,6 @@
 """Decode JSON objects of the log into values, by one table of fields per class.
 
-Serves "Actions". A class lists its wire fields in its dataclass fields, so that the spelling of
+Implements "Actions". A class lists its wire fields in its dataclass fields, so that the spelling of
 the protocol appears once, next to the Python name. Unknown fields are ignored; null means absent.
 """
 

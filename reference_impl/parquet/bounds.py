@@ -1,6 +1,6 @@
 """Decode an untrusted Parquet file in batches that fit into memory.
 
-Serves "Data Files" and "Checkpoints". Few bytes can decode to many in three ways: compression,
+Implements "Data Files" and "Checkpoints". Few bytes can decode to many in three ways: compression,
 which page headers declare; dictionary and delta byte array encoding, by which a long string takes
 a few bits in each row; and run-length encoded levels, by which a list has any length. Columns
 beyond a limit are refused before they are decoded. Where strings may be long, the batch size

@@ -1,6 +1,6 @@
 """Columns of the row groups of a Parquet file, and what the headers of their pages say.
 
-Serves "Data Files" and "Checkpoints". No page is decoded here.
+Implements "Data Files" and "Checkpoints". No page is decoded here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Decode strings of a Parquet file by their dictionaries, and count them before they are made.
 
-Serves "Data Files" and "Checkpoints". A dictionary lets a long string take a few bits in each row.
-Read as indices, a column takes what its pages take; how long its strings are is known then.
+Implements "Data Files" and "Checkpoints". A dictionary lets a long string take a few bits in each
+row. Read as indices, a column takes what its pages take; how long its strings are is known then.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Open an untrusted Parquet file whose footer is within the limits.
 
-Serves "Data Files" and "Checkpoints". Arrow reads a footer whole, and what it says of itself may
-be a lie.
+Implements "Data Files" and "Checkpoints". Arrow reads a footer whole, and what it says of itself
+may be a lie.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Uncompressed sizes of the pages of a Parquet file, from their headers.
 
-Serves "Data Files" and "Checkpoints". The sizes that a footer states are claims that no decoder
+Implements "Data Files" and "Checkpoints". The sizes that a footer states are claims that no decoder
 keeps to, but nothing decompresses to more than its page header says. Headers are few and small, and
 reading them costs next to nothing compared to reading the pages.
 """

@@ -1,6 +1,6 @@
 """Lengths of the strings in dictionaries of a Parquet file.
 
-Serves "Data Files" and "Checkpoints". What is looked at takes little more memory than the pages
+Implements "Data Files" and "Checkpoints". What is looked at takes little more memory than the pages
 do, and is counted against the limit.
 """
 

@@ -1,6 +1,6 @@
 """Read structs in the compact Thrift encoding, as footers and page headers of Parquet hold them.
 
-Serves "Data Files" and "Checkpoints". Only fields that are asked for are kept. Ambiguous
+Implements "Data Files" and "Checkpoints". Only fields that are asked for are kept. Ambiguous
 structs are refused: a field that occurs twice, or has a wrong type.
 """
 

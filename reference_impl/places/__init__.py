@@ -1,6 +1,6 @@
 """From a path of the log to a place in a store: URI, place and policy.
 
-Serves "Add File and Remove File", "Deletion Vector Descriptor Schema" and "Sidecar File
+Implements "Add File and Remove File", "Deletion Vector Descriptor Schema" and "Sidecar File
 Information", whose paths are URIs, relative to the table root or absolute. Nothing else in the
 kit decodes a path, looks for a scheme or strips ``file:``.
 """

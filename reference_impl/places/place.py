@@ -1,6 +1,6 @@
 """From a decoded path to a place: which store, which file or key in it, and whether it is ours.
 
-Serves "Add File and Remove File" (relative and absolute paths) and RFC 2396.
+Implements "Add File and Remove File" (relative and absolute paths) and RFC 2396.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which places outside of a table root are read: one policy, which the caller sets.
 
-Serves "Add File and Remove File": a path may be absolute, as a shallow clone's are, and a table
+Implements "Add File and Remove File": a path may be absolute, as a shallow clone's are, and a table
 is untrusted. What a policy refuses is refused before a client is made or a network is touched.
 """
 

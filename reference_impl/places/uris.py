@@ -1,7 +1,7 @@
 """How a path of the log is written: URIs that are decoded exactly once, and their parts.
 
-Serves "Add File and Remove File" and RFC 2396. What is relative, absolute or a URL is decided by
-the decoded text, which the protocol defines as the path of the file.
+Implements "Add File and Remove File" and RFC 2396. What is relative, absolute or a URL is decided
+by the decoded text, which the protocol defines as the path of the file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Convert Arrow arrays of a data file to the table's types.
 
-Serves "Delta Data Type to Parquet Type Mappings", "Column Mapping" (reader requirements) and
+Implements "Delta Data Type to Parquet Type Mappings", "Column Mapping" (reader requirements) and
 upstream's "Type Widening". A converter is built once per column and file; it is ``None`` where
 the file already has the table's type.
 """

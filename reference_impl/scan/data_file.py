@@ -1,7 +1,7 @@
 """Read one data file: batches of rows in the table's types, with their physical positions.
 
-Serves "Data Files" and "Delta Data Type to Parquet Type Mappings". Columns that a file lacks are
-null, columns that the table lacks are ignored.
+Implements "Data Files" and "Delta Data Type to Parquet Type Mappings". Columns that a file lacks
+are null, columns that the table lacks are ignored.
 """
 
 from __future__ import annotations

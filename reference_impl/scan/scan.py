@@ -1,6 +1,6 @@
 """Scans: from the live files of a snapshot to rows in the table's types.
 
-Serves "Reader Requirements" of every feature that changes how rows are read.
+Implements "Reader Requirements" of every feature that changes how rows are read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """When versions were committed, and which version was the latest at a time.
 
-Serves "In-Commit Timestamps" with its recommendations for readers, and "Commit Provenance
+Implements "In-Commit Timestamps" with its recommendations for readers, and "Commit Provenance
 Information". A commit's time is its in-commit timestamp from the enabling version on, and the
 modification time of its file before that.
 """

@@ -1,6 +1,6 @@
 """Decoded paths of file actions, with their fingerprints, and keys of logical files.
 
-Serves "Action Reconciliation", and "Derived Fields" of deletion vectors. A million paths are
+Implements "Action Reconciliation", and "Derived Fields" of deletion vectors. A million paths are
 compared as numbers in a tenth of the time that their texts take. Equal paths have equal numbers,
 and nearly never have others: where two numbers are equal the paths are compared, so that only the
 speed depends on the numbers.

@@ -1,6 +1,6 @@
 """Action reconciliation: which file actions of a checkpoint and later commits are in force.
 
-Serves "Action Reconciliation" and "Add File and Remove File". Everything happens on Arrow
+Implements "Action Reconciliation" and "Add File and Remove File". Everything happens on Arrow
 columns. Only paths that a commit after the checkpoint touches are looked up in the checkpoint.
 """
 

@@ -1,6 +1,6 @@
 """Choose the log files from which a version is loaded.
 
-Serves "Checkpoints", "Log Compaction Files", "Last Checkpoint File" and "Delta Log Entries". A
+Implements "Checkpoints", "Log Compaction Files", "Last Checkpoint File" and "Delta Log Entries". A
 listing starts at the hinted checkpoint where the hint is valid, else at version 0. Ratified
 commits ("Catalog-managed tables") take precedence over published ones.
 """

@@ -1,6 +1,6 @@
 """The state of a table at one version.
 
-Serves "Action Reconciliation" and "Delta Table Specification". Protocol, metadata and the other
+Implements "Action Reconciliation" and "Delta Table Specification". Protocol, metadata and the other
 small actions are loaded without touching file actions; those are reconciled on first use.
 """
 

@@ -1,6 +1,6 @@
 """Statistics of files: JSON text in the log, typed Arrow columns here.
 
-Serves "Per-file Statistics".
+Implements "Per-file Statistics".
 
 Statistics are optional: one that is absent, of the wrong type or outside of its
 type's range is unknown, and so is every statistic of a text that is not JSON. Columns are found

@@ -1,6 +1,6 @@
 """The columns of a table version, and partition values and statistics of its files, typed.
 
-Serves "Change Metadata", "Schema Serialization Format", "Partition Value Serialization" and
+Implements "Change Metadata", "Schema Serialization Format", "Partition Value Serialization" and
 "Per-file Statistics".
 """
 

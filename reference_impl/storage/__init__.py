@@ -1,6 +1,6 @@
 """Storage of a table: a small protocol over local disk and object stores.
 
-Serves "Delta Table Specification" (relative and absolute paths) and "Delta Log Entries"
+Implements "Delta Table Specification" (relative and absolute paths) and "Delta Log Entries"
 (atomic creation of a commit). A storage is bound to one table root, and resolves every path that
 it is given by :mod:`reference_impl.places`, so that the policy always applies.
 """

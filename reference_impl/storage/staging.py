@@ -1,6 +1,6 @@
 """Atomic and durable files.
 
-Serves "Delta Log Entries". Content is staged next to its target and flushed, then it gets its
+Implements "Delta Log Entries". Content is staged next to its target and flushed, then it gets its
 name, then the folder is flushed: until that a power cut may take the name away.
 """
 

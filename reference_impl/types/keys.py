@@ -1,6 +1,6 @@
 """Keys of column metadata that give a column a rule.
 
-Serves "Column Invariants", "Generated Columns", "Default Columns", "Identity Columns" and "Type
+Implements "Column Invariants", "Generated Columns", "Default Columns", "Identity Columns" and "Type
 Widening"; the keys of column mapping are in :mod:`reference_impl.model.column_mapping`.
 """
 

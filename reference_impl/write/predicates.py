@@ -1,6 +1,6 @@
 """Predicates of row changes: filter trees, and SQL that no filter tree expresses.
 
-Serves "Add File and Remove File". Filter trees serve data skipping and conflict
+Implements "Add File and Remove File". Filter trees serve data skipping and conflict
 detection; the rest of a predicate is evaluated by row.
 """
 

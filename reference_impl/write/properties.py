@@ -1,6 +1,6 @@
 """Table properties that are numbers or durations, for writers.
 
-Serves upstream's ``delta.checkpointInterval`` and ``delta.dataSkippingNumIndexedCols``, and the
+Implements upstream's ``delta.checkpointInterval`` and ``delta.dataSkippingNumIndexedCols``, and the
 retention of files and of the log. A malformed value is refused when it is set. A number that a
 table already has is replaced by the default, with a warning, because no reader depends on it.
 """

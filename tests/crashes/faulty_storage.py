@@ -1,6 +1,6 @@
 """A storage that goes wrong at a step of one's choice.
 
-Serves "Delta Log Entries" (a commit is there as a whole or not at all) and whatever else a writer
+Covers "Delta Log Entries" (a commit is there as a whole or not at all) and whatever else a writer
 promises of a storage that fails, hangs, answers late, or of a machine that dies under it. Every
 call of the storage protocol is one step; steps are counted from 1 in the order of the calls.
 """

@@ -1,6 +1,6 @@
 """What a table makes of rows that leave columns out, and of values that are set.
 
-Serves "Default Columns", "Generated Columns" and "Identity Columns": a column that is left out
+Covers "Default Columns", "Generated Columns" and "Identity Columns": a column that is left out
 has its default, else null; a generated column follows the columns that it is made of; the value
 of an identity column is the writer's to choose, and open until it is read.
 """

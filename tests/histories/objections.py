@@ -1,7 +1,7 @@
 """Why an operation has to be refused, derived from the oracle's state and the text alone.
 
 Each function gives the reason, or ``None`` where nothing is in the way. Nothing here asks the
-writer. Serves the writer requirements of the features that it names.
+writer. Covers the writer requirements of the features that it names.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Give back to columns the type names that an engine's own type system cannot distinguish.
 
-Serves the "Schema Serialization Format" section, for engines with fewer types than Delta. Where
+Covers the "Schema Serialization Format" section, for engines with fewer types than Delta. Where
 one engine type stands for two Delta types (text and bytes; an instant and a zone-less time),
 the declared type of the table says which is meant. Only the label changes: no value does, and a
 type that an engine can distinguish is never touched.

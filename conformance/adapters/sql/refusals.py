@@ -1,6 +1,6 @@
 """Turn what an engine says into a refusal: tables of its error classes and of its own words.
 
-Serves the adapter contract. Only the classes that an engine documents as its errors are
+Implements the adapter contract. Only the classes that an engine documents as its errors are
 refusals; whatever else it raises (a panic, a broken invariant) passes through and becomes an
 ``error`` outcome. A refusal gets a kind only where the engine's own words say one.
 """

@@ -1,6 +1,6 @@
 """SQL text of filter trees, in the dialect of each engine that takes its filters as text.
 
-Serves the filter trees of ``docs/formats.md``. The tree is the one definition of a filter; an
+Covers the filter trees of ``docs/formats.md``. The tree is the one definition of a filter; an
 engine gets the tree in its own spelling, so that a difference in SQL dialects is never taken
 for a difference in reading tables.
 """

@@ -1,6 +1,6 @@
 """Ids and physical names of columns, and ids of what is in arrays and maps.
 
-Serves "Column Mapping" and "Iceberg Compatibility V2".
+Covers "Column Mapping" and "Iceberg Compatibility V2".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checks of one commit by itself: is it readable, are its actions valid, do they reconcile.
 
-Serves "Delta Log Entries", "Actions" and "Requirements for Writers".
+Covers "Delta Log Entries", "Actions" and "Requirements for Writers".
 """
 
 from __future__ import annotations

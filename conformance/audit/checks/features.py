@@ -1,6 +1,6 @@
 """Checks that single table features bring: type widening, clustering, catalogs.
 
-Serves "Type Widening", "Writer Requirements for Clustered Table" and "Catalog-managed tables".
+Covers "Type Widening", "Writer Requirements for Clustered Table" and "Catalog-managed tables".
 """
 
 from __future__ import annotations

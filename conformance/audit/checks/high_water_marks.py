@@ -1,6 +1,6 @@
 """High-water marks, which only rise: of column ids and identity values.
 
-Serves "Column Mapping" and "Identity Columns". A mark that falls lets the next operation give out
+Covers "Column Mapping" and "Identity Columns". A mark that falls lets the next operation give out
 what rows or columns of an earlier version have, which nothing in the table as it stands would show.
 """
 

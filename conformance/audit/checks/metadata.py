@@ -1,6 +1,6 @@
 """Checks of protocol and metadata where a commit sets them.
 
-Serves "Change Metadata", "Protocol Evolution", "Table Features", "Column Mapping" and the
+Covers "Change Metadata", "Protocol Evolution", "Table Features", "Column Mapping" and the
 sections of the features that column metadata or table properties bring in.
 """
 

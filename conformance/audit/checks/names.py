@@ -1,6 +1,6 @@
 """Checks of the names in a log and of which versions it holds.
 
-Serves "Delta Log Entries", "Checkpoint Naming Scheme", "Log Compaction Files", "Version Checksum
+Covers "Delta Log Entries", "Checkpoint Naming Scheme", "Log Compaction Files", "Version Checksum
 File Schema" and "Metadata Cleanup".
 """
 

@@ -1,6 +1,6 @@
 """Checks of what features need of the protocol, and of what it may not lose.
 
-Serves "Table Features" and "Supported Features".
+Covers "Table Features" and "Supported Features".
 """
 
 from __future__ import annotations

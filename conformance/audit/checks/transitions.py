@@ -1,6 +1,6 @@
 """Checks of the files of a commit against the version before it.
 
-Serves "Add File and Remove File" and "Append-only Tables".
+Covers "Add File and Remove File" and "Append-only Tables".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checks of the partition values and statistics that file actions carry.
 
-Serves "Partition Value Serialization", "Per-file Statistics" and "Column Mapping".
+Covers "Partition Value Serialization", "Per-file Statistics" and "Column Mapping".
 """
 
 from __future__ import annotations

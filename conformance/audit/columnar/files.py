@@ -1,6 +1,6 @@
 """Which rows of a log are in force, as mappings from key or path to action.
 
-Serves "Action Reconciliation". They look like dictionaries to a check, hold one number for each
+Covers "Action Reconciliation". They look like dictionaries to a check, hold one number for each
 file, and read an action again when it is asked for.
 """
 

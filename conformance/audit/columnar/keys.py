@@ -1,6 +1,6 @@
 """Logical files by number: a code for every key, and for every path.
 
-Serves "Action Reconciliation". Codes turn replay into work on numbers, whatever the paths are.
+Covers "Action Reconciliation". Codes turn replay into work on numbers, whatever the paths are.
 """
 
 from __future__ import annotations

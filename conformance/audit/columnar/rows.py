@@ -1,6 +1,6 @@
 """File actions as columns, beside where each of them can be read again.
 
-Serves "Add File and Remove File". A log has millions of adds and removes that are alike. As
+Covers "Add File and Remove File". A log has millions of adds and removes that are alike. As
 columns they take a few hundred bytes each and are judged together; only what a check suspects is
 read again as the line that it is.
 """

@@ -1,6 +1,6 @@
 """Names of primitive types, and which of them widen to which.
 
-Serves "Primitive Types" and "Type Widening".
+Covers "Primitive Types" and "Type Widening".
 """
 
 from __future__ import annotations

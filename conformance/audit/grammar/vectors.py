@@ -1,6 +1,6 @@
 """From a descriptor to the rows that it deletes.
 
-Serves "Deletion Vector Descriptor Schema" and "Deletion Vector File Storage Format".
+Covers "Deletion Vector Descriptor Schema" and "Deletion Vector File Storage Format".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a file holds, whatever it is called.
 
-Serves "Checkpoint Naming Scheme", "Log Compaction Files" and "Version Checksum File": a file of
+Covers "Checkpoint Naming Scheme", "Log Compaction Files" and "Version Checksum File": a file of
 another name belongs to the log by what is in it.
 """
 

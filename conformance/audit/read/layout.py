@@ -1,6 +1,6 @@
 """What protocol and metadata of a version say about its files, read leniently.
 
-Serves "Table Features", "Column Mapping" and "Schema Serialization Format".
+Covers "Table Features", "Column Mapping" and "Schema Serialization Format".
 """
 
 from __future__ import annotations

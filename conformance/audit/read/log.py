@@ -1,6 +1,6 @@
 """The log of a table as a set of files: commits, checkpoints, compactions, checksums, hint.
 
-Serves "Delta Log Entries", "Checkpoint Naming Scheme", "Log Compaction Files" and "Last
+Covers "Delta Log Entries", "Checkpoint Naming Scheme", "Log Compaction Files" and "Last
 Checkpoint File".
 """
 

@@ -1,6 +1,6 @@
 """Read the files of a log as they stand, keeping faults as data.
 
-Serves "Delta Log Entries", "Checkpoints", "Last Checkpoint File" and "Version Checksum File".
+Covers "Delta Log Entries", "Checkpoints", "Last Checkpoint File" and "Version Checksum File".
 Nothing in here raises on a bad table: what cannot be read becomes a :class:`Fault`, and what can
 is kept, so that one broken line does not hide the next.
 """

@@ -1,6 +1,6 @@
 """Replay of a log into the state of each version, from raw actions.
 
-Serves "Action Reconciliation". This replay shares nothing with the reference implementation's:
+Covers "Action Reconciliation". This replay shares nothing with the reference implementation's:
 the audit judges that one's tables too.
 """
 

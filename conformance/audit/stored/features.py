@@ -1,6 +1,6 @@
 """What features ask of a data file that is written while they are on.
 
-Serves "Writer Requirements for IcebergCompatV2" and "Variant Shredding". A table may have files
+Covers "Writer Requirements for IcebergCompatV2" and "Variant Shredding". A table may have files
 that are older than the feature: a file is reported only where the log shows that it is not.
 """
 

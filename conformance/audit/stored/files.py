@@ -1,6 +1,6 @@
 """Checks of live files against what the log says of them.
 
-Serves "Data Files", "Deletion Vectors", "Per-file Statistics" and "Consistency Between Table
+Covers "Data Files", "Deletion Vectors", "Per-file Statistics" and "Consistency Between Table
 Metadata and Data Files".
 """
 

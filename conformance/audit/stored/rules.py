@@ -1,6 +1,6 @@
 """Rows against the rules of their table: constraints, invariants, generated and identity columns.
 
-Serves "CHECK Constraints", "Column Invariants", "Generated Columns" and "Identity Columns". What
+Covers "CHECK Constraints", "Column Invariants", "Generated Columns" and "Identity Columns". What
 an expression means is no clause of the protocol: it is Spark SQL, which `conformance.audit.sql`
 evaluates as far as its meaning is certain. The rest is left open, by a finding.
 """

@@ -1,6 +1,6 @@
 """Which stored types fit a column, by what Parquet says of them and by recorded type changes.
 
-Serves "Delta Data Type to Parquet Type Mappings" and "Type Widening".
+Covers "Delta Data Type to Parquet Type Mappings" and "Type Widening".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The canonical form of ``_last_checkpoint``, and forms that break one of its rules each.
 
-Serves "JSON checksum". A wrong checksum says nothing by itself; where it is that of a form
+Covers "JSON checksum". A wrong checksum says nothing by itself; where it is that of a form
 which breaks one rule, that rule is what its writer took otherwise.
 """
 

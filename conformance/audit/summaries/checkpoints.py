@@ -1,6 +1,6 @@
 """Checks of a checkpoint against the replay of the commits that it stands for.
 
-Serves "Checkpoints", "Checkpoint Specs", "Checkpoint Schema" and "Sidecar Files".
+Covers "Checkpoints", "Checkpoint Specs", "Checkpoint Schema" and "Sidecar Files".
 """
 
 from __future__ import annotations

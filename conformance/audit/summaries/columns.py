@@ -1,6 +1,6 @@
 """Checks of the files of a checkpoint as tables: are they Parquet, is each action a struct.
 
-Serves "Checkpoint Schema", "Sidecar Files" and "Checkpoint Naming Scheme".
+Covers "Checkpoint Schema", "Sidecar Files" and "Checkpoint Naming Scheme".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A compaction against what a cleanup left of its commits, and the checkpoint that it kept.
 
-Serves "Log Compaction Files" and "Metadata Cleanup". What the commits say that are left is the last
+Covers "Log Compaction Files" and "Metadata Cleanup". What the commits say that are left is the last
 word of the range. Where a checkpoint goes before them, the state at the end of the range is known,
 and nothing in the compaction contradicts it.
 """

@@ -1,6 +1,6 @@
 """Checks of the form of a checkpoint: its spec, its parts, its sidecars, its feature lists.
 
-Serves "Checkpoint Specs", "Checkpoint Naming Scheme", "Sidecar Files" and "Checkpoint Schema".
+Covers "Checkpoint Specs", "Checkpoint Naming Scheme", "Sidecar Files" and "Checkpoint Schema".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Typed copies of statistics and partition values against their texts.
 
-Serves "Checkpoint Schema": ``stats_parsed`` and ``partitionValues_parsed``.
+Covers "Checkpoint Schema": ``stats_parsed`` and ``partitionValues_parsed``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checks of ``_last_checkpoint`` and of log compactions.
 
-Serves "Last Checkpoint File", "JSON checksum" and "Log Compaction Files".
+Covers "Last Checkpoint File", "JSON checksum" and "Log Compaction Files".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checks of a checkpoint against the commits that a cleanup left of those before it.
 
-Serves "Checkpoints" and "Metadata Cleanup". A cleanup keeps the commit of the checkpoint that it
+Covers "Checkpoints" and "Metadata Cleanup". A cleanup keeps the commit of the checkpoint that it
 cuts at: what that commit says, and those before it that are left, the checkpoint has to have,
 whatever the commits said that are gone.
 """

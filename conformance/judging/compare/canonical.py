@@ -1,6 +1,6 @@
 """Canonical values: hashable Python values that are equal exactly when Delta values are equal.
 
-Serves the "Schema Serialization Format" section. Canonical values are only compared between
+Covers the "Schema Serialization Format" section. Canonical values are only compared between
 columns of one family (see :mod:`conformance.judging.compare.families`), which keeps 1, 1.0 and true
 apart. There is no tolerance anywhere.
 """

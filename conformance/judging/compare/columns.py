@@ -1,6 +1,6 @@
 """Say in which columns alone the rows of an answer are wrong.
 
-Serves every reading section. An answer that has the right rows with wrong values in some columns
+Covers every reading section. An answer that has the right rows with wrong values in some columns
 breaks what is said of values, and nothing that is said of which rows are live.
 """
 

@@ -1,6 +1,6 @@
 """Compare protocol, metadata, file lists and commit lists: JSON documents with a meaning.
 
-Serves the "Actions" section. An absent key means null; feature lists are sets; a schema string is
+Covers the "Actions" section. An absent key means null; feature lists are sets; a schema string is
 compared as the document it holds.
 """
 

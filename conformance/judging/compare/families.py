@@ -1,6 +1,6 @@
 """Families of Arrow types: what the protocol pins of a column's type, and nothing more.
 
-Serves the "Schema Serialization Format" section: a Delta type maps to one family. Width, unit
+Covers the "Schema Serialization Format" section: a Delta type maps to one family. Width, unit
 and encoding (``int32`` against ``int64``, milliseconds against microseconds, dictionary or view
 encodings) are an engine's own affair; the family is not.
 """

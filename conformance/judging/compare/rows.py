@@ -1,6 +1,6 @@
 """Compare two tables of rows as typed multisets; order of rows and columns never matters.
 
-Serves every reading section of the protocol: the verdict about rows is taken here and nowhere
+Covers every reading section of the protocol: the verdict about rows is taken here and nowhere
 else.
 """
 

@@ -1,6 +1,6 @@
 """Variants as comparable values, so that two encodings of one value are equal.
 
-Serves the "Variant Data Type" section. The encoding leaves freedom (dictionary order, integer
+Covers the "Variant Data Type" section. The encoding leaves freedom (dictionary order, integer
 width, offset size, short or long strings), therefore bytes cannot be compared.
 """
 

@@ -1,6 +1,6 @@
 """What single steps of a recipe have to leave, beside rows: in the log and in the files.
 
-Serves the section "Write recipes" of ``docs/formats.md``. What is looked for depends on the
+See the section "Write recipes" of ``docs/formats.md``. What is looked for depends on the
 step or on what the table was before it, which no audit of the table alone could find.
 """
 

@@ -1,6 +1,6 @@
 """What a step leaves of the protocol, its features and the domains, and may not lose unasked.
 
-Serves "Table Features", "Domain Metadata" and the section "Write recipes" of
+See "Table Features", "Domain Metadata" and the section "Write recipes" of
 ``docs/formats.md``.
 """
 

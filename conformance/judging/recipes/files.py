@@ -1,6 +1,6 @@
 """The files that a version was read from, to know whether reading it again could find more.
 
-Serves the section "Write recipes" of ``docs/formats.md``. What a version holds depends on the
+See the section "Write recipes" of ``docs/formats.md``. What a version holds depends on the
 content of files alone. Where each of them is as it was, and none came by which a reader could
 reach the version in another way, a second reading is the first one over again.
 """

@@ -1,6 +1,6 @@
 """Values of an identity column, which the table gives: which ones, is its own affair.
 
-Serves the section "Write recipes" of ``docs/formats.md`` and "Identity Columns". A step names
+See the section "Write recipes" of ``docs/formats.md`` and "Identity Columns". A step names
 the column; its rows are found again by their other columns, and the values that they got are
 checked against the clauses. The oracle takes them from there.
 """

@@ -1,6 +1,6 @@
 """Replay write recipes: steps in, a table out, and what the table is worth.
 
-Serves the section "Write recipes" of ``docs/formats.md``. A recipe is judged by what it leaves,
+See the section "Write recipes" of ``docs/formats.md``. A recipe is judged by what it leaves,
 never by how the engine says it went: after every step, and once more by time travel when all
 are done, the reference implementation reads the rows that the oracle demands; the properties and
 the partitioning that were asked for are in force; and the audit finds nothing in log and files

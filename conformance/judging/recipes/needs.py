@@ -1,6 +1,6 @@
 """What a step of a write recipe asks of a writer beside its operation.
 
-Serves "Table Features" and the section "Write recipes" of ``docs/formats.md``: a writer may refuse
+See "Table Features" and the section "Write recipes" of ``docs/formats.md``: a writer may refuse
 a step as unsupported only where it does not claim what the step asks for.
 """
 

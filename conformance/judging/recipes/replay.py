@@ -1,6 +1,6 @@
 """One run of a write recipe: what was asked, and what the oracle makes of it.
 
-Serves the section "Write recipes" of ``docs/formats.md``.
+See the section "Write recipes" of ``docs/formats.md``.
 """
 
 from __future__ import annotations

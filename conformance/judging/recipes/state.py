@@ -1,6 +1,6 @@
 """Check a table against what the steps of a recipe asked for beside rows.
 
-Serves the section "Write recipes" of ``docs/formats.md``: properties and partitioning as asked,
+See the section "Write recipes" of ``docs/formats.md``: properties and partitioning as asked,
 a protocol that supports at least the features that were asked for, progress of applications
 and metadata domains as they were set.
 """

@@ -1,6 +1,6 @@
 """Judge the table that the steps of a recipe leave: its rows, its versions, its log and files.
 
-Serves the section "Write recipes" of ``docs/formats.md``.
+See the section "Write recipes" of ``docs/formats.md``.
 """
 
 from __future__ import annotations

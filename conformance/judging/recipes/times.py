@@ -1,6 +1,6 @@
 """The times that a step writes into the log, checked against the clock.
 
-Serves "Add File and Remove File" and "Sidecar File Information". A time is in milliseconds since
+Covers "Add File and Remove File" and "Sidecar File Information". A time is in milliseconds since
 the epoch, of when the file was created or went: which a step does while it is waited for. Seconds,
 microseconds and the time of another zone are all far from that.
 """

@@ -1,6 +1,6 @@
 """What a step leaves beside rows: the change feed, row ids, and the log as it was before.
 
-Serves the section "Write recipes" of ``docs/formats.md``. Where a table records changes, those
+See the section "Write recipes" of ``docs/formats.md``. Where a table records changes, those
 of a step are the oracle's; where it tracks rows, a row should keep its id for life, and its commit
 version for as long as it is not changed; and no commit, and no checksum, is ever touched again.
 """

@@ -1,6 +1,6 @@
 """Audit one bucket of a large table, some of its data files, and what only the whole shows.
 
-Serves "Action Reconciliation". Functions in here run where Spark puts them, and take and give
+Covers "Action Reconciliation". Functions in here run where Spark puts them, and take and give
 plain values, so that they are tried without Spark as well.
 """
 

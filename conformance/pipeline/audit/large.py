@@ -1,6 +1,6 @@
 """Audit one table in buckets on Spark.
 
-Serves "Action Reconciliation" and "Sidecar Files". Spark reads the files of the log, shuffles what
+Covers "Action Reconciliation" and "Sidecar Files". Spark reads the files of the log, shuffles what
 is said of files by the bucket of their paths, and broadcasts the rest.
 """
 

@@ -1,6 +1,6 @@
 """The job ``explore``: judge implementations by newly drawn histories.
 
-Serves ``docs/pipeline.md``.
+See ``docs/pipeline.md``.
 """
 
 from __future__ import annotations

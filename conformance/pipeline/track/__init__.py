@@ -1,6 +1,6 @@
 """The job ``track``: keep results files of any number of runs, and ask them.
 
-Serves ``docs/pipeline.md``. The tables are Delta tables, written by the reference implementation;
+See ``docs/pipeline.md``. The tables are Delta tables, written by the reference implementation;
 questions are SQL that DuckDB runs here, and Spark where ``--master`` is given.
 """
 

@@ -1,6 +1,6 @@
 """A store of results: what comes in, exactly once, and what its tables hold.
 
-Serves ``docs/pipeline.md``. A run is known by the digest of its results file and by the label
+See ``docs/pipeline.md``. A run is known by the digest of its results file and by the label
 that it is given; to store it again, at the same time or after a crash, changes nothing.
 """
 

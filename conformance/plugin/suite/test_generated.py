@@ -1,6 +1,6 @@
 """Every generated history reads equal in every layout of its log.
 
-Serves "Action Reconciliation", "Checkpoints", "Log Compaction Files" and their neighbours.
+Covers "Action Reconciliation", "Checkpoints", "Log Compaction Files" and their neighbours.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Every spec of every golden table is answered as the protocol demands.
 
-Serves every section: the chapters are the folders of the corpus, and each test's id begins with
+Covers every section: the chapters are the folders of the corpus, and each test's id begins with
 its chapter.
 """
 

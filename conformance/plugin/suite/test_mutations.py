@@ -1,6 +1,6 @@
 """Every mutation of a log is noticed by those who must notice it, and survived by the others.
 
-Serves the chapters that the mutations name.
+Covers the chapters that the mutations name.
 """
 
 from __future__ import annotations

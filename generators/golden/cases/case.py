@@ -1,6 +1,6 @@
 """The files of one golden case: description, questions, answers.
 
-Serves `docs/formats.md`, "Case". A builder receives a :class:`CaseWriter`, lays a table below
+See `docs/formats.md`, "Case". A builder receives a :class:`CaseWriter`, lays a table below
 :attr:`CaseWriter.delta` and writes down what must be read from it. The layout is that of the
 Delta Acceptance Testing workloads, so their harnesses walk the corpus too.
 

@@ -1,6 +1,6 @@
 """Filters of read cases: one definition gives the tree, the SQL text and the expected rows.
 
-Serves `docs/formats.md`, "Filter trees". The truth of a filter on a row comes from the oracle's
+See `docs/formats.md`, "Filter trees". The truth of a filter on a row comes from the oracle's
 evaluator (:mod:`generators.oracle.filters`), never from an engine.
 """
 

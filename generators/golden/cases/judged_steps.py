@@ -1,6 +1,6 @@
 """Which steps of recipes judge a requirement of their own, beside that of the whole recipe.
 
-Serves the section "Write recipes" of ``docs/formats.md``. A step is listed where what can go wrong
+See the section "Write recipes" of ``docs/formats.md``. A step is listed where what can go wrong
 at it breaks a clause that the recipe as a whole does not judge.
 """
 

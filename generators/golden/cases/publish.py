@@ -1,6 +1,6 @@
 """The standing questions that every golden table answers at every version.
 
-Serves all chapters. :func:`publish` turns the ledger of a :class:`GoldenTable` into the specs of
+Covers all chapters. :func:`publish` turns the ledger of a :class:`GoldenTable` into the specs of
 a case: a read and a snapshot per version, the live files of the newest one. What a case is
 really about comes on top, through :class:`~generators.golden.cases.case.CaseWriter`.
 """

@@ -1,6 +1,6 @@
 """Write recipes: one list of operations gives the steps, a table and the rows of its versions.
 
-Serves ``docs/formats.md``, "Write recipes". The case's own table is the same history as the
+See ``docs/formats.md``, "Write recipes". The case's own table is the same history as the
 kit's materialiser lays it out, so that every reader can be asked about it as well; where the
 history has an operation that is not laid out, it is the table that the history ends with.
 """

@@ -1,6 +1,6 @@
 """A naive reader, to check tables of other hands against their expected rows.
 
-Serves "Action Reconciliation". A table that another engine wrote cannot be rebuilt byte by byte,
+Covers "Action Reconciliation". A table that another engine wrote cannot be rebuilt byte by byte,
 so its commits are replayed here in the plainest way: JSON lines in, newest action per path wins,
 files through the Parquet library. It knows no feature: a table that needs one is reported as
 unreadable, never passed over.

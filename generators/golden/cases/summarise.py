@@ -1,6 +1,6 @@
 """Summaries of a golden table's log, in every form that a reader may start from or read instead.
 
-Serves "Checkpoints" and "Log Compaction Files".
+Covers "Checkpoints" and "Log Compaction Files".
 """
 
 from __future__ import annotations

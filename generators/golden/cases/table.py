@@ -1,6 +1,6 @@
 """A table that a golden builder writes, with a ledger of the rows of every version.
 
-Serves all chapters. :class:`GoldenTable` writes data files and commits through the materialiser
+Covers all chapters. :class:`GoldenTable` writes data files and commits through the materialiser
 and remembers which rows went into which file, so that :meth:`GoldenTable.rows` can say what a
 read of any version gives. Actions are plain wrapped dictionaries, so a builder can bend every one.
 """

@@ -1,6 +1,6 @@
 """Rows of Python values as Arrow tables in Delta's own types.
 
-Serves "Delta Data Type to Parquet Type Mappings". A row maps logical column names to Python
+Covers "Delta Data Type to Parquet Type Mappings". A row maps logical column names to Python
 values: ``int``, ``float``, ``Decimal``, ``bool``, ``str``, ``bytes``, ``date``, ``datetime``
 (with zone for timestamp, without for timestamp_ntz), lists, maps as dictionaries or lists of
 pairs, structs as dictionaries, ``None`` for null. A missing key is null.

@@ -1,6 +1,6 @@
 """Data files: rows in, a Parquet file on disk and its ``add`` action out.
 
-Serves "Data Files", "Add File and Remove File", "Column Mapping" (writer side) and "Delta Data
+Covers "Data Files", "Add File and Remove File", "Column Mapping" (writer side) and "Delta Data
 Type to Parquet Type Mappings". The same rows under the same options give the same bytes, as far
 as one version of the Parquet library goes: no clock, no random name, no environment.
 """

@@ -1,6 +1,6 @@
 """Deletion vectors: sets of row indexes in, bytes and descriptors out.
 
-Serves "Deletion Vectors", "Deletion Vector Format" and "Deletion Vector File Storage Format".
+Covers "Deletion Vectors", "Deletion Vector Format" and "Deletion Vector File Storage Format".
 The 64-bit container, the Z85 text and the file framing are written here; the 32-bit bitmaps
 inside them come from the Roaring library.
 """

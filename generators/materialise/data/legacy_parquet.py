@@ -1,6 +1,6 @@
 """Lists and maps as older Parquet writers laid them out.
 
-Serves "Delta Data Type to Parquet Type Mappings" ("either as 2-level or 3-level
+Covers "Delta Data Type to Parquet Type Mappings" ("either as 2-level or 3-level
 representation"). The levels and values of the pages are the same in all layouts; what differs is
 the schema in the footer, which is rewritten here.
 """

@@ -1,6 +1,6 @@
 """Partition values as the log writes them, and the directory names of the old convention.
 
-Serves "Partition Value Serialization" and "Data Files".
+Covers "Partition Value Serialization" and "Data Files".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Paths of the log: raw names on disk, URI-encoded names in actions.
 
-Serves "Add File and Remove File" (``path`` is a URI by RFC 2396).
+Covers "Add File and Remove File" (``path`` is a URI by RFC 2396).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The hash that spreads file actions over the parts of a checkpoint.
 
-Serves "Multi-part checkpoint": "spark-style hash partitioning", which is 32-bit Murmur3 over the
+Covers "Multi-part checkpoint": "spark-style hash partitioning", which is 32-bit Murmur3 over the
 UTF-8 bytes, whole words first and then each left-over byte, sign-extended, as a word of its own.
 """
 

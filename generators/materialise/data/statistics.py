@@ -1,6 +1,6 @@
 """Per-file statistics, computed from the rows that go into a data file.
 
-Serves "Per-file Statistics". Strings are cut to 32 code points and timestamps to milliseconds,
+Covers "Per-file Statistics". Strings are cut to 32 code points and timestamps to milliseconds,
 as the footnote of the protocol says. A bound that JSON cannot carry (NaN, infinity) is left out,
 which any reader must take as no information.
 """

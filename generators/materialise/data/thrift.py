@@ -1,6 +1,6 @@
 """The compact Thrift encoding, as far as a Parquet footer needs it: any struct, no schema.
 
-Serves "Delta Data Type to Parquet Type Mappings": old writers laid lists and maps out in ways
+Covers "Delta Data Type to Parquet Type Mappings": old writers laid lists and maps out in ways
 that today's libraries read and no longer write, and only the footer distinguishes them.
 """
 

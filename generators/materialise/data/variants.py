@@ -1,6 +1,6 @@
 """Values of variants to the binaries of the Parquet variant encoding.
 
-Serves "Variant Data Type" and "Variant Shredding". The encoding leaves widths and order open:
+Covers "Variant Data Type" and "Variant Shredding". The encoding leaves widths and order open:
 what is built here is as wide as asked, so that one value has many forms.
 """
 

@@ -1,6 +1,6 @@
 """Bodies of actions, as builders of tables write them.
 
-Serves "Actions".
+Covers "Actions".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checkpoints of every spec and naming scheme, written from a :class:`LogState`.
 
-Serves "Checkpoints", "Checkpoint Specs", "Checkpoint Naming Scheme", "Sidecar Files" and
+Covers "Checkpoints", "Checkpoint Specs", "Checkpoint Naming Scheme", "Sidecar Files" and
 "Checkpoint Schema". The statistics struct counts nulls in ``nullCount``, as the JSON statistics
 do; the sample in the text says ``nullCounts``.
 """

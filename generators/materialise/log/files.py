@@ -1,6 +1,6 @@
 """Commit files and the names of every kind of log file.
 
-Serves "Delta Log Entries", "Checkpoint Naming Scheme", "Log Compaction Files" and "Version
+Covers "Delta Log Entries", "Checkpoint Naming Scheme", "Log Compaction Files" and "Version
 Checksum File" as far as names go.
 """
 

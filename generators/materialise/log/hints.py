@@ -1,6 +1,6 @@
 """The files beside the log proper: ``_last_checkpoint``, version checksums, log compactions.
 
-Serves "Last Checkpoint File", "JSON checksum", "Version Checksum File" and "Log Compaction Files".
+Covers "Last Checkpoint File", "JSON checksum", "Version Checksum File" and "Log Compaction Files".
 """
 
 from __future__ import annotations

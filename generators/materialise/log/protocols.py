@@ -1,6 +1,6 @@
 """Which protocol action a table needs for its schema, properties and features.
 
-Serves "Protocol Evolution", "Table Features" and "Valid Feature Names in Table Features".
+Covers "Protocol Evolution", "Table Features" and "Valid Feature Names in Table Features".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The state of a log at one version, action by action.
 
-Serves "Action Reconciliation" and "Log Compaction Files". Written for checkpoints, checksums and
+Covers "Action Reconciliation" and "Log Compaction Files". Written for checkpoints, checksums and
 compactions of small tables: plain dictionaries, one action at a time, newest wins.
 """
 

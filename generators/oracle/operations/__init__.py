@@ -1,6 +1,6 @@
 """Operations on a table as values, and what they do to its rows.
 
-Serves "Delta Table Specification". A history is a sequence of operations that begins with
+Covers "Delta Table Specification". A history is a sequence of operations that begins with
 :class:`Create`. :func:`replay` gives the oracle of a history without touching a disk: it is the
 other opinion on what the materialiser's file-by-file bookkeeping makes of the same history.
 Each class has an entry in :data:`OPERATIONS`: its step, and what the kit asks of it.

@@ -1,6 +1,6 @@
 """Arguments of operations: the shape, spelling and reading of each, declared once.
 
-Serves ``docs/formats.md``, "Write recipes" and "Histories". An argument that names a field of an
+See ``docs/formats.md``, "Write recipes" and "Histories". An argument that names a field of an
 operation's class is written from it and read back into it; any other is for adapters, or for the
 judge alone.
 """

@@ -1,6 +1,6 @@
 """What the kit knows of an operation of writers, in one entry.
 
-Serves ``docs/formats.md``, "Write recipes".
+See ``docs/formats.md``, "Write recipes".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Clauses of a merge, and what they make of each pair of rows.
 
-Serves ``docs/formats.md``, "Write recipes".
+See ``docs/formats.md``, "Write recipes".
 """
 
 from __future__ import annotations

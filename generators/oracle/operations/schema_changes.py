@@ -1,6 +1,6 @@
 """Operations that change columns.
 
-Serves "Column Mapping", "Type Widening" and "Default Columns".
+Covers "Column Mapping", "Type Widening" and "Default Columns".
 """
 
 from __future__ import annotations

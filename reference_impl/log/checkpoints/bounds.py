@@ -1,6 +1,6 @@
 """Limits on what a checkpoint may decompress to: a small file must not fill the memory.
 
-Serves "Checkpoints": a log is untrusted input. Genuine checkpoints compress well, but every
+Implements "Checkpoints": a log is untrusted input. Genuine checkpoints compress well, but every
 action takes more than a byte, and nothing in them repeats by the hundreds.
 """
 

@@ -1,6 +1,6 @@
 """Convert the file action columns of a checkpoint to the columns of the log.
 
-Serves "Checkpoint Schema". Writers differ in string, map and integer widths; statistics may be
+Implements "Checkpoint Schema". Writers differ in string, map and integer widths; statistics may be
 present only as a struct, which is converted to the JSON text that a commit would hold.
 """
 

@@ -1,6 +1,6 @@
 """Read checkpoints: small actions as values, file actions as Arrow columns.
 
-Serves "Checkpoints", "Sidecar Files" and "Checkpoint Schema". One row holds one action, each
+Implements "Checkpoints", "Sidecar Files" and "Checkpoint Schema". One row holds one action, each
 kind of action in a struct column of its own; an absent column counts as null. Only the columns
 that are asked for are read.
 """

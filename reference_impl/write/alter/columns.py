@@ -1,8 +1,8 @@
 """Change the columns of a table.
 
-Serves "Schema Serialization Format", "Column Mapping" (writer requirements), "Type Widening" and
-"Default Columns". No data file is rewritten: names and places are the schema's alone, and what a
-file lacks reads as null. Each function carries out the method of its name of
+Implements "Schema Serialization Format", "Column Mapping" (writer requirements), "Type Widening"
+and "Default Columns". No data file is rewritten: names and places are the schema's alone, and what
+a file lacks reads as null. Each function carries out the method of its name of
 :class:`~reference_impl.table.Table`, which says what it raises.
 """
 

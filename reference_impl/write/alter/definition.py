@@ -1,6 +1,6 @@
 """Set properties and features of a table, and what they require.
 
-Serves "Table Features", "Change Metadata" and the writer requirements that take effect when a
+Implements "Table Features", "Change Metadata" and the writer requirements that take effect when a
 feature is switched on.
 """
 

@@ -1,6 +1,6 @@
 """Drop a feature from a table's protocol, once no trace of it is left.
 
-Serves "Supported Features". The text of 2025 forbids to remove a feature; later texts
+Implements "Supported Features". The text of 2025 forbids to remove a feature; later texts
 allow it to a writer that proves that nothing of the feature is left. What belongs to the
 feature alone goes with it (properties, metadata of columns, the domain and file fields of the
 system); what users have put in blocks the drop, and is named. For a feature that changes how

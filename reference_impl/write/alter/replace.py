@@ -1,6 +1,6 @@
 """Replace a table by one of other columns and rows.
 
-Serves "Change Metadata" and what "Writer Requirements for IcebergCompatV1" and V2 say of
+Implements "Change Metadata" and what "Writer Requirements for IcebergCompatV1" and V2 say of
 replacing. The table keeps its id, its protocol and its properties; columns are new ones, even
 those of names that were there before.
 """

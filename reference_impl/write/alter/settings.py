@@ -1,6 +1,6 @@
 """Operations on what a table is set to: properties, transactions, metadata domains.
 
-Serves "Change Metadata", "Transaction Identifiers" and "Domain Metadata". Each function carries
+Implements "Change Metadata", "Transaction Identifiers" and "Domain Metadata". Each function carries
 out the method of its name of :class:`~reference_impl.table.Table`, which says what it raises.
 """
 

@@ -1,6 +1,6 @@
 """The files of a checkpoint: actions as columns of Parquet files.
 
-Serves "Checkpoint Schema", "V2 Spec", "Sidecar Files" and the split of "Multi-part checkpoint".
+Implements "Checkpoint Schema", "V2 Spec", "Sidecar Files" and the split of "Multi-part checkpoint".
 File actions stay in Arrow columns from the snapshot to the Parquet file.
 """
 

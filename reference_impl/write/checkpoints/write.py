@@ -1,6 +1,6 @@
 """Write checkpoints, and the hint that points at them.
 
-Serves "Checkpoints", "Checkpoint Naming Scheme" and "Last Checkpoint File".
+Implements "Checkpoints", "Checkpoint Naming Scheme" and "Last Checkpoint File".
 """
 
 from __future__ import annotations

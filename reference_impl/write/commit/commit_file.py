@@ -1,6 +1,6 @@
 """The content of a commit file: encoded and validated before it is written.
 
-Serves "Delta Log Entries". An unreadable commit breaks every later version of the table, so
+Implements "Delta Log Entries". An unreadable commit breaks every later version of the table, so
 that what callers pass (names, properties, numbers) is checked here for all operations.
 """
 

@@ -1,6 +1,6 @@
 """Conflict detection: whether a transaction may commit after a concurrent commit.
 
-Serves "Delta Log Entries" (the version a writer commits follows the one it read) and "Writer
+Implements "Delta Log Entries" (the version a writer commits follows the one it read) and "Writer
 Requirements" of the features that count. The rules give serializable isolation: what commits
 could have been done one after the other, in the order of their versions.
 """

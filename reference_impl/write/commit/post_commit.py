@@ -1,6 +1,6 @@
 """Post-commit work: the checksum, and at intervals a checkpoint.
 
-Serves "Version Checksum File", "Checkpoints" and upstream's ``delta.checkpointInterval``. The
+Implements "Version Checksum File", "Checkpoints" and upstream's ``delta.checkpointInterval``. The
 commit is valid without them: a failure is logged and never raised, because a caller who sees
 an error repeats the operation.
 """

@@ -1,7 +1,7 @@
 """A transaction: actions that are staged on a version and committed as the next one.
 
-Serves "Delta Log Entries", "Commit Provenance Information", "In-Commit Timestamps" and the writer
-requirements of what every commit must keep. A commit is one file that appears at once or not
+Implements "Delta Log Entries", "Commit Provenance Information", "In-Commit Timestamps" and the
+writer requirements of what every commit must keep. A commit is one file that appears at once or not
 at all; when another writer takes the version first, the transaction is checked against what that
 writer did and tried again on top of it.
 """

@@ -1,6 +1,6 @@
 """Which features a table needs, and the protocol that supports them.
 
-Serves "Table Features", "Valid Feature Names in Table Features" and the upgrade of legacy
+Implements "Table Features", "Valid Feature Names in Table Features" and the upgrade of legacy
 versions to feature lists.
 """
 

@@ -1,6 +1,6 @@
 """Protocol, metadata and schema that a writer writes under.
 
-Serves "Requirements for Writers".
+Implements "Requirements for Writers".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Clustered tables: which columns cluster them, and statistics of those for every file.
 
-Serves "Clustered Table". The columns are kept by physical name in a domain of the system; a
+Implements "Clustered Table". The columns are kept by physical name in a domain of the system; a
 file of the table always has statistics for them. To cluster is to sort what ``optimize``
 rewrites.
 """

@@ -1,6 +1,6 @@
 """Write rows as data files: one file per partition and size, each with its add action.
 
-Serves "Data Files", "Add File and Remove File", "Partition Value Serialization" and the writer
+Implements "Data Files", "Add File and Remove File", "Partition Value Serialization" and the writer
 requirements of "Column Mapping". A file exists before the commit that names it, and has a name
 that no other file ever has, so that a writer that fails leaves nothing but an orphan.
 """

@@ -1,6 +1,6 @@
 """The live files of a version with all physical rows, for writers.
 
-Serves the writer requirements of "Deletion Vectors" and "Row Tracking". A reader gets rows; a
+Implements the writer requirements of "Deletion Vectors" and "Row Tracking". A reader gets rows; a
 writer that deletes or updates needs to know where in which file each of them is.
 """
 

@@ -1,6 +1,6 @@
 """Remove files that a step wrote before it failed.
 
-Serves "Delta Log Entries": a file that no action names is no part of the table. An orphan
+Implements "Delta Log Entries": a file that no action names is no part of the table. An orphan
 costs space until ``vacuum``; a file removed by mistake costs rows. So a caller lists only files
 of its own, and none that something may refer to.
 """

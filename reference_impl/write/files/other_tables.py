@@ -1,6 +1,6 @@
 """Other tables on the way to a table and below it, whose logs name files of their own.
 
-Serves "Delta Table Specification": a table is a folder with a log. A folder of a partition may
+Implements "Delta Table Specification": a table is a folder with a log. A folder of a partition may
 have a log as well, and then two logs may name one file; what one of them does not know, the other
 may still need.
 """

@@ -1,6 +1,6 @@
 """Write one Parquet file, as the properties of the table ask for.
 
-Serves "Data Files" and upstream's table properties for codec and page version.
+Implements "Data Files" and upstream's table properties for codec and page version.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Files that a log references, which must not be deleted.
 
-Serves "Add File and Remove File" and "Metadata Cleanup". Paths may be written in many ways, so
+Implements "Add File and Remove File" and "Metadata Cleanup". Paths may be written in many ways, so
 that places are compared. A listed file is deleted only when it is certain that nothing references
 it. It is uncertain where a path cannot be resolved, where a symlink leads to the file, where two
 spellings are one file to the file system, and where a file that is not there has such a name.

@@ -1,6 +1,6 @@
 """Write deletion vectors: one file per commit, in the portable format.
 
-Serves "Deletion Vectors", its writer requirements, and "Deletion Vector File Storage Format".
+Implements "Deletion Vectors", its writer requirements, and "Deletion Vector File Storage Format".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Make a table of a directory of Parquet files, which stay where they are.
 
-Serves "Add File and Remove File", "Partition Value Serialization" and "Per-file Statistics".
+Implements "Add File and Remove File", "Partition Value Serialization" and "Per-file Statistics".
 Folders named ``column=value`` partition the files, as Hive names them: percent-encoded, with
 ``__HIVE_DEFAULT_PARTITION__`` for null. Numbers of rows and bounds come from the footers, where
 a footer has them.

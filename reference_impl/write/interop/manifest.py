@@ -1,6 +1,6 @@
 """Write manifests: lists of live files for engines that read Parquet and no log.
 
-Serves the design note of deletion vectors, which excludes manifests for tables with vectors.
+Implements the design note of deletion vectors, which excludes manifests for tables with vectors.
 An engine with a manifest reads whole files and columns by the names in them: what it
 would read wrong is refused.
 """

@@ -1,6 +1,6 @@
 """Values that an operation gives to columns: constants, or SQL over the row that it changes.
 
-Serves the writer requirements about rows; see ``incoming.py`` for the rules
+Implements the writer requirements about rows; see ``incoming.py`` for the rules
 that rows obey afterwards.
 """
 

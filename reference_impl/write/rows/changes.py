@@ -1,6 +1,6 @@
 """Write row changes: as new files, rewritten files or deletion vectors.
 
-Serves the writer requirements of "Deletion Vectors", "Change Data Files" and "Row Tracking".
+Implements the writer requirements of "Deletion Vectors", "Change Data Files" and "Row Tracking".
 Operations say which rows of which file are deleted, updated and inserted; this module turns
 that into actions.
 """

@@ -1,6 +1,6 @@
 """What a merge does to rows that match and rows that do not.
 
-Serves "Add File and Remove File". A clause is bound to the schemas of the table and the source
+Implements "Add File and Remove File". A clause is bound to the schemas of the table and the source
 before any row is read, so that what cannot be evaluated is refused first.
 """
 

@@ -1,6 +1,6 @@
 """Convert the rows of a caller to the table's types.
 
-Serves "Delta Data Type to Parquet Type Mappings" and the nullability rules of "Schema
+Implements "Delta Data Type to Parquet Type Mappings" and the nullability rules of "Schema
 Serialization Format". Columns are found by name without regard to letter case; a value is
 converted only without loss.
 """

@@ -1,6 +1,6 @@
 """Prepare rows for writing: typed, completed and checked.
 
-Serves the writer requirements about rows: types and nullability, "Default Columns", "Generated
+Implements the writer requirements about rows: types and nullability, "Default Columns", "Generated
 Columns", "Identity Columns", "CHECK Constraints" and "Column Invariants". Every operation that
 writes rows passes them through :func:`prepare`.
 """

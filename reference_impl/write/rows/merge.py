@@ -1,6 +1,6 @@
 """Merge rows into a table: update, delete and insert in one version.
 
-Serves "Add File and Remove File" and the writer requirements of every feature about rows.
+Implements "Add File and Remove File" and the writer requirements of every feature about rows.
 """
 
 from __future__ import annotations

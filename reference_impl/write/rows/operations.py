@@ -1,6 +1,6 @@
 """Operations on rows: append, overwrite, delete, update.
 
-Serves "Add File and Remove File" and the writer requirements of every feature about rows. Each
+Implements "Add File and Remove File" and the writer requirements of every feature about rows. Each
 function carries out the method of its name of :class:`~reference_impl.table.Table`, which says
 what it raises.
 """

@@ -1,6 +1,6 @@
 """The rules that a table sets for its rows, parsed.
 
-Serves "CHECK Constraints", "Column Invariants", "Generated Columns", "Default Columns" and
+Implements "CHECK Constraints", "Column Invariants", "Generated Columns", "Default Columns" and
 "Identity Columns". A rule counts only where the protocol supports its feature.
 """
 

@@ -1,6 +1,6 @@
 """Maintenance operations: optimize, restore.
 
-Serves "Add File and Remove File" (``dataChange``), "Deletion Vectors" and "Row Tracking". Rows
+Implements "Add File and Remove File" (``dataChange``), "Deletion Vectors" and "Row Tracking". Rows
 move between files and none changes.
 """
 

@@ -1,6 +1,6 @@
 """Delete files that no version within the retention needs.
 
-Serves "Add File and Remove File" (expiry of tombstones), "VACUUM Protocol Check" and "Deletion
+Implements "Add File and Remove File" (expiry of tombstones), "VACUUM Protocol Check" and "Deletion
 Vectors". Only unreferenced files are deleted: a file stays while the latest version has it,
 while a tombstone of it has not expired, while a young commit names it as a change file, and while
 it is young and a commit may be in progress. Files of other tables below the root stay as well.

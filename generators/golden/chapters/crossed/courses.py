@@ -1,6 +1,6 @@
 """Cases of writing: every kind of table through courses of operations, one after the other.
 
-Serves the sections that :mod:`generators.golden.chapters.crossed.tables` names. A course asks for
+Covers the sections that :mod:`generators.golden.chapters.crossed.tables` names. A course asks for
 what follows on what: a change after a change, after a checkpoint, after a restore, of all rows and
 of none. What each step leaves is compared as after every recipe.
 """

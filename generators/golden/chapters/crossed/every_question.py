@@ -1,6 +1,6 @@
 """Cases that ask the same tables in every way: filtered, projected, counted, by time, by change.
 
-Serves the sections whose rules are asked about. A reader that keeps a rule in a plain read may
+Covers the sections whose rules are asked about. A reader that keeps a rule in a plain read may
 have a way of its own to each other question, which loses it there.
 """
 

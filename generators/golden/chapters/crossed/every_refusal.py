@@ -1,6 +1,6 @@
 """Cases of tables that no reader reads, asked in every way.
 
-Serves the sections whose rules are asked about. A reader that refuses a plain read may have a way
+Covers the sections whose rules are asked about. A reader that refuses a plain read may have a way
 of its own to each other question, which answers it.
 """
 

@@ -1,6 +1,6 @@
 """Cases of row ids, changes, times and values under several features, in every layout of the log.
 
-Serves the sections whose rules are asked about; :mod:`generators.golden.chapters.crossed.layouts`
+Covers the sections whose rules are asked about; :mod:`generators.golden.chapters.crossed.layouts`
 says what such a case is like.
 """
 

@@ -1,6 +1,6 @@
 """Cases of several features at once, in every layout of the log.
 
-Serves the sections whose rules are asked about. Each rule has a case that shows it alone; here the
+Covers the sections whose rules are asked about. Each rule has a case that shows it alone; here the
 features meet, the log changes before and after what a reader starts from, and whatever a reader
 might take in place of what it must holds another value: physical names are names of other columns,
 files have columns too many, and file times run backwards. Each question is about the rows

@@ -1,6 +1,6 @@
 """Kinds of tables that courses of operations are taken over: one for each feature that they meet.
 
-Serves "Write recipes" of ``docs/formats.md``. Each has a column ``id`` of type long and a column
+See "Write recipes" of ``docs/formats.md``. Each has a column ``id`` of type long and a column
 ``name`` of type string; a row follows from its number.
 """
 

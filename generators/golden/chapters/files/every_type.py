@@ -1,6 +1,6 @@
 """Cases that ask for values of every type in every way: changes, row ids, extremes, old versions.
 
-Serves "Change Data Files", "Row IDs", "Partition Value Serialization" and "Per-file Statistics".
+Covers "Change Data Files", "Row IDs", "Partition Value Serialization" and "Per-file Statistics".
 Readers often have a way of their own to each of these, which loses what the plain one keeps.
 """
 

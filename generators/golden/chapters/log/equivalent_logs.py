@@ -1,6 +1,6 @@
 """Cases of logs that say the same in letters, orders and columns that few writers choose.
 
-Serves "Delta Log Entries", "Domain Metadata", "Version Checksum File" and "Checkpoints". A line
+Covers "Delta Log Entries", "Domain Metadata", "Version Checksum File" and "Checkpoints". A line
 ends at a line feed and at no other separator of Unicode, an escape spells the letter that it
 stands for, and an optional list that is absent is not an empty one.
 """

@@ -1,6 +1,6 @@
 """Cases of counts and extremes, which engines like to answer from the log alone.
 
-Serves "Per-file Statistics" and the sections whose state the answer depends on. What the log says
+Covers "Per-file Statistics" and the sections whose state the answer depends on. What the log says
 of a file may be absent, cut, merely enclosing, of deleted rows or of an earlier column.
 """
 

@@ -1,6 +1,6 @@
 """Cases of bounds at the ends of every type, where arithmetic that is nearly right loses rows.
 
-Serves "Per-file Statistics". Every file has exact bounds; each probe asks for a value that only
+Covers "Per-file Statistics". Every file has exact bounds; each probe asks for a value that only
 an exact comparison in the column's own type finds.
 """
 

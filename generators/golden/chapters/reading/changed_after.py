@@ -1,6 +1,6 @@
 """Cases of state that changes after the summary that a reader starts from.
 
-Serves "Action Reconciliation", "Checkpoints" and "Log Compaction Files". A checkpoint or a log
+Covers "Action Reconciliation", "Checkpoints" and "Log Compaction Files". A checkpoint or a log
 compaction holds the protocol, metadata, transactions, domains and files of its version. Commits
 after it replace all of them, so that a reader whose summary beats newer commits is found out.
 """

@@ -1,6 +1,6 @@
 """Cases of change feeds whose commits carry their own times.
 
-Serves "Add CDC File" and "In-Commit Timestamps". File times say something else, so that a feed
+Covers "Add CDC File" and "In-Commit Timestamps". File times say something else, so that a feed
 that takes them for the time of a commit is found out.
 """
 

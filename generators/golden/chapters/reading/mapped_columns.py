@@ -1,6 +1,6 @@
 """Cases of mapped and missing columns that are nested, partitions or twins of others.
 
-Serves "Column Mapping", "Default Columns" and "Table Features".
+Covers "Column Mapping", "Default Columns" and "Table Features".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Cases of column mapping whose physical names are the logical names of other columns.
 
-Serves "Column Mapping". A reader that looks anything up by logical name finds another column
+Covers "Column Mapping". A reader that looks anything up by logical name finds another column
 there instead of nothing: statistics, partition values, nested fields, columns of data files.
 """
 

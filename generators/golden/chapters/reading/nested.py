@@ -1,6 +1,6 @@
 """Cases of nested fields that are easily taken for others, or whose structs are taken for null.
 
-Serves "Per-file Statistics" and "Column Mapping". A reader that knows a nested field by its last
+Covers "Per-file Statistics" and "Column Mapping". A reader that knows a nested field by its last
 name alone skips files by the bounds of another column; one that finds a field missing from a file
 may lose the struct around it, in arrays and maps.
 """

@@ -1,6 +1,6 @@
 """Cases of rules that hold for every question, and not for a plain read alone.
 
-Serves the sections whose rules are asked about. A reader has a path of its own through filters,
+Covers the sections whose rules are asked about. A reader has a path of its own through filters,
 projections, aggregates, change feeds and checkpoints, and each of them has to keep the rule.
 """
 

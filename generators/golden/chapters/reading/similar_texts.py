@@ -1,6 +1,6 @@
 """Cases of texts that look alike: paths, values and numbers that may not be made equal.
 
-Serves "Add File and Remove File", "Per-file Statistics", "Transaction Identifiers", "Type
+Covers "Add File and Remove File", "Per-file Statistics", "Transaction Identifiers", "Type
 Widening" and "Partition Value Serialization". A reader that normalises Unicode, folds case, pads,
 takes a path for a URL with a query or lets a number pass through a double or a decimal text gives
 another answer.

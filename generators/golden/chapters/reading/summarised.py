@@ -1,6 +1,6 @@
 """Cases of rules that hold as well after a summary of the log, in each of its forms.
 
-Serves "Checkpoints", "Log Compaction Files" and the sections whose rules are asked about. What is
+Covers "Checkpoints", "Log Compaction Files" and the sections whose rules are asked about. What is
 read from commits alone elsewhere is read from a checkpoint, or beside a compaction, here.
 """
 

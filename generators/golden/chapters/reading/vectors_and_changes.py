@@ -1,6 +1,6 @@
 """Cases of deletion vectors and change feeds: odd paths, row groups, several files, partitions.
 
-Serves "Deletion Vectors", "Add CDC File", "Change Data Files" and "Partition Value Serialization".
+Covers "Deletion Vectors", "Add CDC File", "Change Data Files" and "Partition Value Serialization".
 Each rule has a case of its own that shows it plainly; here a reader meets it beside others.
 """
 

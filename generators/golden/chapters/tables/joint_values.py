@@ -1,6 +1,6 @@
 """Cases of values that two features decide at once: variants, types, partitions, vectors.
 
-Serves the sections whose rules are asked about; :mod:`generators.golden.chapters.crossed.layouts`
+Covers the sections whose rules are asked about; :mod:`generators.golden.chapters.crossed.layouts`
 says what such a case is like. What the layout of the log decides is asked in those layouts, and
 all else once.
 """

@@ -1,6 +1,6 @@
 """Cases of tables that a later commit redefines, and of state that comes back as it was.
 
-Serves "Add File and Remove File", "Action Reconciliation" and "Checkpoints". Readers should not
+Covers "Add File and Remove File", "Action Reconciliation" and "Checkpoints". Readers should not
 assume an order of the actions in a commit: one that takes what a table is when it meets the first
 file goes by the definition before. The latest action wins: one that passes over an action which it
 has seen before goes by what was in between. Files that are rearranged after a checkpoint replace

@@ -1,6 +1,6 @@
 """Cases of writing: corners of one operation that no course comes to.
 
-Serves "CHECK Constraints", "Row Tracking", "Deletion Vectors", "Clustered Table" and "Domain
+Covers "CHECK Constraints", "Row Tracking", "Deletion Vectors", "Clustered Table" and "Domain
 Metadata": tables whose files have several groups of rows or lie in folders, and what lies in
 checkpoints alone.
 """
