@@ -65,7 +65,7 @@ def _mask(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
     return np.asarray(values.fill_null(False))  # noqa: FBT003  a value
 
 
-def parse_predicate(given: Filter, schema: Struct) -> Predicate | None:
+def bind_predicate(where: Filter, schema: Struct) -> Predicate | None:
     """Bind a filter to a schema; ``None`` for all rows.
 
     Raises:
@@ -73,13 +73,13 @@ def parse_predicate(given: Filter, schema: Struct) -> Predicate | None:
         UnknownColumn: it names a column that the schema does not have.
         UnsupportedExpression: it uses something that this implementation does not evaluate.
     """
-    if given is None:
+    if where is None:
         return None
-    if not isinstance(given, str):
-        return Predicate(bind_filter(given, schema))
+    if not isinstance(where, str):
+        return Predicate(bind_filter(where, schema))
     nodes: list[Node] = []
     rest: list[Expression] = []
-    for text in conjuncts(given):
+    for text in conjuncts(where):
         try:
             nodes.append(bind_filter(text, schema))
         except UnsupportedExpression:

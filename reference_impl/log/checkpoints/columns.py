@@ -30,7 +30,7 @@ _FAMILIES: Final = (
 )
 
 
-def conform(column: pa.Array, action: str, place: LogPlace) -> pa.RecordBatch:
+def file_actions_of(column: pa.Array, action: str, place: LogPlace) -> pa.RecordBatch:
     """Return the non-null rows of an action's struct column in the columns of its schema.
 
     Raises:

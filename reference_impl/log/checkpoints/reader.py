@@ -32,7 +32,7 @@ from reference_impl.log.checkpoints.bounds import (
     refuse_bomb,
     refuse_duplicate_columns,
 )
-from reference_impl.log.checkpoints.columns import conform
+from reference_impl.log.checkpoints.columns import file_actions_of
 from reference_impl.log.file_columns import from_lines
 from reference_impl.log.lines import Lines, group_actions
 from reference_impl.log.names import LOG_DIR, SIDECAR_DIR, LogFile
@@ -266,14 +266,14 @@ class CheckpointReader:
             for column in columns:
                 if action == "add" and self._lacks_statistics(path, column):
                     break
-                yield partial(conform, column, action, place)
+                yield partial(file_actions_of, column, action, place)
                 at += len(column)
             else:
                 return
         # From here on parsed statistics are read as well, which most files do not need.
         leaves.append("add.stats_parsed")
         for column in self._read_from(path, action, leaves, at):
-            yield partial(conform, column, action, place)
+            yield partial(file_actions_of, column, action, place)
 
     def _read_from(
         self, path: str, action: str, leaves: Sequence[str], start: int

@@ -18,16 +18,16 @@ from reference_impl.expressions.sql import parse_expression
 from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.files.live_files import LiveFile
-from reference_impl.write.predicates import Filter, Predicate, parse_predicate
+from reference_impl.write.predicates import Filter, Predicate, bind_predicate
 from reference_impl.write.rows.assignments import assign, parse_assignments, refuse_identities
 from reference_impl.write.rows.changes import Changes
 from reference_impl.write.rows.incoming import prepare
 from reference_impl.write.rows.rules import rules_of
 
 
-def _condition(given: Filter, transaction: Transaction) -> Predicate | None:
+def _condition(where: Filter, transaction: Transaction) -> Predicate | None:
     """Bind a filter to the schema of the version that is read."""
-    return parse_predicate(given, transaction.read_target.schema)
+    return bind_predicate(where, transaction.read_target.schema)
 
 
 def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = None) -> int:
@@ -45,23 +45,23 @@ def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = Non
     return changes.commit()
 
 
-def delete(snapshot: Snapshot, given: Filter) -> int:
+def delete(snapshot: Snapshot, where: Filter) -> int:
     """Delete the rows for which a filter is true, and return the version.
 
     Where no row is deleted nothing is committed.
     """
-    transaction = Transaction(snapshot, "DELETE", {"predicate": predicate_for_history(given)})
+    transaction = Transaction(snapshot, "DELETE", {"predicate": predicate_for_history(where)})
     changes = Changes(transaction)
-    _delete_rows(transaction, changes, _condition(given, transaction))
+    _delete_rows(transaction, changes, _condition(where, transaction))
     return changes.commit()
 
 
-def overwrite(snapshot: Snapshot, rows: pa.Table, given: Filter) -> int:
+def overwrite(snapshot: Snapshot, rows: pa.Table, where: Filter) -> int:
     """Replace the rows for which a filter is true, all by default, and return the version."""
     transaction = Transaction(
-        snapshot, "WRITE", {"mode": "Overwrite", "predicate": predicate_for_history(given)}
+        snapshot, "WRITE", {"mode": "Overwrite", "predicate": predicate_for_history(where)}
     )
-    condition = _condition(given, transaction)
+    condition = _condition(where, transaction)
     fresh = prepare(transaction, rows)
     if condition is not None:
         refuse_outside(fresh, condition)
@@ -85,13 +85,13 @@ def refuse_outside(rows: pa.Table, condition: Predicate) -> None:
         )
 
 
-def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter) -> int:
+def update(snapshot: Snapshot, values: Mapping[str, Any], where: Filter) -> int:
     """Set columns of the rows for which a filter is true, and return the version.
 
     Where no row is updated nothing is committed.
     """
-    transaction = Transaction(snapshot, "UPDATE", {"predicate": predicate_for_history(given)})
-    condition = _condition(given, transaction)
+    transaction = Transaction(snapshot, "UPDATE", {"predicate": predicate_for_history(where)})
+    condition = _condition(where, transaction)
     changes = Changes(transaction)
     schema, rules = transaction.target.schema, rules_of(transaction.target)
     assigned = parse_assignments(values, schema, partial(parse_expression, schema=schema))
@@ -107,9 +107,9 @@ def update(snapshot: Snapshot, values: Mapping[str, Any], given: Filter) -> int:
     return changes.commit()
 
 
-def predicate_for_history(given: Filter) -> str:
+def predicate_for_history(where: Filter) -> str:
     """Format a filter as the ``predicate`` of ``commitInfo``."""
-    return "[]" if given is None else str([given if isinstance(given, str) else str(dict(given))])
+    return "[]" if where is None else str([where if isinstance(where, str) else str(dict(where))])
 
 
 def _open(transaction: Transaction, condition: Predicate | None) -> Iterator[LiveFile]:

@@ -298,7 +298,7 @@ LEFT_OUT = {
     "write/interop/convert.py:_refuse_link": _LINKS,
     "write/interop/convert.py:inferred_schema": "a schema of files; a request gives the schema",
     "write/interop/manifest.py": _MANIFESTS,
-    "write/predicates.py:parse_predicate": _SQL,
+    "write/predicates.py:bind_predicate": _SQL,
     "write/properties.py:INDEXED_COLUMNS": _FREE_COLUMNS,
     "write/properties.py:_NUMBERS": _NUMBERS,
     "write/properties.py:_PART": _DURATIONS,
