@@ -318,7 +318,7 @@ class _Outermost:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
-        """Refuse options that judge nobody, and make no success of a run that did not judge."""
+        """Refuse options without ``--impl``, and make no success of a run that did not judge."""
         if not config.getoption(destination("--impl")):
             _refuse_idle_options(config)
             return (yield)

@@ -5,7 +5,7 @@ receives a frozen request, runs it with the engine, and returns :class:`Ok` with
 or :class:`Refused` with what the engine said. Raising means a fault of the adapter or the engine
 and is reported as ``error``, never as a verdict about the table.
 
-Nobody subclasses anything: the contract is structural.
+No class is inherited from: the contract is structural.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class ExportError(ValueError):
 
 @contextmanager
 def _scratch(directory: Path) -> Iterator[Path]:
-    """Give a place beside the cases that nobody has made before."""
+    """Return a new place beside the cases."""
     folder = Path(tempfile.mkdtemp(dir=directory, prefix=".scratch-"))
     try:
         yield folder / "table"

@@ -110,14 +110,14 @@ Of text, numbers, objects and lists as short as they come, none took more, as me
 
 
 def load_json(text: str | bytes) -> Any:
-    """Parse JSON that may be long, whose numbers are small or meant for nobody.
+    """Parse JSON that may be long, whose numbers are small or not used.
 
     Raises:
         MemoryError: there is not enough memory; the parser itself would end the process.
         orjson.JSONDecodeError: the text is no JSON, or is nested too deep.
     """
     if len(text) > _LONG:
-        bytes(_PARSED * len(text))  # given back at once: nobody touches its pages, which are zero
+        bytes(_PARSED * len(text))  # freed at once: its pages are zero and not touched
     return orjson.loads(text)
 
 

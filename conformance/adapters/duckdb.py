@@ -99,7 +99,7 @@ class _Engine:
         try:
             yield "tck"
         except (duckdb.FatalException, duckdb.InternalException):
-            # A database that broke an invariant answers nobody again.
+            # A database that broke an invariant answers no more.
             self.open()
             raise
         except BaseException:

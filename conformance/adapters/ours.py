@@ -86,7 +86,7 @@ def _table(request: Snapshot | Files | Changes | History | Txn | DomainMetadata)
 
 def _snapshot(request: Snapshot) -> Any:
     snapshot = _table(request).snapshot(request.version, request.timestamp)
-    # The log is valid only when its file actions are: a snapshot that nobody can plan is invalid.
+    # The log is valid only when its file actions are: a snapshot that cannot be planned is invalid.
     snapshot.adds()
     return {
         "version": snapshot.version,

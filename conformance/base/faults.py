@@ -3,7 +3,7 @@
 A step and its fault: loading the corpus raises :class:`CorpusError`; selecting raises
 :class:`SelectionError`; resolving ``--impl`` raises :class:`ResolveError`; reading a baseline
 raises :class:`BaselineError`; asking an adapter raises :class:`AdapterError`, which costs one case,
-or :class:`AdapterStartError`, which costs the run when nobody has answered yet.
+or :class:`AdapterStartError`, which ends the run when no answer has come yet.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Journal:
     """Files in which processes write down what they are at, one for each process.
 
     Args:
-        folder: where they are; nobody else may enter it.
+        folder: where they are; no other user may enter it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -128,7 +128,7 @@ def written_to() -> Path | None:
 def debugged() -> bool:
     """Return whether a person steps through this process, who may take any time.
 
-    What measures coverage traces as a debugger does, and waits for nobody.
+    A measure of coverage traces as a debugger does, but does not wait.
     """
     tracer = sys.gettrace()
     module = getattr(tracer, "__module__", None) or type(tracer).__module__

@@ -32,8 +32,8 @@ class Meaning:
 
     Attributes:
         words: what it is, for people.
-        judged: the verdict was taken from what the implementation did; the others are cases of
-            which nobody knows how it does.
+        judged: the verdict was taken from what the implementation did; of other cases its answer is
+            unknown.
         rank: how bad it is beside others; a case that comes to a higher rank is a regression.
         fails: it turns a run red unless a baseline knows it.
         strict: the ``--tck-strict`` level under which it fails as well.

@@ -28,10 +28,10 @@ _REMOVAL_SECONDS: Final = 60
 
 
 class Scratch:
-    """A new folder that nobody else may enter.
+    """A new folder that no other user may enter.
 
     Args:
-        in_memory: make it in shared memory, where there is room and nobody chose another place.
+        in_memory: make it in shared memory, where there is room and no other place is chosen.
 
     Attributes:
         path: the folder.

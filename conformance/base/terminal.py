@@ -38,7 +38,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def meant(name: str, known: Iterable[str], at_most: int = 3, cutoff: float = 0.6) -> str:
-    """Return the end of a message about a name that nobody knows: what it may have been."""
+    """Return the end of a message about an unknown name: what it may have been."""
     near = get_close_matches(name, list(known), n=at_most, cutoff=cutoff)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
@@ -51,7 +51,7 @@ def emit(out: TextIO | None, text: str) -> None:
     """Write a text at once; what could steer the terminal, or what it cannot encode, is escaped.
 
     Raises:
-        OutputError: it cannot be written, as where nobody reads it any more, or it is closed.
+        OutputError: it cannot be written, as where its reader has ended, or it is closed.
     """
     if out is None:
         raise OutputError("the output cannot be written: it is closed")

@@ -118,7 +118,7 @@ class Contested:
 
     Attributes:
         accepted: the answers.
-        open: nobody can derive the answer, so that one outside of the list fails nobody either.
+        open: the text does not determine the answer: one outside of the list is no failure either.
     """
 
     accepted: tuple[Accepted, ...]

@@ -1,7 +1,7 @@
 """Load the corpus: every file of it is checked before any case runs.
 
 See the section "Case" of ``docs/formats.md``. What is wrong in a file is reported with the
-file and the line or JSON pointer; a corpus with one bad file judges nobody.
+file and the line or JSON pointer; with one bad file nothing is judged.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Corpus:
     Attributes:
         root: the folder.
         cases: the cases in the order of their ids.
-        unread: ids of the specs of other cases, which nobody asked for.
+        unread: ids of the specs of other cases, which were not asked for.
     """
 
     root: Path

@@ -45,7 +45,7 @@ def fingerprint(folder: Path) -> dict[str, tuple[int, ...]]:
     """Return what shows whether a folder was touched: path to its inode's facts.
 
     The time of the last change to an inode moves with every write, rename and change of times,
-    and nobody can set it; reading leaves it alone.
+    and no writer can set it; reading leaves it alone.
     """
     found: dict[str, tuple[int, ...]] = {}
     root = str(folder)

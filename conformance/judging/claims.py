@@ -2,7 +2,7 @@
 
 See "Table Features" and the section "Adapter messages" of ``docs/formats.md``. A word that the
 contract does not know claims nothing, and what is not claimed is not judged: a misspelled claim
-would turn failures into questions that nobody asks. Unknown words therefore end the start of an
+would turn failures into questions that are not asked. Unknown words therefore end the start of an
 adapter.
 """
 
@@ -81,7 +81,7 @@ def validated(description: Description) -> Description:
     """Check a description against the contract, and return it with texts of one line.
 
     Raises:
-        AdapterStartError: it claims what nobody knows, or no results file may hold it.
+        AdapterStartError: it claims unknown words, or no results file may hold it.
     """
     faults = description_faults(description)
     if faults:
@@ -170,7 +170,7 @@ def fewer_claims(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
 def lacking(spec: Spec, claims: Claims) -> str | None:
     """Name the operation or capability that a spec needs and an implementation does not claim.
 
-    A type that is asked by no request (as ``checksum``) is nobody's to claim.
+    A type that is asked by no request (as ``checksum``) cannot be claimed.
     """
     if spec.type == "write":
         needed = set(spec.needs - _REFUSABLE)

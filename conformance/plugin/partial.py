@@ -15,7 +15,7 @@ import pytest
 from conformance.base.options import options_set
 
 FOREIGN: Final = "PYTEST_ADDOPTS, pytest's configuration, a plugin or a conftest.py left cases out"
-"""Why a run is partial whose command asks for all: no success, as nobody asked for less."""
+"""Why a run is partial whose command asks for all: no success, as less was not asked for."""
 
 _OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "keyword": ("-k",),

@@ -37,7 +37,7 @@ from conformance.judging.claims import WORDS
 from conformance.requirements.documents import Node, RegistryError, read_yaml
 
 UNTRIAGED: Final = "untriaged"
-"""The reason of an entry that nobody has looked into."""
+"""The reason of an entry that no person has looked into."""
 
 _WIDEST: Final = 20
 _MAX_ID_CHARACTERS: Final = 200
@@ -120,7 +120,7 @@ class Baseline:
 
     Attributes:
         entries: the known failures.
-        claims: what it claims, as in a results file; ``None`` where nobody has written it down.
+        claims: what it claims, as in a results file; ``None`` where it is not recorded.
         judged: percent of all cases that are judged at least, ``None`` as above.
     """
 
@@ -185,7 +185,7 @@ def load_baseline(path: Path) -> Baseline:
     for entry in entries:
         other = taken.setdefault(entry.id, entry)
         if other is not entry:
-            # One of them explains the failure, and nobody would see that the other does no longer.
+            # One of them explains the failure: that the other no longer does would stay unseen.
             name = shortened(entry.id, _MAX_ID_CHARACTERS)
             raise BaselineError(f"{entry.place}: {name} has an entry already, at {other.place}")
     patterns = [each for each in entries if "*" in each.id]

@@ -58,7 +58,7 @@ def writing(path: Path, what: str) -> Iterator[IO[bytes]]:
 
 
 def open_output(path: Path, what: str) -> IO[bytes]:
-    """Open a file and replace what it holds; a pipe that nobody reads is not waited for.
+    """Open a file and replace what it holds; a pipe without a reader is not waited for.
 
     Args:
         path: the file; folders above it are made.

@@ -36,7 +36,7 @@ _OF_MUTATIONS: Final = (
 """What an entry has, and may have."""
 
 _OWN: Final = "kit"
-"""Schemas of the kit's own files, which judge nobody's tables."""
+"""Schemas of the kit's own files, which judge no table."""
 
 
 class CitationError(ValueError):

@@ -39,7 +39,7 @@ _TAG: Final = re.compile(
     r"|table|tbody|td|th|thead|tr|tt|ul)(?:\s[^<>]*)?/?>",
     re.DOTALL | re.IGNORECASE,
 )
-# A comment that nobody ends reaches to the end, so that each is looked for once. Longer numbers
+# A comment without an end reaches to the end, so that each is looked for once. Longer numbers
 # and longer runs of marks are no text, and take the library an error, or time squared.
 _NO_TEXT: Final = re.compile(r"&#[0-9]{8,}+;?")
 _MARKS: Final = re.compile(r"([^\w\s\x00-\u02ff]{30})[^\w\s\x00-\u02ff]++")

@@ -73,7 +73,7 @@ class Coverage:
         named_only: ids that are named only by cases that judge another one.
         cases: how many cases of each kind there are.
         unknown: case and id, for ids that no requirement has.
-        retired: case and id, for requirements that judge nobody any more.
+        retired: case and id, for requirements that are no longer judged.
         nameless: cases that name no requirement.
         proved: ids for which a wrong implementation or a planted fault made a case fail by name.
     """

@@ -181,7 +181,7 @@ class Run:
     def _roots(self) -> frozenset[str]:
         """Return the items that may block others: those that are asked, and that can fail.
 
-        What is advice fails nobody, and no MUST may go unjudged behind it.
+        Advice is no failure, and no MUST may go unjudged behind it.
         """
         revision = self.settings.selection.revision
         musts = {row.id for row in self.registry if row.level == "MUST"}
@@ -351,7 +351,7 @@ def _disagreement(
 def rootless(records: Iterable[Mapping[str, Any]]) -> list[str]:
     """Name the items that are blocked by one that is not there, or did not fail.
 
-    As where an adapter fails at some times only, and two processes judge: nobody would see it.
+    As where an adapter fails at some times only, and two processes judge: it would stay unseen.
     """
     found = list(records)
     failed = {record["id"] for record in found if record["outcome"] in FAILING}

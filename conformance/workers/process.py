@@ -180,7 +180,7 @@ class _Process:
         """Send a line and wait for one.
 
         Raises:
-            AdapterError: the process died, wrote what nobody asked for, did not answer within the
+            AdapterError: the process died, wrote an unexpected line, did not answer within the
                 limit, or took more memory or disk than it may.
         """
         if not self._lines.empty() and self._lines.queue[0] is not None:

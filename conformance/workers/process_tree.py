@@ -82,7 +82,7 @@ class ProcessTree:
 
     def kill(self) -> None:
         """End all of them."""
-        self.look()  # what the first of them adopted is nobody's once it is gone
+        self.look()  # children of the first are reparented once it is gone
         if hasattr(os, "killpg"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.root, signal.SIGKILL)
@@ -143,7 +143,7 @@ def disk_used(folders: Iterable[Path], most: int) -> int:
 
     Args:
         folders: where to begin; no symlink below them is followed.
-        most: bytes from which on nobody asks how many more there are.
+        most: bytes beyond which the count stops.
     """
     total = 0
     pending = [str(folder) for folder in folders]

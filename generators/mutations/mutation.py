@@ -43,7 +43,7 @@ class Mutation:
         change: makes the change in place; given the table root and the base's builder.
         kind: the kind of the expected refusal.
         tolerated: outcomes that a ruling leaves open beside ``expect``.
-        open: nobody can derive the rows, so that other rows than the original ones fail nobody.
+        open: the text does not determine the rows: others than the original ones are no failure.
         reason: for tolerated and contested outcomes, why.
     """
 

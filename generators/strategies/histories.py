@@ -63,7 +63,7 @@ _WITHOUT_FEATURE: Final = tuple(name for name in PRIMITIVES if name != "timestam
 """Primitive types that a column of any table may have."""
 
 _KEYS: Final = frozenset({"byte", "short", "integer", "long", "string", "date", "boolean"})
-"""Types of the column that a merge goes by: nobody doubts which of their values are equal."""
+"""Types of the column that a merge goes by: it is certain which of their values are equal."""
 
 _GONE: Final = st.sampled_from(((), ("delete",)))
 """What a merge does to rows that its source does not have."""

@@ -228,7 +228,7 @@ def parse_line(line: bytes, number: int, place: LogPlace) -> tuple[str, Any] | N
 
     Args:
         line: the line, which may be blank.
-        number: that of the line in its file, from 1; 0 where nobody counted.
+        number: that of the line in its file, from 1; 0 where lines are not counted.
         place: the file and its version.
 
     Raises:

@@ -248,7 +248,7 @@ def _check_root(store: Any, root: ObjectRoot, location: str) -> None:
     """Refuse a root that the client found elsewhere than paths are compared with.
 
     A client drops ``..``, tabs and blanks at the end of a URL. An absolute path would then lead
-    out of the root, and what it names seem to be nobody's.
+    out of the root, and what it names seem to be unreferenced.
     """
     if root.address.scheme in ("http", "https") or not hasattr(store, "prefix"):
         return  # a container may be a part of the path, and not every client has a root
@@ -311,7 +311,7 @@ def _entry(path: str, meta: Any) -> Entry:
 
 
 NOWHERE: Final = "http://127.0.0.1:0"
-"""Nobody can listen on port 0."""
+"""No server can listen on port 0."""
 
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy")
 _CLIENT: Final = (

@@ -31,7 +31,7 @@ class Fault(StrEnum):
     FAIL = "fails"
     """The step is not done, and the storage says so: :class:`OSError`."""
     TIMEOUT = "times out"
-    """The step is not done, and nobody says so: :class:`TimeoutError`."""
+    """The step is not done, and its outcome is unknown: :class:`TimeoutError`."""
     LATE = "answers late"
     """The step is done, and its answer is lost, whatever it is: :class:`TimeoutError`."""
     KILL = "is killed before"

@@ -1,4 +1,4 @@
-"""The words of the field: a glossary in one sense each, and turns that nobody of the field uses."""
+"""The words of the field: a glossary in one sense each, and turns that are not of the field."""
 
 from __future__ import annotations
 

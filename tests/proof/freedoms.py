@@ -208,7 +208,7 @@ def _latest_add_again(snapshot: Any) -> Actions:
 
 
 def _asking_first(*words: str) -> How:
-    """Refuse what needs a feature that nobody asked for."""
+    """Refuse what needs a feature that was not asked for."""
 
     @by_request
     def run(ask: Ask, request: Request) -> Answer:

@@ -217,7 +217,7 @@ _WITHOUT_EFFECT: Final = (
 def columns_need_their_features(step: Step) -> Findings:
     """Report column types and column metadata whose feature is not supported."""
     if not (step.sets_metadata or step.sets_protocol) or step.new.writer > LAST_VERSION:
-        return  # what a version supports that no text has, nobody knows
+        return  # it is unknown what a version supports that no text has
     for column in step.new.columns:
         for feature, words in COLUMN_FEATURES.items():
             if needs_feature(column, feature) and feature not in step.new.features:

@@ -382,7 +382,7 @@ def _staged(view: VersionView, path: str) -> Findings:
     folder, _, name = path.rpartition("/")
     if folder == _STAGED and not _STAGED_NAME.fullmatch(name) and _STAGED_ANY.fullmatch(name):
         message = "a staged commit is called VERSION.UUID.json, its version of twenty digits"
-        # In a table that no catalog manages the folder is nobody's.
+        # In a table that no catalog manages the folder has no meaning.
         severity: Severity | None = None if catalogued else "warning"
         yield finding("CAT-002", path, message, severity=severity)
     elif LOG_DIR in folder.split("/")[1:]:
@@ -394,7 +394,7 @@ def _staged(view: VersionView, path: str) -> Findings:
 
 @check("files", "CRC-004 COMP-001 LOG-001 CAT-002", whole=True)
 def files_below_the_log(view: VersionView) -> Findings:
-    """Report commits and what belongs to them in other folders, where nobody looks for them."""
+    """Report commits and what belongs to them in other folders, where no reader looks for them."""
     for entry in view.storage.walk():
         budget().check_time()
         folder, _, name = entry.path.rpartition("/")

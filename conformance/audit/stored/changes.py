@@ -148,7 +148,7 @@ def change_files_at_the_root(view: ChangeView) -> Findings:
         try:
             where = view.storage.locator()(key[0])
         except (PlaceRefused, DeltaError, OSError, ValueError):
-            continue  # it is outside, or nobody says where
+            continue  # it is outside, or its place is unknown
         if where is not None and not where.startswith(f"{_FOLDER}/"):
             message = f"the change data file {where} is not under {_FOLDER} at the root"
             yield finding("CDFF-001", line.place, message)

@@ -312,7 +312,7 @@ class Watch:
 
 
 def _unasked(former: Snapshot | None, now: Snapshot, step: Mapping[str, Any]) -> Iterator[Fault]:
-    """Look for what a step takes out of the table, or brings, and nobody asked for."""
+    """Look for what a step removes from the table, or adds to it, unasked."""
     kept = (invented_domains, lost_domains, lowered_protocol, lost_features)
     for look in (*kept, _common_names):
         yield from look(former, now, step)

@@ -18,7 +18,7 @@ from reference_impl import Snapshot
 def check_providers(former: Snapshot, now: Snapshot, table: Path) -> Iterator[Fault]:
     """Compare who clustered the files before and after a run.
 
-    Nobody has to cluster a file at any moment: one that was packed, and is in no order that its
+    No clause says when a file is clustered: one that was packed, and is in no order that its
     rows did not have, need not say who clustered it.
     """
     before, after = _providers(former), _providers(now)

@@ -53,7 +53,7 @@ _DROPPED: Final = {"operation": "drop_feature", "feature": "domainMetadata"}
 def invented_domains(
     former: Snapshot | None, now: Snapshot, step: Mapping[str, Any]
 ) -> Iterator[Fault]:
-    """Look for domains of the system that the protocol does not define, and nobody asked for."""
+    """Look for domains of the system that neither the protocol defines nor a step asks for."""
     held = {*SYSTEM_DOMAINS, step.get("domain"), *(former.domain_metadata if former else ())}
     for name, domain in now.domain_metadata.items():
         if not is_system(name) or name in held or domain.removed:

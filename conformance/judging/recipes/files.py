@@ -186,5 +186,5 @@ class Seen:
             return False  # only what the log names is read, and that stands as it was
         file = name_of(name)
         if file is None:
-            return True  # the hint, or what nobody knows
+            return True  # the hint, or an unknown file
         return file.kind != _HARMLESS and file.version <= self.version

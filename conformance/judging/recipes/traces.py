@@ -38,7 +38,7 @@ MATERIALISED: Final[Mapping[str, str]] = {"RT-049": "RT-050", "RT-051": "RT-052"
 them in files."""
 
 _UNTOUCHED: Final = {"commit": "WNEW-001", "checksum": "CRC-039"}
-"""Kinds of log files that nobody writes again, and what it breaks."""
+"""Kinds of log files that are never rewritten, and what a rewrite breaks."""
 
 
 def _untouched(name: str) -> str | None:

@@ -311,7 +311,7 @@ class CaseWriter:
         """Write a spec whose answer the text leaves open; every accepted answer has a source.
 
         No reading of the text supports an answer outside of the list, and such an answer fails,
-        but where it is ``open``: nobody can derive what there is to give.
+        but where it is ``open``: the text does not determine the answer.
 
         Its wire type is ``contested`` and the question's own type stands in ``of``: a harness
         that knows reads and snapshots only must pass over a question without one answer.

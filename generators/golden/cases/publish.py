@@ -347,8 +347,8 @@ def commit_times(case: CaseWriter, table: GoldenTable) -> None:
 def earlier_spec(case: CaseWriter, table: GoldenTable, version: int) -> None:
     """Write a read of a version that comes before the broken one.
 
-    The text promises every version of a valid table. It obliges nobody to serve an old version of
-    a broken one, and some readers load the newest version first whatever is asked for.
+    The text promises every version of a valid table. It obliges no reader to serve an old version
+    of a broken one, and some readers load the newest version first whatever is asked for.
     """
     accepted = [
         Accepted("rows", "the version itself is whole", rows=table.rows(version)),

@@ -46,7 +46,7 @@ _SETTINGS: Final = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.codegen.wholeStage": "false",
     "spark.ui.enabled": "false",
-    # Each query is written out for a page that nobody opens.
+    # Each query is written out for a page that is never opened.
     "spark.sql.ui.explainMode": "simple",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",

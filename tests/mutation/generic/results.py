@@ -123,7 +123,7 @@ def tally(results: Sequence[Result], reasons: Mapping[str, Reason]) -> dict[str,
 
     An equivalent one changes nothing that the protocol speaks of: nothing at all, messages, or
     time and memory. A case has to notice all but those, those that the text allows, and those
-    that the gate cannot reach; a survivor that nobody has looked into is one that it has to.
+    that the gate cannot reach; a survivor that no person has looked into is one that it has to.
     """
     survivors = [each for each in results if each.killed is None]
     kinds = Counter(

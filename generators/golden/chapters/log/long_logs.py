@@ -1,4 +1,4 @@
-"""Cases of long log files: commits and checkpoints that nobody reads line by line."""
+"""Cases of long log files: commits and checkpoints of thousands of lines."""
 
 from __future__ import annotations
 

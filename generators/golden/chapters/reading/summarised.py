@@ -216,7 +216,7 @@ def _odd_removed(case: CaseWriter, form: str) -> None:
 def _refused(
     case: CaseWriter, form: str, protocol: dict[str, Any], refusal: Refusal, title: str
 ) -> None:
-    """Upgrade a table to a protocol that nobody reads, and summarise it."""
+    """Upgrade a table to a protocol that no reader knows, and summarise it."""
     table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
     table.protocol = protocol
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")

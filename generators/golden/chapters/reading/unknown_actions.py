@@ -1,4 +1,4 @@
-"""Cases of actions and domains that nobody knows, in every file of a log and for every question.
+"""Cases of unknown actions and domains, in every file of a log and for every question.
 
 Covers "Protocol Evolution". A summary of the log holds them where the commits that added them
 are gone, and reads of changes, times or transactions meet them in the commits.

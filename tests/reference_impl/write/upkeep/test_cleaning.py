@@ -1,4 +1,4 @@
-"""Vacuum, metadata cleanup and log compaction: what goes is what nobody needs."""
+"""Vacuum, metadata cleanup and log compaction: what is removed is not needed."""
 
 from __future__ import annotations
 

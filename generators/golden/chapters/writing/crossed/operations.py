@@ -61,7 +61,7 @@ _OF_VERSIONS: Final = (
     "set-comment", "enable-feature", "set-default", "set-domain", "add-constraint",
     "drop-constraint", "drop-feature", "cluster-by", *_MAPPING_ALONE,
 )  # fmt: skip
-"""Operations of a table of a version beyond 7; what that supports, nobody knows.
+"""Operations of a table of a version beyond 7; what that supports is unknown.
 
 An append is asked for by another case."""
 
@@ -144,7 +144,7 @@ def _past_the_catalog(operation: str, case: CaseWriter) -> None:
 
 
 for _operation in _OPERATIONS:
-    # Nobody says which versions there are to be restored.
+    # No clause says which versions can be restored.
     if _operation in (*_ELSEWHERE, "restore"):
         continue
     CATALOG.define(
