@@ -114,7 +114,6 @@ _FEATURE_COLUMNS: Final = frozenset(
 """Columns that a feature adds to answers: requirements of the feature are on them."""
 
 
-
 def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
     """Return the requirements that a difference may show instead of the judged one."""
     version = _version(spec)
