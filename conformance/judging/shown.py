@@ -8,7 +8,8 @@ nothing of its deletion vectors.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +26,7 @@ from conformance.judging.compare import (
     Difference,
     Rows,
     WrongColumns,
+    compare_snapshot,
     counted_rows,
     differing_rows,
     equal_with_empty_as_null,
@@ -41,6 +43,8 @@ _NEWEST_ACTION: Final[Mapping[str, tuple[str, str]]] = {
     "metadata": ("REC-013", "REC-003"),
 }
 """Part of a snapshot to two requirements: the newest action counts, and there is one action."""
+_ACTIONS: Final[Mapping[str, str]] = {"protocol": "protocol", "metadata": "metaData"}
+"""Part of a snapshot to the action that it is of."""
 _REPLACED_METADATA: Final = "META-002"
 """The requirement that metadata replaces all of the older one."""
 _SNAPSHOT_REQUIREMENTS: Final = frozenset(
@@ -119,15 +123,15 @@ def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
     version = _version(spec)
     if spec.type == "snapshot":
         rows = [_newest_action(case.table, version, part) for part in _NEWEST_ACTION]
-        return (*rows, _REPLACED_METADATA) if _NEWEST_ACTION["metadata"][0] in rows else tuple(rows)
+        rows += [_REPLACED_METADATA] if _NEWEST_ACTION["metadata"][0] in rows else []
+        return (*rows, *_refused(case, spec, rows))
     if spec.type not in ("read", "row_ids", "changes", "aggregate"):
         return ()
     rows = [ROWS_READ, *(_TRACKING_REQUIREMENTS if spec.type == "row_ids" else ())]
     rows += _possible_by_files(case, spec, version)
     if spec.type in _COLUMN_QUESTIONS and _hidden(case.table):
         rows.append(_HIDDEN_COLUMNS)
-    refused = {requirement_refused(spec, case, revision) for revision in SELECTIONS}
-    rows += sorted(row for row in refused - {*rows} if row is not None)
+    rows += _refused(case, spec, rows)
     mapping = _mapping(case, version)
     if mapping is not None:
         data, partition = _MAPPING_REQUIREMENTS[mapping.mode]
@@ -135,15 +139,31 @@ def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
     return tuple(rows)
 
 
+def _refused(case: Case, spec: Spec, known: Sequence[str]) -> list[str]:
+    """Return what refusals may show, in any revision, beside what is known."""
+    found = {requirement_refused(spec, case, revision) for revision in SELECTIONS}
+    return sorted(row for row in found.difference(known) if row is not None)
+
+
 def requirement_refused(spec: Spec, case: Case, revision: str) -> str | None:
-    """Return the requirement that a wrong refusal breaks; ``None`` where it is the judged one."""
+    """Return the requirement that a wrong refusal breaks; ``None`` where it is the judged one.
+
+    A snapshot that is refused says nothing of its parts: where its case names what may be the
+    reason, that is broken, as by a refusal to list the files.
+    """
     judged = judged_of(spec, case)
-    if spec.type not in _ROW_QUESTIONS or judged.in_revision(revision) not in _FORBIDDEN_CONTENT:
-        return None
+    row = judged.in_revision(revision)
 
     def unshown(name: str) -> bool:
         return name in _FORBIDDEN_CONTENT or judged.unshown(name)
 
+    if spec.type == "snapshot":
+        if judged.own is not None or judged.timed or row in judged.named:
+            return None
+        files = replace(judged, question="files", unshown=unshown, _found={}).in_revision(revision)
+        return files if files in judged.named else None
+    if spec.type not in _ROW_QUESTIONS or row not in _FORBIDDEN_CONTENT:
+        return None
     return replace(judged, own=None, unshown=unshown, _found={}).in_revision(revision)
 
 
@@ -191,7 +211,23 @@ def _shown_by_snapshot(  # noqa: PLR0913, PLR0917  as of :func:`requirement_show
     row = _newest_action(case.table, _version(spec), part)
     if row == _NEWEST_ACTION["metadata"][0] and _has_more_properties(wanted, given):
         return _REPLACED_METADATA
-    return row if judged not in _NEWEST_ACTION[part] else None
+    if judged not in _NEWEST_ACTION[part]:
+        return row
+    again, one = _NEWEST_ACTION[part]
+    return again if judged == one and _is_replaced(case, spec, part, given) else None
+
+
+def _is_replaced(case: Case, spec: Spec, part: str, given: Any) -> bool:
+    """Return whether a part of a snapshot is what an older action says, which a newer replaced."""
+    version = _version(spec)
+    contents = commits_in(case.table).items()
+    for content in (held for at, held in contents if held and (version is None or at <= version)):
+        for line in content.splitlines():
+            with suppress(DocumentError, LookupError, TypeError):
+                said = {part: parse_json(line)[_ACTIONS[part]]}
+                if compare_snapshot(said, given) is None:
+                    return True
+    return False
 
 
 def _has_more_properties(wanted: Mapping[str, Any], given: Any) -> bool:

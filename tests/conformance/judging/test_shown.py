@@ -13,7 +13,7 @@ import pytest
 from fakes import EVERYTHING, Told
 from shipped import shipped
 
-from conformance.adapter import Answer, Ok, Request, Snapshot
+from conformance.adapter import Answer, Ok, Refused, Request, Snapshot
 from conformance.base.outcomes import Outcome, Verdict
 from conformance.golden.cases import Expected
 from conformance.golden.corpus import Corpus
@@ -270,6 +270,40 @@ def test_a_part_of_a_snapshot_names_the_row_on_it(
 
     assert _judged(corpus, items[question], changed).requirement == named
     assert named in items[question].requirements_judged("upstream")
+
+
+@pytest.mark.parametrize(("version", "named"), [(1, "REC-012"), (9, "REC-002")])
+def test_an_older_part_of_a_snapshot_names_the_row_on_the_newest(
+    corpus: Corpus, items: dict[str, Item], version: int, named: str
+) -> None:
+    item = items["action-reconciliation/protocol-newest-wins/snapshot-latest"]
+    protocol = {"minReaderVersion": 1, "minWriterVersion": version}
+    verdict = _judged(corpus, item, lambda wanted: {**wanted.document, "protocol": protocol})
+    assert verdict.requirement == named
+    assert named in item.requirements_judged("upstream")
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("deletion-vectors/life-cycle/snapshot-v2", "REC-009"),
+        ("deletion-vectors/inline/snapshot-latest", "DVDESC-017"),
+        ("sidecar-files/unreferenced-ignored/snapshot-latest", "SIDE-005"),
+        ("action-reconciliation/added-again-after-classic/snapshot-latest", "REC-018"),
+        ("action-reconciliation/crossed-classic/snapshot-latest", "REC-013"),
+        ("action-reconciliation/protocol-newest-wins/snapshot-latest", "REC-002"),
+    ],
+)
+def test_a_refused_snapshot_names_what_its_case_is_about(
+    corpus: Corpus, items: dict[str, Item], question: str, named: str
+) -> None:
+    item = items[question]
+    case, spec = next((c, s) for c in corpus.cases for s in c.specs if s.id == item.id)
+    judged = item.requirement("upstream")
+    assert judged is not None
+    verdict = verdict_on(case, spec, Refused("invalid_table", "load", "no"), _ABLE)
+    assert at_level(verdict, judged, "reader", load_registry()).requirement == named
+    assert named in item.requirements_judged("upstream")
 
 
 def test_what_is_left_of_older_metadata_names_the_row_on_it(
