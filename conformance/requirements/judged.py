@@ -247,7 +247,7 @@ _REQUIREMENT_MARKS: Final = {
     "PART-002": (re.compile(rb'""'), 1),
     "PROTO-008": (_UNKNOWN_ACTION, 1),
     "PROTO-009": (re.compile(rb'"(future\w*|novelty)"'), 1),
-    "TF-002": (re.compile(rb'"writerFeatures"'), 1),
+    "TF-002": (re.compile(rb'"writerFeatures"|"minWriterVersion": ?(?:[89]|[1-9][0-9])'), 1),
     "VPC-003": (re.compile(rb'"vacuumProtocolCheck"'), 1),
 }
 """Requirement to what commits contain, and how often, before a version can show it."""

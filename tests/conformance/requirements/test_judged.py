@@ -252,6 +252,7 @@ def test_a_version_judges_nothing_of_what_is_said_later_or_again(items: tuple[It
     judged = {
         "append-only-tables/active-legacy/read-v1": "SNAP-007",
         "append-only-tables/active-feature/read-v1": "TF-002",
+        "protocol-evolution/write-unknown-version/read-latest": "TF-002",
         "action-reconciliation/protocol-lowered-after-checkpoint/snapshot-v2": None,
         "action-reconciliation/changed-after-classic/snapshot-v5": "REC-013",
         "action-reconciliation/changed-after-classic/snapshot-v6": "REC-012",
@@ -379,7 +380,7 @@ def test_a_hint_that_names_no_checkpoint_is_no_absent_hint(
 def test_a_row_that_demands_a_refusal_judges_no_reader_that_is_to_read() -> None:
     found = {item.id: item for item in mutated_items(load_registry(), audited=True)}
     mutation = "mutations/features-writer-version-beyond"
-    assert found[f"{mutation}/read"].requirement("2025") == "SNAP-007"
+    assert found[f"{mutation}/read"].requirement("2025") == "TF-002"
     assert found[f"{mutation}/audit"].requirement("2025") == "PROTO-006"
     assert found["mutations/protocol-reader-version-beyond/read"].requirement("2025") == "PROTO-005"
 

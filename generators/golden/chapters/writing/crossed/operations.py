@@ -118,7 +118,7 @@ for _operation in _OF_VERSIONS:
     PROTOCOL.define(
         f"write-unknown-version-{_operation}",
         f"An unknown writer version has {_operation} refused",
-        "PROTO-006",
+        "PROTO-006 TF-002",
         partial(
             _not_to_write,
             Protocol(2 if _operation in _MAPPING_ALONE else 1, 8),

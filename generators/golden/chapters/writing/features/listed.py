@@ -88,7 +88,7 @@ FEATURES.define(
 PROTOCOL.define(
     "write-unknown-version",
     "A table with an unknown writer version is not written",
-    "PROTO-006",
+    "PROTO-006 TF-002",
     partial(_unknown, Protocol(1, 8)),
 )
 

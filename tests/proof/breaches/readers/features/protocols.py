@@ -193,6 +193,12 @@ ROWS = (
     reader("reads-without-unknown-features", "TF-001", viewing(listed(_known))),
     reader("asks-for-features-of-writers", "TF-002", refusing(_unknown_writer_feature)),
     reader(
+        "asks-for-the-version-of-writers",
+        "TF-002",
+        refusing(lambda root: any(b["minWriterVersion"] > 7 for b in bodies(root, "protocol"))),
+        "protocol-evolution/write-unknown-version*",
+    ),
+    reader(
         "reads-no-changes-under-unknown-features-of-writers",
         "TF-002",
         where_asked(lambda asked: isinstance(asked, Changes), refusing(_unknown_writer_feature)),
