@@ -76,6 +76,10 @@ _DELETED_ROWS: Final = "DVDESC-020"
 """The requirement that no read returns deleted rows: an answer with rows missing keeps it."""
 _ROW_QUESTIONS: Final = ("read", "aggregate")
 """Questions whose answers are rows, or made of them."""
+_DEFAULT_REQUIREMENT: Final = "DFT-004"
+_MISSING_COLUMN_REQUIREMENTS: Final[Mapping[str, str]] = {"id": "CM-028", "name": "CM-031"}
+"""Mode of column mapping to the requirement that columns which files lack are null: a refusal
+fills in no default."""
 _FORBIDDEN_CONTENT: Final = frozenset(
     {"DVD-021", "DVDESC-020", "REC-006", "REC-007", "REC-008", "REM-002", "RT-017"}
 )
@@ -162,6 +166,9 @@ def requirement_refused(spec: Spec, case: Case, revision: str) -> str | None:
             return None
         files = replace(judged, question="files", unshown=unshown, _found={}).in_revision(revision)
         return files if files in judged.named else None
+    if spec.type in _ROW_QUESTIONS and row == _DEFAULT_REQUIREMENT:
+        mapping = _mapping(case, _version(spec))
+        return ROWS_READ if mapping is None else _MISSING_COLUMN_REQUIREMENTS[mapping.mode]
     if spec.type not in _ROW_QUESTIONS or row not in _FORBIDDEN_CONTENT:
         return None
     return replace(judged, own=None, unshown=unshown, _found={}).in_revision(revision)

@@ -292,9 +292,12 @@ def test_an_older_part_of_a_snapshot_names_the_row_on_the_newest(
         ("action-reconciliation/added-again-after-classic/snapshot-latest", "REC-018"),
         ("action-reconciliation/crossed-classic/snapshot-latest", "REC-013"),
         ("action-reconciliation/protocol-newest-wins/snapshot-latest", "REC-002"),
+        ("default-columns/crossed-plain-classic/default-latest", "SNAP-007"),
+        ("default-columns/crossed-name-classic/default-latest", "CM-031"),
+        ("default-columns/crossed-id-classic/default-latest", "CM-028"),
     ],
 )
-def test_a_refused_snapshot_names_what_its_case_is_about(
+def test_a_refusal_names_what_may_be_its_reason(
     corpus: Corpus, items: dict[str, Item], question: str, named: str
 ) -> None:
     item = items[question]
