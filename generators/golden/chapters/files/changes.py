@@ -116,6 +116,27 @@ def _files_win(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-1-1", 1, 1, changes, "An update has both its images")
 
 
+@FILES.case("files-win-after-the-feed", "CDC-003 CDFF-006 CDFF-009", since="2025")
+def _files_win_after_the_feed(case: CaseWriter) -> None:
+    """Change files tell the changes of a version though the feed is off now."""
+    table = feed_table(case)
+    first = table.create_with(pairs(0, 3))
+    kept, old, last = first.rows
+    new = {**old, "name": "updated"}
+    cdc = change_file(table, [old, new], ["update_preimage", "update_postimage"])
+    table.commit(remove(first), add(table.file([kept, new, last])), cdc, operation="UPDATE")
+    table.properties["delta.enableChangeDataFeed"] = "false"
+    table.commit(table.metadata(), operation="SET TBLPROPERTIES")
+    publish_timed(case, table)
+    changes = [
+        *each_row("insert", 0, first.rows),
+        ("update_preimage", 1, old),
+        ("update_postimage", 1, new),
+    ]
+    ask_changes(case, table, "changes-0-1", 0, 1, changes, "Copied rows are no changes")
+    ask_changes(case, table, "changes-1-1", 1, 1, changes, "An update has both its images")
+
+
 @FILES.case("files-beside-removes-alone", "CDC-003 CDFF-006 CDFF-009", since="2025")
 def _removes_alone(case: CaseWriter) -> None:
     """Change files alone tell the changes of a version that adds no file."""

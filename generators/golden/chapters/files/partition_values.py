@@ -384,6 +384,21 @@ def _binary_high(case: CaseWriter) -> None:
     )
 
 
+@VALUES.case("keys-in-any-order", "ADD-005 PART-001")
+def _keys_in_any_order(case: CaseWriter) -> None:
+    """Partition values are found by their keys, whatever their order."""
+    schema = struct(id="long", p="string", q="string")
+    table = GoldenTable.created(case, schema, partition_columns=["p", "q"])
+    for number, keys in enumerate(("pq", "qp", "pq", "qp")):
+        values = {key: f"{key}{number}" for key in keys}
+        file = table.file([{"id": number}], partition=values, partitionValues=values)
+        table.commit(add(file))
+    table.checkpoint(version=2)
+    publish(case, table, versions=[1, 2, 4])
+    kept = compare("q", "=", "q1", "string")
+    filtered(case, table, "filter-second", kept, "A partition is found by its key")
+
+
 @VALUES.case("column-order", "META-009 DATA-002")
 def _column_order(case: CaseWriter) -> None:
     """Partition columns keep their place in the schema."""

@@ -136,6 +136,18 @@ def _small_groups(case: CaseWriter) -> None:
     publish(case, table, versions=[5, 6], log_info={"lastCheckpointVersion": 5})
 
 
+@CHECKPOINTS.case("description", "CKC-003 REC-003")
+def _description(case: CaseWriter) -> None:
+    """A checkpoint holds the name and the description of the table."""
+    table = GoldenTable.of(case, struct(id="long"))
+    metadata = table.metadata(name="ids", description="All that there are.\nNo more.")
+    table.commit(table.protocol_action(), metadata, add(table.file([{"id": 1}])))
+    table.checkpoint(version=0)
+    drop_commits(table.root, 0)
+    table.append([{"id": 2}])
+    publish(case, table, log_info={"lastCheckpointVersion": 0})
+
+
 @CHECKPOINTS.case("format-options", "CKC-003")
 def _format_options(case: CaseWriter) -> None:
     """A checkpoint holds the options of the format."""

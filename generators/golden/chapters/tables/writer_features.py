@@ -10,7 +10,8 @@ from typing import Any
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.publish import publish
+from generators.golden.cases.filters import compare, is_null
+from generators.golden.cases.publish import filtered, publish
 from generators.golden.cases.table import (
     GoldenTable,
     add,
@@ -137,6 +138,14 @@ def _defaults(case: CaseWriter) -> None:
     )
     table.commit(table.metadata(), add(table.file([{"c": 2, "name": "x", "later": 1}])))
     publish(case, table)
+    case.judged = dict.fromkeys(("filter-default", "filter-null", "filter-named"), "DFT-004")
+    filters = {
+        "default": compare("later", "=", 42, "integer"),
+        "null": is_null("later"),
+        "named": compare("name", "=", "preset", "string"),
+    }
+    for slug, kept in filters.items():
+        filtered(case, table, f"filter-{slug}", kept, "A filter sees no default in old rows")
 
 
 @DEFAULTS.case("defaults-of-old-rows", "DFT-004 DFT-001")

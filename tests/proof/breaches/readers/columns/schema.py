@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from breaches.edits import COMMIT, Lines, each, lines, types, zeros_for_nulls
+import pyarrow as pa
+
+from breaches.edits import COMMIT, Lines, each, lines, parquet, types, zeros_for_nulls
 from breaches.model import reader
 from breaches.seams import Edit, rows, viewing, where_asked
 from breaches.views import commits_of, replaying
@@ -54,6 +56,12 @@ def _merged(actions: Lines, kept: dict[Any, Any]) -> Lines:
     return [{**a} for a in actions]
 
 
+def _with_default(table: pa.Table) -> pa.Table:
+    if "later" in table.column_names:
+        return table
+    return table.append_column("later", pa.array([42] * len(table), pa.int32()))
+
+
 def _merging(root: Path, fresh: frozenset[str]) -> None:
     kept: dict[Any, Any] = {}
     for version in commits_of(root):
@@ -69,6 +77,15 @@ ROWS = (
         "column-mapping/*",
     ),
     reader("fills-missing-columns", "DFT-004", rows(zeros_for_nulls)),
+    reader(
+        "fills-defaults-in-filters",
+        "DFT-004",
+        where_asked(
+            lambda asked: isinstance(asked, Scan) and asked.filter is not None,
+            viewing(parquet(_with_default)),
+        ),
+        "default-columns/defaults-do-not-affect-reads/*",
+    ),
     reader(
         "takes-structs-without-fields-for-empty",
         "SCH-022",

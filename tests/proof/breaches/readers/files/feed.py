@@ -15,13 +15,14 @@ from breaches.edits import (
     Lines,
     lines,
     matching,
+    only_when,
     read_lines,
     without,
     write_lines,
 )
 from breaches.model import reader
 from breaches.seams import for_changes, rows, viewing
-from breaches.views import log_of
+from breaches.views import bodies, log_of
 
 
 def _no_inferred_changes(actions: Lines) -> Lines:
@@ -31,6 +32,11 @@ def _no_inferred_changes(actions: Lines) -> Lines:
         {k: {**b, "dataChange": False} if k in ("add", "remove") else b for k, b in a.items()}
         for a in actions
     ]
+
+
+def _is_off(root: Path) -> bool:
+    *_, newest = bodies(root, "metaData")
+    return newest["configuration"].get("delta.enableChangeDataFeed") == "false"
 
 
 def _deletes_twice(table: pa.Table) -> pa.Table:
@@ -141,6 +147,12 @@ ROWS = (
         "CDC-003",
         viewing(lines(_partitioned_changes, COMMIT)),
         "change-data-files/files-win-*",
+    ),
+    reader(
+        "reads-change-files-while-the-feed-is-on",
+        "CDC-003",
+        viewing(only_when(_is_off, without("cdc"))),
+        "change-data-files/files-win-after-the-feed/*",
     ),
     reader(
         "takes-no-changes-from-added-files",

@@ -13,7 +13,17 @@ def _zeros(values: dict[str, Any], _path: str) -> dict[str, Any]:
     return {k: "0" if v == "" else v for k, v in values.items()}
 
 
+def _by_order(values: dict[str, Any], _path: str) -> dict[str, Any]:
+    return dict(zip(sorted(values), values.values(), strict=True))
+
+
 ROWS = (
+    reader(
+        "takes-partition-values-by-their-order",
+        "SNAP-007",
+        viewing(partition_values(_by_order)),
+        "partition-value-serialization/keys-in-any-order/*",
+    ),
     reader(
         "reads-empty-texts-as-zero",
         "PART-002",
