@@ -76,6 +76,8 @@ _DELETED_ROWS: Final = "DVDESC-020"
 """The requirement that no read returns deleted rows: an answer with rows missing keeps it."""
 _ROW_QUESTIONS: Final = ("read", "aggregate")
 """Questions whose answers are rows, or made of them."""
+_PROTOCOL_REQUIREMENTS: Final = ("PROTO-00[89]", "PROTO-010", "RVER-*", "TF-002", "VPC-003")
+"""Requirements on which tables can be read, whatever their rows: refusals break them."""
 _DEFAULT_REQUIREMENT: Final = "DFT-004"
 _MISSING_COLUMN_REQUIREMENTS: Final[Mapping[str, str]] = {"id": "CM-028", "name": "CM-031"}
 """Mode of column mapping to the requirement that columns which files lack are null: a refusal
@@ -153,7 +155,8 @@ def requirement_refused(spec: Spec, case: Case, revision: str) -> str | None:
     """Return the requirement that a wrong refusal breaks; ``None`` where it is the judged one.
 
     A snapshot that is refused says nothing of its parts: where its case names what may be the
-    reason, that is broken, as by a refusal to list the files.
+    reason, that is broken, as by a refusal to list the files. Where rows are judged, a refusal
+    breaks what the case names of protocols.
     """
     judged = judged_of(spec, case)
     row = judged.in_revision(revision)
@@ -166,6 +169,9 @@ def requirement_refused(spec: Spec, case: Case, revision: str) -> str | None:
             return None
         files = replace(judged, question="files", unshown=unshown, _found={}).in_revision(revision)
         return files if files in judged.named else None
+    if spec.type in _ROW_QUESTIONS and row == judged.own == ROWS_READ:
+        named = tuple(name for name in judged.named if matches(name, _PROTOCOL_REQUIREMENTS))
+        return replace(judged, own=None, named=named, _found={}).in_revision(revision)
     if spec.type in _ROW_QUESTIONS and row == _DEFAULT_REQUIREMENT:
         mapping = _mapping(case, _version(spec))
         return ROWS_READ if mapping is None else _MISSING_COLUMN_REQUIREMENTS[mapping.mode]

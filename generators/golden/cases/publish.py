@@ -81,9 +81,16 @@ def publish_respelled(
     for before in table.versions[:-1]:
         read_spec(case, table, before)
     for version in (None, *table.versions):
-        snapshot_spec(case, table, version)
+        if refusal is None or version in table.versions[:-1]:
+            snapshot_spec(case, table, version)
     title = "The remove cancels the add that it decodes to, or nothing"
     for latest in (None, table.version):
+        if refusal:
+            state = table.states[table.version]
+            whole = {"protocol": state.protocol, "metadata": state.metadata}
+            documents = [Accepted("decoded", source, expected=whole), refused]
+            slug = f"snapshot-{_place(latest)[0]}"
+            case.contest("snapshot", slug, documents, title=title, version=latest)
         slug = f"read-{_place(latest)[0]}"
         case.contest_read(title, table.schema, *rows, slug=slug, version=latest)
     case.contest("files", "files-latest", files, title=title)

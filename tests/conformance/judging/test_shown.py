@@ -292,6 +292,8 @@ def test_an_older_part_of_a_snapshot_names_the_row_on_the_newest(
         ("action-reconciliation/added-again-after-classic/snapshot-latest", "REC-018"),
         ("action-reconciliation/crossed-classic/snapshot-latest", "REC-013"),
         ("action-reconciliation/protocol-newest-wins/snapshot-latest", "REC-002"),
+        ("iceberg-compatibility-v1/active/read-latest", "TF-002"),
+        ("deletion-vectors/crossed-classic/nested", "SNAP-007"),
         ("default-columns/crossed-plain-classic/default-latest", "SNAP-007"),
         ("default-columns/crossed-name-classic/default-latest", "CM-031"),
         ("default-columns/crossed-id-classic/default-latest", "CM-028"),
