@@ -182,6 +182,22 @@ def _prefixed(case: CaseWriter) -> None:
     publish(case, table)
 
 
+@VECTORS.case("one-name-under-two-prefixes", "DVDESC-014 DVDESC-003 DVDESC-016 REC-010")
+def _two_prefixes(case: CaseWriter) -> None:
+    """A prefix is part of what tells vectors apart."""
+    table = vector_table(case)
+    file = table.create_with(numbered(10))
+    identity = uuid.UUID(table.unique_name("vector"))
+    vectors = []
+    for prefix, rows in (("ab", [1]), ("cd", [1, 4])):
+        (stored,) = write_vector_file(table.root, identity, [StoredVector(rows)], prefix=prefix)
+        vectors.append(table.register_vector(stored, rows))
+    table.commit(*with_vector(file, vectors[0]), operation="DELETE")
+    table.commit(*with_vector(file, vectors[1], vectors[0]), operation="DELETE")
+    case.judged = dict.fromkeys(("files-latest", "read-latest", "read-v2"), "DVDESC-014")
+    publish(case, table)
+
+
 def _in_partitions(case: CaseWriter, rows: int, *values: str) -> tuple[GoldenTable, list[DataFile]]:
     """Return a table with one file of some rows in each of its partitions."""
     table = vector_table(case, struct(id="long", p="string"), partition_columns=["p"])

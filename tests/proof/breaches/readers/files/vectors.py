@@ -274,6 +274,12 @@ ROWS = (
         ),
     ),
     reader(
+        "tells-vectors-apart-without-their-prefixes",
+        "DVDESC-014",
+        viewing(_descriptor(pathOrInlineDv=lambda v: f"ab{v['pathOrInlineDv'][-20:]}")),
+        "deletion-vectors/one-name-under-two-prefixes/*",
+    ),
+    reader(
         "takes-absolute-vectors-for-relative",
         "DVDESC-015",
         viewing(
