@@ -118,6 +118,8 @@ class _Form:
         below: whether ``key`` goes for members below the top alone, or for those at it; for all
             where it is ``None``.
         position: spells the position of an element; ``None`` leaves it out of the path.
+        nested: whether ``position`` goes for what is within an element of an array alone, or for
+            what is not; for all where it is ``None``.
         listed: gives the elements of an array; ``None`` spells the array as one value.
         between: joins the keys of a path; what is callable makes it of them.
         equals: joins a path and its value.
@@ -133,6 +135,7 @@ class _Form:
     key: Callable[[str], str] | None = None
     below: bool | None = None
     position: Callable[[int], str | None] = str
+    nested: bool | None = None
     listed: Callable[[list[Any]], list[Any] | None] = lambda value: value
     between: str | Callable[[list[str]], str] = "+"
     equals: str = "="
@@ -154,15 +157,20 @@ class _Form:
             pairs.sort(key=self.order)
         return self.comma.join(f"{path}{self.equals}{value}" for path, value in pairs)
 
-    def _pairs(self, value: Any, path: list[str]) -> Iterator[tuple[str, str]]:
+    def _pairs(
+        self, value: Any, path: list[str], *, nested: bool = False
+    ) -> Iterator[tuple[str, str]]:
         if isinstance(value, dict):
             for key, child in value.items():
                 if not self.dropped(key, not path):
-                    yield from self._pairs(child, [*path, self._name(key, below=bool(path))])
+                    below = [*path, self._name(key, below=bool(path))]
+                    yield from self._pairs(child, below, nested=nested)
         elif isinstance(value, list) and (elements := self.listed(value)) is not None:
+            spelt = self.position if self.nested in (None, nested) else str
             for at, child in enumerate(elements):
-                position = self.position(at)
-                yield from self._pairs(child, path if position is None else [*path, position])
+                position = spelt(at)
+                below = path if position is None else [*path, position]
+                yield from self._pairs(child, below, nested=True)
         elif self.nulls or value is not None:
             joined = self.between.join if isinstance(self.between, str) else self.between
             yield joined(path), self._scalar(value)
@@ -284,6 +292,16 @@ _NUMBERS: Final[tuple[Callable[[str], str], ...]] = (
 )
 """What wrong writers make of numbers: texts, doubles, rounded, grouped, with exponents."""
 
+_POSITIONS: Final[tuple[Callable[[int], str | None], ...]] = (
+    lambda at: f'"{at}"',
+    lambda at: str(at + 1),
+    lambda at: f"[{at}]",
+    lambda _at: "",
+    lambda _at: None,
+    *(f"{{:0{width}}}".format for width in (2, 3, 4)),
+)
+"""What wrong writers make of positions; of those of arrays within arrays alone, too."""
+
 _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-002", replace(_RIGHT, literal=lambda value: f'"{_literal(value)}"')),
     ("SUM-002", replace(_RIGHT, literal=lambda value: "" if value is None else str(value))),
@@ -321,12 +339,11 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-008", replace(_RIGHT, order=lambda pair: lenient_path(pair[0]))),
     ("SUM-008", replace(_RIGHT, order=lambda pair: lenient_path(pair[0]).encode("utf-16-be"))),
     *(("SUM-009", replace(_RIGHT, comma=each)) for each in _JOINTS),
-    ("SUM-010", replace(_RIGHT, position=lambda at: f'"{at}"')),
-    ("SUM-010", replace(_RIGHT, position=lambda at: str(at + 1))),
-    ("SUM-010", replace(_RIGHT, position=lambda at: f"[{at}]")),
-    ("SUM-010", replace(_RIGHT, position=lambda _at: "")),
-    ("SUM-010", replace(_RIGHT, position=lambda _at: None)),
-    *(("SUM-010", replace(_RIGHT, position=f"{{:0{width}}}".format)) for width in (2, 3, 4)),
+    *(
+        ("SUM-010", replace(_RIGHT, position=each, nested=nested))
+        for each in _POSITIONS
+        for nested in (None, True, False)
+    ),
     ("SUM-010", replace(_RIGHT, listed=lambda _value: None)),
     ("SUM-010", replace(_RIGHT, listed=lambda value: [*_flat(value)])),
     ("SUM-010", replace(_RIGHT, listed=lambda value: [v for v in value if v is not None])),

@@ -87,8 +87,9 @@ def _pairs(value: Any, path: tuple[str, ...], how: Mapping[str, Any]) -> Iterato
         if how.get("no null elements"):
             value = [each for each in value if each is not None]
         for at, child in enumerate(value):
-            number = f'"{at}"' if how.get("quoted positions") else how.get("at", "{}").format(at)
-            yield from _pairs(child, (*path, number), how)
+            within = any(not part.startswith('"') for part in path)
+            form = how.get("at", "{}") if how.get("within", within) == within else "{}"
+            yield from _pairs(child, (*path, form.format(at)), how)
     else:
         yield how.get("plus", "+").join(path), _scalar(value, how)
 
