@@ -120,6 +120,7 @@ class _Form:
         position: spells the position of an element; ``None`` leaves it out of the path.
         nested: whether ``position`` goes for what is within an element of an array alone, or for
             what is not; for all where it is ``None``.
+        elements: the types of the elements whose position ``position`` gives.
         listed: gives the elements of an array; ``None`` spells the array as one value.
         between: joins the keys of a path; what is callable makes it of them.
         equals: joins a path and its value.
@@ -136,6 +137,7 @@ class _Form:
     below: bool | None = None
     position: Callable[[int], str | None] = str
     nested: bool | None = None
+    elements: tuple[type, ...] = (object,)
     listed: Callable[[list[Any]], list[Any] | None] = lambda value: value
     between: str | Callable[[list[str]], str] = "+"
     equals: str = "="
@@ -168,7 +170,7 @@ class _Form:
         elif isinstance(value, list) and (elements := self.listed(value)) is not None:
             spelt = self.position if self.nested in (None, nested) else str
             for at, child in enumerate(elements):
-                position = spelt(at)
+                position = (spelt if isinstance(child, self.elements) else str)(at)
                 below = path if position is None else [*path, position]
                 yield from self._pairs(child, below, nested=True)
         elif self.nulls or value is not None:
@@ -300,7 +302,8 @@ _POSITIONS: Final[tuple[Callable[[int], str | None], ...]] = (
     lambda _at: None,
     *(f"{{:0{width}}}".format for width in (2, 3, 4)),
 )
-"""What wrong writers make of positions; of those of arrays within arrays alone, too."""
+"""What wrong writers make of positions; of those of arrays within arrays, or of some elements,
+alone, too."""
 
 _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-002", replace(_RIGHT, literal=lambda value: f'"{_literal(value)}"')),
@@ -335,6 +338,8 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-008", replace(_RIGHT, order=lambda pair: _bytes(pair[1]))),
     ("SUM-008", replace(_RIGHT, order=lambda pair: (len(pair[0]), _bytes(pair[0])))),
     ("SUM-008", replace(_RIGHT, order=lambda pair: (pair[0].count("+"), _bytes(pair[0])))),
+    # What is below the top in the order in which it stands.
+    ("SUM-008", replace(_RIGHT, order=lambda pair: _bytes(pair[0].partition("+")[0]))),
     # The paths as they are before they are encoded, by characters and by units of UTF-16.
     ("SUM-008", replace(_RIGHT, order=lambda pair: lenient_path(pair[0]))),
     ("SUM-008", replace(_RIGHT, order=lambda pair: lenient_path(pair[0]).encode("utf-16-be"))),
@@ -343,6 +348,11 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
         ("SUM-010", replace(_RIGHT, position=each, nested=nested))
         for each in _POSITIONS
         for nested in (None, True, False)
+    ),
+    *(
+        ("SUM-010", replace(_RIGHT, position=each, elements=kinds))
+        for each in _POSITIONS
+        for kinds in ((dict,), (list,), (dict, list))
     ),
     ("SUM-010", replace(_RIGHT, listed=lambda _value: None)),
     ("SUM-010", replace(_RIGHT, listed=lambda value: [*_flat(value)])),

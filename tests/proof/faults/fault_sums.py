@@ -72,6 +72,10 @@ def _scalar(value: Any, how: Mapping[str, Any]) -> str:
     return f"{value}.0" if how.get("fractions") else str(value)
 
 
+def _is(value: Any, kind: str | None) -> bool:
+    return kind is None or isinstance(value, {"objects": dict, "arrays": list}[kind])
+
+
 def _pairs(value: Any, path: tuple[str, ...], how: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for key, child in value.items():
@@ -88,8 +92,9 @@ def _pairs(value: Any, path: tuple[str, ...], how: Mapping[str, Any]) -> Iterato
             value = [each for each in value if each is not None]
         for at, child in enumerate(value):
             within = any(not part.startswith('"') for part in path)
-            form = how.get("at", "{}") if how.get("within", within) == within else "{}"
-            yield from _pairs(child, (*path, form.format(at)), how)
+            other = how.get("within", within) == within and _is(child, how.get("of"))
+            position = how.get("at", "{}").format(at) if other else str(at)
+            yield from _pairs(child, (*path, position) if position else path, how)
     else:
         yield how.get("plus", "+").join(path), _scalar(value, how)
 
@@ -108,6 +113,8 @@ def wrong_checksum(document: Mapping[str, Any], how: Mapping[str, Any]) -> str:
         pairs.sort(key=lambda pair: (pair[0].count(every), pair[0].encode()))
     elif encoding := how.get("sorted unescaped"):
         pairs.sort(key=lambda pair: unquote(pair[0]).encode(encoding))
+    elif how.get("sorted at the top"):
+        pairs.sort(key=lambda pair: pair[0].split("+")[0].encode())
     elif not how.get("unsorted"):
         pairs.sort(key=lambda pair: pair[0].encode(), reverse=bool(how.get("reversed")))
     text = how.get("comma", ",").join(
