@@ -195,16 +195,37 @@ def one_action_per_file(subject: CheckpointView) -> Findings:
 
 @check("checkpoint content", "SCA-006")
 def times_of_sidecars(subject: CheckpointView) -> Findings:
-    """Report a modificationTime in another unit: as ms it is of 1970, or of 5138; or below 0."""
-    for line in subject.checkpoint.top.of("sidecar"):
+    """Report a modificationTime in another unit: as ms it is of 1970, or of 5138; or below 0.
+
+    A clock may be wrong. A time that comes after the metadata of the checkpoint as seconds or
+    microseconds, and as milliseconds does not, is no matter of clocks.
+    """
+    top = subject.checkpoint.top
+    made = next((line.body.get("createdTime") for line in top.of("metaData")), None)
+    for line in top.of("sidecar"):
         time = line.body.get("modificationTime")
         if type(time) is int and (time < 0 or time in _SECONDS or time >= _MICROSECONDS):
             message = f"modificationTime {time} is not in milliseconds"
-            yield finding("SCA-006", line.place, message, severity="warning")
+            severity: Severity | None = None if _in_another_unit(time, made) else "warning"
+            yield finding("SCA-006", line.place, message, severity=severity)
 
 
 _SECONDS: Final = range(10**9, 10**11)
 _MICROSECONDS: Final = 10**14
+_PLAUSIBLE: Final = range(10**12, 10**14)
+"""Milliseconds from 2001 to 5138."""
+
+_LONG: Final = 50 * 366 * 86_400_000
+"""Milliseconds that lie between a table and its checkpoints at most."""
+
+
+def _in_another_unit(time: int, made: Any) -> bool:
+    """Return whether a time is one soon after another, given in milliseconds, in another unit."""
+    if type(made) is not int or made not in _PLAUSIBLE:
+        return False
+    return any(
+        each in range(made, made + _LONG) for each in (time * 1000, time // 1000, time // 10**6)
+    )
 
 
 @check("checkpoint content", "SCA-002 SCA-003 SCA-005 CKPT-V2-003")
