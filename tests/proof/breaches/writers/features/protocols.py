@@ -281,6 +281,15 @@ ROWS = (
         during("enable_feature", unlisted("inCommitTimestamp", where=COMMIT)),
         "table-features/write-settings-course/*",
     ),
+    *(
+        writer(
+            f"brings-a-feature-by-{operation.replace('_', '-')}-in-the-place-of-another",
+            "TF-016",
+            during(operation, unlisted("appendOnly", where=COMMIT)),
+            "table-features/write-brought-by-the-way/*",
+        )
+        for operation in ("set_properties", "add_constraint")
+    ),
     writer(
         "clusters-and-drops-a-feature-out-of-use",
         "TF-016",
