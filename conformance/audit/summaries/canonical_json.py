@@ -126,7 +126,8 @@ class _Form:
         equals: joins a path and its value.
         comma: joins the pairs.
         order: sorts the pairs; as they stand for ``None``.
-        dropped: says whether a member is left out, by its key and whether it is at the top.
+        dropped: says whether a member is left out, by its key, whether it is at the top, and
+            whether it is within an array.
         nulls: whether nulls have a pair.
     """
 
@@ -143,7 +144,7 @@ class _Form:
     equals: str = "="
     comma: str = ","
     order: Callable[[tuple[str, str]], Any] | None = lambda pair: _bytes(pair[0])
-    dropped: Callable[[str, bool], bool] = lambda key, top: top and key == "checksum"
+    dropped: Callable[[str, bool, bool], bool] = lambda key, top, _: top and key == "checksum"
     nulls: bool = True
 
     def format(self, document: dict[str, Any]) -> str:
@@ -164,7 +165,7 @@ class _Form:
     ) -> Iterator[tuple[str, str]]:
         if isinstance(value, dict):
             for key, child in value.items():
-                if not self.dropped(key, not path):
+                if not self.dropped(key, not path, nested):
                     below = [*path, self._name(key, below=bool(path))]
                     yield from self._pairs(child, below, nested=nested)
         elif isinstance(value, list) and (elements := self.listed(value)) is not None:
@@ -218,6 +219,11 @@ def _flat(value: list[Any]) -> Iterator[Any]:
 def _counted(path: str) -> list[tuple[int, bytes]]:
     parts = path.split("+")
     return [(int(part), b"") if part.isdecimal() else (-1, _bytes(part)) for part in parts]
+
+
+def _dropped_below(key: str, top: bool, nested: bool, *, within: bool) -> bool:
+    """Leave checksums out at the top, and below it within arrays alone or outside of them."""
+    return key == "checksum" and (top or nested == within)
 
 
 def _positions_apart(path: list[str], form: str) -> str:
@@ -358,9 +364,13 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-010", replace(_RIGHT, listed=lambda value: [*_flat(value)])),
     ("SUM-010", replace(_RIGHT, listed=lambda value: [v for v in value if v is not None])),
     *((each, replace(_RIGHT, order=lambda pair: _counted(pair[0]))) for each in _ORDERED),
-    ("SUM-011", replace(_RIGHT, dropped=lambda _key, _top: False)),
-    ("SUM-012", replace(_RIGHT, dropped=lambda key, _top: key == "checksum")),
-    ("SUM-012", replace(_RIGHT, dropped=lambda key, _top: key.casefold() == "checksum")),
+    ("SUM-011", replace(_RIGHT, dropped=lambda _key, _top, _nested: False)),
+    ("SUM-012", replace(_RIGHT, dropped=lambda key, _top, _nested: key == "checksum")),
+    ("SUM-012", replace(_RIGHT, dropped=lambda key, _top, _nested: key.casefold() == "checksum")),
+    *(
+        ("SUM-012", replace(_RIGHT, dropped=partial(_dropped_below, within=within)))
+        for within in (True, False)
+    ),
     # A rule of texts may be broken in all of them, in values alone, or in keys alone.
     *(
         (rule, replace(_RIGHT, text=each, key=own))

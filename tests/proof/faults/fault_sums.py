@@ -72,6 +72,9 @@ def _scalar(value: Any, how: Mapping[str, Any]) -> str:
     return f"{value}.0" if how.get("fractions") else str(value)
 
 
+_PLACE = {True: "in arrays", False: "outside of arrays"}
+
+
 def _is(value: Any, kind: str | None) -> bool:
     return kind is None or isinstance(value, {"objects": dict, "arrays": list}[kind])
 
@@ -79,7 +82,8 @@ def _is(value: Any, kind: str | None) -> bool:
 def _pairs(value: Any, path: tuple[str, ...], how: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for key, child in value.items():
-            if key != "checksum" or (path and not how.get("drop deep")):
+            within = any(part.isdigit() for part in path)
+            if key != "checksum" or (path and how.get("drop deep") not in (True, _PLACE[within])):
                 bare = how.get("bare keys") or (path and how.get("bare deep keys"))
                 name = key if bare else _text(key, {**how, "bare": False, **how.get("keys", {})})
                 yield from _pairs(child, (*path, name), how)
