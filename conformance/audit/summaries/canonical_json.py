@@ -115,8 +115,8 @@ class _Form:
         number: spells a number.
         text: spells a string.
         key: spells the key of a member.
-        below: whether ``key`` goes for members below the top alone, or for those at it; for all
-            where it is ``None``.
+        below: whether ``literal``, ``number``, ``text`` and ``key`` go for members below the top
+            alone, or for those at it; for all where it is ``None``.
         position: spells the position of an element; ``None`` leaves it out of the path.
         nested: whether ``position`` goes for what is within an element of an array alone, or for
             what is not; for all where it is ``None``.
@@ -176,13 +176,14 @@ class _Form:
                 yield from self._pairs(child, below, nested=True)
         elif self.nulls or value is not None:
             joined = self.between.join if isinstance(self.between, str) else self.between
-            yield joined(path), self._scalar(value)
+            yield joined(path), self._scalar(value, below=len(path) > 1)
 
     def _name(self, key: str, *, below: bool) -> str:
-        own = self.key if self.below in (None, below) else None
-        return (own or self.text)(key)
+        return (self.key or self.text)(key) if self.below in (None, below) else _text(key)
 
-    def _scalar(self, value: Any) -> str:
+    def _scalar(self, value: Any, *, below: bool) -> str:
+        if self.below not in (None, below):
+            return _RIGHT._scalar(value, below=below)  # noqa: SLF001  it is of this class
         if value is None or isinstance(value, bool):
             return self.literal(value)
         if isinstance(value, list):
@@ -311,15 +312,15 @@ _POSITIONS: Final[tuple[Callable[[int], str | None], ...]] = (
 """What wrong writers make of positions; of those of arrays within arrays, or of some elements,
 alone, too."""
 
-_WRONG: Final[tuple[tuple[str, _Form], ...]] = (
-    ("SUM-002", replace(_RIGHT, literal=lambda value: f'"{_literal(value)}"')),
-    ("SUM-002", replace(_RIGHT, literal=lambda value: "" if value is None else str(value))),
-    ("SUM-002", replace(_RIGHT, literal=str)),
-    (
-        "SUM-002",
-        replace(_RIGHT, literal=lambda value: "null" if value is None else str(int(value))),
-    ),
-    ("SUM-002", replace(_RIGHT, nulls=False)),
+_LITERALS: Final[tuple[Callable[[Any], str], ...]] = (
+    lambda value: f'"{_literal(value)}"',
+    lambda value: "" if value is None else str(value),
+    str,
+    lambda value: "null" if value is None else str(int(value)),
+)
+
+_SPELT_OTHERWISE: Final[tuple[tuple[str, _Form], ...]] = (
+    *(("SUM-002", replace(_RIGHT, literal=each)) for each in _LITERALS),
     *(
         ("SUM-003", replace(_RIGHT, number=partial(_reformatted, form=each, whole=whole)))
         for each in _NUMBERS
@@ -330,11 +331,24 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
     *(("SUM-004", replace(_RIGHT, text=each, key=own)) for each in _TEXTS for own in (None, _text)),
     *((each, replace(_RIGHT, text=lambda value: f'"{value}"')) for each in ("SUM-004", "SUM-005")),
     *(("SUM-005", replace(_RIGHT, key=each)) for each in _KEYS),
+    # A rule of texts may be broken in all of them, in values alone, or in keys alone.
     *(
-        ("SUM-005", replace(_RIGHT, key=each, below=below))
-        for each in _BARE
+        (rule, replace(_RIGHT, text=each, key=own))
+        for rule, each in _SPELT
+        for own in (None, _text)
+    ),
+    *((rule, replace(_RIGHT, key=each)) for rule, each in _SPELT),
+)
+"""Forms that spell values or keys otherwise, everywhere."""
+
+_WRONG: Final[tuple[tuple[str, _Form], ...]] = (
+    *_SPELT_OTHERWISE,
+    *(
+        (rule, replace(form, below=below))
+        for rule, form in _SPELT_OTHERWISE
         for below in (False, True)
     ),
+    ("SUM-002", replace(_RIGHT, nulls=False)),
     *(("SUM-006", replace(_RIGHT, between=each)) for each in _JOINTS_OF_PATHS),
     *(("SUM-007", replace(_RIGHT, equals=each)) for each in (*_JOINTS, "%3D")),
     ("SUM-008", replace(_RIGHT, order=None)),
@@ -371,13 +385,6 @@ _WRONG: Final[tuple[tuple[str, _Form], ...]] = (
         ("SUM-012", replace(_RIGHT, dropped=partial(_dropped_below, within=within)))
         for within in (True, False)
     ),
-    # A rule of texts may be broken in all of them, in values alone, or in keys alone.
-    *(
-        (rule, replace(_RIGHT, text=each, key=own))
-        for rule, each in _SPELT
-        for own in (None, _text)
-    ),
-    *((rule, replace(_RIGHT, key=each)) for rule, each in _SPELT),
 )
 """Forms that break a rule, with the requirement of the rule."""
 
@@ -413,8 +420,8 @@ def broken_rules(document: dict[str, Any], stated: str) -> list[str]:
     # A checksum cannot contain itself: a writer that keeps the member had nothing in it.
     found = [
         requirement
-        for nothing in ("", None, "0" * 32)
         for requirement, form in _WRONG
+        for nothing in (("", None, "0" * 32) if requirement == "SUM-011" else ("",))
         if (text := form.format({**document, "checksum": nothing})) != right
         and digest(text) == stated
     ]

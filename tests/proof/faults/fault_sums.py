@@ -100,7 +100,8 @@ def _pairs(value: Any, path: tuple[str, ...], how: Mapping[str, Any]) -> Iterato
             position = how.get("at", "{}").format(at) if other else str(at)
             yield from _pairs(child, (*path, position) if position else path, how)
     else:
-        yield how.get("plus", "+").join(path), _scalar(value, how)
+        goes = how.get("below", len(path) > 1) == (len(path) > 1)
+        yield how.get("plus", "+").join(path), _scalar(value, how if goes else {})
 
 
 def wrong_checksum(document: Mapping[str, Any], how: Mapping[str, Any]) -> str:

@@ -256,8 +256,8 @@ def _enable_several(case: CaseWriter) -> None:
     recipe.append(pairs(2)).publish(case)
 
 
-_BROUGHT: Final = (
-    ("brought", "Spark: what needs a feature lists it", None),
+_LISTED: Final = (
+    ("listed", "Spark: what needs a feature lists it", None),
     (
         "asked for apart",
         "a writer may add a feature, and need not do so by the way",
@@ -267,11 +267,11 @@ _BROUGHT: Final = (
 """What becomes of a feature that something else needs, by what writers are allowed."""
 
 
-@FEATURES.case("write-brought-by-the-way", "TF-016 TF-015")
-def _brought(case: CaseWriter) -> None:
-    """A feature that a property or a constraint brings takes no other out."""
+@FEATURES.case("write-enable-by-property", "TF-016 TF-015")
+def _enabled_by_property(case: CaseWriter) -> None:
+    """A feature that a property or a constraint needs takes no other out."""
     recipe = Recipe(PAIR, features=("domainMetadata", "appendOnly")).append(pairs(1)).given()
     recipe.set_properties({"delta.enableChangeDataFeed": "true"}).append(pairs(2))
     recipe.set_properties({"delta.enableDeletionVectors": "true"})
     recipe.keep("add_constraint", name="positive", expression="id > 0")
-    recipe.append(pairs(3)).publish(case, contested=_BROUGHT)
+    recipe.append(pairs(3)).publish(case, contested=_LISTED)

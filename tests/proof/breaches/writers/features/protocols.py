@@ -286,7 +286,7 @@ ROWS = (
             f"brings-a-feature-by-{operation.replace('_', '-')}-in-the-place-of-another",
             "TF-016",
             during(operation, unlisted("appendOnly", where=COMMIT)),
-            "table-features/write-brought-by-the-way/*",
+            "table-features/write-enable-by-property/*",
         )
         for operation in ("set_properties", "add_constraint")
     ),
