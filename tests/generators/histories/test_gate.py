@@ -183,6 +183,17 @@ def test_the_files_hold_what_the_groups_say() -> None:
         assert numbers == [f"{name}-{number}" for number in range(len(numbers))]
 
 
+def test_rows_of_a_history_of_upkeep_differ() -> None:
+    """Else it shows nothing of which rows a merge, a delete or a restore is about."""
+    groups = [group for group in GROUPS if group.kind == "write" for _ in range(group.count)]
+    written = [each for each in gate_histories() if each.kind == "write"]
+    for each in (each for each, group in zip(written, groups, strict=True) if group.upkeep):
+        rows = [
+            row for step in document_of(each.load())["operations"] for row in step.get("rows", ())
+        ]
+        assert any(row != rows[0] for row in rows), each.name
+
+
 def test_every_history_of_the_gate_can_be_laid_out_or_asked_for(tmp_path: Path) -> None:
     for each in gate_histories():
         history = each.load()
