@@ -284,7 +284,12 @@ def _style(given: Mapping[str, Any]) -> Style | None:
         case "multi-part":
             return Style(parts=given["parts"])
         case _:
-            return Style("v2", "json" if kind == "v2-json" else "parquet", sidecars)
+            return Style(
+                "v2",
+                "json" if kind == "v2-json" else "parquet",
+                sidecars,
+                classic=kind == "v2-classic",
+            )
 
 
 class _TypedRefusals(Refusals):

@@ -55,6 +55,7 @@ __all__ = ["Fault", "Watch"]
 _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "v2-json": ("uuid_checkpoint", ".json"),
     "v2-parquet": ("uuid_checkpoint", ".parquet"),
+    "v2-classic": ("classic_checkpoint", ".parquet"),
     "multi-part": ("multipart_checkpoint", ".parquet"),
 }
 """Kind of a checkpoint in a recipe, to the form of its name in the log."""
@@ -215,6 +216,8 @@ class Watch:
             return
         kind, ending = _FORMS[step["kind"]]
         found = [each for each in there if each.kind == kind and each.place.endswith(ending)]
+        if step["kind"] == "v2-classic":
+            found = [each for each in found if any(each.top.of("checkpointMetadata"))]
         if not found:
             broken = "CKPT-021" if step["kind"] == "multi-part" else "CKPT-005"
             yield broken, f"there is no checkpoint of kind {step['kind']} of version {version}"

@@ -63,7 +63,9 @@ unseen("vacuum", _FILES, commits=False, judges="FA-008")
 @operation(
     "checkpoint",
     {
-        "kind": args.Argument({"enum": ["v2-json", "v2-parquet", "multi-part"]}, required=False),
+        "kind": args.Argument(
+            {"enum": ["v2-json", "v2-parquet", "v2-classic", "multi-part"]}, required=False
+        ),
         "sidecars": args.COUNT(required=False),
         "parts": args.Argument({"type": "integer", "minimum": 2}, required=False),
         "layout": args.layout(

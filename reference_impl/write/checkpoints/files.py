@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reference_impl.deletion_vectors import Descriptor
 from reference_impl.errors import UnsupportedFeatures
-from reference_impl.log.names import LOG_DIR, SIDECAR_DIR, uuid_checkpoint_name
+from reference_impl.log.names import LOG_DIR, SIDECAR_DIR
 from reference_impl.model.column_mapping import physical_name
 from reference_impl.model.features import is_true, supported
 from reference_impl.model.file_actions import ADD_SCHEMA, STRING_MAP, to_objects
@@ -135,17 +135,24 @@ def _parquet(small: Small, files: Files) -> bytes:
 
 def write_v2(
     snapshot: Snapshot,
-    encoding: Literal["parquet", "json"],
+    name: str,
     sidecars: int,
     small: Small,
     files: Files,
 ) -> tuple[int, int]:
     """Write a checkpoint of the V2 spec; returns bytes and actions, sidecars and theirs included.
 
+    Args:
+        snapshot: the version.
+        name: of the checkpoint's own file, in JSON or Parquet by its ending.
+        sidecars: how many files take the file actions; 0 keeps them inside.
+        small: kind to bodies of the other actions.
+        files: kind to file actions.
+
     Raises:
         UnsupportedFeatures: the table does not support V2 checkpoints.
     """
-    # Obeys CKPT-V2-003 CKPT-V2-004.
+    # Obeys CKPT-V2-003 CKPT-V2-004 CKPT-N-011.
     if "v2Checkpoint" not in supported(snapshot.protocol):
         raise UnsupportedFeatures(
             ("v2Checkpoint",),
@@ -156,21 +163,18 @@ def write_v2(
         "checkpointMetadata": [{"version": snapshot.version}],
         **small,
     }
-    if encoding == "json" and any(name.endswith("_parsed") for name in files["add"].column_names):
+    in_json = name.endswith(".json")
+    if in_json and any(each.endswith("_parsed") for each in files["add"].column_names):
         # JSON has not the types of parsed columns; the Parquet of a sidecar has.
         sidecars = max(sidecars, 1)
-    path = f"{LOG_DIR}/{uuid_checkpoint_name(snapshot.version, str(uuid.uuid4()), encoding)}"
+    path = f"{LOG_DIR}/{name}"
     created: list[str] = []
     size, inside = 0, files
     with cleanup_on_failure(snapshot.storage, created):
         if sidecars:
             top["sidecar"] = _write_sidecars(snapshot, sidecars, files, created)
             size, inside = sum(body["sizeInBytes"] for body in top["sidecar"]), {}
-        data = (
-            _parquet(top, inside)
-            if encoding == "parquet"
-            else "".join(_lines(top, inside)).encode()
-        )
+        data = "".join(_lines(top, inside)).encode() if in_json else _parquet(top, inside)
         with publish_references(created):
             snapshot.storage.put(path, data)
     actions = sum(part.num_rows for part in files.values()) + sum(map(len, top.values()))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -17,7 +18,13 @@ import pyarrow.compute as pc
 
 from reference_impl.errors import ConstraintViolation, InvalidMetadata, PlaceRefused
 from reference_impl.log.last_checkpoint import json_checksum, read_hint
-from reference_impl.log.names import LAST_CHECKPOINT, LOG_DIR, checkpoint_name, part_name
+from reference_impl.log.names import (
+    LAST_CHECKPOINT,
+    LOG_DIR,
+    checkpoint_name,
+    part_name,
+    uuid_checkpoint_name,
+)
 from reference_impl.model.features import supported
 from reference_impl.model.file_actions import REMOVE_SCHEMA
 from reference_impl.model.ranges import Range
@@ -62,6 +69,7 @@ class Style:
     Attributes:
         spec: ``v1`` is classic; ``v2`` has a UUID in its name and needs its feature.
         encoding: of a V2 checkpoint's own file.
+        classic: a V2 checkpoint has a classic name, for clients that know no other; in Parquet.
         sidecars: files that take the file actions of a V2 checkpoint; 0 keeps them inside.
         parts: files of a multi-part checkpoint, which is deprecated; 0 for one file.
     """
@@ -70,6 +78,7 @@ class Style:
     encoding: Literal["parquet", "json"] = "parquet"
     sidecars: int = 0
     parts: int = 0
+    classic: bool = False
 
 
 def style_of(snapshot: Snapshot) -> Style:
@@ -101,7 +110,7 @@ def write_checkpoint(snapshot: Snapshot, style: Style | None = None) -> None:
     rows = sum(map(len, small.values())) + sum(part.num_rows for part in files.values())
     hint: dict[str, Any] = {"version": snapshot.version}
     if style.spec == "v2":
-        size, rows = write_v2(snapshot, style.encoding, style.sidecars, small, files)
+        size, rows = write_v2(snapshot, _v2_name(snapshot, style), style.sidecars, small, files)
     elif style.parts > 1:
         if "v2Checkpoint" in supported(snapshot.protocol):
             raise ConstraintViolation(
@@ -116,8 +125,20 @@ def write_checkpoint(snapshot: Snapshot, style: Style | None = None) -> None:
     point_at(snapshot.storage, hint)
 
 
+def _v2_name(snapshot: Snapshot, style: Style) -> str:
+    if style.classic:
+        return checkpoint_name(snapshot.version)
+    return uuid_checkpoint_name(snapshot.version, str(uuid.uuid4()), style.encoding)
+
+
 def _check_style(style: Style) -> None:
     # Obeys CKPT-V2-001 CKPT-N-002 CKPT-N-013.
+    if style.classic and (style.spec, style.encoding) != ("v2", "parquet"):
+        raise ConstraintViolation(
+            "a V2 checkpoint with a classic name is one in Parquet",
+            stage="commit",
+            requirement="CKPT-018",
+        )
     for name, count in (("parts", style.parts), ("sidecars", style.sidecars)):
         if count not in Range(0, _MAX_FILES):
             raise ConstraintViolation(

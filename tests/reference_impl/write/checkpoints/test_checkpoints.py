@@ -31,6 +31,7 @@ STYLES = {
     "parts": Style(parts=3),
     "v2-parquet": Style("v2"),
     "v2-json": Style("v2", "json"),
+    "v2-classic": Style("v2", classic=True),
     "v2-sidecars": Style("v2", "parquet", 2),
     "v2-json-sidecars": Style("v2", "json", 3),
 }
@@ -128,6 +129,13 @@ def test_v2_checkpoints_need_their_feature(table: Table) -> None:
     table.create(SCHEMA)
     with pytest.raises(UnsupportedFeatures):
         table.checkpoint(Style("v2"))
+
+
+@pytest.mark.parametrize("style", [Style(classic=True), Style("v2", "json", classic=True)])
+def test_a_classic_name_is_for_checkpoints_in_parquet(table: Table, style: Style) -> None:
+    table.create(SCHEMA, features=["v2Checkpoint"])
+    with pytest.raises(ConstraintViolation):
+        table.checkpoint(style)
 
 
 def test_several_parts_and_the_v2_feature_rule_each_other_out(table: Table) -> None:

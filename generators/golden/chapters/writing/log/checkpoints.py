@@ -132,6 +132,20 @@ for _name, (_kind, _sidecars, _title) in _KINDS.items():
 
 
 @CHECKPOINTS.case(
+    "write-v2-classic",
+    f"CKPT-N-011 CKPT-018 CKPT-020 CKPT-V2-001 CKPT-V2-002 CKPT-005 {_OF_SIDECARS}",
+)
+def _for_old_clients(case: CaseWriter) -> None:
+    """A V2 checkpoint with a classic name has what the one by UUID has."""
+    recipe = _everything(Recipe(KEYED, ("part",), _KEPT, _V2)).set_domain("mine", '{"a":1}')
+    recipe.set_domain("gone", "x").set_domain("gone", None)
+    recipe.checkpoint("v2-json").checkpoint("v2-classic").append(keyed(5))
+    recipe.delete(compare("id", "=", 4, "long")).checkpoint("v2-classic", 2)
+    recipe.checkpoint("v2-parquet", 2).append(keyed(6))
+    recipe.publish(case, needs=("checkpoint.kind",))
+
+
+@CHECKPOINTS.case(
     "write-v2-policy",
     "CKPT-005 CKPT-V2-001 CKC-002 CKC-003 CKC-004 CKC-005 CKC-006 CKC-007 CKC-009 CKSCH-009",
 )

@@ -35,7 +35,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import Ask, writer
-from breaches.seams import by_request, during, leaving, writing
+from breaches.seams import Edit, by_request, during, leaving, writing
 from breaches.views import bodies, dead_files, log_of
 from conformance.adapter import Answer, Request
 
@@ -122,6 +122,18 @@ _CLASSIC = r"(_delta_log/)(\d{20})\.checkpoint\.parquet"
 
 
 _UUID = r"(_delta_log/)(\d{20})\.checkpoint\.([0-9a-f-]{36})\.(json|parquet)"
+
+
+def _less(kind: str) -> Edit:
+    """Leave the last action of a kind out of V2 checkpoints with classic names."""
+
+    def change(actions: Lines) -> Lines:
+        found = [at for at, action in enumerate(actions) if action.get(kind)]
+        if not found or not any(action.get("checkpointMetadata") for action in actions):
+            return actions
+        return [action for at, action in enumerate(actions) if at != found[-1]]
+
+    return lines(change, _CLASSIC)
 
 
 _WEEK = 7 * 86_400_000
@@ -271,6 +283,15 @@ ROWS = (
         "marks-no-second-kind",
         "CKPT-V2-002",
         leaving(without("checkpointMetadata", where=CHECKPOINTS)),
+    ),
+    *(
+        writer(f"leaves-{name}-out-of-copies-for-old-clients", "CKPT-N-011", leaving(_less(kind)))
+        for name, kind in (
+            ("transactions", "txn"),
+            ("domains", "domainMetadata"),
+            ("tombstones", "remove"),
+            ("files", "add"),
+        )
     ),
     writer(
         "embeds-some-files",
