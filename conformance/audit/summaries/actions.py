@@ -19,7 +19,7 @@ from conformance.audit.findings import Findings, finding
 from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import Line, mapping_in, parse_json
-from conformance.audit.read.state import Body, State
+from conformance.audit.read.state import Body, State, dv_id, row_count
 from conformance.audit.summaries.parsed import (
     comparable,
     is_stated,
@@ -56,9 +56,12 @@ _REMOVE: Final = ("deletionTimestamp", "deletionVector", "baseRowId", "defaultRo
 _IF_BOTH: Final = ("partitionValues", "size")
 """Fields of a remove that a summary may leave out."""
 
+_UNCOUNTED: Final = ("STAT-002", "DVDESC-022")
+"""What statistics without a number of rows break, of a file with a vector."""
+
 REPEATED: Final = (
     *VALUELESS, "ADD-006", "ADD-010", "CM-016", "CM-017", "PART-004", *TEXT_REQUIREMENTS.values(),
-    *schemas.requirements("table/statistics"),
+    *_UNCOUNTED, *schemas.requirements("table/statistics"),
 )  # fmt: skip
 """What an add of a summary can break that the add of the log does not."""
 
@@ -240,6 +243,10 @@ def malformed(place: str, want: Body, have: Body, layout: Layout) -> Findings:
             held = [(parsed.value, place)]
             yield from line_findings("table/statistics", held, "STAT-007", "stats")
             yield from logical_statistics(place, parsed.value, layout)
+            if dv_id(have) is not None and row_count(want) is not None and row_count(have) is None:
+                message = "a file with a deletion vector has no numRecords in its stats"
+                for requirement in _UNCOUNTED:
+                    yield finding(requirement, place, message)
 
 
 def _misspelled(place: str, action: str, want: Body, have: Body, layout: Layout) -> Findings:
