@@ -58,6 +58,9 @@ _COPYING: Final = frozenset({"checkpoint", "compact_log"})
 _OF_THE_STATE: Final = frozenset({None, "META-009", "TF-016"})
 """What says that the table is not as it was asked for, or supports less than before."""
 
+_UNCHANGED: Final = {"CHK-006": "CHK-006", "CHK-009": "CHK-010", "CHK-010": "CHK-010"}
+"""What a refusal obeys to what says that the table stays as it was then, where a clause does."""
+
 _FOLLOWING: Final = ("CRC-", "CDC-001 ", "CDC-012 ")
 """Findings about the checksum and the changes of what was meant: both follow from wrong rows."""
 
@@ -302,7 +305,9 @@ def _left(
     if verdict is not None:
         # What a step has to check comes before what it deletes.
         verdict = replace(verdict, requirement=requirement)
-    verdict = verdict or reread_versions(replayed)
+    elif (verdict := reread_versions(replayed)) is not None:
+        named = _UNCHANGED.get(requirement or "", verdict.requirement)
+        verdict = replace(verdict, requirement=named)
     if verdict is not None and verdict.requirement is None:
         verdict = replace(verdict, requirement=replayed.judged(number))
     now = latest_version(replayed.table)

@@ -85,7 +85,25 @@ def _unlooked(ask: Ask, request: Request) -> Answer:
     return answer
 
 
+@by_request
+def _losing_a_file(ask: Ask, request: Request) -> Answer:
+    """Refuse, and delete a file that the table has."""
+    answer = ask(request)
+    if isinstance(answer, Refused) and isinstance(request, Write):
+        root = Path(request.table)
+        (root / next(bodies(root, "add"))["path"]).unlink()
+    return answer
+
+
 ROWS = (
+    *(
+        writer(f"deletes-files-as-it-refuses-{name}", broken, _losing_a_file, case)
+        for name, broken, case in (
+            ("a-constraint", "CHK-010", "check-constraints/write-add-broken-group/*"),
+            ("a-row", "CHK-006", "check-constraints/write-refused-after-checkpoint/*"),
+            ("an-invariant", "SNAP-008", "column-invariants/write-false/*"),
+        )
+    ),
     writer("carries-out-chk-006", "CHK-006", carrying_out(), "check-constraints/write-false*"),
     writer("carries-out-chk-009", "CHK-009", carrying_out(), "check-constraints/write-add-false*"),
     writer("carries-out-chk-010", "CHK-010", carrying_out(), "check-constraints/write-add-null*"),
