@@ -109,6 +109,11 @@ def overwritten_file(
         if path.endswith(".parquet") and not path.startswith("_"):
             requirement = "DATA-004" if path in added else "DATA-005"
             return requirement, f"{path} is written over"
+    # What is added again without a file of its own is restored; a new file has a new name.
+    written = {path for path in added if path in now and path not in before}
+    once = {path for version in old for path in _added(table, version)} if written else set()
+    for path in sorted(written & once):
+        return "DATA-004", f"{path} is a new file, with a name that one had before"
     return None
 
 

@@ -12,6 +12,7 @@ from typing import Final
 JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "append-only-tables/write-after-unlocking": dict.fromkeys((3, 4, 5), "APP-004"),
     "append-only-tables/write-after-unsetting": dict.fromkeys((3, 4, 5), "APP-004"),
+    "append-only-tables/write-unlocked-replaced": dict.fromkeys((5, 6, 7, 8), "APP-004"),
     "append-only-tables/write-append": {1: "WVER-001"},
     "append-only-tables/write-optimize": {4: "FA-017"},
     "check-constraints/write-add-after-vectors": {3: "CHK-009"},

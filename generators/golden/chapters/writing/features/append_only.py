@@ -63,6 +63,15 @@ def _append_only_unset(case: CaseWriter) -> None:
     recipe.overwrite(pairs(4)).publish(case)
 
 
+@APPEND_ONLY.case("write-unlocked-replaced", "APP-004")
+def _unlocked_replaced(case: CaseWriter) -> None:
+    """A table is restored, rearranged and replaced once appendOnly is false."""
+    recipe = Recipe(PAIR, properties={"delta.appendOnly": "true"}).append(pairs(1, 2))
+    recipe.append(pairs(3)).set_properties({"delta.appendOnly": "false"}).append(pairs(4))
+    recipe.delete(compare("id", "=", 1, "long")).keep("optimize").restore(4)
+    recipe.replace(struct(n="long"), (), [{"n": 7}]).publish(case)
+
+
 @APPEND_ONLY.case("write-restore", "APP-002")
 def _restored(case: CaseWriter) -> None:
     """An append-only table refuses a restore to fewer rows."""

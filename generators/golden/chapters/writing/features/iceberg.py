@@ -145,6 +145,24 @@ for _chapter, _version, _ids in (
     )
 
 
+def _restored(version: int, case: CaseWriter) -> None:
+    recipe = Recipe(KEYED, ("part",), *compatible(version)).append(keyed(1, 2))
+    recipe.unset_properties(f"delta.enableIcebergCompatV{version}").append(keyed(3))
+    recipe.restore(1).append(keyed(4)).publish(case)
+
+
+for _chapter, _version, _ids in (
+    (FIRST, 1, "ICE1-005 ICE1-007 ICE1-009"),
+    (SECOND, 2, "ICE2-005 ICE2-015 ICE2-016"),
+):
+    _chapter.define(
+        "write-restore-enabled",
+        "A restore to a version that was compatible makes a compatible one",
+        _ids,
+        partial(_restored, _version),
+    )
+
+
 @FIRST.case("write-enable-later", "ICE1-007 ICE1-005")
 def _enable_later(case: CaseWriter) -> None:
     """Files that are there have the partition values once it is enabled."""

@@ -40,6 +40,14 @@ def _supported(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 3, "long")).keep("optimize").append(pairs(5)).publish(case)
 
 
+@TRACKING.case("write-supported-replaced", "RT-002 RT-028 RT-040 RT-004")
+def _supported_replaced(case: CaseWriter) -> None:
+    """A replace assigns ids and versions where tracking is supported alone."""
+    recipe = Recipe(PAIR, features=TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
+    recipe.replace(PAIR, (), pairs(5, 6)).append(pairs(7)).restore(1)
+    recipe.overwrite(pairs(8)).publish(case)
+
+
 @TRACKING.case("write-created", "RT-042")
 def _created(case: CaseWriter) -> None:
     """A table that tracks rows from the start names its hidden columns."""

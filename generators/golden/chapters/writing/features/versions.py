@@ -29,6 +29,20 @@ def _legacy(
     recipe.publish(case, refusal=broken_rule(requirement))
 
 
+def _changed(rule: str, version: int, operation: str, case: CaseWriter, *, row: str) -> None:
+    recipe = Recipe(PAIR, (), _RULES[rule], protocol=Protocol(1, version)).append(pairs(1, 2))
+    recipe.given()
+    number = 1 if rule == "append-only" else -1  # an id that the constraint does not let in
+    match operation:
+        case "update":
+            recipe.update({"id": number}, compare("id", "=", 2, "long"))
+        case "merge":
+            recipe.merge([{"id": number, "name": "x"}], SAME_ID, *UPSERT)
+        case _:
+            recipe.overwrite(pairs(number))
+    recipe.publish(case, refusal=broken_rule(row))
+
+
 def _invariant(protocol: Protocol, case: CaseWriter, *, requirement: str) -> None:
     rule = {"delta.invariants": '{"expression":{"expression":"id > 0"}}'}
     schema = struct(field("id", "long", metadata=rule), field("name", "string"))
@@ -57,6 +71,24 @@ for _rule, _version, _what, _id, _ids in (
         partial(_invariant, Protocol(1, _version), requirement=_id)
         if _rule == "invariant"
         else partial(_legacy, Protocol(1, _version), properties=_RULES[_rule], requirement=_id),
+    )
+
+
+for _rule, _version, _operation, _id in (
+    ("constraint", 3, "overwrite", "WVER-002"),
+    ("constraint", 3, "merge", "WVER-002"),
+    ("constraint", 4, "overwrite", "WVER-007"),
+    ("constraint", 5, "update", "WVER-007"),
+    ("constraint", 6, "merge", "WVER-007"),
+    ("append-only", 3, "merge", "WVER-007"),
+    ("append-only", 4, "overwrite", "WVER-007"),
+    ("append-only", 5, "update", "WVER-007"),
+):
+    VERSIONS.define(
+        f"write-{_rule}-{_version}-{_operation}",
+        f"{_rule.capitalize()} at writer version {_version} holds for {_operation}",
+        f"{_id} CHK-011" if _id == "WVER-002" else _id,
+        partial(_changed, _rule, _version, _operation, row=_id),
     )
 
 

@@ -146,6 +146,16 @@ def _retained_vectors(case: CaseWriter) -> None:
     recipe.keep("vacuum", version=False, kept=old_files(case)).append(pairs(5)).publish(case)
 
 
+@FILES.case("write-vacuum-before", "DATA-004")
+def _vacuum_before(case: CaseWriter) -> None:
+    """No file after a vacuum has a name that one had before."""
+    recipe = Recipe(PAIR).append(pairs(1, 2, 3)).append(pairs(4)).append(pairs(5))
+    recipe.delete(is_in("id", [2, 4], "long")).given()
+    recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files)
+    recipe.append(pairs(6)).update({"name": "x"}, compare("id", "=", 1, "long"))
+    recipe.keep("optimize").overwrite(pairs(7)).publish(case)
+
+
 @FILES.case("write-vacuum-encoded-paths", "FA-008 SNAP-005 ADD-003")
 def _encoded_paths(case: CaseWriter) -> None:
     """A vacuum knows live files whose paths have escapes in the log."""

@@ -107,6 +107,14 @@ for _slug, _words, _parts, _properties, _asked in (
     )
 
 
+@VECTORS.case("write-replaced", "REM-014 DVD-018")
+def _replaced(case: CaseWriter) -> None:
+    """A replace removes files with the vectors that they have."""
+    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3, 4))
+    recipe.append(pairs(5, 6)).delete_by_vectors(is_in("id", [2, 5], "long")).given()
+    recipe.replace(PAIR, (), pairs(7, 8)).append(pairs(9)).publish(case)
+
+
 @DESIGN.case("write-purge", "DVD-005 DVD-006 FA-017")
 def _purge(case: CaseWriter) -> None:
     """A purge rewrites files with vectors into files without."""

@@ -199,6 +199,26 @@ ROWS = (
         _unlooked,
         "check-constraints/write-add-of-no-column/*",
     ),
+    *(
+        writer(
+            f"lets-{operation}-break-a-rule-at-{version}",
+            "WVER-002" if version == 3 else "WVER-007",
+            _blind_to_rules(operation),
+            f"version-requirements/write-constraint-{version}-{operation}/*",
+        )
+        for version, operation in (
+            *((3, "overwrite"), (3, "merge"), (4, "overwrite"), (5, "update"), (6, "merge")),
+        )
+    ),
+    *(
+        writer(
+            f"lets-{operation}-change-append-only-tables-at-{version}",
+            "WVER-007",
+            carrying_out(),
+            f"version-requirements/write-append-only-{version}-{operation}/*",
+        )
+        for version, operation in ((3, "merge"), (4, "overwrite"), (5, "update"))
+    ),
     writer(
         "lets-updates-break-rules-at-3",
         "WVER-002",

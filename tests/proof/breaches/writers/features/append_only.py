@@ -23,6 +23,15 @@ ROWS = (
         )
         for operation in ("update", "merge", "overwrite")
     ),
+    *(
+        writer(
+            f"keeps-the-lock-of-{operation}",
+            "APP-004",
+            doing_nothing(operation),
+            "append-only-tables/write-unlocked-replaced/*",
+        )
+        for operation in ("restore", "replace")
+    ),
     writer(
         "locks-without-the-feature",
         "APP-001",

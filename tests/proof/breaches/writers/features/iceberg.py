@@ -101,6 +101,15 @@ ROWS = (
         leaving(uncounted()),
         ICE2,
     ),
+    *(
+        writer(
+            f"restores-iceberg-{version}-unmapped",
+            f"ICE{version}-005",
+            during("restore", setting_property("delta.columnMapping.mode", "none")),
+            f"iceberg-compatibility-v{version}/write-restore-enabled/*",
+        )
+        for version in (1, 2)
+    ),
     writer(
         "unmaps-iceberg-1",
         "ICE1-005",

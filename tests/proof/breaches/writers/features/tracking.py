@@ -257,6 +257,17 @@ ROWS = (
         during("append", dropping("add", "baseRowId", where=COMMIT)),
         "row-tracking/write-changes/*",
     ),
+    *(
+        writer(
+            f"tracks-no-rows-of-{operation}-while-off",
+            "RT-002",
+            during(
+                operation, dropping("add", "baseRowId", "defaultRowCommitVersion", where=COMMIT)
+            ),
+            "row-tracking/write-supported-replaced/*",
+        )
+        for operation in ("replace", "overwrite")
+    ),
     writer(
         "tracks-no-mark",
         "RT-032",

@@ -21,7 +21,7 @@ from breaches.edits import (
 )
 from breaches.model import writer
 from breaches.seams import during, leaving
-from breaches.views import log_of
+from breaches.views import bodies, log_of
 
 
 def commit_time(root: Path) -> float:
@@ -75,6 +75,20 @@ def _names_again(root: Path, fresh: frozenset[str]) -> None:
     each("add", change, COMMIT)(root, fresh)
 
 
+def _name_of_a_vacuumed_file(root: Path, fresh: frozenset[str]) -> None:
+    """Give a new data file a name that is free since a vacuum."""
+    free = [b["path"] for b in bodies(root, "add") if not (root / b["path"]).exists()]
+    written = matching(DATA, fresh)
+    if not free or not written:
+        return
+
+    def change(body: dict[str, Any]) -> dict[str, Any]:
+        return {**body, "path": free[0]} if body["path"] == written[0] else body
+
+    (root / written[0]).rename(root / free[0])
+    each("add", change, COMMIT)(root, fresh)
+
+
 def _with_a_column(table: pa.Table) -> pa.Table:
     return table.append_column("loaded_by", pa.array(["x"] * table.num_rows))
 
@@ -90,6 +104,15 @@ ROWS = (
         ),
     ),
     writer("gives-names-again", "DATA-004", leaving(_names_again)),
+    *(
+        writer(
+            f"gives-names-of-vacuumed-files-again-by-{operation}",
+            "DATA-004",
+            during(operation, _name_of_a_vacuumed_file),
+            "add-file-and-remove-file/write-vacuum-before/*",
+        )
+        for operation in ("append", "update", "optimize", "overwrite")
+    ),
     writer(
         "writes-data-files-again", "DATA-005", leaving(rewriting_earlier(DATA, lambda b: b + b"x"))
     ),

@@ -239,6 +239,12 @@ ROWS = (
         VECTORS,
     ),
     writer(
+        "replaces-without-vectors",
+        "REM-014",
+        during("replace", dropping("remove", "deletionVector", where=COMMIT)),
+        "deletion-vectors/write-replaced/*",
+    ),
+    writer(
         "purges-nothing",
         "DVD-005",
         doing_nothing("optimize"),
