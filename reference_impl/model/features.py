@@ -17,6 +17,12 @@ WRITTEN: Final = frozenset(FEATURES) - {
 """Features of tables that this implementation writes; it reads tables with all of them."""
 
 
+def feature_name(listed: str) -> str:
+    """Return the name of a feature that may be listed by an alias; an unknown name as it is."""
+    feature = find(listed)
+    return listed if feature is None else feature.name
+
+
 def supported(protocol: Protocol) -> frozenset[str]:
     """Return the names of the features that a protocol supports, listed or implied by version.
 
@@ -24,7 +30,7 @@ def supported(protocol: Protocol) -> frozenset[str]:
     """
     listed = (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
     # Obeys FEAT-003.
-    names = {feature.name if (feature := find(name)) else name for name in listed}
+    names = set(map(feature_name, listed))
     for feature in FEATURES.values():
         by_writer = 0 < feature.legacy_writer <= protocol.min_writer_version < 7
         by_reader = 0 < feature.legacy_reader <= protocol.min_reader_version < 3

@@ -12,7 +12,7 @@ from typing import Final
 from reference_impl.errors import UnsupportedFeatures
 from reference_impl.model.actions import Protocol
 from reference_impl.model.column_mapping import MODE_PROPERTY
-from reference_impl.model.features import is_true, supported
+from reference_impl.model.features import feature_name, is_true, supported
 from reference_impl.types.keys import (
     DEFAULT_KEY,
     GENERATION_KEY,
@@ -82,12 +82,12 @@ def with_features(current: Protocol, names: Iterable[str]) -> Protocol:
     held = supported(current)
     if wanted <= held:
         return current
-    listed = current.writer_features
-    writers = {*(listed if listed is not None else held), *wanted}
+    # Names keep the spelling that they are listed under, which may be an alias.
+    listed = {feature_name(spelled): spelled for spelled in current.writer_features or ()}
+    writers = {listed.get(name, name) for name in held | wanted}
     needed = {name for name in writers if _is_reader(name)}
     if not needed and current.min_reader_version == 1:
         return Protocol(1, 7, None, tuple(sorted(writers)))
-    # Names keep the spelling that they are listed under, which may be an alias.
     readers = {*(current.reader_features or ()), *needed}
     return Protocol(3, 7, tuple(sorted(readers)), tuple(sorted(writers)))
 

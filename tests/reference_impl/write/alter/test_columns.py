@@ -21,6 +21,8 @@ from reference_impl.errors import (
     UnknownColumn,
     UnsupportedFeatures,
 )
+from reference_impl.model.actions import Protocol
+from reference_impl.write.features.protocols import with_features
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 MAPPED = {"delta.columnMapping.mode": "name"}
@@ -234,3 +236,38 @@ def test_a_default_is_set_later_on(table: Table) -> None:
     table.set_default("name", None)
     table.append(pa.table({"id": [3]}))
     assert found(table)[-1]["name"] is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            Protocol(2, 7, None, ("rowTracking",)),
+            Protocol(
+                3,
+                7,
+                ("columnMapping", "v2Checkpoint"),
+                (
+                    "columnMapping",
+                    "rowTracking",
+                    "v2Checkpoint",
+                ),
+            ),
+        ),
+        (
+            Protocol(3, 7, ("variantType-preview",), ("variantType-preview",)),
+            Protocol(
+                3,
+                7,
+                ("v2Checkpoint", "variantType-preview"),
+                (
+                    "v2Checkpoint",
+                    "variantType-preview",
+                ),
+            ),
+        ),
+    ],
+    ids=["column mapping, which reader version 2 means", "a feature by its alias"],
+)
+def test_a_further_feature_leaves_those_that_there_are(before: Protocol, after: Protocol) -> None:
+    assert with_features(before, ["v2Checkpoint"]) == after
