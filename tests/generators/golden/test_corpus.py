@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +163,70 @@ def test_a_domain_of_the_system_may_be_kept_from_users(
         if {"configuration": None} not in [each.get("expected") for each in readings]:
             wrong.append(str(path))
     assert wrong == []
+
+
+def test_a_case_of_the_oldest_text_has_no_form_that_came_later(
+    cases: list[tuple[Path, dict[str, Any]]],
+) -> None:
+    """The text of 2021 knows no reader version 3, and of timestamps whole seconds alone."""
+    later = re.compile(r"\d{4}-\d\d-\d\d(T| \d\d:\d\d:\d\d\.)")
+    wrong = []
+    for path, case in cases:
+        if "2021" not in case["revision"]:
+            continue
+        for action in _actions(path.parent):
+            texts = _part(_part(action, "add"), "partitionValues").values()
+            if _part(action, "protocol").get("minReaderVersion") == 3 or any(
+                isinstance(text, str) and later.match(text) for text in texts
+            ):
+                wrong.append(case["id"])
+                break
+    assert wrong == []
+
+
+def test_no_answer_alone_is_demanded_for_a_time_after_the_newest_version(
+    specs: list[tuple[Path, dict[str, Any]]],
+) -> None:
+    """By no clause a time that no version has reached yet is that of the newest one."""
+    wrong = []
+    for path, spec in specs:
+        if "timestamp" in spec and "expected" in spec:
+            asked = datetime.strptime(spec["timestamp"] + " +0000", "%Y-%m-%d %H:%M:%S.%f %z")
+            if asked.timestamp() * 1000 > _newest_time(path.parent.parent, spec) + 0.5:
+                wrong.append(str(path))
+    assert wrong == []
+
+
+def _newest_time(case: Path, spec: dict[str, Any]) -> int:
+    """Return the largest time, in ms, that a version has by its file or by its commit."""
+    texts = [path.read_text("utf-8") for path in case.glob("delta/_delta_log/**/*.json")]
+    texts += [each.get("content", "") for each in spec.get("ratified", {}).get("commits", ())]
+    stamps: list[int] = [
+        action["commitInfo"].get("inCommitTimestamp") or 0
+        for text in texts
+        for action in _parsed(text)
+        if isinstance(action.get("commitInfo"), dict)
+    ]
+    document = json.loads((case / "case.json").read_text(encoding="utf-8"))
+    # A published file has a time of its own, by which no version of a catalog goes.
+    times: dict[str, int] = {} if "ratified" in spec else document.get("file_times", {})
+    return max(*stamps, *times.values(), 0, 0)
+
+
+def _part(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return an object within one; cases of broken logs have other values there."""
+    part = document.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _actions(case: Path) -> Iterator[dict[str, Any]]:
+    for path in case.glob("delta/_delta_log/*.json"):
+        yield from _parsed(path.read_text(encoding="utf-8", errors="replace"))
+
+
+def _parsed(text: str) -> Iterator[dict[str, Any]]:
+    for line in text.splitlines():
+        with suppress(ValueError):
+            action = json.loads(line)
+            if isinstance(action, dict):
+                yield action

@@ -134,6 +134,7 @@ for _partition in _PARTITIONS:
         f"A table partitioned by {_partition.slug} reads and filters right",
         _partition.requirements,
         partial(_partition_case, _partition),
+        since="2025" if "PART-008" in _partition.requirements else None,
     )
 
 _ODD_TEXTS = (
@@ -190,7 +191,7 @@ def _odd_checkpoint(case: CaseWriter) -> None:
         filtered(case, table, f"filter-{slug}", kept, "An odd text is found by value")
 
 
-@VALUES.case("null-values", "ADD-005 PART-001")
+@VALUES.case("null-values", "ADD-005 PART-001", since="2025")
 def _nulls(case: CaseWriter) -> None:
     """A null partition value reads as null for every type."""
     types = {"s": "string", "i": "integer", "d": "date", "t": "timestamp", "b": "boolean"}
@@ -288,7 +289,7 @@ _SPELLINGS = (
 )
 
 
-@VALUES.case("timestamp-spellings", "PART-008 PART-010")
+@VALUES.case("timestamp-spellings", "PART-008 PART-010", since="2025")
 def _timestamp_spellings(case: CaseWriter) -> None:
     """Timestamps with a zone read as the instant they name."""
     table = GoldenTable.created(case, struct(id="long", t="timestamp"), partition_columns=["t"])
@@ -301,7 +302,7 @@ def _timestamp_spellings(case: CaseWriter) -> None:
     filtered(case, table, "filter-equal", probe, "A filter finds the microsecond")
 
 
-@VALUES.case("timestamp-without-zone", "PART-006 PART-007 PART-009")
+@VALUES.case("timestamp-without-zone", "PART-006 PART-007 PART-009", since="2025")
 def _timestamp_zoneless(case: CaseWriter) -> None:
     """A timestamp text without zone leaves its zone open."""
     schema = struct(id="long", t="timestamp")
@@ -427,7 +428,7 @@ def _odd_columns(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@VALUES.case("all-columns-but-one", "PART-001 PART-004 PART-005 PART-013")
+@VALUES.case("all-columns-but-one", "PART-001 PART-004 PART-005 PART-013", since="2025")
 def _many(case: CaseWriter) -> None:
     """Many partition columns of many types read together."""
     kinds: dict[str, tuple[str, Any]] = {

@@ -361,12 +361,14 @@ def _history(case: CaseWriter) -> None:
         ratified=ratified,
     )
     for version in table.versions:
+        # A time after the newest version is answered by that version or by none.
+        second = "20.000" if version == table.version else "59.999"
         case.read(
             f"at-v{version}",
             _PLAIN,
             table.rows(version),
             title=f"That instant belongs to version {version}",
-            timestamp=f"2023-11-14 22:{13 + version}:59.999",
+            timestamp=f"2023-11-14 22:{13 + version}:{second}",
             ratified=ratified,
         )
 

@@ -136,7 +136,16 @@ def _no_prefix(case: CaseWriter) -> None:
     describe(case, table)
     drop_commits(case.delta, 3)
     refusal = Refusal("invalid_table", "load", "SNAP-001", code="DELTA_TRUNCATED_TRANSACTION_LOG")
-    refuse_load(case, refusal, "Protocol and metadata alone do not make up for it")
+    title = "Protocol and metadata alone do not make up for it"
+    case.refuse("read", "read-latest", refusal, title=title)
+    state = table.states[table.version]
+    stated = {"protocol": state.protocol, "metadata": state.metadata}
+    accepted = [
+        Accepted("refused", "the log begins in the middle", refusal=refusal),
+        Accepted("stated", "the newest protocol and metadata are there", expected=stated),
+    ]
+    title = "The metadata is that of the newest action, or refused with the rest"
+    case.contest("snapshot", "snapshot-latest", accepted, title=title)
 
 
 @TABLE.case("log-empty", "SNAP-004 META-001")

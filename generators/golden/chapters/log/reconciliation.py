@@ -174,7 +174,7 @@ def _many(case: CaseWriter) -> None:
     publish(case, table)
 
 
-@RECONCILIATION.case("long-lines-in-turns", "REC-006 REC-018 REC-008")
+@RECONCILIATION.case("long-lines-in-turns", "REC-006 REC-018 REC-008", since="2025")
 def _in_turns(case: CaseWriter) -> None:
     """Long lines of adds and removes that take turns are read as others."""
     table = GoldenTable.of(case, _PAIR, protocol=feature_protocol([], ["domainMetadata"]))

@@ -111,7 +111,7 @@ for _mode, _words in {
 }.items():
     MAPPING.define(
         f"mode-{_mode}-alone-feature",
-        f"{_words}, under lists",
+        f"{_words}, with the feature",
         "CM-023 CM-024" if _mode == "none" else "CM-023",
         partial(_by_mode, mode=_mode, protocol=feature_protocol(["columnMapping"])),
         since="2025",

@@ -457,7 +457,7 @@ def _said_otherwise(case: CaseWriter) -> None:
         ask_changes(case, table, f"changes-v{version}", version, version, changes, title)
 
 
-@FEATURES.case("changes-into-an-unknown-feature", "TF-001 RVER-002 CDC-004")
+@FEATURES.case("changes-into-an-unknown-feature", "TF-001 RVER-002 CDC-004", since="2025")
 def _changes(case: CaseWriter) -> None:
     """Changes are not read beyond a protocol that is not known."""
     table = feed_table(case)

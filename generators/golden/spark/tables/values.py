@@ -132,9 +132,7 @@ _PART_ROWS: list[dict[str, Any]] = [
 ] + [{"id": 99}]
 
 
-@spark_case(
-    "partition-value-serialization/spark-many-columns", "PART-001 ADD-003", revisions=REVISIONS
-)
+@spark_case("partition-value-serialization/spark-many-columns", "PART-001 ADD-003")
 def _partitions(_case: CaseWriter, table: SparkTable) -> None:
     """Spark's partition values and encoded paths read as put in."""
     by = ["text", "day", "at", "money", "flag"]

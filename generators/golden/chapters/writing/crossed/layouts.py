@@ -62,7 +62,9 @@ _LISTED: Final = (
 )  # fmt: skip
 
 
-@APPEND_ONLY.case("write-update-with-features", "APP-002", features=("columnMapping",))
+@APPEND_ONLY.case(
+    "write-update-with-features", "APP-002", since="2025", features=("columnMapping",)
+)
 def _locked_among_features(case: CaseWriter) -> None:
     """An append-only table of many features has an update refused."""
     recipe = Recipe(PAIR, ("name",), _LOCKED, _LISTED).append(pairs(1, 2))

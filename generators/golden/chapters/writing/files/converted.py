@@ -113,6 +113,7 @@ FILES.define(
             {"id": 2, "t": None, "d": None, "x": None, "b": None, "s": None},
         ],
     ),
+    since="2025",
 )
 
 

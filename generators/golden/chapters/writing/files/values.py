@@ -62,6 +62,7 @@ for _name, (_spelled, _values, _requirements) in _TYPES.items():
         f"A table partitioned by {_spelled} is written and read back",
         f"{_requirements} PART-001 DATA-004",
         partial(_partitioned_by, _spelled, _values),
+        since="2025" if "PART-008" in _requirements else None,
     )
 
 

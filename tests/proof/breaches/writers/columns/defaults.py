@@ -86,9 +86,6 @@ ROWS = (
         "carries-out-dft-008", "DFT-008", carrying_out(), "default-columns/write-add-with-default*"
     ),
     writer(
-        "carries-out-dft-010", "DFT-010", carrying_out(), "default-columns/write-variant-default*"
-    ),
-    writer(
         "ignores-defaults",
         "DFT-005",
         asking(_nulls_for_the_rest),
