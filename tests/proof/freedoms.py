@@ -32,7 +32,7 @@ from breaches.edits import each as editing
 from breaches.model import Ask, How
 from breaches.seams import afterwards, by_request, for_changes, refusing, rows, viewing, where_asked
 
-from conformance.adapter import Answer, Refused, Request, Scan, Write
+from conformance.adapter import Answer, Ok, Refused, Request, Scan, Write
 from reference_impl import Table
 from reference_impl.storage import LocalStorage
 
@@ -221,6 +221,26 @@ def _asking_first(*words: str) -> How:
     return run
 
 
+@by_request
+def _any_default(ask: Ask, request: Request) -> Answer:
+    """Set the default of a column of any type."""
+    answer = ask(request)
+    if not (isinstance(answer, Refused) and isinstance(request, Write)):
+        return answer
+    if request.operation != "set_default":
+        return answer
+    log, snapshot = Path(request.table) / "_delta_log", Table(request.table).snapshot()
+    metadata = snapshot.metadata.to_wire()
+    schema = json.loads(metadata["schemaString"])
+    for column in schema["fields"]:
+        if column["name"] == request.arguments["column"]:
+            column["metadata"]["CURRENT_DEFAULT"] = request.arguments["expression"]
+    changed = {"metaData": {**metadata, "schemaString": json.dumps(schema)}}
+    version = snapshot.version + 1
+    (log / f"{version:020}.json").write_bytes(_spelled([{"commitInfo": {}}, changed]))
+    return Ok({"version": version})
+
+
 def _files_there(root: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
@@ -378,6 +398,13 @@ FREEDOMS = (
         "writer",
         _asking_first("timestamp_ntz", '"variant"'),
         ("timestamp-ntz/write-*-unlisted/write", "variant-type/write-unasked/write"),
+    ),
+    Freedom(
+        "defaults-of-variants",
+        "a Variant column is allowed to have a default column value",
+        "writer",
+        _any_default,
+        ("default-columns/write-variant-default/write",),
     ),
     Freedom(
         "vacuums-nothing",
