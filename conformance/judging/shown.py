@@ -227,7 +227,9 @@ def _shown_by_snapshot(  # noqa: PLR0913, PLR0917  as of :func:`requirement_show
     if judged not in _NEWEST_ACTION[part]:
         return row
     again, one = _NEWEST_ACTION[part]
-    return again if judged == one and _is_replaced(case, spec, part, given) else None
+    if spec.requirement is not None or judged != one:
+        return None  # the case says which of both it is about
+    return again if _is_replaced(case, spec, part, given) else None
 
 
 def _is_replaced(case: Case, spec: Spec, part: str, given: Any) -> bool:

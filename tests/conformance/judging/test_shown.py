@@ -283,6 +283,21 @@ def test_an_older_part_of_a_snapshot_names_the_row_on_the_newest(
     assert named in item.requirements_judged("upstream")
 
 
+def test_a_case_says_which_row_on_protocols_it_is_about(
+    corpus: Corpus, items: dict[str, Item]
+) -> None:
+    item = items["action-reconciliation/protocol-lists-less/snapshot-latest"]
+    lists = {
+        "readerFeatures": ["deletionVectors", "timestampNtz"],
+        "writerFeatures": ["appendOnly", "deletionVectors", "timestampNtz"],
+    }
+
+    def joined(wanted: Expected) -> Any:
+        return {**wanted.document, "protocol": {**wanted.document["protocol"], **lists}}
+
+    assert _judged(corpus, item, joined).requirement == "REC-002"
+
+
 @pytest.mark.parametrize(
     ("question", "named"),
     [
