@@ -261,8 +261,12 @@ class Table:
 
         return operations.delete(self.snapshot(), filter)
 
-    def overwrite(self, rows: pa.Table, filter: Filter = None) -> int:
+    def overwrite(
+        self, rows: pa.Table, filter: Filter = None, *, txn: tuple[str, int] | None = None
+    ) -> int:
         """Replace the rows for which a filter is true, all by default, and return the version.
+
+        ``txn`` is as in :meth:`append`.
 
         Raises:
             ConstraintViolation: a row that comes in does not match the filter.
@@ -270,7 +274,7 @@ class Table:
         """
         from reference_impl.write.rows import operations
 
-        return operations.overwrite(self.snapshot(), rows, filter)
+        return operations.overwrite(self.snapshot(), rows, filter, txn)
 
     def update(self, values: Mapping[str, Any], filter: Filter = None) -> int:
         """Set columns of the rows for which a filter is true, and return the version.

@@ -64,7 +64,8 @@ _CAPABILITIES: Final = frozenset(
     | {"scan.columns", "scan.filter", "scan.row_ids", "changes.column_mapping", "checkpoint.kind"}
     | {"create.sql", "add_constraint.sql"}
     | {"append.invariants", "append.txn", "txn.version", "domain_metadata.version"}
-    | {"overwrite.filter", "overwrite.partition", "optimize.purge", "set_nullable.required"}
+    | {"overwrite.filter", "overwrite.partition", "overwrite.txn", "optimize.purge"}
+    | {"set_nullable.required"}
 )
 
 
@@ -233,7 +234,9 @@ _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
         **_given(request, "partition_columns", "properties")
     ),
     "append": lambda table, request: table.append(request.rows, txn=_progress(request)),
-    "overwrite": lambda table, request: table.overwrite(request.rows, _filter(request)),
+    "overwrite": lambda table, request: table.overwrite(
+        request.rows, _filter(request), txn=_progress(request)
+    ),
     "delete": lambda table, request: table.delete(_filter(request)),
     "update": lambda table, request: table.update(
         _values(request.arguments["set"]), _filter(request)

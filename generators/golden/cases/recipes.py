@@ -149,7 +149,10 @@ class Recipe:
 
     def append_once(self, rows: Sequence[Row], application: str, version: int) -> Recipe:
         """Append rows together with the progress of the application that brings them."""
-        self.append(rows)
+        return self.append(rows).by_application(application, version)
+
+    def by_application(self, application: str, version: int) -> Recipe:
+        """Record the progress of an application together with the rows of the last step."""
         self._steps[-1]["txn"] = {"app_id": application, "txn_version": version}
         return self
 

@@ -112,9 +112,11 @@ class Append(Operation):
         "identity": args.IDENTITY,
         **_SELECTED,
         "partition": args.PARTITION,
+        "txn": args.TXN,
     },
     replaces=True,
     capabilities={
+        "txn": lambda step: "txn" in step,
         "filter": lambda step: "filter" in step,
         "partition": lambda step: "partition" in step,
     },

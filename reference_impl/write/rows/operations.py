@@ -30,12 +30,17 @@ def _condition(where: Filter, transaction: Transaction) -> Predicate | None:
     return bind_predicate(where, transaction.read_target.schema)
 
 
+def _is_recorded(snapshot: Snapshot, txn: tuple[str, int] | None) -> bool:
+    held = None if txn is None else snapshot.txns.get(txn[0])
+    return txn is not None and held is not None and held.version >= txn[1]
+
+
 def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = None) -> int:
     """Add rows, and the progress of an application with them, and return the version.
 
     Nothing is committed where the table has recorded that progress already.
     """
-    if txn is not None and (held := snapshot.txns.get(txn[0])) and held.version >= txn[1]:
+    if _is_recorded(snapshot, txn):
         return int(snapshot.version)
     transaction = Transaction(snapshot, "WRITE", {"mode": "Append"})
     if txn is not None:
@@ -56,11 +61,20 @@ def delete(snapshot: Snapshot, where: Filter) -> int:
     return changes.commit()
 
 
-def overwrite(snapshot: Snapshot, rows: pa.Table, where: Filter) -> int:
-    """Replace the rows for which a filter is true, all by default, and return the version."""
+def overwrite(
+    snapshot: Snapshot, rows: pa.Table, where: Filter, txn: tuple[str, int] | None
+) -> int:
+    """Replace the rows for which a filter is true, all by default, and return the version.
+
+    The progress of an application is recorded as :func:`append` does.
+    """
+    if _is_recorded(snapshot, txn):
+        return int(snapshot.version)
     transaction = Transaction(
         snapshot, "WRITE", {"mode": "Overwrite", "predicate": predicate_for_history(where)}
     )
+    if txn is not None:
+        transaction.set_txn(*txn)
     condition = _condition(where, transaction)
     fresh = prepare(transaction, rows)
     if condition is not None:

@@ -48,6 +48,16 @@ def test_each_operation_makes_one_version(table: Table, clean: Callable[[], None
     clean()
 
 
+def test_an_overwrite_records_progress_with_its_rows_and_does_so_once(
+    table: Table, actions: Actions
+) -> None:
+    table.create(SCHEMA, rows=people((1, "a")))
+    assert table.overwrite(people((2, "b")), txn=("app", 4)) == 1
+    assert [body["version"] for body in actions(1, "txn")] == [4]
+    assert table.overwrite(people((3, "c")), txn=("app", 4)) == 1
+    assert seen(table) == [(2, "b")]
+
+
 def test_creating_with_rows_takes_one_version(table: Table, clean: Callable[[], None]) -> None:
     assert table.create(SCHEMA, rows=people((1, "a"))) == 0
     assert seen(table) == [(1, "a")]

@@ -71,6 +71,14 @@ def _progress_with_partitions(case: CaseWriter) -> None:
     recipe.append_once(rows[:2], "app", 2).publish(case)
 
 
+@TRANSACTIONS.case("write-with-overwrites", "TXN-004")
+def _progress_with_overwrites(case: CaseWriter) -> None:
+    """Progress is committed together with the rows of an overwrite."""
+    recipe = Recipe(PAIR).append(pairs(1, 2, 3)).overwrite(pairs(4, 5)).by_application("app", 1)
+    recipe.overwrite(pairs(6), compare("id", ">=", 5, "long")).by_application("other", 7)
+    recipe.overwrite(pairs(8)).by_application("app", 2).publish(case)
+
+
 @METADATA.case("write-properties", "META-011 LOG-003")
 def _properties(case: CaseWriter) -> None:
     """Properties are set beside those that are set."""

@@ -19,7 +19,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import Ask, writer
-from breaches.seams import afterwards, by_request, leaving, writing
+from breaches.seams import afterwards, by_request, during, leaving, writing
 from breaches.views import commits_of, log_of
 from conformance.adapter import Answer, Request, Write
 
@@ -115,6 +115,12 @@ ROWS = (
         "TXN-004",
         leaving(without("txn")),
         "transaction-identifiers/write-with-rows*",
+    ),
+    writer(
+        "forgets-txn-of-overwrites",
+        "TXN-004",
+        during("overwrite", without("txn")),
+        "transaction-identifiers/write-with-overwrites/*",
     ),
     writer(
         "forgets-txn",
