@@ -38,7 +38,7 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "default-columns/write-set-default-again": {3: "DFT-005", 5: "DFT-005"},
     **{
         f"default-columns/write-kept-by-{change}": {3: "SCH-037"}
-        for change in ("rename", "nullable", "comment", "widen")
+        for change in ("rename", "nullable", "comment", "widen", "reorder", "properties")
     },
     "default-columns/write-overwrite-with-default": {2: "DFT-005", 3: "DFT-005"},
     "deletion-vectors-design/write-purge": {4: "DVD-005", 6: "DVD-005"},

@@ -108,7 +108,7 @@ def _default_kept(
     """Alter a column that has a default, and leave its value out."""
     recipe = Recipe(struct(field("id", "long"), column), (), properties, (*features, _PRESET))
     recipe.append([{"id": 1, column.name: 5}])
-    name = change(recipe).now.names[1]
+    name = next(name for name in change(recipe).now.names if name != "id")
     recipe.append([{"id": 2}], [{"id": 2, name: 7}]).publish(case)
 
 
@@ -144,6 +144,22 @@ for _name, _title, _properties, _features, _column, _change in (
         ("typeWidening",),
         _SEVEN,
         lambda recipe: recipe.change_type("n", "long"),
+    ),
+    (
+        "reorder",
+        "A column that moves keeps its default",
+        {},
+        (),
+        _SEVEN,
+        lambda recipe: recipe.reorder_columns("n", "id"),
+    ),
+    (
+        "properties",
+        "A column keeps its default as a property of the table is set",
+        {},
+        (),
+        _SEVEN,
+        lambda recipe: recipe.set_properties({"team": "tables"}),
     ),
 ):
     DEFAULTS.define(

@@ -282,6 +282,20 @@ ROWS = (
         ),
         "identity-columns/write-columns-course/*",
     ),
+    *(
+        writer(
+            f"forgets-a-default-in-{operation.replace('_', '-')}",
+            "SCH-037",
+            during(
+                operation,
+                fields(
+                    lambda field: field["metadata"].pop("CURRENT_DEFAULT", None) and None, COMMIT
+                ),
+            ),
+            f"default-columns/write-kept-by-{change}/*",
+        )
+        for operation, change in (("reorder_columns", "reorder"), ("set_properties", "properties"))
+    ),
     writer(
         "forgets-a-default-in-set-nullable",
         "SCH-037",
