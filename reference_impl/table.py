@@ -229,7 +229,7 @@ class Table:
         Raises:
             InvalidPartitionValue: a file lacks a partition value, or it does not parse.
             PlaceRefused: a path is not to be followed, or cannot stand on a line.
-            UnsupportedFeatures: files have deletion vectors, or know columns by other names.
+            UnsupportedFeatures: files have deletion vectors, or columns are mapped.
         """
         from reference_impl.write.interop.manifest import write_manifests
 

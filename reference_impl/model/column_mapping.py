@@ -1,6 +1,6 @@
 """Physical names and ids of columns (section Column Mapping).
 
-The log and the data files of a mapped table know columns by physical name or id. Everything
+The log and the data files of a mapped table refer to columns by physical name or id. Everything
 here is for readers: which mode holds, what a column is called in the files, and whether the
 annotations of a schema can be trusted.
 """

@@ -57,7 +57,7 @@ class Leaf:
 
     Attributes:
         path: logical names from the table's root.
-        physical: the names by which statistics know it.
+        physical: physical names from the table's root: its keys in statistics.
         type: its type.
     """
 

@@ -32,7 +32,7 @@ from reference_impl.types.widening import check_type_changes
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """The columns of a table version and how its files know them.
+    """The table schema of a version, with its partition columns and its column mapping.
 
     Attributes:
         columns: the table schema.

@@ -123,8 +123,8 @@ class Rows:
         kind: :data:`ADD` or :data:`REMOVE` of each row.
         order: where a row stands among all lines, as a number that only rises.
         irregular: not of the plain form; every check looks at such a line itself.
-        rich: has fields that are none of :data:`COLUMNS`, as tags.
-        bare: the path needs neither escapes nor has any, so that it spells itself.
+        rich: has fields other than :data:`COLUMNS`, as tags.
+        bare: the path has no escapes and needs none, so that its text is the decoded path.
         unescaped: the path has characters that a URI has to escape.
         change: ``dataChange`` is true.
         based: has a ``baseRowId``.

@@ -258,7 +258,7 @@ def sidecar_files(subject: CheckpointView) -> Findings:
 
 @check("checkpoint content", "CKC-004 CKC-005 CKPT-005 CKPT-006 CKPT-007")
 def files_equal_replay(subject: CheckpointView) -> Findings:
-    """Report live files that are missing, dead ones that live, and lost tombstones."""
+    """Report live files that are missing, removed files that are live, and lost tombstones."""
     if not subject.replayed:
         return
     place, want, have = subject.checkpoint.place, subject.view.state, subject.content

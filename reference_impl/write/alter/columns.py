@@ -267,7 +267,7 @@ def _changed(of: Struct, path: Sequence[str], change: Callable[[Field], Field | 
 def _require_mapping(transaction: Transaction, verb: str) -> None:
     if transaction.target.table.mode == "none":
         raise InvalidColumnMapping(
-            f"columns are {verb} only where files know them by another name",
+            f"columns are {verb} only where column mapping is on",
             stage="commit",
             hint="set delta.columnMapping.mode to name first",
             requirement="CM-008",

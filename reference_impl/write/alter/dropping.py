@@ -104,10 +104,10 @@ def _refuse_domains(snapshot: Snapshot) -> None:
 
 
 def _refuse_physical_names(snapshot: Snapshot) -> None:
-    """Refuse where files know a column by another name, or hold one that was dropped."""
+    """Refuse where a column has another physical name, or a dropped one may be in files."""
     fields = [column for _, column in every_field(snapshot.schema)]
     renamed = [each.name for each in fields if each.metadata.get(NAME_KEY, each.name) != each.name]
-    what = f"files know column {renamed[0]!r} by another name" if renamed else ""
+    what = f"column {renamed[0]!r} has another physical name" if renamed else ""
     if not renamed and highest_id(snapshot.metadata.configuration, snapshot.schema) > len(fields):
         what = "columns were dropped, which files may still have"
     if what:

@@ -108,7 +108,7 @@ def map_columns(
         )
     if now == "none" or not (changes or new):
         return schema, dict(after)
-    # Files that are there know columns by their logical names.
+    # In existing files columns have their logical names.
     numbering = Numbering(_highest(schema), fresh_name if new else lambda column: column.name)
     return map_fields(schema, numbering.annotate), {
         **after,

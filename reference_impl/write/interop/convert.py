@@ -167,7 +167,7 @@ def _refuse_rules(transaction: Transaction) -> None:
     target = transaction.target
     if target.table.mode != "none":
         raise ConstraintViolation(
-            "the files know columns by their names alone",
+            "the files have columns by logical names, and no ids",
             hint="set delta.columnMapping.mode once the table is there",
             requirement="CM-013",
         )

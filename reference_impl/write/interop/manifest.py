@@ -92,7 +92,7 @@ def _refuse_features(target: Target, adds: pa.Table) -> None:
     if target.table.mode != "none":
         raise UnsupportedFeatures(
             ("columnMapping",),
-            "a manifest cannot say by which names files know columns",
+            "a manifest cannot give the physical names of columns",
             hint="write the rows into a table that is not mapped",
         )
 

@@ -40,6 +40,8 @@ _CDC_FIELDS: Final = ("path", "partitionValues", "size", "dataChange")
 class Changes:
     """The row changes of one transaction.
 
+    Masks are over the physical rows of a file, deleted ones included.
+
     Attributes:
         transaction: where the actions are staged.
         data_change: whether rows change, and are not only moved.
@@ -60,7 +62,7 @@ class Changes:
         self._record("insert", rows)
 
     def delete(self, file: LiveFile, chosen: Mask) -> None:
-        """Delete rows of a file."""
+        """Delete the rows of a mask from a file."""
         self._record("delete", file.take(chosen))
         self._delete_rows(file, chosen)
 
@@ -71,11 +73,11 @@ class Changes:
         self.transaction.remove(file.add, data_change=self.data_change)
 
     def update(self, file: LiveFile, chosen: Mask, rows: pa.Table) -> None:
-        """Replace rows of a file, the new ones given in the same order."""
+        """Replace the ``chosen`` rows of a file by others, given in the same order."""
         self.change(file, chosen, rows, np.zeros_like(chosen))
 
     def change(self, file: LiveFile, chosen: Mask, rows: pa.Table, gone: Mask) -> None:
-        """Replace rows of a file, as :meth:`update` does, and delete others of it."""
+        """Replace the ``chosen`` rows of a file as :meth:`update`, and delete the ``gone`` ones."""
         before = file.take(chosen)
         budget().account.take(rows.nbytes, "what is kept to be written")
         self._record("update_preimage", before)
