@@ -288,5 +288,5 @@ def test_a_manifest_is_refused_where_it_would_be_read_wrong(table: Table) -> Non
     [name] = table.generate_manifest()
     assert len(lines(table, name)) == 1
     table.set_properties({"delta.columnMapping.mode": "name"})
-    with pytest.raises(UnsupportedFeatures, match="by which names"):
+    with pytest.raises(UnsupportedFeatures, match="physical names of columns"):
         table.generate_manifest()
