@@ -273,8 +273,8 @@ def _labelled(batch: pa.RecordBatch, change: _Change, schema: pa.Schema) -> pa.R
     else:
         columns.append(pa.repeat(pa.scalar(change.kind), rows))
     columns.append(pa.repeat(pa.scalar(change.at.version), rows))
-    moment = pa.scalar(change.at.timestamp * 1000, arrow_type(TIMESTAMP))
-    columns.append(pa.repeat(moment, rows))
+    timestamp = pa.scalar(change.at.timestamp * 1000, arrow_type(TIMESTAMP))
+    columns.append(pa.repeat(timestamp, rows))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

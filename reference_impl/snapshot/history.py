@@ -49,28 +49,28 @@ class CommitRecord:
         return self.info.operation if self.info else None
 
 
-def to_millis(moment: int | str | datetime) -> int:
+def to_millis(timestamp: int | str | datetime) -> int:
     """Return a time in milliseconds since the epoch, rounded down.
 
     Args:
-        moment: milliseconds since the epoch, a datetime, or text as ISO 8601 or the protocol
-            spells it; UTC where no zone is given.
+        timestamp: milliseconds since the epoch, a datetime, or text in ISO 8601 or the
+            format of the protocol; UTC where no zone is given.
 
     Raises:
         TimestampNotFound: it is not a time.
     """
-    if type(moment) is int:
-        return moment
+    if type(timestamp) is int:
+        return timestamp
     try:
-        if isinstance(moment, datetime):
-            aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        if isinstance(timestamp, datetime):
+            aware = timestamp if timestamp.tzinfo is not None else timestamp.replace(tzinfo=UTC)
             return (aware - datetime.fromtimestamp(0, UTC)) // timedelta(milliseconds=1)
-        if isinstance(moment, str):
-            return parse_timestamp(moment, zone=True) // 1000
+        if isinstance(timestamp, str):
+            return parse_timestamp(timestamp, zone=True) // 1000
     except (ValueError, OverflowError, TypeError) as error:
         # A time zone may run any code.
         raise _no_time(str(error)) from None
-    raise _no_time(f"{type(moment).__name__} is not a type of a time")
+    raise _no_time(f"{type(timestamp).__name__} is not a type of a time")
 
 
 def _no_time(message: str) -> TimestampNotFound:
@@ -102,7 +102,7 @@ class History:
         """Return the commits, newest first; at most ``limit`` of them."""
         return [self._record(version) for version in self._versions[::-1][:limit]]
 
-    def version_at(self, moment: int) -> int:
+    def version_at(self, timestamp: int) -> int:
         """Return the latest version that was committed at or before a time in milliseconds.
 
         Where file times go back, a commit counts as later than the one before it.
@@ -114,29 +114,29 @@ class History:
         late = self._versions[len(early) :]
         found = None
         when = self._enabled_when if late and late[0] == self._enabled_at else None
-        if late and moment >= (self._time(late[0]) if when is None else when):
-            found = self._search(late, moment)
+        if late and timestamp >= (self._time(late[0]) if when is None else when):
+            found = self._search(late, timestamp)
         else:
             clock = None
             for version in early:
                 mtime = self._listing.modified(version)
                 clock = mtime if clock is None else max(mtime, clock + 1)
-                if clock > moment:
+                if clock > timestamp:
                     break
                 found = version
         if found is None:
             raise TimestampNotFound(
-                f"no version that the log holds was committed at or before {moment} ms",
+                f"no version that the log holds was committed at or before {timestamp} ms",
                 hint="ask for a later time",
             )
         return found
 
-    def _search(self, versions: Sequence[int], moment: int) -> int:
+    def _search(self, versions: Sequence[int], timestamp: int) -> int:
         """Find by bisection: in-commit timestamps rise strictly."""
         low, high = 0, len(versions)
         while high - low > 1:
             middle = (low + high) // 2
-            if self._time(versions[middle]) <= moment:
+            if self._time(versions[middle]) <= timestamp:
                 low = middle
             else:
                 high = middle

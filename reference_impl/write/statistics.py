@@ -140,9 +140,9 @@ def upper_prefix(text: str) -> str | None:
     return prefix[:-1] + chr(following)
 
 
-def _instant(moment: datetime, *, up: bool) -> str | None:
-    zone = moment.tzinfo is not None
-    plain = moment.astimezone(UTC).replace(tzinfo=None) if zone else moment
+def _instant(value: datetime, *, up: bool) -> str | None:
+    zone = value.tzinfo is not None
+    plain = value.astimezone(UTC).replace(tzinfo=None) if zone else value
     spare = timedelta(microseconds=plain.microsecond % 1000)
     try:
         cut = plain - spare + (_MILLISECOND if up and spare else timedelta())

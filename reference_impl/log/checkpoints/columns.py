@@ -184,8 +184,8 @@ def _text(value: object) -> object:
         case Decimal():
             return orjson.Fragment(format(value, "f"))
         case datetime() if value.tzinfo is not None:
-            moment = value.astimezone(UTC).isoformat(timespec="microseconds")
-            return moment.replace("+00:00", "Z")
+            text = value.astimezone(UTC).isoformat(timespec="microseconds")
+            return text.replace("+00:00", "Z")
         case datetime():
             return value.isoformat(timespec="microseconds")
         case date():

@@ -186,8 +186,10 @@ class Transaction:
                 f"the table is append-only: {self._operation} would remove rows",
                 hint="unset delta.appendOnly first",
             )
-        bodies, moment = list(to_objects(files)), now()
-        self._staged.removes += [remove_of(add, moment, data_change=data_change) for add in bodies]
+        bodies, timestamp = list(to_objects(files)), now()
+        self._staged.removes += [
+            remove_of(add, timestamp, data_change=data_change) for add in bodies
+        ]
         gone = {decode_path(add["path"]) for add in bodies}
         self.read_write_set.files |= gone
         self.read_write_set.removed |= gone
@@ -355,11 +357,11 @@ class Transaction:
         """Return the lines of the commit, commitInfo first."""
         # Obeys ICT-006 WLOG-002 WLOG-003 WLOG-004 FA-016 FA-019.
         staged, target = self._staged, self.target
-        moment = now()
+        now_ms = now()
         metadata = staged.metadata
         info: dict[str, Any] = {}
         if target.active(ICT):
-            timestamp = info["inCommitTimestamp"] = self._in_commit_timestamp(moment)
+            timestamp = info["inCommitTimestamp"] = self._in_commit_timestamp(now_ms)
             metadata = self._with_provenance(metadata, version, timestamp)
         domains = dict(staged.domains)
         suspended = is_true(target.configuration, ROW_TRACKING_SUSPENDED)
@@ -373,7 +375,7 @@ class Transaction:
             adds, mark = assign_row_ids(adds, self.domains, version)
             if mark is not None:
                 domains[mark.domain] = mark
-        info |= self._commit_info(moment)
+        info |= self._commit_info(now_ms)
         if target.active("rowTracking"):
             info["tags"] = {"delta.rowTracking.preserved": "true"}
         lines: list[dict[str, Any]] = [{"commitInfo": info}]
@@ -388,13 +390,13 @@ class Transaction:
         lines += [{"cdc": body} for body in staged.cdc]
         return lines
 
-    def _commit_info(self, moment: int) -> dict[str, Any]:
+    def _commit_info(self, timestamp: int) -> dict[str, Any]:
         """Return the body of commitInfo, which describes the operation."""
         # Obeys CINFO-004.
         own = self.read_write_set
         blind = not (own.reads_all or own.conditions or own.files)
         info = {
-            "timestamp": moment,
+            "timestamp": timestamp,
             "operation": self._operation,
             "operationParameters": {
                 name: value if isinstance(value, str) else encode_text(value, "commitInfo")
@@ -409,16 +411,16 @@ class Transaction:
             info["readVersion"] = self._read_version
         return info
 
-    def _in_commit_timestamp(self, moment: int) -> int:
+    def _in_commit_timestamp(self, timestamp: int) -> int:
         """Return the current time, but at least 1 ms after the previous commit."""
         # Obeys ICT-004 ICT-007 ICT-008 ICT-009 ICT-012.
         base = self.base
         if base is None:
-            return moment
+            return timestamp
         before = base.timestamp
         if before is None:
             if not self.read_target.active(ICT):
-                return moment
+                return timestamp
             raise InvalidMetadata(
                 "the commit with the latest in-commit timestamp is gone",
                 version=base.version,
@@ -427,7 +429,7 @@ class Transaction:
                 requirement="ICT-005",
             )
         return INT64.require(
-            max(moment, before + 1), "the in-commit timestamp", requirement="ICT-005"
+            max(timestamp, before + 1), "the in-commit timestamp", requirement="ICT-005"
         )
 
     def _with_provenance(
@@ -447,18 +449,18 @@ def add_of(add: Mapping[str, Any], *, data_change: bool) -> dict[str, Any]:
     return {**add, "dataChange": data_change}
 
 
-def remove_of(add: Mapping[str, Any], moment: int, *, data_change: bool) -> dict[str, Any]:
+def remove_of(add: Mapping[str, Any], timestamp: int, *, data_change: bool) -> dict[str, Any]:
     """Return the body of the remove action of a live file.
 
     Args:
         add: the body of its add action.
-        moment: when it is removed, in ms since the epoch.
+        timestamp: when it is removed, in ms since the epoch.
         data_change: whether rows are deleted, not only moved.
     """
     # Obeys REM-014 RT-030 REM-007 REM-008.
     body = {
         "path": add["path"],
-        "deletionTimestamp": moment,
+        "deletionTimestamp": timestamp,
         "dataChange": data_change,
         "extendedFileMetadata": True,
         "partitionValues": add["partitionValues"],

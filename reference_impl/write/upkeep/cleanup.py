@@ -45,8 +45,8 @@ def clean_log(snapshot: Snapshot) -> list[str]:
     return gone + _delete_unreferenced(snapshot, lambda e: e.mtime < today - DAY, SIDECAR_DIR)
 
 
-def _midnight(moment: int) -> int:
-    return moment // DAY * DAY
+def _midnight(timestamp: int) -> int:
+    return timestamp // DAY * DAY
 
 
 def _is_loadable(storage: Storage, listing: Listing, version: int) -> bool:
