@@ -42,7 +42,7 @@ def _has_two_checkpoints_of_a_version(snapshot: Snapshot) -> bool:
     """Find two for one version: the hint counts the parts of the one, the listing of the other."""
     names = [Path(entry.name).name for entry in snapshot.storage.list_from(LOG_DIR)]
     found = {
-        (file.version, file.kind, file.parts, file.uuid)
+        (file.version, file.kind, file.parts, file.name if file.kind == "uuid_checkpoint" else "")
         for file in map(parse_name, names)
         if file is not None and file.kind.endswith("checkpoint")
     }

@@ -64,7 +64,7 @@ def test_a_label_distinguishes_equal_runs(results: Write, ask: Asked) -> None:
 def test_an_ingest_that_was_killed_goes_on(results: Write, ask: Asked, tmp_path: Path) -> None:
     path = results({"one": "pass", "two": "fail"})
     store = Store(str(tmp_path / "store"))
-    run, _ = store.known(path)
+    run, _ = store.known(path, None)
     # Killed after the first table: its rows are there, and the run is not.
     store.table("results").add([{"run_id": run, "case_id": "x", "outcome": "pass"}], run)
     assert ask("runs") == {"Runs": []}

@@ -204,6 +204,7 @@ def test_a_wrong_answer_is_kept_with_the_least_table_that_shows_it(
     path = kept(tmp_path, "lose", "read", store)
     described, about = read_bundle(path)
     first, append = about.drawn.load()
+    assert isinstance(first, Create)
     assert first.schema.names == ("a",)
     assert first.rows == ()
     assert append == Append(({"a": 3},))

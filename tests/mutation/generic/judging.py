@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from coverage import Coverage
@@ -297,7 +298,7 @@ def executed_on_import(copy: Path) -> set[tuple[str, int]]:
     }
 
 
-def _watched(watch: Coverage, numbers: Sequence[int], caches: Sequence[object]) -> Iterator[Item]:
+def _watched(watch: Coverage, numbers: Sequence[int], caches: Sequence[Any]) -> Iterator[Item]:
     """Give items, and let what is executed from then on count for them."""
     for number in numbers:
         for each in caches:

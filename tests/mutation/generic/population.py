@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
@@ -220,7 +221,7 @@ class _Finder(cst.CSTVisitor):
                     self._add(node, span, operator)
         return True
 
-    def _add(self, node: cst.CSTNode, span: tuple[int, int], operator: object) -> None:
+    def _add(self, node: cst.CSTNode, span: tuple[int, int], operator: Any) -> None:
         begun = self._statements[-1][0] if self._statements else span[0]
         lines = tuple(range(begun, span[1] + 1)) if self._inner[-1] else ()
         name = operator.__name__.removeprefix("operator_")
@@ -351,7 +352,7 @@ def _made(path: Path, number: int) -> Mutant | None:
     """Make a mutant; ``None`` where the change leaves code that Python does not take."""
     module, spots = _spots(path)
     spot = spots[number]
-    code = module.deep_replace(spot.node, spot.mutated).code
+    code = cst.ensure_type(module.deep_replace(spot.node, spot.mutated), cst.Module).code
     try:
         compile(code, str(path), "exec", dont_inherit=True)
     except SyntaxError:

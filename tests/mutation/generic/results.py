@@ -70,7 +70,9 @@ class Result:
     def of(cls, mutant: Mutant, killed: str | None, *, executed: bool) -> Result:
         """Give the result of a mutant."""
         said = ("id", "module", "within", "operator", "was", "becomes")
-        return cls(*(getattr(mutant, name) for name in said), killed, executed)
+        return cls(
+            **{name: getattr(mutant, name) for name in said}, killed=killed, executed=executed
+        )
 
     @property
     def outcome(self) -> str:
