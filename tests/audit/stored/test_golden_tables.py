@@ -76,6 +76,8 @@ BROKEN: Final[dict[str, tuple[set[str], str]]] = {
     "iceberg-compatibility-v1/write-replace-alike": ({"ICE1-007"}, _RECIPE),
     "iceberg-compatibility-v1/write-replace-partitions": ({"ICE1-007"}, _RECIPE),
     "iceberg-compatibility-v1/write-replace-partitions-by-id": ({"ICE1-007"}, _RECIPE),
+    "iceberg-compatibility-v1/write-restore-enabled": ({"ICE1-007"}, _RECIPE),
+    "iceberg-compatibility-v2/write-restore-enabled": ({"ICE2-015"}, _RECIPE),
     "iceberg-compatibility-v1/write-replace-partitions-first": ({"ICE1-007"}, _RECIPE),
     "iceberg-compatibility-v1/write-replace-partitions-second": ({"ICE1-007"}, _RECIPE),
     "iceberg-compatibility-v1/write-replace-partitions-typed": ({"ICE1-007"}, _RECIPE),

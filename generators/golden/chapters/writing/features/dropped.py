@@ -259,7 +259,7 @@ def _enable_several(case: CaseWriter) -> None:
 _LISTED: Final = (
     ("listed", "Spark: what needs a feature lists it", None),
     (
-        "asked for apart",
+        "apart",
         "a writer may add a feature, and need not do so by the way",
         Refusal("unsupported", "commit", "TF-016", of=("set_properties", "add_constraint")),
     ),
