@@ -225,6 +225,27 @@ def _int96(lake: Any) -> None:
     lake.commit(add)
 
 
+def _int96_in_checkpoint(lake: Any) -> None:
+    fields = (lake.field("id"), lake.field("t", "timestamp"))
+    properties = {"checkpoint__writeStatsAsStruct": "true"}
+    metadata = lake.metadata(*fields, partition=["t"], **properties)
+    day = {"t": "1970-01-02 00:00:00"}
+    actions = lake.file("a.parquet", pa.table({"id": [1]}), partitionValues=day)
+    lake.commit(lake.protocol(), metadata, actions)
+    path = lake.checkpoint([lake.protocol(), metadata, actions])
+    table = pq.read_table(path)
+    adds = table["add"].combine_chunks()
+    parsed = pa.array(
+        [value and {"t": 86_400_000_000_000} for value in adds.to_pylist()],
+        pa.struct([("t", pa.timestamp("ns"))]),
+    )
+    held = {each.name: adds.field(each.name) for each in adds.type}
+    held["partitionValues_parsed"] = parsed
+    typed = pa.StructArray.from_arrays([*held.values()], [*held], mask=adds.is_null())
+    table = table.set_column(table.column_names.index("add"), "add", typed)
+    pq.write_table(table, path, use_deprecated_int96_timestamps=True)
+
+
 TABLES: dict[str, Callable[[Any], Any]] = {
     "basic": lambda lake: lake.basic(),
     "checkpointed": _checkpointed,
@@ -248,6 +269,7 @@ TABLES: dict[str, Callable[[Any], Any]] = {
     "unknown parts": _unknown_parts,
     "widened": _widened,
     "int96": _int96,
+    "int96 in a checkpoint": _int96_in_checkpoint,
 }
 
 

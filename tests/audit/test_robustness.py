@@ -204,3 +204,30 @@ def test_a_great_many_repeated_keys_are_reported(lake: Any) -> None:
     keys = ",".join(f'"k{number // 2}":1' for number in range(40_000))
     lake.basic().write("_last_checkpoint", f'{{"version":2,"size":1,{keys}}}')
     assert sum("k19999" in found.message for found in lake.audit()) == 1
+
+
+@pytest.mark.parametrize("twice", ["add", "add/path", "metaData/format/provider"])
+def test_a_checkpoint_with_two_fields_of_one_name_is_reported(lake: Any, twice: str) -> None:
+    lake.basic()
+    path = lake.checkpoint(lake.rows())
+    table = pq.read_table(path)
+    pq.write_table(pa.Table.from_batches([_twice(table.to_batches()[0], twice.split("/"))]), path)
+    found = [each for each in lake.audit() if each.severity == "error"]
+    assert any("two fields" in each.message for each in found)
+
+
+def _twice(batch: Any, names: list[str]) -> Any:
+    """Repeat a field of rows, or of a struct in them."""
+    fields = batch.schema if isinstance(batch, pa.RecordBatch) else batch.type
+    held = [*fields]
+    columns = batch.columns if isinstance(batch, pa.RecordBatch) else batch.flatten()
+    at = [each.name for each in held].index(names[0])
+    if names[1:]:
+        columns[at] = _twice(columns[at], names[1:])
+        held[at] = pa.field(names[0], columns[at].type)
+    else:
+        held.append(held[at])
+        columns.append(columns[at])
+    if isinstance(batch, pa.RecordBatch):
+        return pa.record_batch(columns, schema=pa.schema(held))
+    return pa.StructArray.from_arrays(columns, fields=held, mask=batch.is_null())

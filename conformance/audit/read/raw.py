@@ -500,11 +500,27 @@ def read_file(storage: Storage, path: str, *, sidecar: bool = False) -> Lines:
     )
 
 
+def refuse_names_twice(fields: Iterable[pa.Field]) -> None:
+    """Refuse fields of which two beside each other, at any depth, have one name.
+
+    Raises:
+        ValueError: they have; such rows are no objects.
+    """
+    names = set()
+    for each in fields:
+        if each.name in names:
+            raise ValueError(f"there are two fields {each.name[:100]!r} beside each other")
+        names.add(each.name)
+        of = each.type
+        refuse_names_twice(of.field(at) for at in range(of.num_fields))
+
+
 def parquet_parts(storage: Storage, path: str) -> Iterator[Lines]:
     """Read a checkpoint or sidecar some rows at a time; a fault of the file comes last."""
     try:
         with storage.open_input(path) as source:
             file = open_parquet(source)
+            refuse_names_twice(file.schema_arrow)
             names = [name for name in ACTIONS if name in file.schema_arrow.names]
             start = 0
             refuse_bomb(file.metadata, source.size())
