@@ -31,8 +31,8 @@ def tables(chapter: str, part: int) -> list[Path]:
 
 
 def one_of_four(values: Iterable[Any]) -> list[Any]:
-    """Return arguments of a test that have an `id`; three of four are marked `corpus`."""
+    """Return names, or what has an `id`, as arguments of a test; three of four are `corpus`."""
     return [
-        pytest.param(value, id=value.id, marks=_marks(at % _PARTS))
+        pytest.param(value, id=getattr(value, "id", value), marks=_marks(at % _PARTS))
         for at, value in enumerate(values)
     ]

@@ -20,9 +20,16 @@ CHAPTERS = sorted(path.name for path in CORPUS.iterdir() if path.is_dir())
 
 
 def _filtered(chapter: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Return the specs of a chapter that have a predicate, one of those that expect the same."""
+    seen = set()
     for path in [p for case in sorted((CORPUS / chapter).iterdir()) for p in spec_files(case)]:
         spec = json.loads(path.read_bytes())
-        if "predicate" in spec and "expected" in spec and "timestamp" not in spec:
+        if "predicate" not in spec or "expected" not in spec or "timestamp" in spec:
+            continue
+        # The layouts of one table are asked the same; those are for the gate to judge.
+        expectation = (spec["predicate"], spec["expected"]["rowCount"])
+        if expectation not in seen:
+            seen.add(expectation)
             yield path, spec
 
 
