@@ -47,8 +47,8 @@ def open_parquet(source: pa.NativeFile, **options: Any) -> pq.ParquetFile:
             thrift_string_size_limit=_MAX_STRING,
             thrift_container_size_limit=limits.footer_items,
             pre_buffer=isinstance(source, pa.PythonFile) or int(source.size()) > _AT_ONCE,
-            coerce_int96_timestamp_unit="us",  # of the table's types; nanoseconds end in 2262
-            **options,
+            # Microseconds are of the table's types; nanoseconds end in 2262.
+            **{"coerce_int96_timestamp_unit": "us", **options},
         )
     except OSError as error:
         if "too deeply nested" in str(error):

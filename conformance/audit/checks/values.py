@@ -17,7 +17,7 @@ from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of
 from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Column, Layout
 from conformance.audit.read.raw import Document, Line, parse_json, parse_object
-from conformance.audit.read.state import counted, dv_id, file_key
+from conformance.audit.read.state import counted, file_key, row_count
 from conformance.audit.screens import broken_statistics, by_partition_values
 from conformance.audit.subjects import Step, VersionView
 
@@ -106,7 +106,7 @@ def _typed_value(
 
 @check(
     "add",
-    "ADD-010 STAT-002 DVDESC-010",
+    "ADD-010 DVDESC-010",
     *schemas.requirements("table/statistics"),
     screen=broken_statistics,
 )
@@ -138,9 +138,6 @@ def unread_statistics(place: str, parsed: Document) -> Findings:
 
 def _row_counts(line: Line, stats: Mapping[str, Any]) -> Findings:
     count = counted(stats)
-    if dv_id(line.body) is not None and count is None:
-        message = "a file with a deletion vector has no numRecords in its stats"
-        yield finding("STAT-002", line.place, message)
     vector = line.body.get("deletionVector")
     deleted = vector.get("cardinality") if isinstance(vector, dict) else None
     if count is not None and type(deleted) is int and deleted > count:
@@ -155,13 +152,13 @@ def compatible_files_are_counted(step: Step) -> Findings:
         if not step.new.active(feature):
             continue
         for line in step.of("add"):
-            if counted(statistics_of(line.body)) is None:
+            if row_count(line.body) is None:
                 message = f"{feature} is active: the file has no numRecords"
                 yield finding(requirement, line.place, message)
     # Version 2 says "all new", and version 1 only "all": it may not mean those that are there.
     if step.new.active("icebergCompatV1") and not step.old.active("icebergCompatV1"):
         for key, body in step.staying():
-            if counted(statistics_of(body)) is None:
+            if row_count(body) is None:
                 message = f"icebergCompatV1 is active: {key[0]} stays, and has no numRecords"
                 yield finding("ICE1-009", step.place, message, severity="warning")
 

@@ -12,7 +12,6 @@ from functools import cached_property, partial
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from conformance.audit.columnar.keys import FileIndex
 from conformance.audit.grammar.log_files import (
@@ -306,8 +305,7 @@ def open_log(storage: Storage) -> Log:
 def _schema(storage: Storage, path: str) -> pa.Schema | None:
     try:
         with storage.open_input(path) as source:
-            metadata = open_parquet(source).metadata
-            # As Arrow has them of itself, columns of int96 differ by their nanoseconds.
-            return pq.ParquetFile(source, metadata=metadata).schema_arrow
+            # By their nanoseconds columns of int96 differ from others.
+            return open_parquet(source, coerce_int96_timestamp_unit="ns").schema_arrow
     except (OSError, pa.ArrowException, ValueError, KeyError, DeltaError):
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import schemas
-from conformance.audit.checks.commits import line_findings
+from conformance.audit.checks.commits import UNCOUNTED, line_findings, uncounted
 from conformance.audit.checks.values import (
     VALUELESS,
     logical_statistics,
@@ -56,12 +56,9 @@ _REMOVE: Final = ("deletionTimestamp", "deletionVector", "baseRowId", "defaultRo
 _IF_BOTH: Final = ("partitionValues", "size")
 """Fields of a remove that a summary may leave out."""
 
-_UNCOUNTED: Final = ("STAT-002", "DVDESC-022")
-"""What statistics without a number of rows break, of a file with a vector."""
-
 REPEATED: Final = (
     *VALUELESS, "ADD-006", "ADD-010", "CM-016", "CM-017", "PART-004", *TEXT_REQUIREMENTS.values(),
-    *_UNCOUNTED, *schemas.requirements("table/statistics"),
+    *UNCOUNTED, *schemas.requirements("table/statistics"),
 )  # fmt: skip
 """What an add of a summary can break that the add of the log does not."""
 
@@ -244,9 +241,7 @@ def malformed(place: str, want: Body, have: Body, layout: Layout) -> Findings:
             yield from line_findings("table/statistics", held, "STAT-007", "stats")
             yield from logical_statistics(place, parsed.value, layout)
             if dv_id(have) is not None and row_count(want) is not None and row_count(have) is None:
-                message = "a file with a deletion vector has no numRecords in its stats"
-                for requirement in _UNCOUNTED:
-                    yield finding(requirement, place, message)
+                yield from uncounted(place)
 
 
 def _misspelled(place: str, action: str, want: Body, have: Body, layout: Layout) -> Findings:
