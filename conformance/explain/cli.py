@@ -20,8 +20,8 @@ from conformance.base.untrusted import DocumentError
 from conformance.explain.items import ItemExplained, explain_item
 from conformance.explain.requirements import (
     RequirementExplained,
+    corpus_naming,
     explain_requirement,
-    shipped_corpus,
 )
 from conformance.golden.cases import Spec
 from conformance.items.generated import Plan, generated_items
@@ -51,16 +51,16 @@ def run_explain_cli(argv: Sequence[str]) -> int:
     except DocumentError as error:
         warn(f"delta-tck explain: {error}")
         return Status.USAGE
-    items, specs = _known()
+    items, specs, unread = _known(names := frozenset(arguments.ids))
     found: list[RequirementExplained | ItemExplained] = []
     for name in arguments.ids:
         if name in registry:
-            found.append(explain_requirement(registry[name], registry, items.values(), texts))
+            found.append(explain_requirement(registry[name], registry, names, texts))
             continue
         of_case = [item for item in items.values() if item.id.startswith(f"{name}/")]
         chosen = [items[name]] if name in items else of_case
         if not chosen:
-            warn(f"delta-tck explain: {_unknown(name, registry, items)}")
+            warn(f"delta-tck explain: {_unknown(name, registry, (*items, *unread))}")
             return Status.UNKNOWN_ID
         found += [explain_item(item, registry, specs.get(item.id)) for item in chosen]
     if arguments.json:
@@ -89,9 +89,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 @cache
-def _known() -> tuple[dict[str, Item], dict[str, Spec]]:
-    """Return everything that can be judged, and what golden cases ask."""
-    corpus = shipped_corpus()
+def _known(names: frozenset[str]) -> tuple[dict[str, Item], dict[str, Spec], tuple[str, ...]]:
+    """Return what can be judged, what golden cases ask, and the ids of those that are not read."""
+    corpus = corpus_naming(names)
     items = (
         *golden_items(corpus),
         *mutated_items(load_registry(), audited=True),
@@ -99,10 +99,10 @@ def _known() -> tuple[dict[str, Item], dict[str, Spec]]:
         *generated_recipes(Plan()),
     )
     specs = {spec.id: spec for case in corpus.cases for spec in case.specs}
-    return {item.id: item for item in items}, specs
+    return {item.id: item for item in items}, specs, corpus.unread
 
 
-def _unknown(name: str, registry: Registry, items: dict[str, Item]) -> str:
+def _unknown(name: str, registry: Registry, items: Sequence[str]) -> str:
     ids = [*(row.id for row in registry), *items, *{each.rpartition("/")[0] for each in items}]
     return f"no requirement and no case has the id {name!r}{meant(name, ids)}"
 

@@ -11,14 +11,19 @@ from typing import Any, Final
 from conformance.base.home import PROJECT
 from conformance.explain.defects import Defect, load_defects
 from conformance.explain.sources import SourceLine, builder_of, lines_naming
-from conformance.golden.corpus import Corpus, load_corpus
-from conformance.items.items import Item
+from conformance.golden.corpus import Corpus, default_corpus_path, load_corpus
+from conformance.items.generated import Plan
+from conformance.items.items import golden_items
+from conformance.items.recipes import generated_recipes
+from conformance.questions import QUESTIONS
 from conformance.requirements.citations import Citation, cited_in_project
 from conformance.requirements.clauses import quotes
 from conformance.requirements.coverage import Coverage, measure
 from conformance.requirements.gaps import EXCEPTIONS, read_gaps
 from conformance.requirements.proofs import Proof, proofs_of, reason_unproved
 from conformance.requirements.registry import SELECTIONS, Registry, Requirement
+from generators.oracle.operations import OPERATIONS
+from generators.spec_files import spec_files
 
 _TEXT: Final = "https://github.com/delta-io/delta/blob/master/PROTOCOL.md"
 _HELD: Final = frozenset({"upstream", "2025", "2021"})
@@ -116,22 +121,22 @@ class RequirementExplained:
 
 
 def explain_requirement(
-    row: Requirement, registry: Registry, items: Iterable[Item], texts: Mapping[str, str]
+    row: Requirement, registry: Registry, names: frozenset[str], texts: Mapping[str, str]
 ) -> RequirementExplained:
     """Gather what is known of a requirement.
 
     Args:
         row: the requirement.
         registry: all of them.
-        items: everything that can be judged, for the steps of recipes.
+        names: all ids that are looked up, for which golden cases are read once.
         texts: name of a text of the protocol to the text, to quote from.
 
     Raises:
         conformance.base.faults.CorpusError: a case cannot be read.
     """
     quoted = {name: quotes(text, row.clause_digest.values()) for name, text in texts.items()}
-    coverage = _coverage(registry)
-    citations = _citations()
+    coverage = _coverage(registry, names)
+    citations = _citations(names)
     judged = {case for kinds in coverage.cited.get(row.id, {}).values() for case in kinds}
     return RequirementExplained(
         row,
@@ -140,7 +145,7 @@ def explain_requirement(
         lines_naming(row.id, "reference_impl"),
         {str(kind): found for kind, found in coverage.cited.get(row.id, {}).items()},
         tuple(dict.fromkeys(place for case in sorted(judged) if (place := builder_of(case)))),
-        tuple(_steps(row.id, items)),
+        tuple(_steps(row.id, names)),
         _unjudged().get(row.id),
         sum(row.id in each.requirements and each.case not in judged for each in citations),
         proofs_of(row.id),
@@ -150,8 +155,8 @@ def explain_requirement(
     )
 
 
-def _steps(name: str, items: Iterable[Item]) -> Iterable[str]:
-    for item in items:
+def _steps(name: str, names: frozenset[str]) -> Iterable[str]:
+    for item in (*golden_items(corpus_naming(names)), *generated_recipes(Plan())):
         for number, step in enumerate(item.steps):
             if any(step.in_revision(each) == name for each in item.revisions):
                 yield f"{item.id} step {number}"
@@ -163,20 +168,37 @@ def _unjudged() -> Mapping[str, str]:
 
 
 @cache
-def shipped_corpus() -> Corpus:
-    """Return the golden cases, read once.
+def corpus_naming(names: frozenset[str]) -> Corpus:
+    """Return the golden cases that have, or name, one of some ids.
+
+    All are read where an id is judged by default: then no case has to name it.
 
     Raises:
         conformance.base.faults.CorpusError: they cannot be read.
     """
-    return load_corpus(validate=False)
+    root = default_corpus_path()
+    sought = [name.encode() for name in names]
+
+    @cache
+    def is_named(case: str) -> bool:
+        texts = (
+            each.read_bytes() for each in (root / case / "case.json", *spec_files(root / case))
+        )
+        return any(name in text for text in texts for name in sought)
+
+    def wanted(spec: str) -> bool:
+        return spec in names or is_named(spec.rpartition("/")[0])
+
+    usual = {name for each in QUESTIONS.values() for name in each.default}
+    usual |= {each.judges for each in OPERATIONS.values() if each.judges}
+    return load_corpus(validate=False, wanted=wanted if usual.isdisjoint(names) else None)
 
 
 @cache
-def _citations() -> tuple[Citation, ...]:
-    return tuple(cited_in_project(PROJECT, shipped_corpus().cases))
+def _citations(names: frozenset[str]) -> tuple[Citation, ...]:
+    return tuple(cited_in_project(PROJECT, corpus_naming(names).cases))
 
 
 @cache
-def _coverage(registry: Registry) -> Coverage:
-    return measure(registry, _citations())
+def _coverage(registry: Registry, names: frozenset[str]) -> Coverage:
+    return measure(registry, _citations(names))
