@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
@@ -16,9 +17,8 @@ from generators.golden.cases.table import (
     legacy_protocol,
 )
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
-from generators.oracle.delta_schema import Struct, field, struct
+from generators.oracle.delta_schema import Struct, field
 
-PAIR = struct(id="long", name="string")
 FEED = {"delta.enableChangeDataFeed": "true"}
 _Change = tuple[str, int, Mapping[str, Any]]
 

@@ -7,9 +7,9 @@ history has an operation that is not laid out, it is the table that the history 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import Any, Concatenate, Final, Literal, ParamSpec
 
 from generators.golden.cases.case import Accepted, CaseError, CaseWriter, Refusal
 from generators.golden.cases.filters import Filter
@@ -22,7 +22,7 @@ from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import Field, Struct, type_of
 from generators.oracle.filters import column, node
 from generators.oracle.literals import encode
-from generators.oracle.model import Row
+from generators.oracle.model import Oracle, Row
 from generators.oracle.operations import (
     AddColumn,
     Append,
@@ -52,9 +52,10 @@ from generators.oracle.operations import (
 )
 from generators.steps import recipe_step
 
+_P = ParamSpec("_P")
+
 PAIR: Final = Struct((Field("id", type_of("long")), Field("name", type_of("string"))))
 """The columns of tables whose recipes are about something else."""
-
 
 SAME_ID: Final = node("=", column("target", "id"), column("source", "id"))
 """Where a merge finds its rows."""
@@ -81,6 +82,15 @@ def unasked(requirement: str) -> Sequence[tuple[str, str, Refusal | None]]:
 def pairs(*numbers: int) -> list[dict[str, Any]]:
     """Return a row of :data:`PAIR` for each number."""
     return [{"id": number, "name": f"n{number}"} for number in numbers]
+
+
+def _doing(make: Callable[_P, Operation]) -> Callable[Concatenate[Recipe, _P], Recipe]:
+    """Return the method that does an operation of the arguments that it takes."""
+
+    def method(recipe: Recipe, /, *given: _P.args, **named: _P.kwargs) -> Recipe:
+        return recipe.do(make(*given, **named))
+
+    return method
 
 
 @dataclass(slots=True)
@@ -292,25 +302,17 @@ class Recipe:
         version = sum(each.commits for each in self._history[: step + 1]) - 1
         return self._add_step({"operation": "restore", "to_step": step}, Restore(version))
 
-    def set_properties(self, properties: Mapping[str, str]) -> Recipe:
-        """Set table properties."""
-        return self.do(SetProperties(properties))
+    add_column = _doing(AddColumn)
+    drop_column = _doing(DropColumn)
+    rename_column = _doing(RenameColumn)
+    set_domain = _doing(SetDomain)
+    set_nullable = _doing(SetNullable)
+    set_properties = _doing(SetProperties)
+    set_transaction = _doing(SetTransaction)
 
     def unset_properties(self, *names: str) -> Recipe:
         """Unset table properties."""
         return self.do(UnsetProperties(names))
-
-    def set_transaction(self, application: str, version: int) -> Recipe:
-        """Record the progress of an application."""
-        return self.do(SetTransaction(application, version))
-
-    def set_domain(self, domain: str, configuration: str | None) -> Recipe:
-        """Set a metadata domain, or remove it."""
-        return self.do(SetDomain(domain, configuration))
-
-    def add_column(self, column: Field) -> Recipe:
-        """Add a nullable column at the end."""
-        return self.do(AddColumn(column))
 
     def add_existing_column_refused(self, column: Field) -> Recipe:
         """Ask for a column that cannot be added; the last step, which is refused."""
@@ -331,18 +333,6 @@ class Recipe:
             step["properties"] = dict(properties)
         rows = tuple(replay(self._history).rows())
         return self._add_step(step, Create(self.schema, self.partition_columns, rows=rows))
-
-    def set_nullable(self, name: str, *, nullable: bool) -> Recipe:
-        """Let a column have nulls, or have none from now on."""
-        return self.do(SetNullable(name, nullable))
-
-    def rename_column(self, old: str, new: str) -> Recipe:
-        """Rename a column."""
-        return self.do(RenameColumn(old, new))
-
-    def drop_column(self, name: str) -> Recipe:
-        """Drop a column."""
-        return self.do(DropColumn(name))
 
     def reorder_columns(self, *names: str) -> Recipe:
         """Put the columns into another order."""
@@ -414,8 +404,7 @@ class Recipe:
         if refusal is not None:
             case.refuse("write", "write", refusal, title=title, parameters=parameters, needs=needs)
             return
-        converted = [at for at, each in enumerate(done) if at and isinstance(each, Create)]
-        oracle = replay(done[converted[0] :] if converted else done)
+        oracle = _oracle_of(done)
         parameters["versions"] = len(oracle.versions)
         if contested:
             versions = {"versions": parameters.pop("versions")}
@@ -479,15 +468,13 @@ class Recipe:
 
     def _at_once(self, done: Sequence[Operation]) -> Create:
         """Return the table that a history ends with, as it would be created."""
-        converted = [at for at, each in enumerate(done) if at and isinstance(each, Create)]
-        oracle = replay(done[converted[0] :] if converted else done)
-        rows = tuple(oracle.rows())
+        oracle = _oracle_of(done)
         return Create(
             self._marked(oracle.schema),
             oracle.partition_columns,
             dict(oracle.properties),
             self.features,
-            rows,
+            tuple(oracle.rows()),
         )
 
     def _marked(self, schema: Struct) -> Struct:
@@ -528,6 +515,12 @@ class Computed:
     """A value that is computed from the row: a node of a tree."""
 
     tree: Tree
+
+
+def _oracle_of(done: Sequence[Operation]) -> Oracle:
+    """Return what the oracle makes of operations, after a conversion of those from it on."""
+    converted = (at for at, each in enumerate(done) if at and isinstance(each, Create))
+    return replay(done[next(converted, 0) :])
 
 
 def _update(values: Mapping[str, Any], where: Filter | None) -> Update:

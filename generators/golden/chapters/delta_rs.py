@@ -17,13 +17,12 @@ from generators.golden.cases.case import REVISIONS, CaseInfo, CaseWriter
 from generators.golden.cases.catalog import Builder, Definition, title_of
 from generators.golden.cases.filters import Filter, compare, is_null
 from generators.golden.cases.publish import publish_written
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import pairs
 from generators.golden.chapters.files.types import local, utc
 from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.materialise.data.arrow_rows import Row, arrow_table
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
-
-_PAIR = struct(id="long", name="string")
 
 
 class RustTable:
@@ -39,7 +38,7 @@ class RustTable:
     def __init__(
         self,
         case: CaseWriter,
-        schema: Struct = _PAIR,
+        schema: Struct = PAIR,
         *,
         partition_columns: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
@@ -272,7 +271,7 @@ def _rescoped(case: CaseWriter) -> None:
     """Schemas that delta-rs merged and replaced read per version."""
     table = RustTable(case)
     table.append(pairs(0, 2))
-    wider = _PAIR.with_fields(field("extra", "double"))
+    wider = PAIR.with_fields(field("extra", "double"))
     table.append_wider(wider, [{"id": 5, "name": "x", "extra": 0.5}])
     table.overwrite([{"key": 1, "flag": True}], schema=struct(key="integer", flag="boolean"))
     table.overwrite([{"key": 2, "flag": None}])
@@ -328,7 +327,7 @@ def _change_feed(case: CaseWriter) -> None:
     changes += [("delete", table.version, row) for row in gone]
     table.publish()
     rows = [{**row, "_change_type": kind, "_commit_version": v} for kind, v, row in changes]
-    schema = _PAIR.with_fields(field("_change_type", "string"), field("_commit_version", "long"))
+    schema = PAIR.with_fields(field("_change_type", "string"), field("_commit_version", "long"))
     title = "The change files tell every change"
     case.row_spec("changes", "changes-all", schema, rows, title=title, parameters={"start": 0})
 

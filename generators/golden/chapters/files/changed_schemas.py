@@ -9,7 +9,6 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.feed import (
     FEED,
-    PAIR,
     ask_changes,
     change_file,
     contest_changes,
@@ -17,6 +16,7 @@ from generators.golden.cases.feed import (
     feed_table,
 )
 from generators.golden.cases.publish import commit_times, describe, publish_timed
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import (
     DataFile,
     GoldenTable,

@@ -22,6 +22,7 @@ from generators.golden.cases.publish import (
     publish,
     snapshot_spec,
 )
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import GoldenTable, add, remove
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, json_text
@@ -29,9 +30,6 @@ from generators.oracle.delta_schema import struct
 
 FILES = Chapter("data-files")
 ACTIONS = Chapter("add-file-and-remove-file")
-
-_PAIR = struct(id="long", name="string")
-
 
 _PATHS = (
     "plain.parquet", "with space.parquet", "percent%41.parquet", "double%2520.parquet",
@@ -44,7 +42,7 @@ _PATHS = (
 @ACTIONS.case("paths-odd-characters", "ADD-003 ADD-004 REM-002")
 def _odd_paths(case: CaseWriter) -> None:
     """Paths are URIs that are decoded exactly once."""
-    table = GoldenTable.created(case, _PAIR)
+    table = GoldenTable.created(case, PAIR)
     files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(_PATHS)]
     table.commit(*(add(file) for file in files))
     table.commit(*(remove(file) for file in files[::2]))
@@ -54,7 +52,7 @@ def _odd_paths(case: CaseWriter) -> None:
 @ACTIONS.case("paths-removed", "REM-002 ADD-003")
 def _removed_paths(case: CaseWriter) -> None:
     """Paths of adds and removes are decoded alike, each once."""
-    table = GoldenTable.created(case, _PAIR)
+    table = GoldenTable.created(case, PAIR)
     # What the first two decode to is what the last two are written like.
     paths = ("a b.parquet", "c%20d.parquet", "a%20b.parquet", "c d.parquet")
     files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
@@ -67,7 +65,7 @@ def _removed_paths(case: CaseWriter) -> None:
 @ACTIONS.case("paths-removed-letters", "REM-002 ADD-003")
 def _removed_letters(case: CaseWriter) -> None:
     """Escapes of a path are bytes of UTF-8, in removes too."""
-    table = GoldenTable.created(case, _PAIR)
+    table = GoldenTable.created(case, PAIR)
     names = ("é.parquet", "Ã©.parquet", "日 本.parquet")
     files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(names)]
     table.commit(*(add(file) for file in files))
@@ -78,7 +76,7 @@ def _removed_letters(case: CaseWriter) -> None:
 @ACTIONS.case("paths-in-lower-case-escapes", "ADD-003")
 def _lower_escapes(case: CaseWriter) -> None:
     """The letters of an escape are of either case."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     file = table.create_with([{"id": 1, "name": "a"}], path="é+%.parquet")
     commit = case.delta / LOG_DIRECTORY / commit_name(0)
     commit.write_text(commit.read_text("utf-8").replace(file.path, file.path.lower()), "utf-8")
@@ -88,7 +86,7 @@ def _lower_escapes(case: CaseWriter) -> None:
 @ACTIONS.case("paths-odd-checkpoint", "ADD-003 REM-002 CKPT-005")
 def _odd_paths_checkpoint(case: CaseWriter) -> None:
     """Odd paths mean the same in a checkpoint."""
-    table = GoldenTable.created(case, _PAIR)
+    table = GoldenTable.created(case, PAIR)
     files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(_PATHS)]
     table.commit(*(add(file) for file in files))
     table.checkpoint(version=1, hint=False)
@@ -99,7 +97,7 @@ def _odd_paths_checkpoint(case: CaseWriter) -> None:
 @ACTIONS.case("paths-encoded-differently", "REM-002 ADD-003 REC-008")
 def _two_encodings(case: CaseWriter) -> None:
     """Two encodings of one path may name one file or two."""
-    table = GoldenTable.created(case, _PAIR)
+    table = GoldenTable.created(case, PAIR)
     kept = table.file([{"id": 1, "name": "kept"}], path="kept.parquet")
     gone = table.file([{"id": 2, "name": "gone"}], path="g(o)ne file.parquet")
     table.commit(add(kept), add(gone))
@@ -107,10 +105,10 @@ def _two_encodings(case: CaseWriter) -> None:
     describe(case, table)
     survivors = [{"id": 1, "name": "kept"}]
     both = [*survivors, {"id": 2, "name": "gone"}]
-    case.read("read-v1", _PAIR, both, title="Before the remove both rows are there", version=1)
+    case.read("read-v1", PAIR, both, title="Before the remove both rows are there", version=1)
     case.contest_read(
         "The remove cancels the add that it decodes to, or nothing",
-        _PAIR,
+        PAIR,
         Accepted("decoded", "paths are compared after decoding, as Spark does", rows=survivors),
         Accepted("as-written", "paths are compared as written, as the kernels do", rows=both),
     )
@@ -119,7 +117,7 @@ def _two_encodings(case: CaseWriter) -> None:
 @ACTIONS.case("remove-absolute-elsewhere", "ADD-002 REM-002")
 def _absolute_remove(case: CaseWriter) -> None:
     """A remove of a file elsewhere cancels nothing."""
-    table = GoldenTable.created(case, _PAIR)
+    table = GoldenTable.created(case, PAIR)
     file = table.file([{"id": 1, "name": "a"}], path="same-name.parquet")
     table.commit(add(file))
     table.commit(remove(file, path="file:///elsewhere/same-name.parquet"))
@@ -129,7 +127,7 @@ def _absolute_remove(case: CaseWriter) -> None:
 @FILES.case("names-like-hidden", "SNAP-007 DATA-001")
 def _like_hidden(case: CaseWriter) -> None:
     """Files are read whose names, or whose folders after a dot, look hidden."""
-    table = GoldenTable.created(case, _PAIR)
+    table = GoldenTable.created(case, PAIR)
     paths = ("_file.parquet", ".file.parquet", "sub/_4.parquet", "sub/.5.parquet", ".sub/6.parquet")
     files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
     table.commit(*(add(file) for file in files))
@@ -239,21 +237,21 @@ def _no_columns(case: CaseWriter) -> None:
 @FILES.case("data-file-missing", "SNAP-007 ADD-001")
 def _file_missing(case: CaseWriter) -> None:
     """A live file that is not on disk fails the read."""
-    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
+    table = GoldenTable.created(case, PAIR, [{"id": 1, "name": "a"}])
     lost = table.file([{"id": 2, "name": "b"}])
     table.commit(add(lost))
     (case.delta / lost.path).unlink()
     describe(case, table)
     refusal = Refusal("not_found", "read", "SNAP-007", code="FAILED_READ_FILE.DBR_FILE_NOT_EXIST")
     case.refuse("read", "read-latest", refusal, title="The read fails rather than lose rows")
-    case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
+    case.read("read-v0", PAIR, table.rows(0), title="The version before it reads", version=0)
     snapshot_spec(case, table, None)
 
 
 @FILES.case("data-file-truncated", "SNAP-007 ADD-006")
 def _file_truncated(case: CaseWriter) -> None:
     """A data file that is cut short fails the read."""
-    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
+    table = GoldenTable.created(case, PAIR, [{"id": 1, "name": "a"}])
     cut = table.file([{"id": 2, "name": "b"}])
     table.commit(add(cut))
     place = case.delta / cut.path
@@ -261,19 +259,19 @@ def _file_truncated(case: CaseWriter) -> None:
     describe(case, table)
     refusal = Refusal("invalid_table", "read", "SNAP-007")
     case.refuse("read", "read-latest", refusal, title="The read fails rather than lose rows")
-    case.read("read-v0", _PAIR, table.rows(0), title="The version before it reads", version=0)
+    case.read("read-v0", PAIR, table.rows(0), title="The version before it reads", version=0)
 
 
 @FILES.case("empty-data-file", "STAT-001")
 def _no_rows(case: CaseWriter) -> None:
     """A data file without rows adds none."""
-    publish(case, GoldenTable.created(case, _PAIR, [], [{"id": 1, "name": "a"}]))
+    publish(case, GoldenTable.created(case, PAIR, [], [{"id": 1, "name": "a"}]))
 
 
 @ACTIONS.case("re-add-replaces", "FA-003 FA-020")
 def _re_add(case: CaseWriter) -> None:
     """A later add of a file replaces what is known of it."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     file = table.create_with([{"id": 1, "name": "a"}], statistics=False, tags={"round": "1"})
     again = add(
         file,
@@ -288,7 +286,7 @@ def _re_add(case: CaseWriter) -> None:
 @ACTIONS.case("re-add-with-less", "FA-003 FA-020")
 def _re_add_with_less(case: CaseWriter) -> None:
     """What a later add of a file leaves out is known no more."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     file = table.file([{"id": 1, "name": "a"}], statistics=False)
     table.create(add(file, tags={"round": "1", "first": "yes"}, clusteringProvider="a"))
     table.commit(add(file, tags={"round": "2"}, dataChange=False, clusteringProvider="a"))
@@ -297,7 +295,7 @@ def _re_add_with_less(case: CaseWriter) -> None:
 
 
 def _re_add_repairs(case: CaseWriter, *, checkpoint: bool) -> None:
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     file = table.file([{"id": 1, "name": "a"}, {"id": 7, "name": "b"}])
     wrong = json.loads(file.body["stats"])
     wrong |= {"numRecords": 1, "maxValues": {"id": 1, "name": "a"}}
@@ -324,7 +322,7 @@ for _name, _checkpoint in (("statistics", False), ("checkpoint", True)):
 @ACTIONS.case("re-add-after-checkpoint", "FA-003 FA-020")
 def _re_add_after_checkpoint(case: CaseWriter) -> None:
     """What a checkpoint knows of a file is replaced by a later add."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     file = table.file([{"id": 1, "name": "a"}], statistics=False)
     table.create(add(file, tags={"round": "1", "first": "yes"}))
     table.checkpoint(version=0, hint=False)
@@ -335,7 +333,7 @@ def _re_add_after_checkpoint(case: CaseWriter) -> None:
 @ACTIONS.case("remove-then-add-again", "REC-018 FA-003")
 def _add_again(case: CaseWriter) -> None:
     """A removed file that is added again is live."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     file = table.file([{"id": 1, "name": "a"}])
     other = table.file([{"id": 2, "name": "b"}])
     table.create(add(file), add(other))
@@ -361,7 +359,7 @@ def _bare_remove(case: CaseWriter) -> None:
 @ACTIONS.case("remove-unknown-file", "REC-011 FA-007")
 def _remove_unknown(case: CaseWriter) -> None:
     """A remove of a file never added changes nothing."""
-    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
+    table = GoldenTable.created(case, PAIR, [{"id": 1, "name": "a"}])
     ghost = {"path": "never-added.parquet", "deletionTimestamp": 1, "dataChange": True}
     table.commit({"remove": ghost})
     publish(case, table)
@@ -370,7 +368,7 @@ def _remove_unknown(case: CaseWriter) -> None:
 @ACTIONS.case("remove-other-case", "REC-006 REM-002 FA-007")
 def _remove_other_case(case: CaseWriter) -> None:
     """Paths that differ in case name different files."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     file = table.create_with([{"id": 1, "name": "a"}])
     # The other spelling is no file on disk: a checkout on any file system holds the table.
     other = {"path": file.path.upper(), "deletionTimestamp": 1, "dataChange": True}
@@ -381,7 +379,7 @@ def _remove_other_case(case: CaseWriter) -> None:
 @ACTIONS.case("null-optional-fields", "ADD-010 ADD-011 ADD-012 ADD-013")
 def _null_fields(case: CaseWriter) -> None:
     """Optional fields that are null count as absent."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     nothing = dict.fromkeys(
         ("stats", "tags", "deletionVector", "baseRowId", "defaultRowCommitVersion")
     )
@@ -393,7 +391,7 @@ def _null_fields(case: CaseWriter) -> None:
 @ACTIONS.case("data-change-false", "ADD-008 CKC-027 FA-017")
 def _no_change(case: CaseWriter) -> None:
     """Files with dataChange false are read like others."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     parts = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
     table.create(*(add(part) for part in parts))
     whole = table.file([{"id": n, "name": f"n{n}"} for n in range(3)])
@@ -427,7 +425,7 @@ _MISSING = (
 
 
 def _field_missing(case: CaseWriter, missing: _Missing) -> None:
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     file = table.file([{"id": 1, "name": "a"}])
     table.create(add(file), add(table.file([{"id": 2, "name": "b"}])))
     whole = (add if missing.action == "add" else remove)(
@@ -446,7 +444,7 @@ def _field_missing(case: CaseWriter, missing: _Missing) -> None:
     if missing.lenient:
         refused = Accepted("refused", "the field is required", refusal=refusal)
         read = Accepted("read", missing.lenient, rows=table.rows())
-        case.contest_read(f"{title} or read", _PAIR, refused, read)
+        case.contest_read(f"{title} or read", PAIR, refused, read)
     else:
         case.refuse("read", "read-latest", refusal, title=title)
     earlier_spec(case, table, 0)
@@ -480,7 +478,7 @@ def _odd_root(case: CaseWriter) -> None:
 @FILES.case("table-root-hash", "SNAP-006", root="part#one")
 def _hash_root(case: CaseWriter) -> None:
     """A table below a root with a hash sign reads."""
-    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
+    table = GoldenTable.created(case, PAIR, [{"id": 1, "name": "a"}])
     table.append([{"id": 2, "name": "b"}])
     publish(case, table)
 

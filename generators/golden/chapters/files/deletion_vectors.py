@@ -18,6 +18,7 @@ from generators.golden.cases.publish import (
     publish,
     read_spec,
 )
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.summarise import AS_STRUCT
 from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.materialise.data.data_files import FileLayout
@@ -33,7 +34,6 @@ from generators.oracle.delta_schema import Struct, field, mapped_by, struct
 VECTORS = Chapter("deletion-vectors", since="2025")
 
 VECTOR_PROTOCOL = feature_protocol(["deletionVectors"])
-_PAIR = struct(id="long", name="string")
 WITH_VECTORS = {"delta.enableDeletionVectors": "true"}
 
 
@@ -42,7 +42,7 @@ def numbered(count: int, start: int = 0) -> list[dict[str, Any]]:
     return [{"id": n, "name": f"n{n}"} for n in range(start, start + count)]
 
 
-def vector_table(case: CaseWriter, schema: Struct = _PAIR, **options: Any) -> GoldenTable:
+def vector_table(case: CaseWriter, schema: Struct = PAIR, **options: Any) -> GoldenTable:
     """Return an empty table that supports and enables deletion vectors."""
     options = {"protocol": VECTOR_PROTOCOL, "properties": WITH_VECTORS, **options}
     return GoldenTable.of(case, schema, **options)
@@ -128,7 +128,7 @@ def _null_deleted(case: CaseWriter) -> None:
     # Some writers take a column without nulls for an invariant.
     """A null in a deleted row breaks no rule of its column."""
     protocol = feature_protocol(["deletionVectors"], ["invariants"])
-    schema = _PAIR.with_fields(field("s", struct(a="long")))
+    schema = PAIR.with_fields(field("s", struct(a="long")))
     table = vector_table(case, schema, protocol=protocol)
 
     def filled(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -499,7 +499,7 @@ def _unlisted(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "read", "DV-001")
     case.contest_read(
         "The vector is refused, applied or unknown",
-        _PAIR,
+        PAIR,
         Accepted("refused", "vectors need the feature in both lists", refusal=refusal),
         Accepted("applied", "an existing vector is applied", rows=table.rows()),
         Accepted("ignored", "an unknown field is ignored", rows=numbered(4)),
@@ -520,7 +520,7 @@ def _two_live(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "read", "FA-019")
     case.contest_read(
         "The log is refused, or one of its readings is given",
-        _PAIR,
+        PAIR,
         Accepted("refused", "a path is live once", refusal=refusal),
         Accepted("newest", "the newest vector of a path counts", rows=[rows[0], *rows[2:]]),
         Accepted("both", "both logical files are live", rows=table.rows()),

@@ -23,7 +23,7 @@ from generators.golden.cases.publish import (
     read_spec,
     snapshot_spec,
 )
-from generators.golden.cases.recipes import Recipe
+from generators.golden.cases.recipes import PAIR, Recipe
 from generators.golden.cases.table import (
     DataFile,
     GoldenTable,
@@ -47,7 +47,7 @@ from generators.materialise.data.deletion_vectors import (
 )
 from generators.materialise.log.checkpoints import write_v2
 from generators.materialise.log.files import SIDECAR_DIRECTORY, read_commit, write_commit
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import field
 from generators.placeholders import BESIDE, BESIDE_PLACEHOLDER, TABLE_PLACEHOLDER
 
 ACTIONS = Chapter("add-file-and-remove-file", located=True)
@@ -55,14 +55,13 @@ VECTORS = Chapter("deletion-vectors", since="2025", located=True)
 CHECKPOINTS = Chapter("v2-checkpoint-feature", since="2025", located=True)
 FEED = Chapter("add-cdc-file", since="2025", located=True)
 
-_PAIR = struct(id="long", name="string")
-_PARTITIONED = _PAIR.with_fields(field("p", "string"))
+_PARTITIONED = PAIR.with_fields(field("p", "string"))
 _URI: Final = f"file://{TABLE_PLACEHOLDER}"
 _OUTSIDE: Final = f"file://{BESIDE_PLACEHOLDER}"
 
 
 def _table(case: CaseWriter, **options: Any) -> GoldenTable:
-    return GoldenTable.of(case, options.pop("schema", _PAIR), **options)
+    return GoldenTable.of(case, options.pop("schema", PAIR), **options)
 
 
 def _spelt(table: GoldenTable, file: DataFile, path: str) -> DataFile:
@@ -183,7 +182,7 @@ def _removed_encoded(case: CaseWriter) -> None:
     read_spec(case, table, 0)
     case.contest_read(
         "The remove cancels the add that it decodes to, or nothing",
-        _PAIR,
+        PAIR,
         Accepted("decoded", "paths are compared after decoding, as Spark does", rows=table.rows()),
         Accepted(
             "as-written", "paths are compared as written, as the kernels do", rows=table.rows(0)
@@ -229,7 +228,7 @@ def _contest(
 ) -> None:
     case.contest_read(
         title,
-        _PAIR,
+        PAIR,
         Accepted("kept-apart", "a path is compared as written after one decoding", rows=apart),
         Accepted("unified", "Spark: both spellings are the same path", rows=unified),
     )
@@ -238,7 +237,7 @@ def _contest(
 @ACTIONS.case("write-vacuum-absolute", "ADD-002 FA-008")
 def _vacuum(case: CaseWriter) -> None:
     """A vacuum keeps live files that the log names by absolute paths."""
-    recipe = Recipe(_PAIR).append(numbered(3)).append(numbered(3, 10)).append(numbered(2, 20))
+    recipe = Recipe(PAIR).append(numbered(3)).append(numbered(3, 10)).append(numbered(2, 20))
     recipe.append(numbered(2, 30)).given()
     recipe.keep("vacuum", version=False, kept=old_files(case)).append(numbered(2, 40))
     recipe.publish(case)
@@ -363,7 +362,7 @@ def _clone(case: CaseWriter) -> None:
 def _vacuum_vectors(case: CaseWriter) -> None:
     """A vacuum keeps the vectors that the log names by absolute paths."""
     properties = {"delta.enableDeletionVectors": "true"}
-    recipe = Recipe(_PAIR, (), properties, ("deletionVectors",)).append(numbered(6))
+    recipe = Recipe(PAIR, (), properties, ("deletionVectors",)).append(numbered(6))
     recipe.append(numbered(3, 10)).delete_by_vectors(is_in("id", [2, 4], "long")).given()
     recipe.keep("vacuum", version=False, kept=old_files(case)).append(numbered(2, 40))
     recipe.publish(case)

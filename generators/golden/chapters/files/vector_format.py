@@ -14,6 +14,7 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.publish import describe, filtered, read_spec
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import EPOCH, DataFile, GoldenTable, add
 from generators.golden.chapters.files.deletion_vectors import (
     numbered,
@@ -34,8 +35,6 @@ from generators.materialise.log.files import json_text
 from generators.oracle.delta_schema import struct
 
 FORMAT = Chapter("deletion-vector-format", since="2025")
-
-_PAIR = struct(id="long", name="string")
 
 
 @FORMAT.case("containers", "DVFMT-007 DVFMT-002 DVFMT-003 DVDESC-021")
@@ -174,7 +173,7 @@ def _large(case: CaseWriter) -> None:
     case.judged["read-latest"] = "DVDESC-021"
     case.contest_read(
         "The rows that exist are deleted, or the vector is refused",
-        _PAIR,
+        PAIR,
         Accepted("read", "rows that the file lacks are deleted already", rows=table.rows()),
         Accepted("refused", "a vector names rows of its own file", refusal=refusal),
     )
@@ -193,7 +192,7 @@ def _native(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "read", "DVFMT-009")
     case.contest_read(
         "The rows of the native layout are deleted, or it is refused",
-        _PAIR,
+        PAIR,
         Accepted("read", "the protocol's own inline example has this layout", rows=table.rows()),
         Accepted("refused", "the format has one magic number", refusal=refusal),
     )
@@ -214,7 +213,7 @@ def _absent_offset(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "read", "DVSTO-003")
     case.contest_read(
         "The row is deleted, or the file's layout is refused",
-        _PAIR,
+        PAIR,
         Accepted("read", "an absent offset counts as 0", rows=table.rows()),
         Accepted("refused", "2025: a vector file begins with its version", refusal=refusal),
     )
@@ -354,7 +353,7 @@ def _damaged(case: CaseWriter, damage: _Damage) -> None:
     if damage.contested:
         case.contest_read(
             damage.title,
-            _PAIR,
+            PAIR,
             Accepted("refused", "the descriptor breaks the format", refusal=refusal),
             Accepted("read", "the bitmap itself is whole", rows=table.rows()),
         )

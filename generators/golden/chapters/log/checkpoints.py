@@ -19,6 +19,7 @@ from generators.golden.cases.publish import (
     read_spec,
     refuse_load,
 )
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import GoldenTable, add, domain, remove, txn, writer_protocol
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
 from generators.materialise.log.checkpoints import (
@@ -39,7 +40,6 @@ from generators.materialise.log.state import LogState
 from generators.oracle.delta_schema import struct
 
 CHECKPOINTS = Chapter("checkpoints")
-_PAIR = struct(id="long", name="string")
 
 
 def grown(case: CaseWriter, commits: int, *, progress: bool = True, **options: Any) -> GoldenTable:
@@ -47,7 +47,7 @@ def grown(case: CaseWriter, commits: int, *, progress: bool = True, **options: A
 
     With ``progress`` each has a transaction as well.
     """
-    table = GoldenTable.created(case, options.pop("schema", _PAIR), **options)
+    table = GoldenTable.created(case, options.pop("schema", PAIR), **options)
     live = []
     for number in range(1, commits):
         live.append(table.file([{"id": number, "name": f"n{number}"}]))
@@ -174,7 +174,7 @@ def _multi(case: CaseWriter) -> None:
 @CHECKPOINTS.case("multi-part-scattered", "TXN-005 REC-013 REC-012 REC-002 CKPT-021")
 def _scattered(case: CaseWriter) -> None:
     """Any part of a checkpoint may hold what is no file action."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     table.create(*(txn(f"app-{n}", n) for n in range(6)))
     table.append([{"id": 1, "name": "a"}])
     written = write_multi_part(table.root, 1, table.states[1], 3, scattered=True)
@@ -189,7 +189,7 @@ def _scattered(case: CaseWriter) -> None:
 @CHECKPOINTS.case("multi-part-scattered-domains", "REC-014 DOM-013 CKPT-021", since="2025")
 def _scattered_domains(case: CaseWriter) -> None:
     """Any part of a checkpoint may hold a domain, in any letters."""
-    table = GoldenTable.of(case, _PAIR, protocol=writer_protocol(["domainMetadata"]))
+    table = GoldenTable.of(case, PAIR, protocol=writer_protocol(["domainMetadata"]))
     held = {f"app.{n}": f"größe {n} 日本" for n in range(6)}
     table.create(*(domain(name, text) for name, text in held.items()))
     table.append([{"id": 1, "name": "a"}])
@@ -291,7 +291,7 @@ def _corrupt(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "read", "CKPT-005")
     case.contest_read(
         "The reader falls back to the commits or refuses",
-        _PAIR,
+        PAIR,
         Accepted("fallback", "a checkpoint is an aid, the commits are whole", rows=table.rows()),
         Accepted("refused", "a damaged log file is reported", refusal=refusal),
     )
@@ -312,7 +312,7 @@ def _corrupt_cut(case: CaseWriter) -> None:
 def checkpoint_rows(state: LogState, without: str = "") -> pa.Table:
     """Return the rows of a checkpoint of a state, less those of one kind of action."""
     actions = [each for each in state.other_actions() if without not in each]
-    schema = checkpoint_schema(_PAIR, (), CheckpointStyle())
+    schema = checkpoint_schema(PAIR, (), CheckpointStyle())
     return checkpoint_table(actions + state.file_actions(), schema)
 
 

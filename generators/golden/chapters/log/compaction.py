@@ -6,6 +6,7 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.feed import ask_changes, change_file, each_row, feed_table
 from generators.golden.cases.publish import aggregated, describe, publish, publish_timed
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import (
     GoldenTable,
     add,
@@ -20,11 +21,9 @@ from generators.golden.chapters.files.deletion_vectors import store, vector_tabl
 from generators.golden.chapters.log.checkpoints import grown
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
 from generators.materialise.log.files import LOG_DIRECTORY, compaction_name, json_text
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import field
 
 COMPACTION = Chapter("log-compaction-files")
-
-_PAIR = struct(id="long", name="string")
 
 
 @COMPACTION.case("one-range", "COMP-001 COMP-002 COMP-004 COMP-005 COMP-011 COMP-012", since="2025")
@@ -59,7 +58,7 @@ def _every_action(case: CaseWriter) -> None:
     """A compaction stands in for every kind of action of its range."""
     protocol = feature_protocol(["deletionVectors"], ["domainMetadata"])
     properties = {"delta.enableDeletionVectors": "true"}
-    table = GoldenTable.of(case, _PAIR, protocol=protocol, properties=properties)
+    table = GoldenTable.of(case, PAIR, protocol=protocol, properties=properties)
     file = table.create_with([{"id": n, "name": "x"} for n in range(4)])
     table.commit(remove(file), add(file, deletionVector=store(table, [1, 2])[0]))
     table.schema = table.schema.with_fields(field("extra", "double"))
@@ -168,7 +167,7 @@ def _changes_inside(case: CaseWriter) -> None:
 @COMPACTION.case("remove-without-timestamp", "COMP-007 COMP-012 REM-003", since="2025")
 def _bare_remove(case: CaseWriter) -> None:
     """A bare remove stays in a compaction."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     files = [table.file([{"id": n, "name": "x"}]) for n in range(3)]
     table.create(*(add(file) for file in files))
     table.commit({"remove": {"path": files[0].path, "dataChange": True}})
@@ -180,7 +179,7 @@ def _bare_remove(case: CaseWriter) -> None:
 @COMPACTION.case("added-and-removed-inside", "COMP-006 COMP-008 COMP-009 COMP-012", since="2025")
 def _inside(case: CaseWriter) -> None:
     """A file born and removed in the range is gone."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     table.create(add(table.file([{"id": 1, "name": "stays"}])), txn("app", 1))
     brief = table.file([{"id": 2, "name": "brief"}])
     table.commit(add(brief), txn("app", 2))
@@ -194,7 +193,7 @@ def _inside(case: CaseWriter) -> None:
 @COMPACTION.case("added-again-after-checkpoint", "REC-006 COMP-012 FA-003 REC-018", since="2025")
 def _added_again(case: CaseWriter) -> None:
     """A file of a checkpoint that a compaction adds again is there once."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
     table.create(*(add(file, tags={"round": "1"}) for file in files))
     table.checkpoint(version=0)
@@ -210,7 +209,7 @@ def _added_again(case: CaseWriter) -> None:
 @COMPACTION.case("domain-removed-inside", "COMP-004 COMP-012 REC-015", since="2025")
 def _domain_removed(case: CaseWriter) -> None:
     """A domain removed in the range stays removed."""
-    table = GoldenTable.of(case, _PAIR, protocol=writer_protocol(["domainMetadata"]))
+    table = GoldenTable.of(case, PAIR, protocol=writer_protocol(["domainMetadata"]))
     table.create(domain("app.d", "1"), add(table.file([{"id": 1, "name": "a"}])))
     table.checkpoint(version=0, hint=False)
     table.commit(domain("app.d", "1", removed=True))
@@ -229,7 +228,7 @@ def _empty_compaction(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "read", "COMP-004")
     case.contest_read(
         "The commits are read, or the empty file is taken or reported",
-        _PAIR,
+        PAIR,
         Accepted("commits", "compactions may be ignored", rows=table.rows()),
         # What is in a compaction is the duty of who writes it (COMP-004); no clause has a
         # reader compare it with the commits.
@@ -252,7 +251,7 @@ def _single(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "load", "COMP-013")
     case.contest_read(
         "The commits are read, or the file stands in for one of them",
-        _PAIR,
+        PAIR,
         Accepted("commits", "it is no compaction", rows=table.rows()),
         Accepted("refused", "the name gives no range of commits", refusal=refusal),
         Accepted("taken", "Spark: it stands in for the commit of its version", rows=taken),

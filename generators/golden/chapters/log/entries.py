@@ -16,20 +16,19 @@ from generators.golden.cases.publish import (
     publish,
     refuse_load,
 )
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable, add, remove, txn
 from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, drop_commits, json_text
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import field
 
 TABLE = Chapter("table-specification")
 LOG = Chapter("delta-log-entries")
 
-_PAIR = struct(id="long", name="string")
-
 
 def _appended(case: CaseWriter, versions: int) -> GoldenTable:
     """Return a table of one row per version."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     for number in range(versions):
         action = add(table.file([{"id": number, "name": f"v{number}"}]))
         if number == 0:
@@ -50,7 +49,7 @@ def _commit(case: CaseWriter, version: int) -> Path:
 @TABLE.case("linear-history", "SNAP-001 SNAP-002 LOG-005 REC-001")
 def _linear(case: CaseWriter) -> None:
     """Every version of a linear history can be read."""
-    table = GoldenTable.created(case, _PAIR)
+    table = GoldenTable.created(case, PAIR)
     files = []
     for number in range(1, 6):
         files.append(table.file([{"id": number, "name": f"n{number}"}]))
@@ -64,7 +63,7 @@ def _linear(case: CaseWriter) -> None:
 @TABLE.case("schema-of-its-version", "SNAP-002 META-002")
 def _own_schema(case: CaseWriter) -> None:
     """A version is read with the schema and properties that it has."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     table.create(add(table.file([{"id": 1, "name": "a"}])), txn("app", 1))
     table.schema = table.schema.with_fields(field("extra", "double"))
     table.properties["later"] = "1"
@@ -82,7 +81,7 @@ def _own_schema(case: CaseWriter) -> None:
 @TABLE.case("long-history", "SNAP-001 LOG-002 REC-001")
 def _long(case: CaseWriter) -> None:
     """A log of more than ten commits replays in order of their versions."""
-    table = GoldenTable.created(case, _PAIR)
+    table = GoldenTable.created(case, PAIR)
     live = []
     for number in range(1, 25):
         live.append(table.file([{"id": number, "name": f"n{number}"}]))
@@ -127,7 +126,7 @@ def _no_zero(case: CaseWriter) -> None:
 @TABLE.case("log-prefix-missing", "SNAP-001 CKPT-011")
 def _no_prefix(case: CaseWriter) -> None:
     """A log that starts late without checkpoint is invalid."""
-    table = GoldenTable.created(case, _PAIR)
+    table = GoldenTable.created(case, PAIR)
     for number in range(1, 6):
         actions = [add(table.file([{"id": number, "name": "x"}]))]
         if number == 3:
@@ -223,7 +222,7 @@ def _layout(case: CaseWriter) -> None:
 @LOG.case("commit-without-info", "CINFO-001 LOG-005")
 def _no_info(case: CaseWriter) -> None:
     """A commit without commitInfo is complete."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     table.create(add(table.file([{"id": 1, "name": "a"}])), with_info=False)
     table.commit(add(table.file([{"id": 2, "name": "b"}])), with_info=False)
     publish(case, table)
@@ -232,7 +231,7 @@ def _no_info(case: CaseWriter) -> None:
 @LOG.case("metadata-after-files", "FA-015")
 def _order(case: CaseWriter) -> None:
     """The order of actions in a commit does not matter."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     file = table.file([{"id": 1, "name": "a"}])
     table.commit(add(file), txn("app", 1), table.metadata(), table.protocol_action())
     table.commit(add(table.file([{"id": 2, "name": "b"}])), remove(file))
@@ -260,7 +259,7 @@ def _zero_bytes(case: CaseWriter) -> None:
     for version, slug in ((2, "read-v2"), (3, "read-v3")):
         case.contest_read(
             "The empty commit counts as no actions or is refused",
-            _PAIR,
+            PAIR,
             Accepted("no-actions", "Spark: a commit of no actions", rows=table.rows(version)),
             Accepted("refused", "a commit has a complete action", refusal=refusal),
             slug=slug,
@@ -319,7 +318,7 @@ def _two_lines(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "read", "LOG-006", code="DELTA_COMMIT_MALFORMED")
     case.contest_read(
         "The version of the split action is refused or read",
-        _PAIR,
+        PAIR,
         Accepted("refused", "an action is one line", refusal=refusal),
         Accepted(
             "read", "a parser that goes by values finds the action", rows=[*table.rows(), row]

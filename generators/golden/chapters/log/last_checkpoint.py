@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, publish, publish_cut, refuse_load
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import GoldenTable
 from generators.golden.chapters.log.checkpoints import grown
 from generators.materialise.log.files import LOG_DIRECTORY, drop_commits, json_text, part_name
@@ -16,9 +17,6 @@ from generators.materialise.log.hints import last_checkpoint_document
 from generators.oracle.delta_schema import struct
 
 HINT = Chapter("last-checkpoint-file")
-
-_PAIR = struct(id="long", name="string")
-
 
 _Content: TypeAlias = str | bytes | Mapping[str, Any]
 
@@ -137,7 +135,7 @@ def _bad_hint(
     refusal = Refusal("invalid_table", "load", requirement)
     case.contest_read(
         "The reader lists the log or refuses, never answers wrong",
-        _PAIR,
+        PAIR,
         Accepted("fallback", "the hint is an aid: the log is listed", rows=table.rows()),
         Accepted("refused", "some readers report a broken hint", refusal=refusal),
         hazard="silent wrong data",

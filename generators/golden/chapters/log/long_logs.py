@@ -11,6 +11,7 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.publish import filtered, publish, publish_cut
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import EPOCH, GoldenTable, add, feature_protocol, remove, txn
 from generators.golden.chapters.files.deletion_vectors import store, with_vector
 from generators.golden.chapters.log.reconciliation import txn_spec
@@ -25,12 +26,10 @@ from generators.materialise.log.files import (
     commit_name,
     json_text,
 )
-from generators.oracle.delta_schema import struct
 
 LOG = Chapter("delta-log-entries")
 CHECKPOINTS = Chapter("checkpoints")
 
-_PAIR = struct(id="long", name="string")
 _MANY = 70
 """More actions than a reader may want to take one by one."""
 
@@ -67,7 +66,7 @@ def _odd_lines(case: CaseWriter) -> None:
     """Spaces, order and escapes do not matter in a long commit either."""
     table = GoldenTable.of(
         case,
-        _PAIR,
+        PAIR,
         partition_columns=("name",),
         protocol=feature_protocol(["deletionVectors"]),
         properties={"delta.enableDeletionVectors": "true"},
@@ -101,7 +100,7 @@ def _odd_lines(case: CaseWriter) -> None:
 @LOG.case("long-commit-without-keys", "LOG-004 REC-018 ADD-005")
 def _without_keys(case: CaseWriter) -> None:
     """Maps without keys in every line of a long commit stay empty."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(_MANY)]
     table.create(*(add(file, tags={}) for file in files))
     table.commit(*(remove(file, tags={}) for file in files[::2]), operation="DELETE")
@@ -111,7 +110,7 @@ def _without_keys(case: CaseWriter) -> None:
 @CHECKPOINTS.case("many-rows", "CKPT-005 CKPT-003 CKC-001")
 def _many_rows(case: CaseWriter) -> None:
     """A checkpoint of many rows in many row groups is read to its end."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(6)]
     table.create(*(add(file) for file in files[:4]), txn("early", 1))
     lost = [

@@ -10,6 +10,7 @@ from typing import Any
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, earlier_spec, publish, publish_cut
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import (
     DataFile,
     GoldenTable,
@@ -27,13 +28,11 @@ RECONCILIATION = Chapter("action-reconciliation")
 TRANSACTIONS = Chapter("transaction-identifiers")
 DOMAINS = Chapter("domain-metadata")
 
-_PAIR = struct(id="long", name="string")
-
 
 @RECONCILIATION.case("newest-wins", "REC-006 REC-007 REC-008 REC-018 REC-020 REC-001")
 def _newest(case: CaseWriter) -> None:
     """Of add and remove of one file the newest counts."""
-    table = GoldenTable.created(case, _PAIR)
+    table = GoldenTable.created(case, PAIR)
     a, b = (table.file([{"id": n, "name": "x"}]) for n in (1, 2))
     table.commit(add(a), add(b))
     table.commit(remove(a))
@@ -46,7 +45,7 @@ def _newest(case: CaseWriter) -> None:
 @RECONCILIATION.case("newest-wins-checkpoint", "REC-018 CKPT-005 CKPT-007")
 def _newest_checkpoint(case: CaseWriter) -> None:
     """The newest action counts across a checkpoint."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     a, b, c = (table.file([{"id": n, "name": "x"}]) for n in (1, 2, 3))
     table.create(add(a), add(b), add(c))
     table.commit(remove(a))
@@ -66,7 +65,7 @@ def _metadata(case: CaseWriter) -> None:
         properties={"old": "1", "kept": "2"},
         name="first",
     )
-    table.properties, table.schema = {"kept": "3"}, _PAIR
+    table.properties, table.schema = {"kept": "3"}, PAIR
     table.name = None
     replaced = table.metadata(description="said of the second")
     replaced["metaData"].pop("createdTime")
@@ -83,7 +82,7 @@ def _protocol(case: CaseWriter) -> None:
     """The newest protocol is in force."""
     table = GoldenTable.created(
         case,
-        _PAIR,
+        PAIR,
         [{"id": 1, "name": "a"}],
         protocol={"minReaderVersion": 1, "minWriterVersion": 1},
     )
@@ -103,7 +102,7 @@ def _protocol_lists_less(case: CaseWriter) -> None:
         return {"minReaderVersion": 3, "minWriterVersion": 7, **lists}
 
     table = GoldenTable.created(
-        case, _PAIR, [{"id": 1, "name": "a"}], protocol=protocol("deletionVectors", "timestampNtz")
+        case, PAIR, [{"id": 1, "name": "a"}], protocol=protocol("deletionVectors", "timestampNtz")
     )
     table.protocol = protocol("timestampNtz")
     table.commit(table.protocol_action(), operation="DROP FEATURE")
@@ -115,7 +114,7 @@ def _protocol_lists_less(case: CaseWriter) -> None:
 @RECONCILIATION.case("tombstones-invisible", "REC-011 SNAP-004")
 def _tombstones(case: CaseWriter) -> None:
     """Tombstones never show in a read."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     files = [table.file([{"id": n, "name": "x"}]) for n in range(4)]
     table.create(*(add(file) for file in files))
     table.commit(*(remove(file) for file in files), operation="DELETE")
@@ -127,7 +126,7 @@ def _tombstones(case: CaseWriter) -> None:
 @RECONCILIATION.case("removed-later", "REC-006 REC-008 REC-018")
 def _removed_later(case: CaseWriter) -> None:
     """Files of one commit are removed by several, some commits later."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     files = [table.file([{"id": n, "name": "x"}]) for n in range(4)]
     table.create(*(add(file) for file in files))
     for number in range(4, 9):
@@ -154,7 +153,7 @@ def _uneven(number: int, file: DataFile) -> dict[str, Any]:
 @RECONCILIATION.case("many-in-one-commit", "REC-006 REC-018 REC-008")
 def _many(case: CaseWriter) -> None:
     """Commits with many uneven file actions are read as those with few."""
-    table = GoldenTable.of(case, _PAIR, partition_columns=("name",))
+    table = GoldenTable.of(case, PAIR, partition_columns=("name",))
     names = ("a", None, "b c", "é")
     files = [
         table.file([{"id": number}], partition={"name": names[number % 4]})
@@ -177,7 +176,7 @@ def _many(case: CaseWriter) -> None:
 @RECONCILIATION.case("long-lines-in-turns", "REC-006 REC-018 REC-008", since="2025")
 def _in_turns(case: CaseWriter) -> None:
     """Long lines of adds and removes that take turns are read as others."""
-    table = GoldenTable.of(case, _PAIR, protocol=feature_protocol([], ["domainMetadata"]))
+    table = GoldenTable.of(case, PAIR, protocol=feature_protocol([], ["domainMetadata"]))
     files = [table.file([{"id": number, "name": "x"}]) for number in range(16)]
     old, new = files[:8], files[8:]
     table.create(*(add(file) for file in old))
@@ -267,7 +266,7 @@ _CONTRADICTIONS = {
 
 
 def _contradiction(case: CaseWriter, wrong: _Contradiction) -> None:
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     file = table.create_with([{"id": 1, "name": "x"}])
     describe(case, table)
     # As text, so that the ledger does not try to make sense of it.
@@ -278,7 +277,7 @@ def _contradiction(case: CaseWriter, wrong: _Contradiction) -> None:
         for name, ids in wrong.readings.items()
     ]
     refused = Accepted("refused", "a commit that breaks the clause is invalid", refusal=refusal)
-    case.contest_read(wrong.title, _PAIR, refused, *readings)
+    case.contest_read(wrong.title, PAIR, refused, *readings)
     earlier_spec(case, table, 0)
 
 
@@ -291,7 +290,7 @@ for _name, _wrong in _CONTRADICTIONS.items():
 @RECONCILIATION.case("checkpoint-actions-in-commit", "REC-019 SCA-001 CKM-001", since="2025")
 def _checkpoint_actions(case: CaseWriter) -> None:
     """Checkpoint actions in a commit take no part in replay."""
-    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "x"}])
+    table = GoldenTable.created(case, PAIR, [{"id": 1, "name": "x"}])
     table.commit(
         {"checkpointMetadata": {"version": 7}},
         {"sidecar": {"path": "nowhere.parquet", "sizeInBytes": 1, "modificationTime": 1}},
@@ -301,7 +300,7 @@ def _checkpoint_actions(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "read", "REC-019")
     case.contest_read(
         "The actions are passed over or refused",
-        _PAIR,
+        PAIR,
         Accepted("ignored", "they take no part in replay", rows=table.rows()),
         Accepted("refused", "they do not occur in commits", refusal=refusal),
     )
@@ -332,7 +331,7 @@ def txn_spec(  # noqa: PLR0913  one argument per field of the format
 @TRANSACTIONS.case("latest-per-application", "TXN-001 TXN-002 REC-004")
 def _txn_latest(case: CaseWriter) -> None:
     """Each application has its own latest version."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     table.create(txn("a", 1), txn("b", 10))
     table.commit(
         txn("a", 2, lastUpdated=1_700_000_000_000), add(table.file([{"id": 1, "name": "x"}]))
@@ -348,7 +347,7 @@ def _txn_latest(case: CaseWriter) -> None:
 @TRANSACTIONS.case("newest-entry-wins", "TXN-005 REC-004")
 def _txn_lower(case: CaseWriter) -> None:
     """The newest entry wins even when it is lower."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     table.create(txn("app", 7))
     table.commit(txn("app", 3))
     publish(case, table)
@@ -359,7 +358,7 @@ def _txn_lower(case: CaseWriter) -> None:
 @TRANSACTIONS.case("names-alike", "TXN-005 REC-004")
 def _txn_alike(case: CaseWriter) -> None:
     """Applications whose ids differ by a letter are different ones."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     longer = {"dash": "app-1", "colon": "app:1", "dot": "app.1", "slash": "app/1", "prefix": "ap"}
     numbered = {slug: (app, 10 + n) for n, (slug, app) in enumerate(longer.items())}
     table.create(txn("app", 7), txn("App", 1), txn("app ", 2))
@@ -383,7 +382,7 @@ def _txn_alike(case: CaseWriter) -> None:
 @TRANSACTIONS.case("kept-in-checkpoint", "TXN-005 CKC-006 CKPT-005")
 def _txn_checkpoint(case: CaseWriter) -> None:
     """A checkpoint carries the transactions."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     table.create(txn("early", 1), txn("both", 9))
     table.commit(txn("both", 4))
     table.checkpoint(version=1, hint=False)
@@ -442,7 +441,7 @@ def system_domain_spec(case: CaseWriter, name: str, expected: str, slug: str, ti
 )
 def _domains(case: CaseWriter) -> None:
     """A domain has its newest configuration or none."""
-    table = GoldenTable.of(case, _PAIR, protocol=_DOMAIN_WRITER)
+    table = GoldenTable.of(case, PAIR, protocol=_DOMAIN_WRITER)
     table.create(domain("app.one", '{"k":1}'), domain("app.two", "plain text"))
     table.commit(domain("app.one", '{"k":2}'))
     table.commit(domain("app.two", "plain text", removed=True))
@@ -463,7 +462,7 @@ def _domains(case: CaseWriter) -> None:
 @DOMAINS.case("unknown-domains-ignored", "PROTO-010 DOM-010 DOM-011 DOM-012 DOM-013", since="2025")
 def _unknown_domains(case: CaseWriter) -> None:
     """Domains that a reader does not know change no read."""
-    table = GoldenTable.of(case, _PAIR, protocol=_DOMAIN_WRITER)
+    table = GoldenTable.of(case, PAIR, protocol=_DOMAIN_WRITER)
     table.create(domain("delta.somethingNew", '{"rows":"none"}'), domain("vendor.x", "[1,2"))
     table.append([{"id": 1, "name": "a"}])
     publish(case, table)
@@ -481,7 +480,7 @@ def _unknown_domains(case: CaseWriter) -> None:
 @DOMAINS.case("unknown-domains-removed", "PROTO-010 DOM-010", since="2025")
 def _unknown_removed(case: CaseWriter) -> None:
     """Domains that a reader does not know, and that are gone, change no read."""
-    table = GoldenTable.of(case, _PAIR, protocol=_DOMAIN_WRITER)
+    table = GoldenTable.of(case, PAIR, protocol=_DOMAIN_WRITER)
     table.create(domain("delta.somethingNew", "{}"), domain("vendor.x", "1"))
     table.commit(domain("vendor.x", "1", removed=True), domain("vendor.never", "", removed=True))
     table.commit(
@@ -493,7 +492,7 @@ def _unknown_removed(case: CaseWriter) -> None:
 @DOMAINS.case("unknown-fields", "PROTO-009", since="2025")
 def _unknown_domain_fields(case: CaseWriter) -> None:
     """Unknown fields of a domain are ignored."""
-    table = GoldenTable.of(case, _PAIR, protocol=_DOMAIN_WRITER)
+    table = GoldenTable.of(case, PAIR, protocol=_DOMAIN_WRITER)
     set_, gone = domain("app.one", "1"), domain("app.two", "2", removed=True)
     for action in (set_, gone):
         action["domainMetadata"] |= {"futureField": {"a": [1, None]}, "zzz": 1}
@@ -508,7 +507,7 @@ def _unknown_domain_fields(case: CaseWriter) -> None:
 @DOMAINS.case("kept-in-checkpoint", "DOM-014 CKC-007 CKC-008", since="2025")
 def _domain_checkpoint(case: CaseWriter) -> None:
     """A checkpoint carries live domains only."""
-    table = GoldenTable.of(case, _PAIR, protocol=_DOMAIN_WRITER)
+    table = GoldenTable.of(case, PAIR, protocol=_DOMAIN_WRITER)
     table.create(domain("kept", "1"), domain("gone", "2"), domain("later", "3"))
     table.commit(domain("gone", "2", removed=True))
     table.checkpoint(version=1, hint=False)

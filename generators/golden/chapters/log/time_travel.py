@@ -9,6 +9,7 @@ from typing import Any
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, publish, publish_cut, publish_timed
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
@@ -19,12 +20,10 @@ from generators.golden.cases.table import (
     writer_protocol,
 )
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
-from generators.oracle.delta_schema import struct
 
 PROVENANCE = Chapter("commit-provenance-information")
 TIMESTAMPS = Chapter("in-commit-timestamps", since="2025")
 
-_PAIR = struct(id="long", name="string")
 _PROTOCOL = writer_protocol(["inCommitTimestamp"])
 
 
@@ -87,7 +86,7 @@ def _history(
 
 
 def _plain(case: CaseWriter, versions: int, **options: Any) -> GoldenTable:
-    table = GoldenTable.of(case, _PAIR, **options)
+    table = GoldenTable.of(case, PAIR, **options)
     for number in range(versions):
         action = add(table.file([{"id": number, "name": f"v{number}"}]))
         if number == 0:
@@ -115,7 +114,7 @@ def _file_times(case: CaseWriter) -> None:
     before = _text(EPOCH - 1)
     case.contest_read(
         "There was no table before version 0",
-        _PAIR,
+        PAIR,
         Accepted("refused", "Spark: there was no table before version 0", refusal=refusal),
         Accepted("first", "the first version is the nearest one", rows=table.rows(0)),
         slug="at-before",
@@ -126,7 +125,7 @@ def _file_times(case: CaseWriter) -> None:
 @PROVENANCE.case("file-times-beside-commit-info", "CINFO-001 CINFO-003 ICT-015")
 def _other_clocks(case: CaseWriter) -> None:
     """File times date the commits, whatever their writers say of the time."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     table.create(info={"timestamp": EPOCH + 50 * MINUTE})
     for number, clock in enumerate((7, 90, 0), 1):
         file = table.file([{"id": number, "name": f"v{number}"}])
@@ -154,7 +153,7 @@ def stamped(
     protocol = feature_protocol(readers, ["inCommitTimestamp"]) if readers else _PROTOCOL
     table = GoldenTable.of(
         case,
-        _PAIR,
+        PAIR,
         protocol=protocol if feature else legacy_protocol(1, 2),
         properties=properties if feature else {},
     )
@@ -280,13 +279,13 @@ def _before_the_hint(case: CaseWriter) -> None:
 def _plural(case: CaseWriter) -> None:
     """The plural of the feature's name is read or refused."""
     protocol = {**_PROTOCOL, "writerFeatures": ["inCommitTimestamps"]}
-    table = GoldenTable.of(case, _PAIR, protocol=protocol, properties=_ENABLED)
+    table = GoldenTable.of(case, PAIR, protocol=protocol, properties=_ENABLED)
     table.create(add(table.file([{"id": 1, "name": "a"}])), info={"inCommitTimestamp": EPOCH + 7})
     describe(case, table)
     refusal = Refusal("unsupported", "load", "ICT-002")
     case.contest_read(
         "The table is read or refused",
-        _PAIR,
+        PAIR,
         Accepted("read", "2025 spells the name in the plural", rows=table.rows()),
         Accepted("refused", "upstream and every engine spell it in the singular", refusal=refusal),
     )

@@ -9,6 +9,7 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.publish import describe, filtered, publish, publish_cut
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import EPOCH, GoldenTable, add, domain, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import store
 from generators.golden.chapters.log.checkpoints import grown
@@ -21,13 +22,11 @@ from generators.materialise.log.files import (
     json_text,
 )
 from generators.materialise.log.hints import write_last_checkpoint
-from generators.oracle.delta_schema import struct
 
 V2 = Chapter("v2-checkpoint-feature", since="2025")
 SIDECARS = Chapter("sidecar-files", since="2025")
 
 V2_PROTOCOL = feature_protocol(["v2Checkpoint"], ["domainMetadata"])
-_PAIR = struct(id="long", name="string")
 
 
 def _table(case: CaseWriter, commits: int, **options: Any) -> GoldenTable:
@@ -179,7 +178,7 @@ def _newer(case: CaseWriter) -> None:
 def _vectors(case: CaseWriter, **style: Any) -> None:
     table = GoldenTable.of(
         case,
-        _PAIR,
+        PAIR,
         protocol=feature_protocol(["deletionVectors", "v2Checkpoint"]),
         properties={"delta.enableDeletionVectors": "true", "delta.checkpointPolicy": "v2"},
     )
@@ -286,7 +285,7 @@ def _malformed_name(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "load", "CKPT-013")
     case.contest_read(
         "The files are passed over, or one is taken for a checkpoint",
-        _PAIR,
+        PAIR,
         Accepted("passed-over", "the name is not that of a checkpoint", rows=table.rows()),
         Accepted("taken", "Spark: whatever stands in place of the UUID", rows=[*table.rows(), row]),
         Accepted("refused", "the name breaks its clause", refusal=refusal),
@@ -318,7 +317,7 @@ def _split(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "read", "CKPT-V2-004")
     case.contest_read(
         "The checkpoint is refused, or read one way or the other",
-        _PAIR,
+        PAIR,
         Accepted("refused", "file actions are never split", refusal=refusal),
         Accepted("union", "readers take both places", rows=[*rows, *extra[0].rows]),
         Accepted("sidecars", "with sidecars the top level has no files", rows=rows),
@@ -335,7 +334,7 @@ def _no_checkpoint_metadata(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "read", "CKPT-V2-002")
     case.contest_read(
         "The checkpoint is refused or read all the same",
-        _PAIR,
+        PAIR,
         Accepted("refused", "a V2 checkpoint has exactly one", refusal=refusal),
         Accepted("read", "readers do not need its content", rows=table.rows()),
     )
@@ -361,7 +360,7 @@ def _unlisted(case: CaseWriter) -> None:
     refusal = Refusal("invalid_table", "load", "CKPT-V2-001")
     case.contest_read(
         "The log is read, or the checkpoint is reported",
-        _PAIR,
+        PAIR,
         Accepted("read", "the commits or the checkpoint give the rows", rows=table.rows()),
         Accepted("refused", "the V2 spec needs the feature", refusal=refusal),
     )

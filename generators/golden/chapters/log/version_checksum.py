@@ -9,15 +9,13 @@ from typing import Any
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, earlier_spec, publish, read_spec
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import GoldenTable, add, domain, writer_protocol
 from generators.golden.chapters.log.checkpoints import grown
 from generators.materialise.log.files import LOG_DIRECTORY, checksum_name, drop_commits, json_text
 from generators.materialise.log.hints import version_checksum_document, write_version_checksum
-from generators.oracle.delta_schema import struct
 
 CHECKSUM = Chapter("version-checksum-file")
-
-_PAIR = struct(id="long", name="string")
 
 
 def _summed_table(case: CaseWriter, versions: int) -> GoldenTable:
@@ -63,7 +61,7 @@ def _in_commit(case: CaseWriter) -> None:
     """A checksum repeats the in-commit timestamp of its version."""
     table = GoldenTable.of(
         case,
-        _PAIR,
+        PAIR,
         protocol=writer_protocol(["domainMetadata", "inCommitTimestamp"]),
         properties={"delta.enableInCommitTimestamps": "true"},
     )
@@ -113,7 +111,7 @@ def _bad_checksum(case: CaseWriter, spoil: Callable[[dict[str, Any]], str]) -> N
     describe(case, table, log_info={"lastCrcVersion": 3})
     case.contest_read(
         "The rows are given, or the discrepancy is reported",
-        _PAIR,
+        PAIR,
         Accepted("rows", "validating is a choice of the reader", rows=table.rows()),
         Accepted(
             "refused",

@@ -13,6 +13,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import files_spec, publish
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.summarise import LAYOUTS, SUMMARIES, Summarise
 from generators.golden.cases.table import (
     EPOCH,
@@ -32,7 +33,7 @@ from generators.golden.chapters.files.deletion_vectors import (
     with_vector,
 )
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import field
 
 AFTER: Final = Chapter("action-reconciliation", since="2025")
 ORDERED: Final = Chapter("delta-log-entries", since="2025")
@@ -40,7 +41,6 @@ ORDERED: Final = Chapter("delta-log-entries", since="2025")
 _SUMMARY: Final = 2
 """The version that the summary is of."""
 
-_PAIR = struct(id="long", name="string")
 _WRITERS = ("appendOnly", "changeDataFeed", "domainMetadata")
 
 _CHECKPOINTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 TXN-005 CKPT-005"
@@ -65,7 +65,7 @@ def _changed(case: CaseWriter, summarise: Summarise, *, parts: bool) -> None:
     readers = ("deletionVectors", *more)
     table = GoldenTable.of(
         case,
-        _PAIR,
+        PAIR,
         name="before",
         protocol=feature_protocol(readers, _WRITERS),
         properties={**WITH_VECTORS, "app.kept": "1", "app.changed": "1", "app.unset": "1"},
@@ -141,7 +141,7 @@ for _name, (_requirements, _summarise) in _SHAPES.items():
 def _lowered(case: CaseWriter, summarise: Summarise) -> None:
     table = GoldenTable.created(
         case,
-        _PAIR,
+        PAIR,
         [{"id": 1, "name": "a"}],
         protocol=feature_protocol(["deletionVectors"], ["appendOnly", "domainMetadata"]),
     )

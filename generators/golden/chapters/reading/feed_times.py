@@ -12,13 +12,13 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import publish, publish_timed
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable, add, remove, writer_protocol
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
-from generators.oracle.delta_schema import field, struct
+from generators.oracle.delta_schema import field
 
 ACTIONS: Final = Chapter("add-cdc-file", since="2025")
 
-_PAIR = struct(id="long", name="string")
 _FEED = ["changeDataFeed"]
 _STAMPED: Final = writer_protocol([*_FEED, "inCommitTimestamp"])
 _PROPERTIES: Final = {"delta.enableChangeDataFeed": "true"}
@@ -47,7 +47,7 @@ def _stamped(case: CaseWriter) -> None:
     """The feed gives the in-commit timestamps, not the file times."""
     table = GoldenTable.of(
         case,
-        _PAIR,
+        PAIR,
         protocol=_STAMPED,
         properties={**_PROPERTIES, "delta.enableInCommitTimestamps": "true"},
     )
@@ -70,7 +70,7 @@ def _stamped(case: CaseWriter) -> None:
 @ACTIONS.case("in-commit-times-from-mid-life", "CDC-015 CDC-016 CDC-017 ICT-015")
 def _mid_life(case: CaseWriter) -> None:
     """The feed gives file times up to enablement and stamps from there."""
-    table = GoldenTable.of(case, _PAIR, protocol=writer_protocol(_FEED), properties=_PROPERTIES)
+    table = GoldenTable.of(case, PAIR, protocol=writer_protocol(_FEED), properties=_PROPERTIES)
     enabled = EPOCH + 100 * MINUTE
     times = [EPOCH, EPOCH + MINUTE, enabled, enabled + MINUTE]
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(len(times))]
@@ -95,7 +95,7 @@ def _mid_life(case: CaseWriter) -> None:
 @ACTIONS.case("file-times-beside-commit-info", "CDC-015 CDC-017 CINFO-003")
 def _other_clocks(case: CaseWriter) -> None:
     """The feed gives file times, whatever the writers say of the time."""
-    table = GoldenTable.of(case, _PAIR, protocol=writer_protocol(_FEED), properties=_PROPERTIES)
+    table = GoldenTable.of(case, PAIR, protocol=writer_protocol(_FEED), properties=_PROPERTIES)
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
     table.create(add(files[0]), info={"timestamp": EPOCH + 50 * MINUTE})
     table.commit(add(files[1]), info={"timestamp": 7})

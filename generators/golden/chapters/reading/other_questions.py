@@ -25,6 +25,7 @@ from generators.golden.cases.filters import (
     starts_with,
 )
 from generators.golden.cases.publish import aggregated, commit_times, filtered, projected, publish
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import (
     DataFile,
@@ -56,7 +57,6 @@ DOMAINS: Final = Chapter("domain-metadata", since="2025")
 TRACKING: Final = Chapter("row-tracking", since="2025")
 VECTORS: Final = Chapter("deletion-vectors", since="2025")
 
-_PAIR: Final = struct(id="long", name="string")
 _UNKNOWN: Final = "somethingNobodyKnows"
 
 
@@ -66,7 +66,7 @@ def _pairs(*numbers: int) -> list[dict[str, Any]]:
 
 def _unknown_writer_feature(case: CaseWriter, form: str) -> None:
     readers = ["v2Checkpoint"] if form == "v2-json-sidecars" else []
-    table = GoldenTable.created(case, _PAIR, _pairs(1))
+    table = GoldenTable.created(case, PAIR, _pairs(1))
     table.protocol = feature_protocol(
         readers, [_UNKNOWN, "changeDataFeed", "domainMetadata", "appendOnly"]
     )
@@ -109,7 +109,7 @@ for _form in ("commits", "classic", "v2-json-sidecars"):
 def _unknown_beside_vectors(case: CaseWriter) -> None:
     """A feature of writers alone stops no reader beside features of readers."""
     protocol = feature_protocol(["deletionVectors"], [_UNKNOWN, "appendOnly"])
-    table = vector_table(case, _PAIR, protocol=protocol)
+    table = vector_table(case, PAIR, protocol=protocol)
     file = table.file(_pairs(1, 2, 3))
     table.create(add(file, deletionVector=store(table, [1])[0]))
     publish(case, table)
@@ -152,7 +152,7 @@ def _mode_left_out(case: CaseWriter) -> None:
 @TRANSACTIONS.case("times-go-back", "TXN-005 REC-004")
 def _times_go_back(case: CaseWriter) -> None:
     """The newest entry wins, whatever its time of update is."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     late = 1_700_000_000_000
     table.create(txn("back", 1, lastUpdated=late), txn("bare", 1, lastUpdated=late))
     table.commit(txn("back", 2, lastUpdated=late - 1000), txn("bare", 2))
@@ -168,7 +168,7 @@ def _times_go_back(case: CaseWriter) -> None:
 @DOMAINS.case("names-alike", "REC-005 REC-014 DOM-012")
 def _domains_alike(case: CaseWriter) -> None:
     """Domains whose names differ by case are different ones."""
-    table = GoldenTable.of(case, _PAIR, protocol=feature_protocol(writers=["domainMetadata"]))
+    table = GoldenTable.of(case, PAIR, protocol=feature_protocol(writers=["domainMetadata"]))
     table.create(domain("mine", "lower"), domain("Mine", "upper"))
     table.commit(domain("Mine", "newer"), add(table.file(_pairs(1))))
     publish(case, table)

@@ -17,6 +17,7 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import Filter, compare, is_in
 from generators.golden.cases.publish import filtered, publish
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import GoldenTable, add, feature_protocol, remove, txn
 from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.materialise.data.paths import encode_path
@@ -31,7 +32,6 @@ PARTITIONS: Final = Chapter("partition-value-serialization")
 TRANSACTIONS: Final = Chapter("transaction-identifiers")
 WIDENING: Final = Chapter("type-widening", since="upstream")
 
-_PAIR = struct(id="long", name="string")
 _DECOMPOSED = unicodedata.normalize("NFD", "é")
 _COMPOSED = unicodedata.normalize("NFC", "é")
 
@@ -39,7 +39,7 @@ _COMPOSED = unicodedata.normalize("NFC", "é")
 @PATHS.case("look-alike-paths", "ADD-002 ADD-003 REM-002 REC-018")
 def _paths(case: CaseWriter) -> None:
     """Paths that look alike are paths of their own."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     names = (
         f"composed-{_COMPOSED}.parquet",
         f"decomposed-{_DECOMPOSED}.parquet",
@@ -61,7 +61,7 @@ def _paths(case: CaseWriter) -> None:
 @PATHS.case("remove-look-alikes", "REM-002 REC-006 ADD-003")
 def _removed(case: CaseWriter) -> None:
     """A removed path that looks like another one removes nothing of it."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     # No removed file was ever there, so that file systems that fold names hold all that are.
     pairs = {
         f"composed-{_COMPOSED}.parquet": f"composed-{_DECOMPOSED}.parquet",
@@ -89,7 +89,7 @@ def _removed(case: CaseWriter) -> None:
 @PATHS.case("one-name-in-folders", "REC-018 REC-008 REM-002")
 def _one_name(case: CaseWriter) -> None:
     """A remove takes the file of its path, and none of that name elsewhere."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     paths = ("part.parquet", "a/part.parquet", "b/part.parquet", "b/a/part.parquet")
     files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
     table.create(*(add(file) for file in files))
@@ -101,7 +101,7 @@ def _one_name(case: CaseWriter) -> None:
 @PATHS.case("colons-in-names", "ADD-002 ADD-003 REM-002")
 def _colons(case: CaseWriter) -> None:
     """A colon in a name is no scheme, encoded or after a folder."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     names = ("12:30.parquet", "file:x.parquet", "at/12:30.parquet")
     files = [table.file([{"id": n, "name": name}], path=name) for n, name in enumerate(names)]
     bare = table.register(replace(files[2], body={**files[2].body, "path": names[2]}))
@@ -195,7 +195,7 @@ def _values(case: CaseWriter) -> None:
 @TRANSACTIONS.case("beyond-double", "TXN-002 REC-004")
 def _beyond_double(case: CaseWriter) -> None:
     """The version of an application is exact to 64 bits."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     versions = {"odd": 2**53 + 1, "most": 2**63 - 1, "other": 2**62 + 1}
     table.create(*(txn(app, version) for app, version in versions.items()))
     table.append([{"id": 1, "name": "a"}])

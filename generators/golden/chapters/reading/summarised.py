@@ -24,6 +24,7 @@ from generators.golden.cases.publish import (
     publish_respelled,
     refuse_load,
 )
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.summarise import SUMMARIES, Summarise
 from generators.golden.cases.table import (
     EPOCH,
@@ -51,7 +52,6 @@ DOMAINS: Final = Chapter("domain-metadata", since="2025")
 FEATURES: Final = Chapter("table-features", since="2025")
 EVOLUTION: Final = Chapter("protocol-evolution")
 
-_PAIR: Final = struct(id="long", name="string")
 _Build: TypeAlias = Callable[..., None]
 _AFTER: Final = ("classic", "v2-json-sidecars", "compaction")
 """Forms of summaries that a case is asked after."""
@@ -172,7 +172,7 @@ def _lower(case: CaseWriter, name: str, spelled: str) -> None:
 @_after(ACTIONS, "removed-in-lower-case", "REM-002 ADD-003 REC-006", ("commits", *_AFTER))
 def _respelled(case: CaseWriter, form: str) -> None:
     """Escapes in letters of another case may name the file or another."""
-    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
+    table = GoldenTable.of(case, PAIR, protocol=_protocol(form))
     paths = ("é a.parquet", "ü+%.parquet", "plain.parquet")
     files = [table.file([{"id": n, "name": path}], path=path) for n, path in enumerate(paths)]
     table.create(*map(add, files))
@@ -193,7 +193,7 @@ def _respelled(case: CaseWriter, form: str) -> None:
 @_after(ACTIONS, "removed-odd-paths", "REM-002 ADD-003 REC-006", ("commits", *_AFTER))
 def _odd_removed(case: CaseWriter, form: str) -> None:
     """Removes name odd paths, and odd folders, as the adds of their files do."""
-    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
+    table = GoldenTable.of(case, PAIR, protocol=_protocol(form))
     # What is removed is written as what stays once it is decoded too often, or by bytes.
     paths = (
         *("a%20b/one.parquet", "é/two words.parquet", "c%20d.parquet", "e f.parquet"),
@@ -217,7 +217,7 @@ def _refused(
     case: CaseWriter, form: str, protocol: dict[str, Any], refusal: Refusal, title: str
 ) -> None:
     """Upgrade a table to a protocol that no reader knows, and summarise it."""
-    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}])
+    table = GoldenTable.created(case, PAIR, [{"id": 1, "name": "a"}])
     table.protocol = protocol
     table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
     SUMMARIES[form](table, 1)
@@ -260,7 +260,7 @@ for _form in ("classic", "compaction"):
 @_after(ORDER, "added-again-after", "REC-008 REC-018")
 def _added_again(case: CaseWriter, form: str) -> None:
     """A file that a summary has for removed is live once it is added again."""
-    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
+    table = GoldenTable.of(case, PAIR, protocol=_protocol(form))
     gone, kept = (table.file([{"id": n, "name": f"n{n}"}]) for n in range(2))
     table.create(add(gone), add(kept))
     table.commit(remove(gone), operation="DELETE")
@@ -273,7 +273,7 @@ def _added_again(case: CaseWriter, form: str) -> None:
 @_after(ORDER, "tombstones-after", "REC-011 SNAP-004")
 def _tombstones(case: CaseWriter, form: str) -> None:
     """The tombstones of a summary show in no answer."""
-    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
+    table = GoldenTable.of(case, PAIR, protocol=_protocol(form))
     gone = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
     table.create(*map(add, gone), add(table.file([{"id": 7, "name": "kept"}])))
     table.commit(*map(remove, gone[:2]), operation="DELETE")
@@ -291,7 +291,7 @@ def _tombstones(case: CaseWriter, form: str) -> None:
 @_after(DOMAINS, "removed-after", "REC-015 REC-016 DOM-012")
 def _removed_after(case: CaseWriter, form: str) -> None:
     """A domain that a summary has is gone once it is removed."""
-    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form, "domainMetadata"))
+    table = GoldenTable.of(case, PAIR, protocol=_protocol(form, "domainMetadata"))
     table.create(domain("app.gone", "1"), domain("app.other", "1"))
     table.commit(domain("app.kept", "2"), add(table.file([{"id": 1, "name": "a"}])))
     if form != "compaction":
@@ -312,7 +312,7 @@ def _removed_after(case: CaseWriter, form: str) -> None:
 @_after(DOMAINS, "removed-otherwise-after", "REC-016 DOM-012")
 def _removed_otherwise(case: CaseWriter, form: str) -> None:
     """A domain is gone without a value, a second time, and of the system."""
-    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form, "domainMetadata"))
+    table = GoldenTable.of(case, PAIR, protocol=_protocol(form, "domainMetadata"))
     names = ("app.empty", "app.twice", "delta.fromAnotherWorld")
     table.create(*(domain(name, "1") for name in names), domain("app.kept", "{}"))
     table.commit(domain("app.twice", "1", removed=True), domain("app.kept", ""))
@@ -338,7 +338,7 @@ def _removed_otherwise(case: CaseWriter, form: str) -> None:
 @_after(DOMAINS, "set-again-after", "REC-017 REC-014 REC-016 DOM-012")
 def _set_again(case: CaseWriter, form: str) -> None:
     """A domain that is gone and set again is there as set last."""
-    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form, "domainMetadata"))
+    table = GoldenTable.of(case, PAIR, protocol=_protocol(form, "domainMetadata"))
     held = {"app.again": '{"x":1,"y":2}', "app.same": '{"s":1}'}
     table.create(*(domain(*each) for each in held.items()), domain("app.kept", '{"k":1}'))
     table.commit(add(table.file([{"id": 1, "name": "a"}])), domain("app.late", "0", removed=True))
@@ -367,7 +367,7 @@ def _set_again(case: CaseWriter, form: str) -> None:
 @_after(ORDER, "in-order-after", "REC-001 REC-018 REC-006")
 def _in_order(case: CaseWriter, form: str) -> None:
     """Commits after a summary are replayed by version, not by file time."""
-    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
+    table = GoldenTable.of(case, PAIR, protocol=_protocol(form))
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(4)]
     table.create(add(files[0]))
     table.commit(add(files[1]))
@@ -386,7 +386,7 @@ def _in_order(case: CaseWriter, form: str) -> None:
 @_after(CHECKPOINTS, "rearranged-files-in", "CKC-027 REC-018")
 def _flagged(case: CaseWriter, form: str) -> None:
     """Files that bring no data are live and dead all the same."""
-    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form))
+    table = GoldenTable.of(case, PAIR, protocol=_protocol(form))
     old = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
     table.create(*map(add, old))
     merged = table.file([*old[0].rows, *old[1].rows], dataChange=False)

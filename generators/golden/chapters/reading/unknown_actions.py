@@ -19,6 +19,7 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.feed import FEED, ask_changes, each_row
 from generators.golden.cases.publish import publish, publish_timed
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import (
     EPOCH,
@@ -36,12 +37,10 @@ from generators.golden.chapters.log.reconciliation import domain_spec
 from generators.materialise.log.checkpoints import Written
 from generators.materialise.log.files import LOG_DIRECTORY, compaction_name, drop_commits, json_text
 from generators.materialise.log.hints import write_last_checkpoint
-from generators.oracle.delta_schema import field, struct
 
 EVOLUTION: Final = Chapter("protocol-evolution")
 DOMAINS: Final = Chapter("domain-metadata", since="2025")
 
-_PAIR: Final = struct(field("id", "long"), field("name", "string"))
 _FUTURE: Final = json_text({"futureAction": {"x": 1, "deep": {"list": [1, None]}}})
 _FUTURE_ROWS: Final = pa.table({"futureAction": [{"x": 1}, {"x": None}]})
 
@@ -98,7 +97,7 @@ _FORMS: Final[dict[str, tuple[str, Any]]] = {
 def _actions(case: CaseWriter, form: str) -> None:
     v2 = form.startswith("v2-") or form == "sidecars"
     protocol = feature_protocol(["v2Checkpoint"]) if v2 else legacy_protocol(1, 2)
-    table = GoldenTable.of(case, _PAIR, protocol=protocol)
+    table = GoldenTable.of(case, PAIR, protocol=protocol)
     files = [table.file(pairs(10 * n)) for n in range(4)]
     table.create(add(files[0]), add(files[1]))
     table.commit(_FUTURE, add(files[2]))
@@ -128,7 +127,7 @@ for _form, (_words, _) in _FORMS.items():
 def _every_answer(case: CaseWriter) -> None:
     """Unknown actions are ignored whatever is asked."""
     protocol = feature_protocol([], ["changeDataFeed", "domainMetadata"])
-    table = GoldenTable.of(case, _PAIR, protocol=protocol, properties=FEED)
+    table = GoldenTable.of(case, PAIR, protocol=protocol, properties=FEED)
     first, second = table.file(pairs(0)), table.file(pairs(10))
     table.create(_FUTURE, add(first), txn("app", 1), domain("app.d", "1"))
     table.commit(add(second), _FUTURE, operation="MERGE")
@@ -183,7 +182,7 @@ _SUMMARIES: Final = {
 
 def _domains(case: CaseWriter, form: str) -> None:
     readers = ["v2Checkpoint"] if form.startswith("v2-") else []
-    table = GoldenTable.of(case, _PAIR, protocol=feature_protocol(readers, ["domainMetadata"]))
+    table = GoldenTable.of(case, PAIR, protocol=feature_protocol(readers, ["domainMetadata"]))
     unknown = domain("delta.somethingNew", '{"rows":"none"}'), domain("vendor.x", "[1,2")
     compacted = form == "compaction"
     table.create(*(() if compacted else unknown))

@@ -11,6 +11,7 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.publish import describe, earlier_spec, filtered, publish, refuse_load
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import GoldenTable, add, remove
 from generators.materialise.log.files import json_text
@@ -18,7 +19,6 @@ from generators.oracle.delta_schema import struct
 
 METADATA = Chapter("change-metadata")
 
-_PAIR = struct(id="long", name="string")
 _ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
 
 
@@ -97,7 +97,7 @@ _BAD_METADATA = {
 
 
 def _bad_metadata(case: CaseWriter, wrong: _BadMetadata) -> None:
-    table = GoldenTable.created(case, _PAIR, _ROWS)
+    table = GoldenTable.created(case, PAIR, _ROWS)
     describe(case, table)
     refusal = Refusal("invalid_table", "load", wrong.requirement, code="DELTA_INVALID_METADATA")
     table.commit(json_text(table.metadata(**wrong.changes)))
@@ -108,7 +108,7 @@ def _bad_metadata(case: CaseWriter, wrong: _BadMetadata) -> None:
             # write down; what it gives is recorded all the same.
             answers.append(Accepted("read", wrong.lenient, rows=_ROWS))
         underivable = "schemaString" in wrong.changes
-        case.contest_read(f"{wrong.title} or read", _PAIR, *answers, open=underivable)
+        case.contest_read(f"{wrong.title} or read", PAIR, *answers, open=underivable)
     else:
         refuse_load(case, refusal, wrong.title)
     earlier_spec(case, table, 0)
@@ -127,7 +127,7 @@ for _name, _wrong in _BAD_METADATA.items():
 @METADATA.case("missing-in-version-0", "META-001 REC-003")
 def _no_metadata(case: CaseWriter) -> None:
     """A table without metaData is invalid."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     file = table.create_with(_ROWS)
     describe(case, table)
     table.commit(table.protocol_action(), add(file), version=0)
@@ -138,7 +138,7 @@ def _no_metadata(case: CaseWriter) -> None:
 @METADATA.case("protocol-missing", "REC-002 SNAP-004")
 def _no_protocol(case: CaseWriter) -> None:
     """A table without protocol is invalid."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     file = table.create_with(_ROWS)
     describe(case, table)
     table.commit(table.metadata(), add(file), version=0)
@@ -149,13 +149,13 @@ def _no_protocol(case: CaseWriter) -> None:
 @METADATA.case("other-provider", "META-015 META-012")
 def _provider(case: CaseWriter) -> None:
     """Data files of an unknown format are refused or read."""
-    table = GoldenTable.created(case, _PAIR, _ROWS)
+    table = GoldenTable.created(case, PAIR, _ROWS)
     describe(case, table)
     table.commit(table.metadata(format={"provider": "stone-tablets", "options": {}}))
     refusal = Refusal("unsupported", "read", "META-015", code="DELTA_UNSUPPORTED_FORMAT")
     case.contest_read(
         "The provider is refused, or the files are read as what they are",
-        _PAIR,
+        PAIR,
         Accepted("refused", "readers need not support other providers", refusal=refusal),
         Accepted("read", "the files are Parquet, whatever the log calls them", rows=table.rows()),
     )
@@ -165,7 +165,7 @@ def _provider(case: CaseWriter) -> None:
 @METADATA.case("optional-fields-absent", "META-005 META-006 META-010")
 def _optional(case: CaseWriter) -> None:
     """Name, description and created time may be absent."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     table.commit(
         table.protocol_action(),
         table.metadata(name=None, description=None, createdTime=...),
@@ -185,13 +185,13 @@ def _properties(case: CaseWriter) -> None:
         "user.key": "",
         "\u00fcnicode": "\u2713",
     }
-    publish(case, GoldenTable.created(case, _PAIR, _ROWS, properties=properties))
+    publish(case, GoldenTable.created(case, PAIR, _ROWS, properties=properties))
 
 
 @METADATA.case("missing-field-in-new-schema", "META-002 WCON-005")
 def _replace_schema(case: CaseWriter) -> None:
     """A dropped column without mapping leaves the rest."""
-    table = GoldenTable.of(case, _PAIR, partition_columns=["name"])
+    table = GoldenTable.of(case, PAIR, partition_columns=["name"])
     file = table.create_with([{"id": 1}, {"id": 2}], partition={"name": "a"})
     table.schema, table.partition_columns = struct(key="integer", when="date"), ()
     new = table.file([{"key": 1, "when": None}])

@@ -20,6 +20,7 @@ from generators.golden.cases.publish import (
     publish_timed,
     refuse_load,
 )
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import (
     GoldenTable,
     add,
@@ -33,13 +34,11 @@ from generators.golden.cases.table import (
 from generators.golden.chapters.log.reconciliation import txn_spec
 from generators.golden.chapters.tables.row_tracking import Tracked
 from generators.materialise.log.files import json_text
-from generators.oracle.delta_schema import struct
 
 EVOLUTION = Chapter("protocol-evolution")
 FEATURES = Chapter("table-features")
 VERSIONS = Chapter("version-requirements")
 
-_PAIR = struct(id="long", name="string")
 _ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
 
 
@@ -54,7 +53,7 @@ def _readable(case: CaseWriter, protocol: Mapping[str, Any]) -> None:
         table = tracked.table
         table.create(add(tracked.file(_ROWS)), tracked.mark())
     else:
-        table = GoldenTable.created(case, _PAIR, _ROWS, protocol=protocol)
+        table = GoldenTable.created(case, PAIR, _ROWS, protocol=protocol)
     publish(case, table)
 
 
@@ -130,7 +129,7 @@ def _empty_lists(case: CaseWriter) -> None:
 @FEATURES.case("one-feature-listed", "RVER-002 TF-001", since="2025")
 def _one_feature(case: CaseWriter) -> None:
     """A list of one feature asks for that feature and no other."""
-    table = GoldenTable.created(case, _PAIR, _ROWS, protocol=feature_protocol(["columnMapping"]))
+    table = GoldenTable.created(case, PAIR, _ROWS, protocol=feature_protocol(["columnMapping"]))
     for number, name in enumerate(("deletionVectors", "timestampNtz", "v2Checkpoint"), 3):
         table.protocol = feature_protocol([name])
         file = table.file([{"id": number, "name": name}])
@@ -301,13 +300,13 @@ _REFUSED = {
 
 
 def _refused(case: CaseWriter, wrong: _Refused) -> None:
-    intended = GoldenTable.created(case, _PAIR, _ROWS)
+    intended = GoldenTable.created(case, PAIR, _ROWS)
     describe(case, intended)
     intended.commit({"protocol": wrong.protocol}, operation="UPGRADE PROTOCOL")
     if wrong.lenient:
         case.contest_read(
             "The protocol is refused or read",
-            _PAIR,
+            PAIR,
             Accepted("refused", "the protocol breaks its clause", refusal=wrong.refusal),
             Accepted("read", wrong.lenient, rows=intended.rows()),
         )
@@ -330,14 +329,14 @@ for _name, _wrong in _REFUSED.items():
 @FEATURES.case("feature-lists-on-legacy", "PROTO-003 PROTO-004")
 def _lists_on_legacy(case: CaseWriter) -> None:
     """Empty feature lists on legacy versions are contested."""
-    table = GoldenTable.created(case, _PAIR, _ROWS)
+    table = GoldenTable.created(case, PAIR, _ROWS)
     describe(case, table)
     table.commit(
         {"protocol": {**legacy_protocol(1, 2), "readerFeatures": [], "writerFeatures": []}}
     )
     case.contest_read(
         "Empty lists are ignored or refused",
-        _PAIR,
+        PAIR,
         Accepted("read", "some writers leave empty lists, most readers accept", rows=table.rows()),
         Accepted("refused", "protocol: no lists below 3 and 7", refusal=_invalid("PROTO-003")),
     )
@@ -346,7 +345,7 @@ def _lists_on_legacy(case: CaseWriter) -> None:
 @EVOLUTION.case("unknown-actions", "PROTO-008")
 def _unknown_actions(case: CaseWriter) -> None:
     """Unknown actions are ignored."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     table.create(
         {"futureAction": {"path": "x", "deep": {"list": [1, None]}}}, add(table.file(_ROWS))
     )
@@ -358,7 +357,7 @@ def _unknown_actions(case: CaseWriter) -> None:
 @EVOLUTION.case("unknown-fields", "PROTO-009")
 def _unknown_fields(case: CaseWriter) -> None:
     """Unknown fields of known actions are ignored."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     file, other = table.file(_ROWS), table.file([{"id": 3, "name": "c"}])
     odd: dict[str, Any] = {"futureField": {"a": [1, {"b": None}]}, "zzz": 1}
     table.commit(
@@ -370,25 +369,25 @@ def _unknown_fields(case: CaseWriter) -> None:
     )
     table.commit(remove(other, **odd), info=odd)
     describe(case, table)
-    case.read("read-latest", _PAIR, table.rows(), title="The rows are those put in")
-    case.read("read-v0", _PAIR, table.rows(0), title="Version 0 reads too", version=0)
+    case.read("read-latest", PAIR, table.rows(), title="The rows are those put in")
+    case.read("read-v0", PAIR, table.rows(0), title="Version 0 reads too", version=0)
     txn_spec(case, "app", 1, title="The transaction is known")
 
 
 @EVOLUTION.case("unknown-fields-of-format", "PROTO-009")
 def _unknown_of_format(case: CaseWriter) -> None:
     """Unknown fields of a format are ignored."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     odd = {"provider": "parquet", "options": {}, "futureField": {"a": [1, None]}}
     table.commit({"protocol": table.protocol}, table.metadata(format=odd), add(table.file(_ROWS)))
     describe(case, table)
-    case.read("read-latest", _PAIR, table.rows(), title="The rows are those put in")
+    case.read("read-latest", PAIR, table.rows(), title="The rows are those put in")
 
 
 @EVOLUTION.case("unknown-fields-checkpoint", "PROTO-008 REC-018")
 def _unknown_checkpoint(case: CaseWriter) -> None:
     """A checkpoint keeps any tags, and an unknown action is ignored."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     table.create(add(table.file(_ROWS, tags={"INSERTION_TIME": "1", "new": "x"})))
     table.append([{"id": 3, "name": "c"}])
     table.checkpoint(version=1, hint=False)
@@ -401,7 +400,7 @@ def _unknown_checkpoint(case: CaseWriter) -> None:
 @EVOLUTION.case("commit-info-any-shape", "CINFO-002 CINFO-003")
 def _commit_info(case: CaseWriter) -> None:
     """commitInfo may hold anything."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     table.create(add(table.file(_ROWS)), info={"operationParameters": {"deep": [{"x": None}]}})
     table.commit('{"commitInfo":{}}', add(table.file([{"id": 3, "name": "c"}])), with_info=False)
     odd = {"timestamp": -1, "operation": ["a", 1], "version": "many", "add": {}}
@@ -413,7 +412,7 @@ def _commit_info(case: CaseWriter) -> None:
 @EVOLUTION.case("commit-info-says-append", "CINFO-003 REC-018")
 def _said_to_append(case: CaseWriter) -> None:
     """Removes count in a commit whose commitInfo says that it appends."""
-    table = GoldenTable.of(case, _PAIR)
+    table = GoldenTable.of(case, PAIR)
     old = table.create_with(_ROWS)
     said = {"isBlindAppend": True, "operationParameters": {"mode": "Append"}}
     table.commit(remove(old), add(table.file([{"id": 3, "name": "c"}])), info=said)

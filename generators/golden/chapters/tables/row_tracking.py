@@ -19,6 +19,7 @@ from generators.golden.cases.publish import (
     publish,
     publish_cut,
 )
+from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import (
     DataFile,
@@ -37,7 +38,6 @@ from generators.oracle.delta_schema import mapped_by, struct
 
 TRACKING = Chapter("row-tracking", since="2025")
 
-_PAIR = struct(id="long", name="string")
 _ROW_ID = "_row-id-col-7f3a"
 _COMMIT_VERSION = "_row-commit-version-col-7f3a"
 _NAMED_BY = (
@@ -64,7 +64,7 @@ class Tracked:
 
     def __init__(self, case: CaseWriter, **options: Any) -> None:
         options = {"protocol": _PROTOCOL, "properties": TRACKED_PROPERTIES, **options}
-        self.table = GoldenTable.of(case, _PAIR, **options)
+        self.table = GoldenTable.of(case, PAIR, **options)
         self.next_id = 0
         self.hidden = (_ROW_ID, _COMMIT_VERSION)
         self.materialised: dict[str, tuple[Sequence[int | None], Sequence[int | None]]] = {}
@@ -362,7 +362,7 @@ def _other_names(case: CaseWriter) -> None:
 
 def _mapped(case: CaseWriter, mode: str) -> None:
     protocol = feature_protocol(["columnMapping"], ["domainMetadata", "rowTracking"])
-    schema, mapping = mapped_by(mode, _PAIR, case.info.id)
+    schema, mapping = mapped_by(mode, PAIR, case.info.id)
     tracked = Tracked(case, protocol=protocol, properties={**TRACKED_PROPERTIES, **mapping})
     table = tracked.table
     table.schema = schema
@@ -528,7 +528,7 @@ def _spellings(case: CaseWriter) -> None:
 @TRACKING.case("not-tracked", "RT-003 RT-005")
 def _untracked(case: CaseWriter) -> None:
     """Ids of a table without tracking are refused or null."""
-    table = GoldenTable.created(case, _PAIR, pairs(0, 2))
+    table = GoldenTable.created(case, PAIR, pairs(0, 2))
     publish(case, table)
     refusal = Refusal("unsupported", "read", "RT-003", code="DELTA_ROW_TRACKING_NOT_ENABLED")
     nothing = {"_row_id": None, "_row_commit_version": None}
