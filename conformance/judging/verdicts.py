@@ -15,6 +15,7 @@ import pyarrow as pa
 from conformance.adapter import Answer, Claims, Ok, Refused
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.cases import Case, Contested, Expected, ExpectedError, Spec
+from conformance.judging.broken import instead_of, requirement_refused, requirement_shown
 from conformance.judging.claims import unclaimed_features, unclaimed_needs
 from conformance.judging.compare import Difference, compare_rows
 from conformance.judging.messages import (
@@ -23,7 +24,6 @@ from conformance.judging.messages import (
     describe_expected,
     describe_refusal,
 )
-from conformance.judging.shown import instead_of, requirement_refused, requirement_shown
 from conformance.judging.versions import rows_of_versions
 from conformance.questions import QUESTIONS
 from conformance.requirements.judged import judged_of

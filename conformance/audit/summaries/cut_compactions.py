@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from conformance.audit.findings import Findings, finding
 from conformance.audit.grammar.log_files import LogFile
-from conformance.audit.read.layout import layout_of
+from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, Commit, Log
 from conformance.audit.read.state import Body, State
 from conformance.audit.summaries.actions import file_differences, known
@@ -81,20 +81,28 @@ def _last_word(place: str, last: State, have: State) -> Findings:
         yield from _application(place, name, last.txns, have.txns)
     for name in sorted(last.domains):
         yield from _domain(place, name, last.domains, have.domains)
-    for what, logged, kept in _table(last, have):
-        if logged is not None and known(what, logged) != known(what, kept):
+    layout = layout_of(last.protocol or have.protocol, last.metadata or have.metadata)
+    yield from differences(place, last, have, layout, some=True)
+
+
+def differences(
+    place: str, want: State, have: State, layout: Layout, *, some: bool = False
+) -> Findings:
+    """Report files, metadata and protocol that a compaction has otherwise than its commits.
+
+    Args:
+        place: of the compaction.
+        want: what the commits give.
+        have: what the compaction gives.
+        layout: of the table.
+        some: the first commits are gone, which may have set what the others do not.
+    """
+    adds, removes = ("COMP-004", "COMP-004"), ("COMP-007", "COMP-007")
+    yield from file_differences(place, want, have, layout, adds=adds, removes=removes, whole=True)
+    for what, logged, kept in _table(want, have):
+        if (logged or not some) and known(what, logged) != known(what, kept):
             message = f"{what} of the compaction differs from that of its commits"
             yield finding("COMP-004", place, message)
-    layout = layout_of(last.protocol or have.protocol, last.metadata or have.metadata)
-    yield from file_differences(
-        place,
-        last,
-        have,
-        layout,
-        adds=("COMP-004", "COMP-004"),
-        removes=("COMP-007", "COMP-007"),
-        whole=True,
-    )
 
 
 def _contradicted(place: str, end: State, have: State) -> Findings:

@@ -28,11 +28,12 @@ from conformance.audit.read.log import Checkpoint, Log
 from conformance.audit.read.raw import Lines
 from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
-from conformance.audit.summaries.actions import REPEATED, file_differences, known, known_of
+from conformance.audit.summaries.actions import REPEATED, known_of
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
 from conformance.audit.summaries.cut_compactions import (
     commits_left,
     compared_with_remaining_log,
+    differences,
 )
 from reference_impl.errors import LimitExceeded
 from reference_impl.limits import budget, exceeded
@@ -303,29 +304,10 @@ def _same(
     for name in sorted(domains[0].keys() & domains[1].keys()):
         if domains[0][name] != domains[1][name]:
             yield finding("DOM-014", place, f"the compaction has the domain {name} otherwise")
-    yield from file_differences(
-        place,
-        want,
-        have,
-        layout,
-        adds=("COMP-004", "COMP-004"),
-        removes=("COMP-007", "COMP-007"),
-        whole=True,
-    )
-    yield from _same_table(place, want, have)
+    yield from differences(place, want, have, layout)
     if any(content.of("commitInfo")):
         message = "the compaction keeps a commitInfo"
         yield finding("COMP-009", place, message, severity="info")
-
-
-def _same_table(place: str, want: State, have: State) -> Findings:
-    for what, x, y in (
-        ("metaData", want.metadata, have.metadata),
-        ("protocol", want.protocol, have.protocol),
-    ):
-        if known(what, x) != known(what, y):
-            message = f"{what} of the compaction differs from that of its commits"
-            yield finding("COMP-004", place, message)
 
 
 _NAMED: Final = ("txn", "domainMetadata")

@@ -8,9 +8,11 @@ reach the version in another way, a second reading is the first one over again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +34,9 @@ _ABSOLUTE: Final = re.compile(r"(file:(//)?)?(?=/)")
 
 _MAX_COMMIT_BYTES: Final = 256 * MIB
 """Bytes of a commit that is looked into."""
+
+_KEPT: Final = 1000
+"""Commits whose paths are kept, to be looked at again after the next step."""
 
 _HARMLESS: Final = "checksum"
 """Kind of a log file from which no state is read."""
@@ -90,8 +95,8 @@ def overwritten_file(
         now: the same after it.
         cleans: the step is to delete commits.
     """
-    old, there = _versions(before), _versions(now)
-    fresh = sorted(there - old)
+    old, there = _commits(before), _commits(now)
+    fresh = sorted(there.keys() - old)
     for wanted, version in enumerate(fresh, max(old, default=-1) + 1):
         if version != wanted:
             return "LOG-003", f"version {version} is committed, and the next one is {wanted}"
@@ -104,29 +109,33 @@ def overwritten_file(
     gone = () if cleans else sorted(set(filter(_COMMIT.fullmatch, before)) - now.keys())
     if gone:
         return "CRC-001", f"{gone[0]} is gone"
-    added = {path for version in fresh for path in _added(table, version)}
+    added = {path for version in fresh for path in _added(table, version, there[version])}
     for path in changed:
         if path.endswith(".parquet") and not path.startswith("_"):
             requirement = "DATA-004" if path in added else "DATA-005"
             return requirement, f"{path} is written over"
     # What is added again without a file of its own is restored; a new file has a new name.
     written = {path for path in added if path in now and path not in before}
-    once = {path for version in old for path in _added(table, version)} if written else set()
-    for path in sorted(written & once):
+    once = (_added(table, *commit) for commit in old.items()) if written else ()
+    for path in sorted(written.intersection(chain.from_iterable(once))):
         return "DATA-004", f"{path} is a new file, with a name that one had before"
     return None
 
 
-def _versions(files: Iterable[str]) -> set[int]:
-    return {int(found[1]) for path in files if (found := _COMMIT.fullmatch(path))}
+def _commits(files: Mapping[str, bytes]) -> dict[int, bytes]:
+    return {int(found[1]): files[found[0]] for found in map(_COMMIT.fullmatch, files) if found}
 
 
-def _added(table: Path, version: int) -> Iterator[str]:
+@lru_cache(maxsize=_KEPT)
+def _added(table: Path, version: int, digest: bytes) -> frozenset[str]:
     """Return the paths that a commit adds, as far as its lines can be read."""
+    del digest  # what is read of a commit stands while it is the same
+    found = set()
     with suppress(DocumentError):
         for line in lines_of(table / LOG_DIR / f"{version:020}.json", _MAX_COMMIT_BYTES):
             with suppress(DocumentError, ValueError, KeyError, TypeError, AttributeError):
-                yield path_in_table(table, parse_json(line)["add"]["path"])
+                found.add(path_in_table(table, parse_json(line)["add"]["path"]))
+    return frozenset(found)
 
 
 def requirement_of_file(path: str, table: Path, *, lost: bool, vectors: bool) -> str | None:

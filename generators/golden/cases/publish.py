@@ -101,28 +101,33 @@ def describe(
 ) -> None:
     """Write ``table_info.json`` of the newest version out of the ledger."""
     state = table.states[table.version]
-    layout: dict[str, int] = {}
-    if table.partition_columns:
-        distinct = {json.dumps(body["partitionValues"]) for body in state.adds.values()}
-        layout = {
-            "numPartitionColumns": len(table.partition_columns),
-            "numDistinctPartitions": len(distinct),
-        }
     case.describe(
         schema=table.schema.to_json(),
         protocol=state.protocol or table.protocol,
         configuration=(state.metadata or {}).get("configuration") or table.properties,
         log_info={
-            "numAddFiles": len(state.adds),
-            "numRemoveFiles": len(state.removes),
-            "sizeInBytes": sum(int(body.get("size") or 0) for body in state.adds.values()),
+            **_counts(state),
             "numCommits": len(table.versions),
             "numActions": sum(len(lines) for lines in table.commits.values()),
             **(log_info or {}),
         },
-        data_layout=layout,
+        data_layout=_layout(state, table.partition_columns),
         protocols=[each.protocol for each in table.states.values() if each.protocol],
     )
+
+
+def _counts(state: LogState) -> dict[str, int]:
+    return {
+        "numAddFiles": len(state.adds),
+        "numRemoveFiles": len(state.removes),
+        "sizeInBytes": sum(int(body.get("size") or 0) for body in state.adds.values()),
+    }
+
+
+def _layout(state: LogState, columns: Sequence[str]) -> dict[str, int]:
+    distinct = {json.dumps(body["partitionValues"]) for body in state.adds.values()}
+    counts = {"numPartitionColumns": len(columns), "numDistinctPartitions": len(distinct)}
+    return counts if columns else {}
 
 
 def publish_written(
@@ -156,34 +161,28 @@ def _describe_written(case: CaseWriter) -> None:
         state.apply(lines)
     if state.protocol is None or state.metadata is None:
         raise CaseError(f"{case.info.id}: the table has no protocol or metadata")
-    columns = state.metadata["partitionColumns"]
-    distinct = {json.dumps(add["partitionValues"]) for add in state.adds.values()}
-    layout = {"numPartitionColumns": len(columns), "numDistinctPartitions": len(distinct)}
     checkpoints = [int(path.name[:20]) for path in log.glob("*.checkpoint*")]
     case.describe(
         schema=json.loads(state.metadata["schemaString"]),
         protocol=state.protocol,
         configuration=state.metadata.get("configuration") or {},
         log_info={
-            "numAddFiles": len(state.adds),
-            "numRemoveFiles": len(state.removes),
-            "sizeInBytes": sum(int(add["size"]) for add in state.adds.values()),
+            **_counts(state),
             "numCommits": len(commits),
             "numActions": actions,
             **({"lastCheckpointVersion": max(checkpoints)} if checkpoints else {}),
         },
-        data_layout=layout if columns else {},
+        data_layout=_layout(state, state.metadata["partitionColumns"]),
     )
 
 
 def read_spec(case: CaseWriter, table: GoldenTable, version: int | None, **options: Any) -> None:
     """Write the full read of a version, the newest one for ``None``."""
-    number = table.version if version is None else version
     slug, where = _place(version)
     case.read(
         f"read-{slug}",
-        table.schema_at(number),
-        table.rows(number),
+        table.schema_at(version),
+        table.rows(version),
         title=f"A read of {where} gives the rows put in",
         version=version,
         **options,
@@ -245,8 +244,7 @@ def filtered(  # noqa: PLR0913  one argument per field of the format
     **options: Any,
 ) -> None:
     """Write a filtered read of a version, the newest one for ``None``."""
-    number = table.version if version is None else version
-    schema, rows = table.schema_at(number), table.rows(number)
+    schema, rows = table.schema_at(version), table.rows(version)
     case.read(slug, schema, rows, title=title, filter=filter, version=version, **options)
 
 
@@ -259,7 +257,7 @@ def projected(
     **options: Any,
 ) -> None:
     """Write a read of some columns of the newest version, in schema order."""
-    schema, rows = table.schema_at(table.version), table.rows()
+    schema, rows = table.schema_at(), table.rows()
     case.read(slug, schema, rows, title=title, columns=columns, **options)
 
 
@@ -274,8 +272,7 @@ def aggregated(  # noqa: PLR0913  one argument per field of the format
     **options: Any,
 ) -> None:
     """Write the number of rows and the extremes of columns, of the newest version for ``None``."""
-    number = table.version if version is None else version
-    schema, rows = table.schema_at(number), table.rows(number)
+    schema, rows = table.schema_at(version), table.rows(version)
     fields = [field("count", "long")]
     found: dict[str, Any] = {"count": len(rows)}
     for name in columns:

@@ -310,13 +310,13 @@ class GoldenTable(LoggedTable):
 
     # Knowing
 
-    def schema_at(self, version: int) -> Struct:
-        """Return the table schema of a version.
+    def schema_at(self, version: int | None = None) -> Struct:
+        """Return the table schema of a version, the newest one for ``None``.
 
         Raises:
             ValueError: no commit up to the version has a metaData action.
         """
-        metadata = self.states[version].metadata
+        metadata = self.states[self.version if version is None else version].metadata
         if metadata is None:
             raise ValueError(f"version {version} has no metadata")
         return from_json(json.loads(metadata["schemaString"]))
@@ -332,11 +332,10 @@ class GoldenTable(LoggedTable):
 
     def rows(self, version: int | None = None) -> list[Row]:
         """Return the rows that a read of a version returns, under that version's schema."""
-        number = self.version if version is None else version
-        schema = self.schema_at(number)
+        schema = self.schema_at(version)
         return [
             _translated(row, file.schema, schema)
-            for file, deleted in self.live(number)
+            for file, deleted in self.live(self.version if version is None else version)
             for index, row in enumerate(file.rows)
             if index not in deleted
         ]
