@@ -147,6 +147,10 @@ def _dropping(kind: str, *names: str) -> Change:
     return bodies(kind, lambda body, _: {k: v for k, v in body.items() if k not in names})
 
 
+def _drops_feature(asked: Request) -> bool:
+    return isinstance(asked, Write) and asked.operation == "drop_feature"
+
+
 def _without_info(actions: Actions, _root: Path) -> Actions:
     return [each for each in actions if "commitInfo" not in each]
 
@@ -405,6 +409,17 @@ FREEDOMS = (
         "writer",
         _any_default,
         ("default-columns/write-variant-default/write",),
+    ),
+    Freedom(
+        "drops-no-feature",
+        "clients must not remove the feature from the protocol action, in the text of 2025",
+        "writer",
+        where_asked(_drops_feature, refusing(Path.exists)),
+        (
+            "domain-metadata/write-kept-when-*/write",
+            "in-commit-timestamps/write-enabled-then-*/write",
+            "table-features/write-drop-feature/write",
+        ),
     ),
     Freedom(
         "vacuums-nothing",

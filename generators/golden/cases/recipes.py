@@ -79,6 +79,17 @@ def unasked(requirement: str) -> Sequence[tuple[str, str, Refusal | None]]:
     )
 
 
+FEATURE_DROPPED: Final[Sequence[tuple[str, str, Refusal | None]]] = (
+    ("removed", "upstream, Spark: nothing of the feature is left", None),
+    (
+        "kept",
+        "text of 2025: a feature is never removed",
+        Refusal("unsupported", "commit", "TF-016", of=("drop_feature",)),
+    ),
+)
+"""What becomes of a feature that is dropped, by the readings of the text."""
+
+
 def pairs(*numbers: int) -> list[dict[str, Any]]:
     """Return a row of :data:`PAIR` for each number."""
     return [{"id": number, "name": f"n{number}"} for number in numbers]

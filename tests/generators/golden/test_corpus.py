@@ -197,6 +197,28 @@ def test_no_answer_alone_is_demanded_for_a_time_after_the_newest_version(
     assert wrong == []
 
 
+def test_a_text_that_knows_no_removal_may_have_a_drop_of_a_feature_refused(
+    specs: list[tuple[Path, dict[str, Any]]],
+) -> None:
+    wrong = []
+    for path, spec in specs:
+        operations = [step["operation"] for step in spec.get("operations", ())]
+        if "drop_feature" not in operations:
+            continue
+        case = json.loads((path.parents[1] / "case.json").read_text(encoding="utf-8"))
+        readings = spec.get("contested", {}).get("accepted", [spec])
+        last = len(operations) - 1
+        refused = [
+            operations[at]
+            for each in readings
+            if "error" in each
+            for at in each.get("steps", [last])
+        ]
+        if "2025" in case["revision"] and "drop_feature" not in refused:
+            wrong.append(case["id"])
+    assert wrong == []
+
+
 def _newest_time(case: Path, spec: dict[str, Any]) -> int:
     """Return the largest time, in ms, that a version has by its file or by its commit."""
     texts = [path.read_text("utf-8") for path in case.glob("delta/_delta_log/**/*.json")]

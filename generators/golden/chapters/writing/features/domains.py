@@ -8,7 +8,14 @@ from typing import Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
+from generators.golden.cases.recipes import (
+    FEATURE_DROPPED,
+    PAIR,
+    SAME_ID,
+    UPSERT,
+    Recipe,
+    pairs,
+)
 from generators.golden.chapters.writing.starts import DESCRIBED, MAPPED, broken_rule
 from generators.oracle.delta_schema import field, struct
 from generators.oracle.operations import SetComment
@@ -46,12 +53,20 @@ def _domains_kept_when_altered(case: CaseWriter) -> None:
 @DOMAINS.case("write-kept-when-rearranged", "DOM-014 DOM-007")
 def _domains_kept_when_rearranged(case: CaseWriter) -> None:
     """Domains are kept when rows are merged, replaced and rearranged."""
-    recipe = Recipe(PAIR, features=("domainMetadata", "vacuumProtocolCheck"))
-    recipe.append(pairs(1, 2)).append(pairs(3))
+    recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1, 2)).append(pairs(3))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').set_domain("theirs", "{}").given()
     recipe.merge([{"id": 3, "name": "merged"}, *pairs(4)], SAME_ID, *UPSERT)
     recipe.overwrite(pairs(5), compare("id", ">", 3, "long")).keep("optimize")
-    recipe.keep("drop_feature", feature="vacuumProtocolCheck").append(pairs(6)).publish(case)
+    recipe.append(pairs(6)).publish(case)
+
+
+@DOMAINS.case("write-kept-when-dropped", "DOM-014")
+def _domains_kept_when_dropped(case: CaseWriter) -> None:
+    """Domains are kept when a feature is dropped, where it may be."""
+    recipe = Recipe(PAIR, features=("domainMetadata", "vacuumProtocolCheck")).append(pairs(1))
+    recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').set_domain("theirs", "{}").given()
+    recipe.keep("drop_feature", feature="vacuumProtocolCheck").append(pairs(2))
+    recipe.publish(case, contested=FEATURE_DROPPED)
 
 
 @DOMAINS.case("write-kept-when-overwritten", "DOM-014")

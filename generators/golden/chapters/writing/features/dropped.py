@@ -12,7 +12,7 @@ from typing import Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.recipes import PAIR, Recipe, pairs
+from generators.golden.cases.recipes import FEATURE_DROPPED, PAIR, Recipe, pairs
 from generators.golden.chapters.writing.given import go_over
 from generators.golden.chapters.writing.starts import MAPPED, WITH_VECTORS
 from generators.materialise.log.protocols import Protocol
@@ -30,16 +30,6 @@ _TRACKED: Final = (
 
 _DROP: Final = ("drop_feature",)
 
-_READINGS: Final = (
-    ("removed", "upstream, Spark: nothing of the feature is left", None),
-    (
-        "kept",
-        "text of 2025: a feature is never removed",
-        Refusal("unsupported", "commit", "TF-016", of=_DROP),
-    ),
-)
-"""What becomes of a feature that is dropped, by the readings of the text."""
-
 
 @FEATURES.case("write-unknown-feature-later", "TF-002 TF-003 TF-015")
 def _unknown_later(case: CaseWriter) -> None:
@@ -55,7 +45,7 @@ def _drop_feature(case: CaseWriter) -> None:
     """A feature of which nothing is left is dropped, or kept."""
     recipe = Recipe(PAIR, features=("changeDataFeed", "vacuumProtocolCheck")).append(pairs(1))
     recipe.keep("drop_feature", feature="vacuumProtocolCheck")
-    recipe.publish(case, contested=_READINGS)
+    recipe.publish(case, contested=FEATURE_DROPPED)
 
 
 def _drop_traces(
@@ -71,7 +61,7 @@ def _drop_traces(
         recipe.given()
     recipe.keep("drop_feature", feature=feature).append(pairs(4))
     recipe.delete(compare("id", "=", 2, "long"))
-    recipe.publish(case, contested=_READINGS)
+    recipe.publish(case, contested=FEATURE_DROPPED)
 
 
 @FEATURES.case("write-drop-columnmapping-renamed", "TF-016")
@@ -82,7 +72,7 @@ def _drop_mapping(case: CaseWriter) -> None:
     recipe.keep("drop_feature", feature="columnMapping")
     blocked = Refusal("constraint", "commit", "TF-016", of=_DROP)
     in_the_way = ("in-the-way", "upstream: files know the column by another name", blocked)
-    recipe.publish(case, contested=[*_READINGS, in_the_way])
+    recipe.publish(case, contested=[*FEATURE_DROPPED, in_the_way])
 
 
 for _feature, _properties, _asked in (
@@ -128,7 +118,7 @@ def _drop_restored(case: CaseWriter) -> None:
     feature, properties, asked = _TRACKED
     recipe = Recipe(PAIR, (), properties, asked).append(pairs(1, 2, 3)).append(pairs(4, 5))
     recipe.keep("drop_feature", feature=feature).append(pairs(6))
-    recipe.restore(2).append(pairs(7, 8)).publish(case, contested=_READINGS)
+    recipe.restore(2).append(pairs(7, 8)).publish(case, contested=FEATURE_DROPPED)
 
 
 _BLOCKED: Final = Refusal("constraint", "commit", "TF-016", of=_DROP)
@@ -148,7 +138,7 @@ def _with_vectors() -> Recipe:
 def _drop_live_vectors(case: CaseWriter) -> None:
     """A drop of deletionVectors leaves no file with a vector, or is refused."""
     recipe = _with_vectors().given().keep("drop_feature", feature="deletionVectors")
-    recipe.publish(case, contested=[*_READINGS, _in_the_way("a file has a vector")])
+    recipe.publish(case, contested=[*FEATURE_DROPPED, _in_the_way("a file has a vector")])
 
 
 @FEATURES.case("write-drop-columnmapping", "TF-016")
@@ -157,7 +147,7 @@ def _drop_later_mapping(case: CaseWriter) -> None:
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
     recipe.set_properties(MAPPED).append(pairs(3)).keep("drop_feature", feature="columnMapping")
     recipe.append(pairs(4)).delete(compare("id", "=", 2, "long"))
-    recipe.publish(case, contested=_READINGS)
+    recipe.publish(case, contested=FEATURE_DROPPED)
 
 
 @FEATURES.case("write-drop-columnmapping-dropped", "TF-016")
@@ -166,7 +156,7 @@ def _drop_mapping_of_dropped(case: CaseWriter) -> None:
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
     recipe.set_properties(MAPPED).drop_column("name")
     recipe.keep("drop_feature", feature="columnMapping")
-    recipe.publish(case, contested=[*_READINGS, _in_the_way("files still have the column")])
+    recipe.publish(case, contested=[*FEATURE_DROPPED, _in_the_way("files still have the column")])
 
 
 @FEATURES.case("write-drop-typewidening", "TF-016")
@@ -176,7 +166,7 @@ def _drop_widening(case: CaseWriter) -> None:
     recipe = Recipe(schema, (), {"delta.enableTypeWidening": "true"}, ("typeWidening",))
     recipe.append([{"id": 1, "v": 1}]).change_type("v", "integer").append([{"id": 2, "v": 300}])
     recipe.keep("drop_feature", feature="typeWidening").append([{"id": 3, "v": 70_000}])
-    recipe.delete(compare("id", "=", 2, "long")).publish(case, contested=_READINGS)
+    recipe.delete(compare("id", "=", 2, "long")).publish(case, contested=FEATURE_DROPPED)
 
 
 @FEATURES.case("write-drop-icebergcompatv2", "TF-016")
@@ -186,7 +176,7 @@ def _drop_iceberg(case: CaseWriter) -> None:
     properties = {**MAPPED, "delta.enableIcebergCompatV2": "true"}
     recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
     recipe.append([{"id": 1, "l": [1, None]}]).keep("drop_feature", feature="icebergCompatV2")
-    recipe.append([{"id": 2, "l": [2]}]).publish(case, contested=_READINGS)
+    recipe.append([{"id": 2, "l": [2]}]).publish(case, contested=FEATURE_DROPPED)
 
 
 @FEATURES.case("write-drop-clustering", "TF-016")
@@ -195,7 +185,7 @@ def _drop_clustering(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, clustering_columns=("id",)).append(pairs(1, 2)).append(pairs(3))
     recipe.keep("optimize", cluster=True).keep("drop_feature", feature="clustering")
     recipe.append(pairs(4)).delete(compare("id", "=", 2, "long"))
-    recipe.publish(case, contested=_READINGS)
+    recipe.publish(case, contested=FEATURE_DROPPED)
 
 
 @FEATURES.case("write-drop-domainmetadata-held", "TF-016")
@@ -203,7 +193,7 @@ def _drop_domains(case: CaseWriter) -> None:
     """A drop of domainMetadata leaves no domain, or is refused."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1)).set_domain("mine", "{}")
     recipe.keep("drop_feature", feature="domainMetadata")
-    recipe.publish(case, contested=[*_READINGS, _in_the_way("a user keeps a domain")])
+    recipe.publish(case, contested=[*FEATURE_DROPPED, _in_the_way("a user keeps a domain")])
 
 
 @FEATURES.case("write-drop-domainmetadata-gone", "TF-016")
@@ -211,7 +201,7 @@ def _drop_removed_domains(case: CaseWriter) -> None:
     """domainMetadata is dropped once every domain is removed, or kept."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1)).set_domain("mine", "{}")
     recipe.set_domain("mine", None).keep("drop_feature", feature="domainMetadata")
-    recipe.append(pairs(2)).publish(case, contested=_READINGS)
+    recipe.append(pairs(2)).publish(case, contested=FEATURE_DROPPED)
 
 
 @FEATURES.case("write-drop-domainmetadata-needed", "TF-016 RT-007")
@@ -227,7 +217,7 @@ def _drop_checks(case: CaseWriter) -> None:
     """A drop of checkConstraints leaves no constraint, or is refused."""
     recipe = Recipe(PAIR, (), {"delta.constraints.positive": "id > 0"}, ("checkConstraints",))
     recipe.append(pairs(1)).keep("drop_feature", feature="checkConstraints")
-    recipe.publish(case, contested=[*_READINGS, _in_the_way("the table has a constraint")])
+    recipe.publish(case, contested=[*FEATURE_DROPPED, _in_the_way("the table has a constraint")])
 
 
 @FEATURES.case("write-drop-v2checkpoint-policy", "TF-016")
@@ -235,7 +225,9 @@ def _drop_policy(case: CaseWriter) -> None:
     """A drop of v2Checkpoint leaves none of its checkpoints, or is refused."""
     recipe = Recipe(PAIR, (), {"delta.checkpointPolicy": "v2"}, ("v2Checkpoint",))
     recipe.append(pairs(1, 2)).checkpoint().keep("drop_feature", feature="v2Checkpoint")
-    recipe.publish(case, contested=[*_READINGS, _in_the_way("the table asks for V2 checkpoints")])
+    recipe.publish(
+        case, contested=[*FEATURE_DROPPED, _in_the_way("the table asks for V2 checkpoints")]
+    )
 
 
 @FEATURES.case("write-drop-implied", "TF-016 TF-012")
@@ -244,7 +236,7 @@ def _drop_implied(case: CaseWriter) -> None:
     properties = {"delta.constraints.positive": "id > 0"}
     recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 4)).append(pairs(1, 2)).given()
     recipe.keep("drop_feature", feature="changeDataFeed").append(pairs(3))
-    recipe.publish(case, contested=_READINGS)
+    recipe.publish(case, contested=FEATURE_DROPPED)
 
 
 @FEATURES.case("write-enable-several", "TF-016 TF-015")

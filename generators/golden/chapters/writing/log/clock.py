@@ -7,7 +7,7 @@ from typing import Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.recipes import PAIR, Recipe, pairs
+from generators.golden.cases.recipes import FEATURE_DROPPED, PAIR, Recipe, pairs
 from generators.golden.chapters.writing.starts import AHEAD
 from generators.oracle.delta_schema import field, struct
 from generators.oracle.operations import SetComment
@@ -131,11 +131,19 @@ def _enabled_then_columns(case: CaseWriter) -> None:
 def _enabled_then_settings(case: CaseWriter) -> None:
     """Every change of rules and features keeps since when commits have times."""
     features = ("allowColumnDefaults", "checkConstraints", "clustering", "domainMetadata")
-    recipe = _enabled_later(Recipe(PAIR, (), {"purpose": "a"}, (*features, "changeDataFeed")))
+    recipe = _enabled_later(Recipe(PAIR, (), {"purpose": "a"}, features))
     recipe.keep("add_constraint", name="small", expression="id < 100")
     recipe.keep("add_constraint", name="positive", expression="id > 0")
     recipe.keep("drop_constraint", name="small").unset_properties("purpose")
     recipe.keep("set_default", column="name", expression="'none'")
     recipe.keep("cluster_by", columns=["name"]).set_domain("mine", "{}")
     recipe.keep("enable_feature", feature="appendOnly")
-    recipe.keep("drop_feature", feature="changeDataFeed").append(pairs(3)).publish(case)
+    recipe.append(pairs(3)).publish(case)
+
+
+@CLOCK.case("write-enabled-then-dropped", _KEEPING)
+def _enabled_then_dropped(case: CaseWriter) -> None:
+    """Where a feature is dropped, it is kept since when commits have times."""
+    recipe = _enabled_later(Recipe(PAIR, features=("changeDataFeed",)))
+    recipe.keep("drop_feature", feature="changeDataFeed").append(pairs(3))
+    recipe.publish(case, contested=FEATURE_DROPPED)
