@@ -124,7 +124,8 @@ def column_mapping(step: Step) -> Findings:
             yield finding("CM-003", line.place, message)
     text = step.new.properties.get(MAX_COLUMN_ID, "")
     top = max(ids, default=0)
-    if not (text.isascii() and text.isdigit()) or int(text[:20]) < top:
+    numbered = text.isascii() and text.isdigit()
+    if (ids or text) and (not numbered or int(text[:20]) < top):
         message = f"{MAX_COLUMN_ID} is {text or 'not set'}, but id {top} is assigned"
         yield finding("CM-020", line.place, message)
 

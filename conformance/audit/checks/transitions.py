@@ -18,7 +18,7 @@ from conformance.audit.columnar.rows import ADD, REMOVE, Rows
 from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.uris import is_absolute
 from conformance.audit.read.raw import mapping_in
-from conformance.audit.read.state import Body, Key, dv_id, file_key, row_count
+from conformance.audit.read.state import Body, Key, dv_id, file_key, is_empty, row_count
 from conformance.audit.screens import (
     differing_removes,
     moved_partitions,
@@ -31,15 +31,6 @@ from conformance.audit.screens import (
 )
 from conformance.audit.subjects import Step
 from conformance.audit.summaries.parsed import same_value
-
-
-def _is_empty(body: Body) -> bool:
-    """Return whether a logical file is known to have no rows left."""
-    vector = body.get("deletionVector")
-    deleted = vector.get("cardinality") if isinstance(vector, dict) else 0
-    count = row_count(body)
-    return count is not None and isinstance(deleted, int) and count <= deleted
-
 
 _LISTED: Final = 10
 """Vectors that a message names: in an invalid table a path may be live with very many."""
@@ -186,7 +177,7 @@ def rearrangements_only_rearrange(step: Step) -> Findings:
     if not counts["remove"]:
         for line in step.of("add"):
             key = file_key(line.body)
-            new = key is not None and key not in step.before.adds and not _is_empty(line.body)
+            new = key is not None and key not in step.before.adds and not is_empty(line.body)
             if line.body.get("dataChange") is False and new:
                 message = "a new file is added with dataChange false and nothing is removed"
                 yield from _misdeclared("ADD-009", line.place, message, counted=line.body)
@@ -194,7 +185,7 @@ def rearrangements_only_rearrange(step: Step) -> Findings:
         for line in step.of("remove"):
             key = file_key(line.body)
             old = step.before.adds.get(key) if key else None
-            if line.body.get("dataChange") is False and old and not _is_empty(old):
+            if line.body.get("dataChange") is False and old and not is_empty(old):
                 message = "a file is removed with dataChange false and nothing is added"
                 yield from _misdeclared("REM-005", line.place, message, counted=old)
                 if _is_locked(step):
@@ -345,8 +336,10 @@ def append_only(step: Step) -> Findings:
         return
     for line in step.of("remove"):
         key = file_key(line.body)
-        held = step.before.adds.get(key, line.body) if key else line.body
-        if line.body.get("dataChange") is True and not _is_empty(held):
+        held = step.before.adds.get(key) if key else None
+        if held is None and key and step.before.known:
+            continue  # what is not in the table takes no data away
+        if line.body.get("dataChange") is True and not is_empty(held or line.body):
             message = f"data of an append-only table is removed: {line.body.get('path')}"
             yield finding("APP-002", line.place, message)
 

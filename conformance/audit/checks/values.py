@@ -17,7 +17,7 @@ from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of
 from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Column, Layout
 from conformance.audit.read.raw import Document, Line, parse_json, parse_object
-from conformance.audit.read.state import counted, file_key, row_count
+from conformance.audit.read.state import counted, file_key, is_empty, row_count
 from conformance.audit.screens import broken_statistics, by_partition_values
 from conformance.audit.subjects import Step, VersionView
 
@@ -368,7 +368,7 @@ def required_partitions(view: VersionView) -> Findings:
     }
     for (path, _), body in view.state.adds.items() if required else ():
         values = body.get("partitionValues")
-        for name, column in required.items():
+        for name, column in () if is_empty(body) else required.items():
             text = values.get(name) if isinstance(values, dict) else None
             # Whether empty text is null is contested for texts.
             if text is None or (text == "" and column.type not in ("string", "binary")):

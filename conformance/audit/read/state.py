@@ -50,6 +50,14 @@ def counted(stats: Mapping[str, Any] | None) -> int | None:
     return count if type(count) is int else None
 
 
+def is_empty(body: Mapping[str, Any]) -> bool:
+    """Return whether a logical file is known to have no rows left."""
+    vector = body.get("deletionVector")
+    deleted = vector.get("cardinality") if isinstance(vector, dict) else 0
+    count = row_count(body)
+    return count is not None and isinstance(deleted, int) and count <= deleted
+
+
 def last_row_id(body: Mapping[str, Any]) -> int | None:
     """Return the last row id that an add assigns, when it says how many rows there are."""
     base, count = body.get("baseRowId"), row_count(body)

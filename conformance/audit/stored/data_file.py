@@ -103,6 +103,13 @@ class DataFile:
         """Read a top-level column by its name in the file."""
         return read_columns(self.file, self.source, [name]).column(name)
 
+    @property
+    def live_rows(self) -> int:
+        """How many rows a vector does not delete."""
+        count = self.file.metadata.num_rows
+        kept = self.deleted.kept(count) if self.deleted else None
+        return count if kept is None else int(kept.true_count)
+
     def live(self, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Leave out the rows that a vector deletes."""
         # As long as what was read: a footer may claim any number of rows.

@@ -43,6 +43,7 @@ from conformance.audit.stored.places import (
     SchemaPlace,
     field_id,
     forbidden_nulls,
+    lacking,
     other_field_ids,
     partition_places,
     places_of,
@@ -448,10 +449,17 @@ def _partition_types(opened: _LiveFile, int96: Collection[str]) -> Findings:
 
 def _missing_required(opened: _LiveFile, column: SchemaPlace) -> Findings:
     """Report a column that must not be null and is not in the file, so that it is all null."""
-    for place in column.walk():
-        if place.required and place.stored is None and opened.file.metadata.num_rows:
-            message = f"column {place.name} is not nullable, and the file lacks it"
-            yield finding(place.forbids, opened.path, message)
+    if not any(place.required and place.stored is None for place in column.walk()):
+        return
+    found: dict[SchemaPlace, None] = {}
+    if column.stored is None:
+        found |= {column: None} if opened.live_rows else {}
+    elif opened.schema.names.count(column.stored.name) == 1:
+        for chunk in opened.live(opened.read(column.stored.name)).chunks:
+            found |= dict.fromkeys(lacking(column, chunk))
+    for place in found:
+        message = f"column {place.name} is not nullable, and the file lacks it"
+        yield finding(place.forbids, opened.path, message)
 
 
 def _field_ids(opened: _LiveFile, column: SchemaPlace) -> Findings:

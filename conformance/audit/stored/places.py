@@ -247,6 +247,22 @@ def forbidden_nulls(column: SchemaPlace, values: pa.ChunkedArray) -> Iterator[tu
             yield place.forbids, f"{place.name} is not nullable and has {count} nulls"
 
 
+def lacking(place: SchemaPlace, values: pa.Array) -> Iterator[SchemaPlace]:
+    """Yield required fields that a file lacks in structs that are there, so that they are null.
+
+    Args:
+        place: a column, or a part of one, that the file has.
+        values: its values in the rows that are in the table.
+    """
+    if not place.inner or len(values) == values.null_count:
+        return
+    for inner, below in zip(place.inner, inner_values(place, values), strict=True):
+        if below is not None:
+            yield from lacking(inner, below)
+        elif inner.required:
+            yield inner
+
+
 def _count(place: SchemaPlace, values: pa.Array, counts: dict[SchemaPlace, int]) -> None:
     if place.required:
         counts[place] = counts.get(place, 0) + values.null_count

@@ -412,6 +412,51 @@ def _ruled_by_a_lambda(lake: Any) -> None:
     lake.commit(lake.file("a.parquet", pa.table({"id": [1]})))
 
 
+def _required_later(lake: Any) -> None:
+    """Require a column that a file lacks, all of whose rows a vector deletes."""
+    features = lake.protocol("r:deletionVectors", "invariants")
+    old = lake.metadata(lake.field("id"), enableDeletionVectors="true")
+    rows, vector = pa.table({"id": [1, 2]}), lake.vector([0, 1])
+    lake.commit(features, old, lake.file("a.parquet", rows))
+    lake.commit(lake.remove("a.parquet"), lake.file("a.parquet", rows, deletionVector=vector))
+    required = lake.field("n", nullable=False)
+    lake.commit(lake.metadata(lake.field("id"), required, enableDeletionVectors="true"))
+
+
+def _required_within(lake: Any, of: Any, stored: pa.DataType, values: list[Any]) -> None:
+    """Require a field of structs that a file lacks, and has none of."""
+    lake.commit(lake.protocol(), lake.metadata(lake.field("s", of)))
+    lake.commit(lake.file("a.parquet", pa.table({"s": pa.array(values, stored)})))
+
+
+def _required_partition(lake: Any) -> None:
+    """Keep a file of no rows in a partition of null, which is required."""
+    required = lake.field("p", "string", nullable=False)
+    lake.commit(lake.protocol(), lake.metadata(lake.field("id"), required, partition=["p"]))
+    rows = pa.table({"id": pa.array([], pa.int64())})
+    lake.commit(lake.file("a.parquet", rows, partitionValues={"p": None}))
+
+
+def _removed_from_append_only(lake: Any) -> None:
+    """Remove a file from an append-only table that it does not have."""
+    lake.commit(lake.protocol(), lake.metadata(appendOnly="true"), lake.file("a.parquet"))
+    lake.commit(lake.remove("b.parquet"))
+
+
+def _mapped_without_columns(lake: Any) -> None:
+    mapped = {"columnMapping__mode": "name"}
+    metadata = lake.metadata(**mapped)
+    metadata["metaData"]["schemaString"] = json.dumps({"type": "struct", "fields": []})
+    lake.commit(lake.protocol("r:columnMapping"), metadata)
+
+
+_REQUIRING = {
+    "type": "struct",
+    "fields": [{"name": n, "type": "long", "nullable": n == "p", "metadata": {}} for n in "pq"],
+}
+_ELEMENTS = {"type": "array", "elementType": _REQUIRING, "containsNull": True}
+_LESS = pa.struct([("p", pa.int64())])
+
 _COUNTED = '{"numRecords":1,"minValues":{"id":1},"maxValues":{"id":1},"nullCount":{"id":0}}'
 
 UNUSUAL: dict[str, Callable[[Any], None]] = {
@@ -494,6 +539,16 @@ UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a bound of no type": lambda x: _of_no_type(
         x, "add", "stats_parsed", "minValues", "id", of=pa.null()
     ),
+    "a file without a required column, of which no row is left": _required_later,
+    "a file without a required field, where all structs are null": lambda x: _required_within(
+        x, _REQUIRING, _LESS, [None, None]
+    ),
+    "a file without a required field, where no array has a struct": lambda x: _required_within(
+        x, _ELEMENTS, pa.list_(_LESS), [[], None, [None]]
+    ),
+    "a file without rows in a partition of null that is required": _required_partition,
+    "a removal of what an append-only table does not have": _removed_from_append_only,
+    "a table without columns that is mapped": _mapped_without_columns,
     "row ids that no row has, stored as doubles": lambda x: _of_no_type(
         x, "add", "baseRowId", of=pa.float64()
     ),
@@ -521,3 +576,11 @@ def test_a_file_that_the_log_forgot_may_be_restored(tmp_path: Path) -> None:
 def test_what_is_unusual_is_no_error(name: str, lake: Any) -> None:
     UNUSUAL[name](lake)
     assert [each for each in lake.audit() if each.severity == "error"] == []
+
+
+@pytest.mark.parametrize("value", [{"p": 1}, {"p": None}])
+def test_a_required_field_that_a_file_lacks_is_an_error_in_any_struct(
+    lake: Any, value: Any
+) -> None:
+    _required_within(lake, _REQUIRING, _LESS, [None, value])
+    assert ("SCH-025", "error") in {(each.requirement, each.severity) for each in lake.audit()}
