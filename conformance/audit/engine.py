@@ -199,7 +199,7 @@ class Run:
 
     def run(self) -> Findings:
         """Yield every finding, log first, then version by version, then the files."""
-        yield from self._of(checks_of("log"), LogView(self._storage, self._log))
+        yield from self._of(checks_of("log"), LogView(self._storage, self._log, self._now))
         state, known = _starts(self._log)
         if state.version >= 0:
             yield from self._left_behind(state)

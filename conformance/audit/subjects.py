@@ -22,10 +22,15 @@ from reference_impl.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class LogView:
-    """The files of a log, before any replay."""
+    """The files of a log, before any replay.
+
+    Attributes:
+        now: current time in ms since the epoch.
+    """
 
     storage: Storage
     log: Log
+    now: int
 
 
 class Layouts:

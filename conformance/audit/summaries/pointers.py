@@ -6,7 +6,7 @@ Covers "Last Checkpoint File", "JSON checksum" and "Log Compaction Files".
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -23,13 +23,15 @@ from conformance.audit.columnar.keys import FileIndex, repeated
 from conformance.audit.columnar.rows import ADD
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.log_files import HINT, LOG_DIR, LogFile
-from conformance.audit.read.layout import Layout, layout_of
+from conformance.audit.grammar.retention import retention
+from conformance.audit.read.layout import layout_of
 from conformance.audit.read.log import Checkpoint, Log
 from conformance.audit.read.raw import Lines
 from conformance.audit.read.state import Key, State, file_key
 from conformance.audit.subjects import LogView
 from conformance.audit.summaries.actions import REPEATED, known_of
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
+from conformance.audit.summaries.checkpoints import expired
 from conformance.audit.summaries.cut_compactions import (
     commits_left,
     compared_with_remaining_log,
@@ -213,8 +215,8 @@ def compactions(view: LogView) -> Findings:
             continue
         if replayed is not None:
             want, commits = replayed
-            layout = layout_of(want.protocol, want.metadata)
-            yield from _same(place, want, content, (layout, commits))
+            before = _before(view, file.version)
+            yield from _same(place, want, content, commits, before)
             continue
         if file.version >= min(view.log.commits, default=0):
             continue  # what is broken within the log is reported
@@ -268,11 +270,48 @@ def _added(keys: set[Key], commits: Sequence[Lines], index: FileIndex) -> set[Ke
     return {key for key in keys if index.code(key) in added}
 
 
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What is known of the table before the range of a compaction.
+
+    Attributes:
+        commits: those before the range that the log has.
+        whole: whether they are all.
+        now: current time in ms since the epoch.
+    """
+
+    commits: Sequence[Lines]
+    whole: bool
+    now: int
+
+    def expired(self, want: State, lost: set[Key], commits: Sequence[Lines]) -> set[Key]:
+        """Return the files of some that the range alone had, and whose tombstones have expired."""
+        bodies = [line.body for held in self.commits for line in held.of("metaData")]
+        metadata = want.metadata or (bodies[-1] if bodies else None)
+        horizon = self.now - retention(layout_of(want.protocol, metadata).properties)
+        old = {key for key in lost if expired(want.removed[key], horizon)}
+        return _added(old, commits, want.index) - _added(old, self.commits, want.index)
+
+    def ended(self, want: State, have: State) -> set[str]:
+        """Return the domains that a compaction lacks, and that the range both set and removed."""
+        if not self.whole:
+            return set()
+        lost = {name for name, body in want.domains.items() if body.get("removed") is True}
+        lost -= have.domains.keys()
+        said = (line.body for held in self.commits for line in held.of("domainMetadata"))
+        return lost - {str(body.get("domain")) for body in said}
+
+
+def _before(view: LogView, start: int) -> _Before:
+    commits = [each.content for version, each in view.log.commits.items() if version < start]
+    return _Before(commits, min(view.log.commits, default=0) == 0, view.now)
+
+
 def _same(
-    place: str, want: State, content: Lines, within: tuple[Layout, Sequence[Lines]]
+    place: str, want: State, content: Lines, commits: Sequence[Lines], before: _Before
 ) -> Findings:
-    """Compare a compaction with its commits, given their layout and what they hold."""
-    (layout, commits), have = within, State(want.index)
+    """Compare a compaction with its commits."""
+    layout, have = layout_of(want.protocol, want.metadata), State(want.index)
     have.apply(0, content)
     yield from _repeated(content, have.index)
     lost = want.removed.minus(have.removed)
@@ -280,14 +319,25 @@ def _same(
     for file in sorted(map(str, older)):
         message = f"the compaction lacks the tombstone of {file}, an older file"
         yield finding("COMP-007", place, message, "readers bring its rows back")
+    ended = before.ended(want, have)
+    wanted = {name: body for name, body in want.domains.items() if name not in ended}
     txns, domains = (
         [known_of(action, bodies) for bodies in pair]
         for action, *pair in (
             ("txn", want.txns, have.txns),
-            ("domainMetadata", want.domains, have.domains),
+            ("domainMetadata", wanted, have.domains),
         )
     )
-    others = (lost - older) | (have.removed.minus(want.removed))
+    # A tombstone remains until it has expired; what came before the range is gone by this one.
+    spent = before.expired(want, lost - older, commits)
+    others = (lost - older - spent) | (have.removed.minus(want.removed))
+    for file in () if before.whole else sorted(map(str, spent)):
+        message = f"the compaction lacks the expired tombstone of {file}"
+        hint = "readers bring its rows back if it is older than the range"
+        yield finding("COMP-006", place, message, hint, severity="warning")
+    for name in sorted(ended):
+        message = f"the compaction lacks the removal of the domain {name}, which began in its range"
+        yield finding("COMP-004", place, message, severity="warning")
     rules: tuple[tuple[Any, Any, str, str], ...] = (
         (want.adds.has_keys_of(have.adds), True, "COMP-004", "added files"),
         (others, set(), "COMP-006", "tombstones"),
@@ -299,7 +349,7 @@ def _same(
         if a != b:
             message = f"the {what} of the compaction differ from those of its commits"
             yield finding(requirement, place, message)
-    for name in sorted(want.domains.keys() - have.domains.keys()):
+    for name in sorted(wanted.keys() - have.domains.keys()):
         yield finding("DOM-014", place, f"the compaction lacks the domain {name}")
     for name in sorted(domains[0].keys() & domains[1].keys()):
         if domains[0][name] != domains[1][name]:

@@ -223,7 +223,7 @@ def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
     with within_limits(options.limits, "audit"):
         log = _log(storage, listing, small, {}, {"bucket": 0, "buckets": 1})
         found: list[Iterable[Finding]] = [
-            check.run(LogView(storage, log)) for check in checks_of("log") if check.whole
+            check.run(LogView(storage, log, now)) for check in checks_of("log") if check.whole
         ]
         for version, total in _summed(left):
             match total:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -88,6 +89,15 @@ def _compaction(lake: Any, *, lines: Callable[[list[Any]], list[Any]]) -> None:
     ]
     kept = [a for a in actions if a.get("add", {}).get("path") != "b.parquet"]
     lake.write(f"{1:020d}.{2:020d}.compacted.json", lake.lines(lines(kept)))
+
+
+def _lost_tombstone(lake: Any) -> None:
+    """Leave the tombstone of an hour ago out of a compaction."""
+    kept, gone = lake.file("a.parquet"), lake.file("b.parquet")
+    lake.commit({"commitInfo": {}}, lake.protocol(), lake.metadata())
+    lake.commit(kept, gone)
+    lake.commit(lake.remove("b.parquet", deletionTimestamp=int((time.time() - 3600) * 1000)))
+    lake.write(f"{1:020d}.{2:020d}.compacted.json", lake.lines([kept]))
 
 
 def _stretch(lake: Any) -> None:
@@ -264,10 +274,7 @@ FAULTS: dict[str, tuple[set[str], Plant]] = {
         {"COMP-004"},
         lambda x: _compaction(x, lines=lambda kept: [a for a in kept if "add" not in a]),
     ),
-    "a compaction lacks a tombstone": (
-        {"COMP-006"},
-        lambda x: _compaction(x, lines=lambda kept: [a for a in kept if "remove" not in a]),
-    ),
+    "a compaction lacks a tombstone that has not expired": ({"COMP-006"}, _lost_tombstone),
     "a compaction lacks a transaction": (
         {"COMP-004", "COMP-008"},
         lambda x: _compaction(x, lines=lambda kept: [a for a in kept if "txn" not in a]),

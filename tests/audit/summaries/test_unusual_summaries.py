@@ -101,6 +101,31 @@ def _nothing_compacted(lake: Any) -> None:
     lake.write(f"{3:020d}.{4:020d}.compacted.json", "")
 
 
+def _expired_within(lake: Any, *, before: bool = False, cut: bool = False) -> None:
+    """Leave an expired tombstone out of a compaction, of a file that its range added."""
+    kept, gone = lake.file("a"), lake.file("b")
+    start = [lake.protocol(_V2), lake.metadata(), lake.file("c"), *([gone] if before else ())]
+    lake.commit(*start)
+    lake.commit(kept, gone)
+    lake.commit(lake.remove("b"))
+    lake.write(f"{1:020d}.{2:020d}.compacted.json", lake.lines([kept]))
+    if cut:
+        lake.checkpoint(
+            [{"checkpointMetadata": {"version": 0}}, *start], f"{0:020d}.checkpoint.parquet"
+        )
+        (lake.log / f"{0:020d}.json").unlink()
+
+
+def _ended_within(lake: Any, *, before: bool = False) -> None:
+    """Leave the removal of a domain out of a compaction, whose range set it."""
+    kept, domain = lake.file("a"), {"domain": "mine", "configuration": "1", "removed": False}
+    start = {"domainMetadata": domain} if before else {"commitInfo": {}}
+    lake.commit(lake.protocol("domainMetadata"), lake.metadata(), start)
+    lake.commit({"domainMetadata": domain}, kept)
+    lake.commit({"domainMetadata": {**domain, "removed": True}})
+    lake.write(f"{1:020d}.{2:020d}.compacted.json", lake.lines([kept]))
+
+
 UNUSUAL: dict[str, Callable[[Any], None]] = {
     "values in other texts": _respelled,
     "a typed bound with microseconds": _moments,
@@ -111,6 +136,9 @@ UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a hint that names a checkpoint which is gone": lambda x: _old_hint(x, 2),
     "a hint whose checkpoint a cleanup took before its commit": lambda x: _old_hint(x, 1),
     "a compaction of nothing": _nothing_compacted,
+    "a compaction without an expired tombstone of its range": _expired_within,
+    "the same in a log that a cleanup cut": lambda x: _expired_within(x, cut=True),
+    "a compaction without a domain that began and ended in its range": _ended_within,
 }
 
 
@@ -135,3 +163,13 @@ def test_a_compaction_of_nothing_is_an_error_where_there_was_something(lake: Any
     lake.basic()
     lake.write(f"{1:020d}.{2:020d}.compacted.json", "")
     assert ("COMP-005", "error") in {(each.requirement, each.severity) for each in lake.audit()}
+
+
+@pytest.mark.parametrize(
+    ("leave", "broken"), [(_expired_within, "COMP-006"), (_ended_within, "DOM-014")]
+)
+def test_what_is_older_than_a_compaction_is_gone_by_it_alone(
+    lake: Any, leave: Callable[..., None], broken: str
+) -> None:
+    leave(lake, before=True)
+    assert (broken, "error") in {(each.requirement, each.severity) for each in lake.audit()}
