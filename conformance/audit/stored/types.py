@@ -136,8 +136,8 @@ def _timestamp_mismatches(
 def _widening_mismatches(place: SchemaPlace, held: str, layout: Layout) -> Iterator[TypeMismatch]:
     """Judge a stored type that is another than the declared one."""
     what = f"column {place.name} is {place.declared} in the schema and {held} in the file"
-    if (held, place.declared) in _UNANNOTATED:
-        yield _UNANNOTATED[held, place.declared], f"{what}, which does not say so", "warning"
+    if (held, place.declared) in UNANNOTATED:
+        yield UNANNOTATED[held, place.declared], f"{what}, which does not say so", "warning"
     elif not widens(held, place.declared):
         yield "WCON-005", what, None
     elif "typeWidening" not in layout.features:
@@ -148,7 +148,7 @@ def _widening_mismatches(place: SchemaPlace, held: str, layout: Layout) -> Itera
         yield "TW-009", f"{what}, and the recorded type changes do not begin with {held}", None
 
 
-_UNANNOTATED: Final[Mapping[tuple[str, str], str]] = {
+UNANNOTATED: Final[Mapping[tuple[str, str], str]] = {
     ("binary", "string"): "PQ-013",
     ("integer", "byte"): "PQ-003",
     ("integer", "short"): "PQ-004",

@@ -19,7 +19,7 @@ from conformance.audit.read.contents import is_parquet
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import ACTIONS
-from conformance.audit.stored.types import type_name
+from conformance.audit.stored.types import UNANNOTATED, type_name
 from conformance.audit.summaries.checkpoints import CheckpointView
 from reference_impl.errors import DeltaError
 
@@ -177,12 +177,19 @@ def _values(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:
                 yield finding("CKC-016", path, message)
         elif isinstance(declared, str) and not _fits(stored, declared):
             message = f"partitionValues_parsed.{name} is {stored}, the column is {declared}"
-            yield finding("CKC-016", path, message)
+            # As in a data file, the values are those of the type, though its width is not said.
+            narrow = declared in _NARROW and (type_name(stored), declared) in UNANNOTATED
+            severity: Severity | None = "warning" if narrow else None
+            yield finding("CKC-016", path, message, severity=severity)
     known = {*layout.partition_columns, *layout.partitions}  # by another name, it is reported
     for other in (field.name for field in parsed if layout.partitions and field.name not in known):
         message = f"partitionValues_parsed has a field {other}, which is no partition column"
         # A client passes over a field that it does not know.
         yield finding("CKC-016", path, message, severity="warning")
+
+
+_NARROW: Final = frozenset({"byte", "short"})
+"""Types whose width an annotation of Parquet gives alone."""
 
 
 def _bounds(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:

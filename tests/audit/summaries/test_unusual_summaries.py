@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 _NAME: Final = ".checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
@@ -116,6 +117,21 @@ def _expired_within(lake: Any, *, before: bool = False, cut: bool = False) -> No
         (lake.log / f"{0:020d}.json").unlink()
 
 
+def _narrow(lake: Any, of: str) -> None:
+    """Keep a narrow whole number in a typed copy that does not say how narrow it is."""
+    table = lake.protocol(), lake.metadata(lake.field("id"), lake.field("p", of), partition=["p"])
+    added = lake.file("a", pa.table({"id": [1]}), partitionValues={"p": "1"})
+    lake.commit(*table, added)
+    path = lake.checkpoint([*table, added])
+    held = pq.read_table(path)
+    add = held["add"].combine_chunks()
+    typed = pa.array([{"p": 1}] * len(held), pa.struct([("p", pa.int32())]))
+    parts = dict(zip(add.type.names, add.flatten(), strict=True))
+    parts["partitionValues_parsed"] = typed
+    wider = pa.StructArray.from_arrays([*parts.values()], [*parts], mask=add.is_null())
+    pq.write_table(held.set_column(held.schema.get_field_index("add"), "add", wider), path)
+
+
 def _ended_within(lake: Any, *, before: bool = False) -> None:
     """Leave the removal of a domain out of a compaction, whose range set it."""
     kept, domain = lake.file("a"), {"domain": "mine", "configuration": "1", "removed": False}
@@ -136,6 +152,8 @@ UNUSUAL: dict[str, Callable[[Any], None]] = {
     "a hint that names a checkpoint which is gone": lambda x: _old_hint(x, 2),
     "a hint whose checkpoint a cleanup took before its commit": lambda x: _old_hint(x, 1),
     "a compaction of nothing": _nothing_compacted,
+    "a typed byte of 32 bits": lambda x: _narrow(x, "byte"),
+    "a typed short of 32 bits": lambda x: _narrow(x, "short"),
     "a compaction without an expired tombstone of its range": _expired_within,
     "the same in a log that a cleanup cut": lambda x: _expired_within(x, cut=True),
     "a compaction without a domain that began and ended in its range": _ended_within,
