@@ -225,25 +225,39 @@ def _int96(lake: Any) -> None:
     lake.commit(add)
 
 
-def _int96_in_checkpoint(lake: Any) -> None:
+def _typed_checkpoint(lake: Any, text: str, moment: int, *, int96: bool = False) -> None:
+    """Write a checkpoint whose typed copy of a timestamp ``text`` is ``moment``, in ns."""
     fields = (lake.field("id"), lake.field("t", "timestamp"))
     properties = {"checkpoint__writeStatsAsStruct": "true"}
     metadata = lake.metadata(*fields, partition=["t"], **properties)
-    day = {"t": "1970-01-02 00:00:00"}
-    actions = lake.file("a.parquet", pa.table({"id": [1]}), partitionValues=day)
+    rows = pa.table({"id": [1]})
+    actions = lake.file("a.parquet", rows, partitionValues={"t": text})
     lake.commit(lake.protocol(), metadata, actions)
     path = lake.checkpoint([lake.protocol(), metadata, actions])
     table = pq.read_table(path)
     adds = table["add"].combine_chunks()
     parsed = pa.array(
-        [value and {"t": 86_400_000_000_000} for value in adds.to_pylist()],
-        pa.struct([("t", pa.timestamp("ns"))]),
+        [value and {"t": moment} for value in adds.to_pylist()],
+        pa.struct([("t", pa.timestamp("ns", None if int96 else "UTC"))]),
     )
     held = {each.name: adds.field(each.name) for each in adds.type}
     held["partitionValues_parsed"] = parsed
     typed = pa.StructArray.from_arrays([*held.values()], [*held], mask=adds.is_null())
     table = table.set_column(table.column_names.index("add"), "add", typed)
-    pq.write_table(table, path, use_deprecated_int96_timestamps=True)
+    pq.write_table(table, path, use_deprecated_int96_timestamps=int96)
+
+
+def _int96_in_checkpoint(lake: Any) -> None:
+    _typed_checkpoint(lake, "1970-01-02 00:00:00", 86_400_000_000_000, int96=True)
+
+
+def _writers_zone(lake: Any) -> None:
+    """Have partition values in the zone of who wrote them: 5:30 h ahead of UTC."""
+    _typed_checkpoint(lake, "1970-01-02 05:30:00", 86_400_000_000_000)
+    rows = pa.table({"id": [1]})
+    gone = lake.file("b.parquet", rows, partitionValues={"t": "1970-01-02 00:00:00"})
+    lake.commit(gone)
+    lake.commit(lake.remove("b.parquet", partitionValues={"t": "1970-01-01T18:30:00Z"}))
 
 
 TABLES: dict[str, Callable[[Any], Any]] = {
@@ -270,6 +284,7 @@ TABLES: dict[str, Callable[[Any], Any]] = {
     "widened": _widened,
     "int96": _int96,
     "int96 in a checkpoint": _int96_in_checkpoint,
+    "partition values in the writer's zone": _writers_zone,
 }
 
 

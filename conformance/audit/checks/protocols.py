@@ -203,9 +203,14 @@ def _in_use(step: Step) -> frozenset[str]:
 
 
 def _dropped_for_readers(step: Step) -> frozenset[str]:
-    """Return the features that only the former list for readers has."""
+    """Return the features that the former list for readers has, and the new protocol has not.
+
+    A reader version without list stands for the features of its time.
+    """
     old, new = (
         found if isinstance(found := (body or {}).get("readerFeatures"), list) else []
         for body in (step.before.protocol, step.protocol)
     )
-    return frozenset(str(name) for name in old if name not in new)
+    carried = {x.name for x in FEATURES.values() if (x.legacy_reader or _READER) <= step.new.reader}
+    held = {*new} if step.new.reader >= _READER else carried & step.new.features
+    return frozenset(str(name) for name in old if name not in held)

@@ -30,7 +30,7 @@ from conformance.audit.screens import (
     without_data_change,
 )
 from conformance.audit.subjects import Step
-from conformance.audit.summaries.parsed import same_value
+from conformance.audit.summaries.parsed import respelled_partition_value, same_value
 
 _LISTED: Final = 10
 """Vectors that a message names: in an invalid table a path may be live with very many."""
@@ -128,7 +128,11 @@ def _other_values(
     one, other = (mapping_in(body, "partitionValues") for body in (stated, held))
     for name in one.keys() & other.keys():
         a, b = one[name] or None, other[name] or None
-        if a != b and not (a and b and same_value(a, b, str(types.get(name)))):
+        declared = str(types.get(name))
+        same = a == b or (
+            a and b and (same_value(a, b, declared) or respelled_partition_value(a, b, declared))
+        )
+        if not same:
             yield name, a, b
 
 

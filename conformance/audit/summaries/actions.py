@@ -24,7 +24,7 @@ from conformance.audit.summaries.parsed import (
     comparable,
     is_stated,
     misnamed,
-    respelled,
+    respelled_partition_value,
     same_statistics,
     wrong_partition_values,
     wrong_statistics,
@@ -177,7 +177,7 @@ def _same_values(want: Body, have: Body, layout: Layout) -> bool:
         or (
             None not in (a[name], b[name])
             and (column := columns.get(name)) is not None
-            and respelled(a[name], b[name], str(column.type))
+            and respelled_partition_value(a[name], b[name], str(column.type))
         )
         for name in a
     )

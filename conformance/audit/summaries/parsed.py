@@ -62,6 +62,40 @@ def same_value(text: Any, typed: Any, declared: str) -> bool:
         return True
 
 
+def same_partition_value(text: Any, typed: Any, declared: str) -> bool:
+    """Return whether a typed copy of a partition value can be what its text says."""
+    return same_value(text, typed, declared) or (
+        declared == "timestamp" and not _zoned(text) and _within_zones(text, typed)
+    )
+
+
+def respelled_partition_value(one: Any, other: Any, declared: str) -> bool:
+    """Return whether two texts can be one partition value; see :func:`respelled`."""
+    return respelled(one, other, declared) or (
+        declared == "timestamp" and _zoned(one) != _zoned(other) and _within_zones(one, other)
+    )
+
+
+def _zoned(text: Any) -> bool:
+    """Return whether a text says in which zone it is, or is no moment at all.
+
+    A partition value without zone is in that of the system that wrote it, which no log names.
+    """
+    try:
+        return datetime.fromisoformat(str(text)).tzinfo is not None
+    except ValueError:
+        return True
+
+
+def _within_zones(one: Any, other: Any) -> bool:
+    """Return whether two moments can be one in zones that are not known."""
+    return abs(_moment(str(one)) - _moment(str(other))) <= _OFFSET
+
+
+_OFFSET: Final = timedelta(hours=18)
+"""How far a zone may be from UTC, local mean times of the past among them."""
+
+
 def comparable(value: Any) -> Any:
     """Bring a value to a form in which equal things are equal: without nulls, numbers by value."""
     if isinstance(value, Mapping):
@@ -190,7 +224,7 @@ def wrong_partition_values(
         if column.type == "string" and value == "":
             continue  # an empty text and null are distinguished by some
         if (text is None) != (value is None) or (
-            text is not None and not same_value(text, value, column.type)
+            text is not None and not same_partition_value(text, value, column.type)
         ):
             yield f"partitionValues_parsed.{name} is {value!r}, the text is {text!r}"
 

@@ -200,3 +200,12 @@ def test_what_a_writer_version_of_no_text_supports_nobody_knows(tmp_path: Path) 
     builder.create()
     builder.set_domain("app.kept", "x")
     assert [each.requirement for each in audit(str(tmp_path)) if each.severity == "error"] == []
+
+
+def test_a_reader_version_stands_for_the_features_of_its_time(lake: Any) -> None:
+    lake.commit(lake.protocol("r:columnMapping", "r:v2Checkpoint"), lake.metadata())
+    body = {"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": ["columnMapping"]}
+    lake.commit({"protocol": body})
+    assert [each.message for each in lake.audit()] == [
+        "the feature v2Checkpoint is no longer supported"
+    ]
