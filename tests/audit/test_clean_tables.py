@@ -226,7 +226,7 @@ def _int96(lake: Any) -> None:
 
 
 def _typed_checkpoint(lake: Any, text: str, moment: int, *, int96: bool = False) -> None:
-    """Write a checkpoint whose typed copy of a timestamp ``text`` is ``moment``, in ns."""
+    """Write a checkpoint whose typed copy of a timestamp ``text`` is ``moment``, in µs."""
     fields = (lake.field("id"), lake.field("t", "timestamp"))
     properties = {"checkpoint__writeStatsAsStruct": "true"}
     metadata = lake.metadata(*fields, partition=["t"], **properties)
@@ -238,7 +238,7 @@ def _typed_checkpoint(lake: Any, text: str, moment: int, *, int96: bool = False)
     adds = table["add"].combine_chunks()
     parsed = pa.array(
         [value and {"t": moment} for value in adds.to_pylist()],
-        pa.struct([("t", pa.timestamp("ns", None if int96 else "UTC"))]),
+        pa.struct([("t", pa.timestamp("us", None if int96 else "UTC"))]),
     )
     held = {each.name: adds.field(each.name) for each in adds.type}
     held["partitionValues_parsed"] = parsed
@@ -248,16 +248,28 @@ def _typed_checkpoint(lake: Any, text: str, moment: int, *, int96: bool = False)
 
 
 def _int96_in_checkpoint(lake: Any) -> None:
-    _typed_checkpoint(lake, "1970-01-02 00:00:00", 86_400_000_000_000, int96=True)
+    _typed_checkpoint(lake, "1970-01-02 00:00:00", 86_400_000_000, int96=True)
 
 
 def _writers_zone(lake: Any) -> None:
     """Have partition values in the zone of who wrote them: 5:30 h ahead of UTC."""
-    _typed_checkpoint(lake, "1970-01-02 05:30:00", 86_400_000_000_000)
+    _typed_checkpoint(lake, "1970-01-02 05:30:00", 86_400_000_000)
     rows = pa.table({"id": [1]})
     gone = lake.file("b.parquet", rows, partitionValues={"t": "1970-01-02 00:00:00"})
     lake.commit(gone)
     lake.commit(lake.remove("b.parquet", partitionValues={"t": "1970-01-01T18:30:00Z"}))
+
+
+def _distant(lake: Any) -> None:
+    """Have moments before year 1 and after year 9999, in rows, statistics and a checkpoint."""
+    _typed_checkpoint(lake, "+10000-01-01T00:00:00Z", 253_402_300_800_000_000)
+    days = pa.table({"id": [1, 2], "d": pa.array([-800_000, 3_000_000], pa.date32())})
+    fields = lake.field("id"), lake.field("d", "date"), lake.field("t", "timestamp")
+    lake.commit(lake.metadata(*fields, partition=["t"], checkpoint__writeStatsAsStruct="true"))
+    bounds = {"minValues": {"d": "-0221-09-04"}, "maxValues": {"d": "+10183-09-21"}}
+    stats = json.dumps({"numRecords": 2, **bounds, "nullCount": {"d": 0}})
+    values = {"t": "-0001-01-01T00:00:00Z"}
+    lake.commit(lake.file("b.parquet", days, partitionValues=values, stats=stats))
 
 
 TABLES: dict[str, Callable[[Any], Any]] = {
@@ -285,6 +297,7 @@ TABLES: dict[str, Callable[[Any], Any]] = {
     "int96": _int96,
     "int96 in a checkpoint": _int96_in_checkpoint,
     "partition values in the writer's zone": _writers_zone,
+    "moments beyond four digits of years": _distant,
 }
 
 

@@ -21,6 +21,7 @@ from conformance.audit.read.layout import (
     PHYSICAL_NAME,
     Column,
     Layout,
+    listed_features,
     parts_of,
 )
 from conformance.audit.read.raw import parse_json
@@ -235,8 +236,8 @@ def columns_need_their_features(step: Step) -> Findings:
 
 def _listed(step: Step, feature: str) -> bool:
     """Return whether a feature of readers and writers is in both lists."""
-    lists = ((step.protocol or {}).get(key) for key in ("readerFeatures", "writerFeatures"))
-    return all(isinstance(names, list) and feature in names for names in lists)
+    lists = (listed_features(step.protocol, key) for key in ("readerFeatures", "writerFeatures"))
+    return all(feature in names for names in lists)
 
 
 def _constraints(step: Step) -> Findings:

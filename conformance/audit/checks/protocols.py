@@ -5,15 +5,15 @@ Covers "Table Features" and "Supported Features".
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from conformance.audit.checks.metadata import COLUMN_FEATURES, needs_feature
 from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.grammar.retention import retention
-from conformance.audit.read.layout import LISTS, MODE
+from conformance.audit.read.layout import LISTS, MODE, listed_features
 from conformance.audit.read.raw import parse_object
 from conformance.audit.subjects import Step
-from schemas.features import FEATURES, find
+from schemas.features import FEATURES
 
 _WRITER: Final = 7
 _READER: Final = 3
@@ -26,10 +26,10 @@ def compatibility_is_readable(step: Step) -> Findings:
     """Report Iceberg compatibility under a reader version that column mapping is not in."""
     for line in step.of("protocol"):
         reader = line.body.get("minReaderVersion")
-        listed = "columnMapping" in _names(line.body, "readerFeatures")
+        listed = "columnMapping" in listed_features(line.body, "readerFeatures")
         mapped = reader == 2 or (listed and type(reader) is int and reader >= _READER)
         for name, requirement in _MAPPED:
-            if name in _names(line.body, "writerFeatures") and not mapped:
+            if name in listed_features(line.body, "writerFeatures") and not mapped:
                 message = f"{name} is listed, and reader version {reader} has no column mapping"
                 yield finding(requirement, line.place, message)
 
@@ -120,7 +120,10 @@ _COMPANIONS: Final = (
 def features_have_their_versions(step: Step) -> Findings:
     """Report features under versions that do not carry them, or in one list of two."""
     for line in step.of("protocol"):
-        readers, writers = _names(line.body, "readerFeatures"), _names(line.body, "writerFeatures")
+        readers, writers = (
+            listed_features(line.body, "readerFeatures"),
+            listed_features(line.body, "writerFeatures"),
+        )
         reader, writer = line.body.get("minReaderVersion"), line.body.get("minWriterVersion")
         for name, requirement in _OF_WRITERS:
             if name in writers and writer != _WRITER:
@@ -138,15 +141,6 @@ def features_have_their_versions(step: Step) -> Findings:
         for name, other, requirement in _COMPANIONS:
             if name in writers and other not in writers:
                 yield finding(requirement, line.place, f"{name} is listed without {other}")
-
-
-def _names(body: dict[str, Any], key: str) -> set[str]:
-    listed = body.get(key)
-    found = set()
-    for name in listed if isinstance(listed, list) else ():
-        feature = find(str(name))
-        found.add(feature.name if feature else str(name))
-    return found
 
 
 @check("commit", "TF-012 TF-016")
@@ -208,9 +202,7 @@ def _dropped_for_readers(step: Step) -> frozenset[str]:
     A reader version without list stands for the features of its time.
     """
     old, new = (
-        found if isinstance(found := (body or {}).get("readerFeatures"), list) else []
-        for body in (step.before.protocol, step.protocol)
+        listed_features(body, "readerFeatures") for body in (step.before.protocol, step.protocol)
     )
     carried = {x.name for x in FEATURES.values() if (x.legacy_reader or _READER) <= step.new.reader}
-    held = {*new} if step.new.reader >= _READER else carried & step.new.features
-    return frozenset(str(name) for name in old if name not in held)
+    return old - (new if step.new.reader >= _READER else carried & step.new.features)

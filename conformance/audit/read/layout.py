@@ -176,6 +176,13 @@ def supported_features(protocol: Body | None) -> frozenset[str]:
     return frozenset(found)
 
 
+def listed_features(protocol: Body | None, key: str) -> frozenset[str]:
+    """Return what a list of a protocol has, by the names of the text; unknown ones as they are."""
+    listed = (protocol or {}).get(key)
+    names = map(str, listed) if isinstance(listed, list) else ()
+    return frozenset(feature.name if (feature := find(name)) else name for name in names)
+
+
 def _version(protocol: Body, key: str) -> int:
     value = protocol.get(key)
     return value if type(value) is int else 0

@@ -433,6 +433,26 @@ def _plain(value: Any, of: pa.DataType) -> Any:
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
+def _listed(column: pa.Array) -> list[Any]:
+    """Return Python values of a column; points in time that Python has no value for as texts."""
+    try:
+        return list(column.to_pylist())
+    except (OverflowError, ValueError):  # Python's years are 1 to 9999, and it has no nanoseconds
+        return list(column.cast(_timeless(column.type)).to_pylist())
+
+
+def _timeless(of: pa.DataType) -> pa.DataType:
+    """Return a type with text in the place of dates and timestamps."""
+    if pa.types.is_struct(of):
+        fields = [of.field(i) for i in range(of.num_fields)]
+        return pa.struct([each.with_type(_timeless(each.type)) for each in fields])
+    if pa.types.is_map(of):
+        return pa.map_(_timeless(of.key_type), _timeless(of.item_type))
+    if is_list(of):
+        return pa.list_(of.value_field.with_type(_timeless(of.value_type)))
+    return pa.string() if pa.types.is_date(of) or pa.types.is_timestamp(of) else of
+
+
 @dataclass(frozen=True, slots=True)
 class _Batch:
     """Rows of a checkpoint as they were read, with their numbers in it."""
@@ -450,7 +470,7 @@ class _Batch:
         elif len(at) < len(batch):
             some = batch.take(pa.array(at, pa.int64()))
         types = [some.schema.field(name).type for name in some.schema.names]
-        columns = [column.to_pylist() for column in some.columns]
+        columns = [_listed(column) for column in some.columns]
         return [
             _line(
                 f"{self.path}#{self.numbers[row]}",

@@ -209,3 +209,13 @@ def test_a_reader_version_stands_for_the_features_of_its_time(lake: Any) -> None
     assert [each.message for each in lake.audit()] == [
         "the feature v2Checkpoint is no longer supported"
     ]
+
+
+def test_a_former_name_is_a_name_of_the_feature(lake: Any) -> None:
+    names = ("variantType", "variantShredding", "timestampNtz")
+    former = ("variantType-preview", "variantShredding-preview", "timestampWithoutTimezone")
+    fields = lake.field("id"), lake.field("t", "timestamp_ntz")
+    metadata = lake.metadata(*fields, partition=["t"], enableVariantShredding="true")
+    lake.commit(lake.protocol(*(f"r:{name}" for name in former)), metadata)
+    lake.commit(lake.protocol(*(f"r:{name}" for name in names)))
+    assert lake.audit() == []
