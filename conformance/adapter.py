@@ -92,7 +92,9 @@ class Snapshot:
 
     Payload: ``{"version": int, "protocol": {...}, "metadata": {...}}`` in wire form. Versions,
     schema and partition columns are always there, lists of features and the configuration where
-    they hold anything; other members are compared where they are given.
+    they hold anything. The capabilities :data:`METADATA_KEYS` say which other keys of the metadata
+    are given: one that is claimed and left out is null. What is not claimed is compared where it
+    is given.
 
     Attributes:
         table: path or URL of the table root.
@@ -276,6 +278,15 @@ FILE_KEYS: Mapping[str, str] = {
     "files.tags": "tags",
 }
 """Capability to the key of a file that an answer to :class:`Files` gives then."""
+
+METADATA_KEYS: Mapping[str, str] = {
+    "snapshot.id": "id",
+    "snapshot.name": "name",
+    "snapshot.description": "description",
+    "snapshot.format": "format",
+    "snapshot.created_time": "createdTime",
+}
+"""Capability to the key of the metadata that an answer to :class:`Snapshot` gives then."""
 
 READ_OPERATIONS: frozenset[str] = frozenset(REQUESTS) - {"write"}
 """Names of the requests that read."""

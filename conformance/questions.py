@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from conformance.adapter import (
     FILE_KEYS,
+    METADATA_KEYS,
     Aggregate,
     Changes,
     DomainMetadata,
@@ -76,8 +77,8 @@ class Question:
         capabilities: needed of an adapter, whatever the parameters.
         needs: capabilities that specs of it may need, by their table: who does not claim one is
             asked all the same, and may refuse.
-        keys: capability to the key of a file in the answer: who claims it leaves the key out of no
-            file that has a value.
+        keys: capability to the key of a file, or of the metadata, in the answer: who claims it
+            leaves the key out of none that has a value.
         default: the requirement that an answer is held to where the case names none that it shows;
             the first that is in force.
         shown: patterns of requirements that it shows; the first group that has one counts.
@@ -118,11 +119,14 @@ class Question:
         return self.request(str(table), **values, **self.constants)
 
     def completed(self, payload: Any, capabilities: Collection[str]) -> Any:
-        """Return a payload with null for each key that is claimed, where a file has it not.
+        """Return a payload with null for each key that is claimed and not there.
 
-        Without that, what an encoder leaves out of every file would be compared with nothing.
+        Without that, what an encoder leaves out of every file, or of the metadata, would be
+        compared with nothing.
         """
         nulls = dict.fromkeys(key for word, key in self.keys.items() if word in capabilities)
+        if isinstance(payload, Mapping) and isinstance(payload.get("metadata"), Mapping):
+            return {**payload, "metadata": {**nulls, **payload["metadata"]}}
         if not nulls or not isinstance(payload, list):
             return payload
         if any(isinstance(each, Mapping) and "dvId" in each for each in payload):
@@ -211,6 +215,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         _VERSION,
         comparison=lambda expected, payload: compare_snapshot(expected.document, payload),
         expects='`{"protocol": {...}, "metadata": {...}}`',
+        keys=METADATA_KEYS,
         default=("REC-013", "REC-003"),
         shown=((*_STATE, "REC-00[23]", "REC-01[239]", "TW-013"),),
         unshown=_OF_FILES,

@@ -13,7 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
-from conformance.adapter import FILE_KEYS, Adapter, Claims, Description, Ok, Refused, Request
+from conformance.adapter import (
+    FILE_KEYS,
+    METADATA_KEYS,
+    Adapter,
+    Claims,
+    Description,
+    Ok,
+    Refused,
+    Request,
+)
 from conformance.base.faults import KitError
 from conformance.base.options import LIMITS, add_options, value_of
 from conformance.base.status import Status
@@ -64,6 +73,11 @@ def smoke(adapter: Adapter, corpus: Corpus) -> Iterator[Step]:
     if "files" in description.claims.operations:
         given = [key for word, key in FILE_KEYS.items() if word in description.claims.capabilities]
         yield Step(f"its files are compared by {', '.join(['path', *given])}")
+    if "snapshot" in description.claims.operations:
+        claimed = description.claims.capabilities
+        given = [key for word, key in METADATA_KEYS.items() if word in claimed]
+        keys = ["schemaString", "partitionColumns", "configuration", *given]
+        yield Step(f"its metadata is compared by {', '.join(keys)}")
     found = _plainest(corpus, description.claims)
     if found is None:
         yield Step("it claims no question of this corpus, so it is asked none")

@@ -46,7 +46,8 @@ _CLAIMS: Final = Claims(
         {
             "scan.version", "scan.timestamp", "scan.columns", "scan.filter", "snapshot.version",
             "snapshot.timestamp", "files.version", "files.timestamp", "aggregate.version",
-            "files.size", "files.modification_time",
+            "files.size", "files.modification_time", "snapshot.id", "snapshot.name",
+            "snapshot.description", "snapshot.created_time",
             "txn.version", "append.invariants", "overwrite.filter", "create.sql",
             "add_constraint.sql",
         }

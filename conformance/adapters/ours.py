@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from conformance.adapter import (
     FILE_KEYS,
+    METADATA_KEYS,
     READ_OPERATIONS,
     Aggregate,
     Answer,
@@ -61,6 +62,7 @@ _CAPABILITIES: Final = frozenset(
     | {"aggregate.version"}
     | {f"{operation}.ratified" for operation in READ_OPERATIONS}
     | FILE_KEYS.keys()
+    | METADATA_KEYS.keys()
     | {"scan.columns", "scan.filter", "scan.row_ids", "changes.column_mapping", "checkpoint.kind"}
     | {"create.sql", "add_constraint.sql"}
     | {"append.invariants", "append.txn", "txn.version", "domain_metadata.version"}

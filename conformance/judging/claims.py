@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from conformance.adapter import FILE_KEYS, READ_OPERATIONS, WRITE_OPERATIONS, Claims, Description
+from conformance.adapter import READ_OPERATIONS, WRITE_OPERATIONS, Claims, Description
 from conformance.base.faults import AdapterStartError
 from conformance.base.terminal import meant, one_line, shortened
 from conformance.base.untrusted import parse_json, read_bytes
@@ -32,8 +32,11 @@ CAPABILITIES: Final = frozenset(
         for point in question.parameters.keys() & set(CAPABILITY_PARAMETERS)
         if question.operation is not None
     }
-    | {word for entry in QUESTIONS.values() for word in (*entry.capabilities, *entry.needs)}
-    | FILE_KEYS.keys()
+    | {
+        word
+        for entry in QUESTIONS.values()
+        for word in (*entry.capabilities, *entry.needs, *entry.keys)
+    }
     | {f"{operation}.ratified" for operation in READ_OPERATIONS}
 )
 """Every word that ``capabilities`` may hold."""

@@ -16,7 +16,7 @@ from typing import Any, Final
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped,import-not-found,unused-ignore]
 from pyspark.errors import PySparkException
 
-from conformance.adapter import FILE_KEYS, Claims
+from conformance.adapter import FILE_KEYS, METADATA_KEYS, Claims
 from conformance.adapters.dispatch import EngineAdapter
 from conformance.adapters.spark.reading import SparkReader
 from conformance.adapters.spark.writing import SparkWriter
@@ -43,6 +43,7 @@ _CLAIMS: Final = Claims(
     capabilities=frozenset(
         {
             *FILE_KEYS,
+            *METADATA_KEYS,
             "scan.version", "aggregate.version", "scan.timestamp", "scan.columns", "scan.filter",
             "scan.row_ids", "append.invariants", "changes.column_mapping", "snapshot.version",
             "files.version", "txn.version", "domain_metadata.version", "overwrite.filter",

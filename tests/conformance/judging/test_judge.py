@@ -16,7 +16,7 @@ from fakes import EVERYTHING, Told
 from shipped import shipped
 from tiny import READ, READ_V1, REFUSED, SNAPSHOT_SPEC
 
-from conformance.adapter import FILE_KEYS, Answer, Ok, Refused, Request, Scan
+from conformance.adapter import FILE_KEYS, METADATA_KEYS, Answer, Ok, Refused, Request, Scan
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.golden.cases import Contested, Expected
 from conformance.golden.corpus import load_corpus
@@ -123,6 +123,33 @@ def test_a_key_of_files_that_is_claimed_is_null_where_it_is_left_out(
     ]
     assert [each.outcome for each in outcomes] == [Outcome.PASS, Outcome.PASS, Outcome.FAIL]
     assert FILE_KEYS[word] in outcomes[2].message or "missing file" in outcomes[2].message
+
+
+@pytest.mark.parametrize("word", sorted(METADATA_KEYS))
+def test_a_key_of_the_metadata_that_is_claimed_is_null_where_it_is_left_out(
+    store: TableStore, word: str
+) -> None:
+    key = METADATA_KEYS[word]
+    case, spec, document = next(
+        (case, spec, spec.expectation.document)
+        for case in shipped().cases
+        for spec in case.specs
+        if spec.type == "snapshot" and isinstance(spec.expectation, Expected)
+        if not spec.parameters and spec.expectation.document["metadata"].get(key)
+    )
+    adapter = Told(
+        replace(
+            EVERYTHING, reader_version=3, reader_features=case.features & WORDS["reader_features"]
+        )
+    )
+    metadata = {name: value for name, value in document["metadata"].items() if name != key}
+    adapter.run = lambda _: Ok({**document, "metadata": metadata})  # type: ignore[method-assign]
+    outcomes = [
+        Judge(adapter, replace(adapter.claims, capabilities=given), store).judge_once(case, spec)
+        for given in (frozenset[str](), frozenset(METADATA_KEYS) - {word}, frozenset({word}))
+    ]
+    assert [each.outcome for each in outcomes] == [Outcome.PASS, Outcome.PASS, Outcome.FAIL]
+    assert f"metadata.{key} is null" in outcomes[2].message
 
 
 def _late(rows: pa.Table) -> pa.Table:

@@ -484,6 +484,15 @@ ROWS = (
     ),
     *(
         reader(
+            f"loses-{field}-of-metadata-in-checkpoints",
+            "REC-003",
+            viewing(dropping("metaData", field, where=CHECKPOINTS)),
+            "checkpoints/description/*",
+        )
+        for field in ("name", "description", "createdTime")
+    ),
+    *(
+        reader(
             f"reads-tombstones-of-{name}",
             "REC-011",
             viewing(lines(_read_removes, where)),
