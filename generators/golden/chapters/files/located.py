@@ -16,7 +16,7 @@ from generators.golden.cases.feed import ask_changes, change_file, each_row, fee
 from generators.golden.cases.filters import is_in
 from generators.golden.cases.publish import (
     describe,
-    files_spec,
+    file_entries,
     publish,
     publish_cut,
     publish_timed,
@@ -300,23 +300,27 @@ def _vector_case(case: CaseWriter, name: str, prefix: str) -> None:
         return
     describe(case, table)
     read_spec(case, table, 0)
-    for version in (None, *table.versions):
-        snapshot_spec(case, table, version)
-    files_spec(case, table)
+    snapshot_spec(case, table, 0)
+    title = "A path without scheme is one of the table's store, or refused"
+    refused = Accepted(
+        "refused",
+        "the examples of absolute paths have a scheme, and no sentence says which store one "
+        "without it is in",
+        refusal=Refusal("invalid_table", "read", "DVDESC-006"),
+    )
+
+    def answered(**answer: Any) -> list[Accepted]:
+        return [Accepted("read", "a URI may be an absolute path alone", **answer), refused]
+
     for slug, version in (("latest", None), ("v1", 1), ("v2", 2)):
-        case.contest_read(
-            "A path without scheme is one of the table's store, or refused",
-            table.schema,
-            Accepted("read", "a URI may be an absolute path alone", rows=table.rows(version)),
-            Accepted(
-                "refused",
-                "the examples of absolute paths have a scheme, and no sentence says which store "
-                "one without it is in",
-                refusal=Refusal("invalid_table", "read", "DVDESC-006"),
-            ),
-            slug=f"read-{slug}",
-            version=version,
-        )
+        state = table.states[table.version if version is None else version]
+        read = answered(rows=table.rows(version))
+        case.contest_read(title, table.schema, *read, slug=f"read-{slug}", version=version)
+        document = {"protocol": state.protocol, "metadata": state.metadata}
+        loaded = answered(expected=document)
+        case.contest("snapshot", f"snapshot-{slug}", loaded, title=title, version=version)
+    live = answered(expected={"files": file_entries(table)})
+    case.contest("files", "files-latest", live, title=title)
 
 
 for _name, (_title, _file, _prefix) in _VECTOR_PLACES.items():
