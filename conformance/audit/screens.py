@@ -84,8 +84,8 @@ def without_data_change(step: Step) -> Mask:
 
 def readded_paths(step: Step) -> Mask:
     """Return a mask of adds of an earlier file whose size or statistics differ from before."""
-    adds, removed = step.before.adds.rows[step.codes], step.before.removed.rows[step.codes]
-    return _differing(step, ADD, np.where(adds >= 0, adds, removed), ("size", "stats"))
+    added, removed = step.before.added.rows[step.codes], step.before.removed.rows[step.codes]
+    return _differing(step, ADD, np.where(added >= 0, added, removed), ("size", "stats"))
 
 
 def moved_partitions(step: Step) -> Mask:

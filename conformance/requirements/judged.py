@@ -231,6 +231,7 @@ def can_be_judged(
 
 
 _FEATURE_MARKS: Final = {
+    "catalogManaged": re.compile(rb'"catalog(Managed|Owned-preview)"'),
     "columnMapping": re.compile(rb'"delta\.columnMapping\.mode"'),
     "deletionVectors": re.compile(rb'"deletionVector": ?\{'),
     "rowTracking": re.compile(rb'"rowTracking"'),

@@ -316,7 +316,8 @@ def names_are_new(step: Step) -> Findings:
         key = file_key(line.body)
         if key is None or key[0] not in step.before.seen:
             continue
-        held = step.before.adds.get(key) or step.before.removed.get(key) or {}
+        # A remove need not say how large the file was, nor how many rows it had.
+        held = step.before.added.get(key) or step.before.removed.get(key) or {}
         live = key in step.before.adds
         # What brings no data is the file itself again, and states a wrong size or count.
         reused = not live or line.body.get("dataChange") is True

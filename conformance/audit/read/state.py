@@ -93,6 +93,7 @@ class State:
         widened: where type changes were ever recorded.
         paths: physical path of each column since column mapping is on, to its ids.
         removed: tombstones, those that have expired included.
+        added: the last add of each file, whether it is live or not.
         domains: by name, tombstones included.
         timestamp: the in-commit timestamp of the version, when it has one.
         stamped: the version that turned in-commit timestamps on, its timestamp, and whether the
@@ -114,6 +115,7 @@ class State:
         self.metadata: Body | None = None
         self.adds = Files(self.index)
         self.removed = Files(self.index)
+        self.added = Files(self.index)
         self.seen = Seen(self.index)
         self.ids = Ids(self.index)
         self.txns: dict[str, Body] = {}
@@ -145,7 +147,7 @@ class State:
         if index is self.index:
             return
         self.index = index
-        for files in (self.adds, self.removed):
+        for files in (self.adds, self.removed, self.added):
             files.index, files.rows = index, resized(files.rows, index.keys)
         self.seen.index, self.seen.versions = index, resized(self.seen.versions, index.paths)
         self.ids.index, self.ids.rows = index, resized(self.ids.rows, index.paths)
@@ -180,7 +182,7 @@ class State:
         self.adds.rows[gone] = -1
         self.removed.rows[gone] = numbers[~added]
         self.removed.rows[new] = -1
-        self.adds.rows[new] = numbers[added]
+        self.adds.rows[new] = self.added.rows[new] = numbers[added]
         paths = self.index.path_codes(codes)
         self.seen.versions[paths[self.seen.versions[paths] < 0]] = version
         based = added & rows.based
@@ -196,8 +198,8 @@ class State:
         """Go on from what a checkpoint has, when the commits before it are not all there."""
         self.index = content.index
         for name in (
-            "protocol", "metadata", "adds", "removed", "seen", "ids", "stamped", "txns", "domains",
-            "begun",
+            "protocol", "metadata", "adds", "removed", "added", "seen", "ids", "stamped", "txns",
+            "domains", "begun",
         ):  # fmt: skip
             setattr(self, name, getattr(content, name))
         self.known = True
@@ -205,7 +207,7 @@ class State:
     def without_files(self) -> State:
         """Return the version less its files, to which those of a part may be applied."""
         found, nothing = copy(self), State()
-        for name in ("index", "adds", "removed", "seen", "ids", "id_ranges", "known"):
+        for name in ("index", "adds", "removed", "added", "seen", "ids", "id_ranges", "known"):
             setattr(found, name, getattr(nothing, name))
         return found
 

@@ -239,6 +239,8 @@ def test_a_version_is_not_can_be_judged_a_feature_that_it_does_not_show(
     found = {item.id: item.requirement("upstream") for item in items}
     assert found["deletion-vectors/all-rows/read-v0"] == "SNAP-007"
     assert found["deletion-vectors/all-rows/read-latest"] == "DVDESC-020"
+    assert found["catalog-managed-tables/enabled-later/read-v1"] == "SNAP-007"
+    assert found["catalog-managed-tables/enabled-later/read-v2"] == "CAT-007"
     assert found["deletion-vectors/spark-enabled-late/read-v1"] == "SNAP-007"
     assert found["column-mapping/spark-enabled-late/read-v0"] == "SNAP-007"
     assert found["type-widening/byte-to-integer/read-v1"] == "SNAP-007"
