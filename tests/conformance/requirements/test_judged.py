@@ -226,6 +226,8 @@ def test_a_step_that_says_what_it_judges_is_one_of_the_recipe() -> None:
             assert int(number) < len(spec.parameters["operations"]), identity
             assert name in spec.requirements, (identity, name)
             assert registry[name].level == "MUST", (identity, name)
+            # The audit finds what the metadata lacks; wrong rows say nothing of it.
+            assert name != "RT-042", identity
 
 
 def test_a_row_that_a_step_judges_selects_its_recipe(items: tuple[Item, ...]) -> None:
