@@ -337,13 +337,13 @@ class Recipe:
 
     def convert(self, properties: Mapping[str, str] | None = None) -> Recipe:
         """Make a table of the files of the table that is given."""
-        step: dict[str, Any] = {"operation": "convert", "schema": self.schema.to_json()}
+        step: dict[str, Any] = {"operation": "convert", "schema": self.now.to_json()}
         if self.partition_columns:
             step["partition_columns"] = list(self.partition_columns)
         if properties:
             step["properties"] = dict(properties)
         rows = tuple(replay(self._history).rows())
-        return self._add_step(step, Create(self.schema, self.partition_columns, rows=rows))
+        return self._add_step(step, Create(self.now, self.partition_columns, rows=rows))
 
     def reorder_columns(self, *names: str) -> Recipe:
         """Put the columns into another order."""

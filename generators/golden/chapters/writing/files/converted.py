@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.filters import compare
+from generators.golden.cases.filters import compare, is_null
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.golden.chapters.files.types import utc
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
@@ -139,3 +139,14 @@ def _convert_nested(case: CaseWriter) -> None:
     recipe = Recipe(schema).append(rows[:2]).append(rows[2:]).given().convert()
     recipe.append([{**rows[0], "id": 4, "none": "x"}])
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
+
+
+@FILES.case("write-convert-lacking-columns", "STAT-007 STAT-012 ADD-004")
+def _convert_lacking(case: CaseWriter) -> None:
+    """Files that lack columns of the table's schema are converted."""
+    recipe = Recipe(PAIR).append(pairs(1, 2))
+    recipe.add_column(field("x", "long")).add_column(field("y", "string"))
+    recipe.append([{"id": 3, "name": "n3", "x": 7, "y": None}]).given().convert()
+    recipe.append([{"id": 4, "name": None, "x": None, "y": "b"}])
+    recipe.update({"x": 8}, compare("id", "=", 2, "long"))
+    recipe.delete(is_null("x")).checkpoint().publish(case)

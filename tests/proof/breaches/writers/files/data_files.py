@@ -56,6 +56,18 @@ def _taking_hidden(root: Path, fresh: frozenset[str]) -> None:
     lines(adding, COMMIT)(root, fresh)
 
 
+def _without_lacking(root: Path, fresh: frozenset[str]) -> None:
+    """Convert the files alone that have every column."""
+
+    def whole(actions: Lines) -> Lines:
+        adds = [action["add"] for action in actions if "add" in action]
+        names = {body["path"]: pq.read_schema(root / body["path"]).names for body in adds}
+        most = max(map(len, names.values()))
+        return [a for a in actions if "add" not in a or len(names[a["add"]["path"]]) == most]
+
+    lines(whole, COMMIT)(root, fresh)
+
+
 def _moved(body: dict[str, Any]) -> dict[str, Any]:
     return {**body, "path": f"_hidden/{body['path']}"}
 
@@ -133,5 +145,11 @@ ROWS = (
         "DATA-001",
         during("convert", _taking_hidden),
         "*/write-convert-hidden/*",
+    ),
+    writer(
+        "converts-no-files-that-lack-columns",
+        "SNAP-008",
+        during("convert", _without_lacking),
+        "*/write-convert-lacking-columns/*",
     ),
 )
