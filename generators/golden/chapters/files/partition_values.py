@@ -479,3 +479,41 @@ for _kind, _text, _requirement in (
         _requirement,
         partial(_malformed, _kind, _text, _requirement),
     )
+
+
+def _beyond(kind: str, text: str, case: CaseWriter) -> None:
+    schema = struct(id="long", p=kind)
+    table = GoldenTable.of(case, schema, partition_columns=["p"])
+    table.create(add(table.file([{"id": 1}]), partitionValues={"p": text}))
+    describe(case, table)
+    refusal = Refusal("invalid_table", "read", "PART-004")
+    infinite = Accepted(
+        "infinite",
+        "a number beyond the largest is infinite once it is rounded",
+        rows=[{"id": 1, "p": math.inf}],
+    )
+    case.contest_read(
+        "The value is refused or null, and a fraction may be infinite",
+        schema,
+        Accepted("refused", "the type has no such number", refusal=refusal),
+        Accepted("null", "Spark reads what it cannot parse as null", rows=table.rows()),
+        *([infinite] if kind in ("float", "double") else []),
+    )
+
+
+for _kind, _text in (
+    ("byte", "128"),
+    ("short", "-32769"),
+    ("integer", "2147483648"),
+    ("long", "9223372036854775808"),
+    ("decimal(5,1)", "12345.6"),
+    ("float", "1e39"),
+    ("double", "1e309"),
+):
+    _name = _kind.partition("(")[0]
+    VALUES.define(
+        f"beyond-{_name}",
+        f"A number beyond the range of {_name} is not cut to size",
+        "PART-004",
+        partial(_beyond, _kind, _text),
+    )

@@ -17,7 +17,17 @@ def _by_order(values: dict[str, Any], _path: str) -> dict[str, Any]:
     return dict(zip(sorted(values), values.values(), strict=True))
 
 
+def _of_32_bits(values: dict[str, Any], _path: str) -> dict[str, Any]:
+    return {k: "-2147483648" if v == "2147483648" else v for k, v in values.items()}
+
+
 ROWS = (
+    reader(
+        "wraps-partition-values-beyond-their-type",
+        "SNAP-007",
+        viewing(partition_values(_of_32_bits)),
+        "partition-value-serialization/beyond-integer/*",
+    ),
     reader(
         "takes-partition-values-by-their-order",
         "SNAP-007",
