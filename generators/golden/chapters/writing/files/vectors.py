@@ -48,6 +48,16 @@ def _vectors_not_enabled_merged(case: CaseWriter) -> None:
     recipe.overwrite(pairs(9), compare("id", ">=", 7, "long")).keep("optimize").publish(case)
 
 
+@VECTORS.case("write-not-enabled-rearranged", "DV-002 DVD-005")
+def _vectors_not_enabled_rearranged(case: CaseWriter) -> None:
+    """Files are rearranged without new vectors once these are off."""
+    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe.append(pairs(10, 11)).delete(compare("id", "=", 4, "long"))
+    recipe.set_properties({"delta.enableDeletionVectors": "false"}).keep("optimize")
+    recipe.append(pairs(20, 21)).delete(compare("id", "=", 20, "long"))
+    recipe.keep("optimize").publish(case)
+
+
 @VECTORS.case("write-not-null-after-delete", "DVDESC-020 SCH-025 DVD-017")
 def _not_null_after_delete(case: CaseWriter) -> None:
     """A column may have no nulls once the rows with nulls are deleted."""

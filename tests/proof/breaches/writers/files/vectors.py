@@ -36,7 +36,11 @@ from breaches.seams import (
 )
 from breaches.views import bodies, commits_of, log_of, rows_of, vectors
 from conformance.adapter import Answer, Refused, Request, Write
-from generators.materialise.data.deletion_vectors import decode_uuid_name, vector_file_name
+from generators.materialise.data.deletion_vectors import (
+    decode_uuid_name,
+    inline_descriptor,
+    vector_file_name,
+)
 
 
 def _vector(**changes: Any) -> Edit:
@@ -174,6 +178,10 @@ def _unlisting_vectors(actions: Lines) -> Lines:
     """Take deletion vectors out of the lists of the protocol."""
     lists = {"readerFeatures": [], "writerFeatures": ["appendOnly"]}
     return [*actions, {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **lists}}]
+
+
+def _first_row_marked(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "deletionVector": inline_descriptor([0])}
 
 
 ROWS = (
@@ -347,5 +355,21 @@ ROWS = (
         "DVD-014",
         during("restore", lines(_unlisting_vectors, COMMIT)),
         "deletion-vectors-design/write-restore-inline/*",
+    ),
+    *(
+        writer(
+            f"writes-vectors-that-are-off-in-{operation}",
+            "DV-002",
+            during(operation, each("add", _first_row_marked, COMMIT)),
+            f"deletion-vectors/write-not-enabled{rest}/*",
+        )
+        for operation, rest in (
+            ("append", ""),
+            ("delete", ""),
+            ("update", ""),
+            ("merge", "-merged"),
+            ("overwrite", "-merged"),
+            ("optimize", "-rearranged"),
+        )
     ),
 )
