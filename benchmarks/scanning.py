@@ -15,7 +15,7 @@ from reference_impl.scan.scan import scan
 from reference_impl.storage import LocalStorage
 
 _OURS = "from reference_impl import read_table"
-_BARE = "import pyarrow.dataset as ds, glob"
+_BARE_READ = "import pyarrow.dataset as ds, glob"
 _BITMAP = """
 import numpy, pyroaring
 from reference_impl.deletion_vectors import decode
@@ -36,7 +36,7 @@ def rows(root: Path, files: int, per_file: int, runs: int) -> Iterator[Row | Lim
         [
             Work(_OURS, f"found = read_table({str(plain)!r}); assert found.num_rows == {total}"),
             Work(_OURS, f"found = read_table({str(marked)!r}); assert found.num_rows < {total}"),
-            Work(_BARE, f"found = ds.dataset(glob.glob({pattern!r})).to_table()"),
+            Work(_BARE_READ, f"found = ds.dataset(glob.glob({pattern!r})).to_table()"),
         ],
         runs=runs,
     )

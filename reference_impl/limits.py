@@ -211,12 +211,12 @@ class Budget:
 
 
 _CURRENT: Final[ContextVar[Budget | None]] = ContextVar("budget", default=None)
-_NONE: Final = Budget(DEFAULT_LIMITS)
+_DEFAULT_BUDGET: Final = Budget(DEFAULT_LIMITS)
 
 
 def budget() -> Budget:
     """Return the budget of the operation that runs; the default limits outside of one."""
-    return _CURRENT.get() or _NONE
+    return _CURRENT.get() or _DEFAULT_BUDGET
 
 
 def exceeded(

@@ -99,7 +99,7 @@ def parse_json(
         raise exceeded("nesting", "JSON is nested deeper than can be followed") from None
 
 
-_LONG: Final = 1 << 20
+_MIN_LONG_BYTES: Final = 1 << 20
 """Bytes of JSON from which on its parser may ask for more memory than there is."""
 
 _PARSED: Final = 40
@@ -116,7 +116,7 @@ def load_json(text: str | bytes) -> Any:
         MemoryError: there is not enough memory; the parser itself would end the process.
         orjson.JSONDecodeError: the text is no JSON, or is nested too deep.
     """
-    if len(text) > _LONG:
+    if len(text) > _MIN_LONG_BYTES:
         bytes(_PARSED * len(text))  # freed at once: its pages are zero and not touched
     return orjson.loads(text)
 

@@ -49,7 +49,7 @@ from reference_impl import (
     When,
     read_table,
 )
-from reference_impl.model.features import WRITTEN
+from reference_impl.model.features import WRITABLE_FEATURES
 from reference_impl.write.checkpoints.write import Style
 from schemas.features import FEATURES
 
@@ -320,7 +320,7 @@ def create() -> EngineAdapter:
         reader_version=3,
         writer_version=7,
         reader_features=frozenset(reader),
-        writer_features=WRITTEN,
+        writer_features=WRITABLE_FEATURES,
         capabilities=_CAPABILITIES,
     )
     return EngineAdapter(

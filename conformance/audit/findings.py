@@ -197,7 +197,7 @@ def merge_findings(findings: Iterable[Finding]) -> list[Finding]:
     ]
 
 
-WHOLE: Final = "is a part of it, and is broken"
+PART_IS_BROKEN: Final = "is a part of it, and is broken"
 """What is said of a requirement that is broken in general, after the part."""
 
 
@@ -214,7 +214,7 @@ def gathered(findings: Iterable[Finding], revision: str | None) -> list[Finding]
     for row, part in general_of(each.requirement for each in grave):
         if row not in named and (revision is None or load_registry()[row].holds_in(revision)):
             places = (each.places or (each.place,) for each in grave if each.requirement == part)
-            found.append(finding(row, min(map(min, places)), f"{part} {WHOLE}"))
+            found.append(finding(row, min(map(min, places)), f"{part} {PART_IS_BROKEN}"))
     return sorted(found, key=lambda each: SEVERITIES.index(each.severity))
 
 

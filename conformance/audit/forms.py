@@ -22,7 +22,7 @@ from reference_impl.shown import shown_location
 Report = tuple[str, Sequence[Finding]]
 """A table, as it was named, and what was found in it. Secrets of its URL are not shown."""
 
-_SHOWN: Final = 10
+_MAX_SHOWN_PLACES: Final = 10
 """Places of one requirement that the text form shows; the others have more."""
 
 _LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
@@ -63,15 +63,15 @@ def _table(table: str, findings: Sequence[Finding], out: TextIO) -> None:
     for (severity, requirement), members in groups.items():
         row = load_registry()[requirement]
         emit(out, f"{severity}: {requirement} ({row.section}): {row.statement}\n")
-        left = _SHOWN
+        left = _MAX_SHOWN_PLACES
         for member in members:
             places = (member.places or (member.place,))[:left]
             left -= len(places)
             for line in _lines(member, places):
                 emit(out, f"  {line}\n")
         found = sum(member.count for member in members)
-        if found > _SHOWN - left:
-            emit(out, f"  … and {found - _SHOWN + left} more\n")
+        if found > _MAX_SHOWN_PLACES - left:
+            emit(out, f"  … and {found - _MAX_SHOWN_PLACES + left} more\n")
     text = ", ".join(f"{count} {severity}" for severity, count in counts(findings).items())
     emit(out, f"{one_line(shown_location(table))}: {text}\n")
 

@@ -28,7 +28,7 @@ from conformance.audit.subjects import Step
 from reference_impl import untrusted
 from reference_impl.limits import budget
 
-_SOME: Final = 1 << 16
+_ACTIONS_AT_ONCE: Final = 1 << 16
 """File actions that are compared with earlier ones of their files at once."""
 
 
@@ -105,7 +105,9 @@ def _differing(step: Step, kind: int, held: Codes, names: Sequence[str]) -> Mask
     found = (rows.kind == kind) & (held >= 0)
     every = np.flatnonzero(found)
     # A commit may have any number of files; the texts of all of them are not held at once.
-    for at in (every[start : start + _SOME] for start in range(0, len(every), _SOME)):
+    for at in (
+        every[start : start + _ACTIONS_AT_ONCE] for start in range(0, len(every), _ACTIONS_AT_ONCE)
+    ):
         other = index.flags("irregular")[held[at]]
         for name in names:
             stated = rows.columns[name].take(pa.array(at)).to_pylist()
@@ -158,8 +160,10 @@ def by_partition_values(check: Callable[[Step], Findings]) -> Callable[[Step], M
     return screen
 
 
-_KNOWN: Final = frozenset({"numRecords", "tightBounds", "minValues", "maxValues", "nullCount"})
-_WHOLE: Final[frozenset[type]] = frozenset({int, type(None)})
+_STATISTICS_KEYS: Final = frozenset(
+    {"numRecords", "tightBounds", "minValues", "maxValues", "nullCount"}
+)
+_INTEGER_OR_NULL: Final[frozenset[type]] = frozenset({int, type(None)})
 _NUMBER: Final[frozenset[type]] = frozenset({int, float, type(None)})
 _TEXT: Final[frozenset[type]] = frozenset({str, type(None)})
 _BOOL: Final[frozenset[type]] = frozenset({bool, type(None)})
@@ -190,7 +194,7 @@ def _types_of(declared: Any) -> frozenset[type] | None:
         nested = isinstance(declared, Mapping) and declared.get("type") in ("array", "map")
         return frozenset() if nested else None
     if declared in BITS:
-        return _WHOLE
+        return _INTEGER_OR_NULL
     if declared in ("float", "double") or decimal_of(declared):
         return _NUMBER
     return _BOOL if declared == "boolean" else _TEXT
@@ -232,7 +236,7 @@ def _judge(layout: Layout) -> Callable[[str], bool]:
             return False
         return (
             type(stats) is dict
-            and stats.keys() <= _KNOWN
+            and stats.keys() <= _STATISTICS_KEYS
             and _is_count(stats.get("numRecords"))
             and type(stats.get("tightBounds")) in _BOOL
             and all(

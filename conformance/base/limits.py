@@ -112,17 +112,17 @@ class _Now:
             self.journal.begin(0 if debugged() else seconds, self.what)
 
 
-_NOW: Final = _Now()
+_CURRENT: Final = _Now()
 
 
 def write_to(folder: Path | None) -> None:
     """Let this process and its forks write down what they are at, for who looks on."""
-    _NOW.journal = None if folder is None else Journal(folder)
+    _CURRENT.journal = None if folder is None else Journal(folder)
 
 
 def written_to() -> Path | None:
     """Return where this process writes down what it is at."""
-    return None if _NOW.journal is None else _NOW.journal.folder
+    return None if _CURRENT.journal is None else _CURRENT.journal.folder
 
 
 def debugged() -> bool:
@@ -140,17 +140,17 @@ def debugged() -> bool:
 
 def pause() -> None:
     """Stop the clock while a debugger waits for input."""
-    if _NOW.limit is not None:
-        _NOW.limit.disarm()
-    _NOW.write(0)
+    if _CURRENT.limit is not None:
+        _CURRENT.limit.disarm()
+    _CURRENT.write(0)
 
 
 def resume() -> None:
     """Let a request have its whole time from now on."""
-    if _NOW.limit is not None:
-        _NOW.limit.arm()
+    if _CURRENT.limit is not None:
+        _CURRENT.limit.arm()
     else:
-        _NOW.write(_NOW.own)
+        _CURRENT.write(_CURRENT.own)
 
 
 class InProcessLimit:
@@ -169,7 +169,7 @@ class InProcessLimit:
         """Start the alarm."""
         if self._seconds is not None:
             self._before = signal.getsignal(signal.SIGALRM)
-            _NOW.limit = self
+            _CURRENT.limit = self
             self.arm()
         return self
 
@@ -177,16 +177,16 @@ class InProcessLimit:
         """Stop the alarm."""
         if self._seconds is not None:
             self.disarm()
-            _NOW.limit = None
+            _CURRENT.limit = None
             signal.signal(signal.SIGALRM, self._before or signal.SIG_DFL)
-            _NOW.write(_NOW.own)
+            _CURRENT.write(_CURRENT.own)
 
     def arm(self) -> None:
         """Start the whole time, unless a debugger is attached to this process."""
         if self._seconds is None or debugged():
             return
         fewest, most = _GRACE
-        _NOW.write(self._seconds + min(most, max(fewest, self._seconds)))
+        _CURRENT.write(self._seconds + min(most, max(fewest, self._seconds)))
         signal.signal(signal.SIGALRM, self._expire)
         # An earlier request may have blocked the alarm.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
@@ -199,13 +199,13 @@ class InProcessLimit:
     @contextmanager
     def about(self, what: str) -> Iterator[None]:
         """Say which case requests are about, and limit what the kit does besides."""
-        _NOW.what, _NOW.own = what, 0 if self._seconds is None else _OWN_SECONDS
-        _NOW.write(_NOW.own)
+        _CURRENT.what, _CURRENT.own = what, 0 if self._seconds is None else _OWN_SECONDS
+        _CURRENT.write(_CURRENT.own)
         try:
             yield
         finally:
-            _NOW.what, _NOW.own = "", 0
-            _NOW.write(0)
+            _CURRENT.what, _CURRENT.own = "", 0
+            _CURRENT.write(0)
 
     def _expire(self, _signal: int, _frame: FrameType | None) -> None:
         if not debugged():

@@ -38,7 +38,7 @@ def short_name(name: str) -> str:
     return f"--{name.removeprefix(_PREFIX)}" if name.startswith(_PREFIX) else name
 
 
-_LONG: Final = {short_name(name): name for name in OPTIONS}
+_FULL_NAMES: Final = {short_name(name): name for name in OPTIONS}
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
@@ -57,7 +57,7 @@ def long_names(arguments: Sequence[str]) -> list[str]:
     found = []
     for argument in arguments:
         name, equals, value = argument.partition("=")
-        found.append(f"{_LONG.get(name, name)}{equals}{value}")
+        found.append(f"{_FULL_NAMES.get(name, name)}{equals}{value}")
     return found
 
 

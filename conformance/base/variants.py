@@ -19,12 +19,12 @@ Step: TypeAlias = "str | int"
 
 _SHORT_STRING, _OBJECT, _ARRAY = 1, 2, 3
 _NESTED: Final[Mapping[int, Literal["object", "array"]]] = {_OBJECT: "object", _ARRAY: "array"}
-_EXACT: Final = "exact number"
+_EXACT_NUMBER: Final = "exact number"
 _NUMBERS: Final = {3: 1, 4: 2, 5: 4, 6: 8}
 """Bytes of integers by their type numbers."""
 
 _DECIMALS: Final = {8: 4, 9: 8, 10: 16}
-_WIDE: Final = Context(prec=40)
+_DECIMAL_CONTEXT: Final = Context(prec=40)
 _FLOATS: Final = {7: ("double", "float64", 8), 14: ("float", "float32", 4)}
 _INSTANTS: Final = {
     11: ("date", 4, 1),
@@ -187,10 +187,10 @@ def _primitive(  # noqa: PLR0911  one return per kind
     if number in (1, 2):
         return Leaf("boolean", number == 1)
     if number in _NUMBERS:
-        return Leaf(_EXACT, _signed(data, start + 1, _NUMBERS[number]))
+        return Leaf(_EXACT_NUMBER, _signed(data, start + 1, _NUMBERS[number]))
     if number in _DECIMALS:
         unscaled, scale = _signed(data, start + 2, _DECIMALS[number]), _unsigned(data, start + 1, 1)
-        return Leaf(_EXACT, Decimal(unscaled).scaleb(-scale, _WIDE))
+        return Leaf(_EXACT_NUMBER, Decimal(unscaled).scaleb(-scale, _DECIMAL_CONTEXT))
     if number in _INSTANTS:
         kind, width, scale = _INSTANTS[number]
         return Leaf(kind, _signed(data, start + 1, width) * scale)

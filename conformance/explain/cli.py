@@ -31,7 +31,7 @@ from conformance.items.recipes import generated_recipes
 from conformance.requirements.clauses import read_protocol
 from conformance.requirements.registry import Registry, load_registry
 
-_SHOWN = 12
+_MAX_SHOWN = 12
 """Cases of a kind that the text names; the JSON has them all."""
 
 
@@ -194,6 +194,6 @@ def _listed(title: str, found: Sequence[str], nothing: str = "") -> Iterator[str
             yield f"{title}: {nothing}"
         return
     yield f"{title} ({len(found)}):"
-    yield from (f"  - {each}" for each in found[:_SHOWN])
-    if len(found) > _SHOWN:
-        yield f"  - and {len(found) - _SHOWN} more: --json has them all"
+    yield from (f"  - {each}" for each in found[:_MAX_SHOWN])
+    if len(found) > _MAX_SHOWN:
+        yield f"  - and {len(found) - _MAX_SHOWN} more: --json has them all"

@@ -26,7 +26,7 @@ from generators.oracle.operations import OPERATIONS
 from generators.spec_files import spec_files
 
 _TEXT: Final = "https://github.com/delta-io/delta/blob/master/PROTOCOL.md"
-_HELD: Final = frozenset({"upstream", "2025", "2021"})
+_REVISIONS: Final = frozenset({"upstream", "2025", "2021"})
 _DRAFT: Final = "RFC draft: "
 ANCHORS: Final[Mapping[str, str]] = {
     "Add File and Remove File: add": "add-file-and-remove-file",
@@ -81,7 +81,7 @@ class RequirementExplained:
     def link(self) -> str | None:
         """Where the section stands; ``None`` for what is no part of the protocol's text."""
         section = self.row.section
-        if _HELD.isdisjoint(self.row.revisions) or section.startswith(_DRAFT):
+        if _REVISIONS.isdisjoint(self.row.revisions) or section.startswith(_DRAFT):
             return None
         kept = re.sub(r"[^\w\- ]", "", section.lower()).replace(" ", "-")
         return f"{_TEXT}#{ANCHORS.get(section, kept)}"

@@ -96,7 +96,7 @@ def check_tree(root: Path) -> None:
                 continue
             facts = entry.stat(follow_symlinks=False)
             if not stat.S_ISREG(facts.st_mode):
-                raise CorpusError(Path(entry.path), f"is {_kind(facts.st_mode)}; {_ALLOWED}")
+                raise CorpusError(Path(entry.path), f"is {_kind(facts.st_mode)}; {_ALLOWED_FILES}")
             files += 1
             case = parts[:2]
             sizes[case] = sizes.get(case, 0) + facts.st_size
@@ -106,7 +106,7 @@ def check_tree(root: Path) -> None:
                 raise CorpusError(root, f"has more than {_MAX_FILES} files")
 
 
-_ALLOWED: Final = "a corpus has regular files and folders only"
+_ALLOWED_FILES: Final = "a corpus has regular files and folders only"
 
 
 def _kind(mode: int) -> str:
@@ -147,7 +147,11 @@ def _check_file(path: Path, name: str, table: Path, place: str) -> None:
     except OSError as error:  # as where the path is too long for the system
         raise CorpusError(path, f"{name[:80]!r}: {error.strerror}", place) from error
     if linked or not there:
-        what = f"is reached by a symbolic link; {_ALLOWED}" if linked else "is no file of the table"
+        what = (
+            f"is reached by a symbolic link; {_ALLOWED_FILES}"
+            if linked
+            else "is no file of the table"
+        )
         raise CorpusError(path, f"{name[:80]!r} {what}", place)
 
 

@@ -16,7 +16,7 @@ from typing import Final
 _SECTION: Final = re.compile(r"(Args|Attributes|Raises|Returns|Yields):")
 _ENTRY: Final = re.compile(r" {4}(\S[^:]*): (.*)")
 _WIDTH: Final = 70
-_SHORT: Final = 25
+_VALUE_CHARACTERS_END: Final = 25
 _ROLE: Final = re.compile(r":\w+:`(?:~(?:\w+\.)*)?([^`]+)`")
 
 
@@ -138,7 +138,7 @@ def _with_default(name: str, default: ast.expr | None) -> str:
     if default is None:
         return name
     text = ast.unparse(default)
-    return f"{name} = {text if len(text) < _SHORT else '...'}"
+    return f"{name} = {text if len(text) < _VALUE_CHARACTERS_END else '...'}"
 
 
 def _code(text: str) -> str:

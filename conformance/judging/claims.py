@@ -44,7 +44,10 @@ CAPABILITIES: Final = frozenset(
 _REFUSABLE: Final = frozenset(word for entry in QUESTIONS.values() for word in entry.needs)
 """Capabilities whose questions are asked in any case: without the claim a refusal passes too."""
 
-_ASKED: Final = {"reader_version": READ_OPERATIONS, "writer_version": WRITE_OPERATIONS}
+_VERSIONED_OPERATIONS: Final = {
+    "reader_version": READ_OPERATIONS,
+    "writer_version": WRITE_OPERATIONS,
+}
 """Operations for which a version is due: who claims none would be excused from every table."""
 
 _HIGHEST: Final = {"reader_version": 3, "writer_version": 7}
@@ -143,7 +146,7 @@ def claims_faults(claims: Claims) -> Iterator[str]:
     for name, highest in _HIGHEST.items():
         if getattr(claims, name) > highest:
             yield f"{name}: {highest} is the highest that the protocol has"
-        asked = sorted(claims.operations & _ASKED[name])
+        asked = sorted(claims.operations & _VERSIONED_OPERATIONS[name])
         if asked and getattr(claims, name) == 0:
             yield f"{name}: 0 is no version, and {asked[0]} is claimed; the lowest is 1"
     for name, words in WORDS.items():

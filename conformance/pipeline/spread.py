@@ -30,7 +30,7 @@ from conformance.pipeline.session import SparkOptions, add_spark_options, spark_
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HERE: Final = "none"
+NO_MASTER: Final = "none"
 """In place of a master of Spark: processes of this machine, without it."""
 
 _LIVES: Final = 8
@@ -68,7 +68,7 @@ def add_judging_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--dry-run", action="store_true", help="say what there is to do")
     parser.add_argument(
-        "--workers", type=count, help=f"processes, with --master={HERE} (default: the cores)"
+        "--workers", type=count, help=f"processes, with --master={NO_MASTER} (default: the cores)"
     )
     add_spark_options(parser)
 
@@ -105,7 +105,7 @@ def spread_over(job: str, options: SparkOptions, workers: int | None = None) -> 
     Raises:
         SparkMissingError: Spark is not available.
     """
-    if options.master == HERE:
+    if options.master == NO_MASTER:
         here = _Here(workers or cores())
         try:
             yield Spread(here.count, here.run)

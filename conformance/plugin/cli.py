@@ -11,7 +11,7 @@ from conformance.base.options import IMPLEMENTATIONS, long_names, options_help
 from conformance.base.status import Status
 from conformance.base.terminal import say, warn
 
-_PLAIN: Final = "--assert=plain"
+_PLAIN_ASSERTIONS: Final = "--assert=plain"
 """Items of the kit hold no assertion that pytest has to explain; to look for modules with some it
 would go through the names of all golden tables, as files of a plugin."""
 
@@ -26,4 +26,4 @@ def run_judging_cli(arguments: Sequence[str]) -> int:
     if not any(argument.partition("=")[0] == "--impl" for argument in given):
         warn(f"delta-tck run needs --impl: {', '.join(IMPLEMENTATIONS)}, python:… or cmd:…")
         return Status.USAGE
-    return int(pytest.main([*given, _PLAIN]))
+    return int(pytest.main([*given, _PLAIN_ASSERTIONS]))

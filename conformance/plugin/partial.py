@@ -14,7 +14,9 @@ import pytest
 
 from conformance.base.options import options_set
 
-FOREIGN: Final = "PYTEST_ADDOPTS, pytest's configuration, a plugin or a conftest.py left cases out"
+LEFT_OUT_ELSEWHERE: Final = (
+    "PYTEST_ADDOPTS, pytest's configuration, a plugin or a conftest.py left cases out"
+)
 """Why a run is partial whose command asks for all: no success, as less was not asked for."""
 
 _OPTIONS: Final[dict[str, tuple[str, ...]]] = {
@@ -30,7 +32,7 @@ _OPTIONS: Final[dict[str, tuple[str, ...]]] = {
 """Pytest's options that leave out cases, by the names under which it keeps them."""
 
 _FLAGS: Final = ("lf", "stepwise", "collectonly")
-_SHORT: Final = ("-h", "-l", "-q", "-s", "-v", "-x")
+_SHORT_OPTIONS: Final = ("-h", "-l", "-q", "-s", "-v", "-x")
 """Short options without a value, which may stand before another: ``-xk NAME``."""
 
 
@@ -50,7 +52,7 @@ def partial_reasons(
     if missing:
         asked = bool(found) or _asks_for_less(session.config)
         found += _narrowings(session.config, suite)
-        found += [] if asked else [FOREIGN]
+        found += [] if asked else [LEFT_OUT_ELSEWHERE]
         found.append(f"{missing} selected case{'s have' if missing > 1 else ' has'} no record")
     return found
 
@@ -89,7 +91,7 @@ def set_elsewhere(config: pytest.Config) -> str | None:
 def _asks_for_less(config: pytest.Config) -> bool:
     """Return whether the command itself, and no file or variable, leaves cases out."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    for flag in _SHORT:
+    for flag in _SHORT_OPTIONS:
         parser.add_argument(flag, action="store_true")
     for name, spellings in _OPTIONS.items():
         taken: dict[str, Any] = {"action": "store_true"} if name in _FLAGS else {}

@@ -22,7 +22,7 @@ from conformance.base.scratch import sweep
 from conformance.base.status import Status, status_of_error
 from conformance.base.terminal import printable
 from conformance.items.items import Item
-from conformance.plugin.partial import FOREIGN, partial_reasons, set_elsewhere
+from conformance.plugin.partial import LEFT_OUT_ELSEWHERE, partial_reasons, set_elsewhere
 from conformance.plugin.spread import Crew, processes_for
 from conformance.plugin.summary import Summary, counts_line, lead_line, reproduce_command
 from conformance.report.baseline_writing import BaselineFile, Outcomes
@@ -41,7 +41,7 @@ _JOURNAL: Final = "delta_tck_journal"
 """Under which name a test process of xdist gets the folder to write down what it is at."""
 
 _PROPERTY: Final = "delta-tck"
-_KEPT: Final = (Status.INTERRUPTED, Status.INTERNAL, Status.USAGE)
+_ABORTED: Final = (Status.INTERRUPTED, Status.INTERNAL, Status.USAGE)
 
 
 def start(config: pytest.Config) -> None:
@@ -336,7 +336,7 @@ class _MainPlugin(_WorkerPlugin):
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Set the exit status, and write what the options ask for."""
         super().pytest_sessionfinish(session, exitstatus)
-        ended_early = exitstatus in _KEPT or session.shouldfail or session.shouldstop
+        ended_early = exitstatus in _ABORTED or session.shouldfail or session.shouldstop
         if not ended_early and not session.config.option.collectonly:
             self._unrecorded |= self._collected
         records = list(self._records.values())
@@ -349,14 +349,14 @@ class _MainPlugin(_WorkerPlugin):
         self._status = status_of_run(
             records, self._stale, len(self._unrecorded), self._shortfalls, self.run.settings.strict
         )
-        if self._status is Status.OK and FOREIGN in self._partial:
+        if self._status is Status.OK and LEFT_OUT_ELSEWHERE in self._partial:
             self._status = Status.INTERRUPTED
-        if exitstatus in _KEPT:
+        if exitstatus in _ABORTED:
             self._status = Status.GAVE_UP if self._broken else Status(exitstatus)
         else:
             self._look_at_corpus()
         self._write_results(lambda writer: writer.close(self._status, self._partial))
-        if self._baseline and records and exitstatus not in _KEPT and not self._altered:
+        if self._baseline and records and exitstatus not in _ABORTED and not self._altered:
             try:
                 self._write_baseline(self._baseline, whole=whole)
             except OutputError as error:

@@ -28,7 +28,7 @@ _GROUPS: Final = 5
 _REQUIREMENTS: Final = 8
 """Requirements of one hazard that are printed."""
 
-_NAMED: Final = 3
+_MAX_NAMED: Final = 3
 """Cases that are named of those that fail alike."""
 
 _WORDS: Final = 8
@@ -148,7 +148,7 @@ class Summary:
         if len(alike) == 1:
             yield f"    {first['id']}: {first['title']}"
         else:
-            names = _list([str(record["id"]) for record in alike], self._most(_NAMED))
+            names = _list([str(record["id"]) for record in alike], self._most(_MAX_NAMED))
             yield f"    {len(alike)} cases: {names}"
         yield f"      expected: {_line(first['expected'])}"
         yield f"      actual:   {_line(first['actual'])}"
@@ -162,7 +162,7 @@ class Summary:
         groups = _by(lambda record: str(record["message"]), errors)
         most = self._most(_GROUPS)
         for alike in groups[:most]:
-            names = _list([str(record["id"]) for record in alike], self._most(_NAMED))
+            names = _list([str(record["id"]) for record in alike], self._most(_MAX_NAMED))
             yield f"  {names}: {_line(alike[0]['message'])}"
             yield from (f"      {line}" for line in alike[0]["details"][-5:])
             yield f"      repeat: {self.reproduce(alike[0]['id'])}"
@@ -192,7 +192,7 @@ class Summary:
         if blocked:
             words = [f"{count} by {root}" for root, count in blocked.most_common()]
             total = blocked.total()
-            yield f"BLOCKED ({total}): {_list(words, self._most(_NAMED))}"
+            yield f"BLOCKED ({total}): {_list(words, self._most(_MAX_NAMED))}"
 
     def _stale(self, found: Sequence[str]) -> Iterator[str]:
         most = self._most(2 * _GROUPS)

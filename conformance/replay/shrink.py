@@ -140,7 +140,7 @@ def _cuts(items: Sequence[Any]) -> Iterator[list[Any]]:
         size //= 2
 
 
-_PLAIN: Final = {
+_LEAST_VALUES: Final = {
     "where": None,
     "rows_per_file": None,
     "vectors": None,
@@ -160,8 +160,8 @@ def _less(operation: Operation) -> Iterator[Operation]:
             for kept in _cuts(value):
                 if kept or each.name != "clauses":
                     yield make(operation, **{each.name: tuple(kept)})
-        elif each.name in _PLAIN and value != _PLAIN[each.name]:
-            yield make(operation, **{each.name: _PLAIN[each.name]})
+        elif each.name in _LEAST_VALUES and value != _LEAST_VALUES[each.name]:
+            yield make(operation, **{each.name: _LEAST_VALUES[each.name]})
         elif each.name == "features" and value:
             for kept in _cuts(value):
                 yield make(operation, features=tuple(kept))

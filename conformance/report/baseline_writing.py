@@ -27,7 +27,9 @@ from conformance.report.output import written_to
 from conformance.report.share import Share
 
 Record = Mapping[str, Any]
-_PLAIN: Final = re.compile(r"(?!null$)[A-Za-z0-9][A-Za-z0-9/._-]*(?:://[A-Za-z0-9/._?=&#%~+-]+)?")
+_PLAIN_SCALAR: Final = re.compile(
+    r"(?!null$)[A-Za-z0-9][A-Za-z0-9/._-]*(?:://[A-Za-z0-9/._?=&#%~+-]+)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ def _lines(
 
 
 def _scalar(text: str) -> str:
-    return text if _PLAIN.fullmatch(text) else _quoted(text)
+    return text if _PLAIN_SCALAR.fullmatch(text) else _quoted(text)
 
 
 def _quoted(text: str) -> str:

@@ -19,7 +19,7 @@ from conformance.report.page import column_of, render_page
 from conformance.report.results import read_results
 
 _ORDER: Final = ("regression", "gone", "changed", "fixed", "intermittent", "added", "unknown")
-_PLAIN: Final = re.compile(r"[A-Za-z0-9/._-]*")
+_UNQUOTED_TEXT: Final = re.compile(r"[A-Za-z0-9/._-]*")
 _MEANING: Final = re.compile(r"[^\w\s,;:='\"?+%/.-]|_")
 
 _COLUMNS: Final = 200
@@ -83,7 +83,7 @@ def _cell(text: str) -> str:
     shown = one_line(" ".join(text.split())[:_COLUMNS])
     if shown == "-":
         return shown
-    if _PLAIN.fullmatch(shown):
+    if _UNQUOTED_TEXT.fullmatch(shown):
         return f"`{shown}`"
     return f"<code>{_MEANING.sub(lambda found: f'&#{ord(found[0])};', shown)}</code>"
 

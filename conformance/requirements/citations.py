@@ -35,7 +35,7 @@ _OF_MUTATIONS: Final = (
 )
 """What an entry has, and may have."""
 
-_OWN: Final = "kit"
+_KIT_FOLDER: Final = "kit"
 """Schemas of the kit's own files, which judge no table."""
 
 
@@ -147,7 +147,7 @@ def cited_in_schemas(folder: Path) -> Iterator[Citation]:
             ids = dict.fromkeys(_rules(parse_json(read_bytes(path))))
         except DocumentError as error:
             raise CitationError(path, f"is not JSON: {error}") from error
-        if path.parent.name != _OWN and ids:
+        if path.parent.name != _KIT_FOLDER and ids:
             yield Citation(f"{path.parent.name}/{name}", tuple(ids), "audit")
 
 

@@ -33,8 +33,8 @@ from conformance.requirements.registry import (
     load_registry,
 )
 
-_SAME: Final = 0
-_CHANGED: Final = 1
+_STATUS_UNCHANGED: Final = 0
+_STATUS_CHANGED: Final = 1
 _UNUSABLE: Final = 2
 
 
@@ -200,7 +200,7 @@ def run_drift_cli(argv: Sequence[str]) -> int:
         )
         return _UNUSABLE
     emit(sys.stdout, render_drift(drift))
-    return _CHANGED if drift.drifted or drift.added else _SAME
+    return _STATUS_CHANGED if drift.drifted or drift.added else _STATUS_UNCHANGED
 
 
 def _parser() -> argparse.ArgumentParser:

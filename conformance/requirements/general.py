@@ -41,7 +41,7 @@ _BRINGS: Final = {2: "WVER-001", 3: "WVER-002", 4: "WVER-003", 5: "WVER-004", 6:
 _STATISTICS: Final = frozenset({"CKC-015", "CKC-018", "CKC-021"})
 """Requirements of the properties of statistics in checkpoints, which are no feature of a list."""
 
-_KEPT: Final = "SCH-037"
+_METADATA_KEPT: Final = "SCH-037"
 """Metadata of columns is kept: which feature its key is of, the verdict says."""
 
 _LOWER: Final = "WVER-007"
@@ -81,7 +81,7 @@ def general_requirements(
     for name in names:
         general = [row for row, parts in _PARTS.items() if name in parts.split()]
         feature = FEATURES.get(registry[name].feature)
-        if name == _KEPT:
+        if name == _METADATA_KEPT:
             keys = ((each, key) for each in FEATURES.values() for key in each.column_keys)
             feature = next((each for each, key in keys if key in message), None)
         since = 3 if name in _STATISTICS else 0 if feature is None else feature.legacy_writer

@@ -21,7 +21,7 @@ from conformance.report.results import Results, ResultsError, read_results, writ
 from conformance.report.share import share_of
 from conformance.run.run import status_of_run
 
-_NAMED: Final = 100
+_MAX_NAMED: Final = 100
 """Parts that are missing and named."""
 
 
@@ -59,9 +59,9 @@ def merge(parts: Mapping[str, Results], least: float | None = None) -> Results:
         partial += [f"part {its['number']}: {reason}" for reason in part.partial]
         statuses.append(Status(part.footer["status"]))
     absent = (str(each) for each in range(1, shard["of"] + 1) if each not in numbers)
-    missing = ", ".join(islice(absent, _NAMED))
+    missing = ", ".join(islice(absent, _MAX_NAMED))
     if missing:
-        more = f" and {left} more" if (left := shard["of"] - len(numbers) - _NAMED) > 0 else ""
+        more = f" and {left} more" if (left := shard["of"] - len(numbers) - _MAX_NAMED) > 0 else ""
         partial.append(f"of {shard['of']} parts there is no part {missing}{more}")
     lacking = _lacking(header["selected"], len(records))
     if lacking:

@@ -28,10 +28,10 @@ _ROUNDS: Final = 20
 _STATE, _PARENT, _SESSION, _START = 0, 1, 3, 19
 """Fields of ``/proc/PID/stat`` after the name of the program."""
 
-_HELD: Final = (b"RssAnon:", b"RssShmem:", b"VmSwap:")
+_HELD_FIELDS: Final = (b"RssAnon:", b"RssShmem:", b"VmSwap:")
 """What a process holds that the system cannot take back; mapped files it can."""
 
-_OWN: Final = (b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")
+_SHARED_ONCE_FIELDS: Final = (b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")
 """What a process holds that the system cannot take back; shared pages are counted once."""
 
 
@@ -72,12 +72,12 @@ class ProcessTree:
     def memory(self) -> int:
         """Return the bytes that the processes seen by :meth:`look` hold; pages of files are not."""
         pids = list(self._known)
-        return sum(_kibibytes(pid, "status", _HELD) for pid in pids) * 1024
+        return sum(_kibibytes(pid, "status", _HELD_FIELDS) for pid in pids) * 1024
 
     def exact_memory(self) -> int:
         """Return these bytes, those that processes share counted once; takes longer."""
         pids = list(self._known)
-        exact = sum(_kibibytes(pid, "smaps_rollup", _OWN) for pid in pids) * 1024
+        exact = sum(_kibibytes(pid, "smaps_rollup", _SHARED_ONCE_FIELDS) for pid in pids) * 1024
         return exact or self.memory()
 
     def kill(self) -> None:
@@ -131,7 +131,7 @@ def _kibibytes(pid: int, file: str, names: tuple[bytes, ...]) -> int:
 _BLOCK: Final = 512
 """Bytes of a block of ``stat``, whatever the file system's own are."""
 
-_LEAST: Final = 4096
+_MIN_ENTRY_BYTES: Final = 4096
 """Bytes that any file or folder counts, so that many empty ones are noticed too."""
 
 
@@ -152,7 +152,7 @@ def disk_used(folders: Iterable[Path], most: int) -> int:
             for entry in entries:
                 with contextlib.suppress(OSError):
                     facts = entry.stat(follow_symlinks=False)
-                    total += max(facts.st_blocks * _BLOCK, _LEAST)
+                    total += max(facts.st_blocks * _BLOCK, _MIN_ENTRY_BYTES)
                     if entry.is_dir(follow_symlinks=False):
                         pending.append(entry.path)
                 if total > most:

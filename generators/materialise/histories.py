@@ -36,7 +36,7 @@ from generators.oracle.operations import (
     WidenColumn,
 )
 
-_WRITTEN = (
+_RECIPE_OPERATIONS = (
     Create, Append, Overwrite, Delete, SetProperties, SetTransaction, SetDomain, RenameColumn,
     AddColumn, DropColumn, WidenColumn, Compact, Checkpoint,
 )  # fmt: skip
@@ -46,7 +46,7 @@ def can_write(operation: Operation) -> bool:
     """Return whether published recipes lay an operation out in a commit of its own."""
     if isinstance(operation, Update):
         return not operation.computed
-    return isinstance(operation, _WRITTEN)
+    return isinstance(operation, _RECIPE_OPERATIONS)
 
 
 def apply_operation(  # noqa: C901, PLR0912  one branch per operation

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from generators.oracle.delta_schema import Array, DataType, Decimal, Map, Primitive, Struct, type_of
 
-_PLAIN: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?", re.ASCII)
+_PLAIN_DECIMAL: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?", re.ASCII)
 """A decimal without an exponent, which a few letters could make a number of any length."""
 
 
@@ -105,7 +105,7 @@ def decode(data_type: DataType, document: Any) -> Any:
         case Primitive(name) if name in _DECODERS:
             return _DECODERS[name](document)
         case Decimal():
-            if not _PLAIN.fullmatch(document):
+            if not _PLAIN_DECIMAL.fullmatch(document):
                 raise ValueError(f"{document[:50]!r} is no decimal of plain digits")
             return DecimalValue(document)
         case Array(element):

@@ -23,7 +23,7 @@ Row: TypeAlias = dict[str, Any]
 
 ChangeType: TypeAlias = Literal["insert", "update_preimage", "update_postimage", "delete"]
 
-_EMPTY: Final[Mapping[str, str]] = {}
+_NO_RENAMES: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +279,7 @@ class Oracle:
         return [each.identity for each in self._rows.values() if predicate(each.values) is True]
 
     def change_schema(
-        self, schema: Struct, renamed: Mapping[str, str] = _EMPTY, parent: Sequence[str] = ()
+        self, schema: Struct, renamed: Mapping[str, str] = _NO_RENAMES, parent: Sequence[str] = ()
     ) -> None:
         """Take another schema: rows gain nulls, lose dropped columns, keep renamed ones.
 

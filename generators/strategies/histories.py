@@ -65,7 +65,7 @@ _WITHOUT_FEATURE: Final = tuple(name for name in PRIMITIVES if name != "timestam
 _KEYS: Final = frozenset({"byte", "short", "integer", "long", "string", "date", "boolean"})
 """Types of the column that a merge goes by: it is certain which of their values are equal."""
 
-_GONE: Final = st.sampled_from(((), ("delete",)))
+_UNMATCHED_ACTIONS: Final = st.sampled_from(((), ("delete",)))
 """What a merge does to rows that its source does not have."""
 
 _Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -144,7 +144,7 @@ class _Drawing:
         clauses = (
             *self._clauses("matched", self.draw(st.permutations(("update", "delete"))), "target"),
             *self._clauses("not_matched", ("insert",), "source"),
-            *self._clauses("not_matched_by_source", self.draw(_GONE), "target"),
+            *self._clauses("not_matched_by_source", self.draw(_UNMATCHED_ACTIONS), "target"),
         )
         return Merge(tuple(source.values()), on, clauses)
 
@@ -228,7 +228,7 @@ class _Drawing:
         return Checkpoint()
 
 
-_ALWAYS: Final = (
+_UNIVERSAL_KINDS: Final = (
     _Drawing.append, _Drawing.append, _Drawing.delete, _Drawing.overwrite, _Drawing.update,
     _Drawing.checkpoint,
 )  # fmt: skip
@@ -327,7 +327,7 @@ def histories(  # noqa: PLR0913  what is valid has this many sides
     drawing = _Drawing(draw, create, features, max_rows)
     drawing.required_inside = required_inside
     drawing.fewest_rows = int(upkeep)
-    kinds: list[_Kind] = [*_ALWAYS]
+    kinds: list[_Kind] = [*_UNIVERSAL_KINDS]
     if not only_rows:
         kinds += [
             *_ALSO,

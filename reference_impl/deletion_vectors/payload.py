@@ -45,7 +45,7 @@ _MAX_BUCKET = 1 << 31
 _RUNS = 1 << 20
 """Runs that are checked together, about."""
 
-_LEAST = 12
+_MIN_BUCKET_BYTES = 12
 """Fewest bytes of a bucket: its key or size, and a bitmap without containers."""
 
 _Column: TypeAlias = npt.NDArray[np.int64]
@@ -105,7 +105,7 @@ def _portable(payload: bytes, data: npt.NDArray[np.uint8]) -> list[Bitmap]:
 
 def _refuse_many(count: int, size: int) -> None:
     # A count that the bytes have no room for is found to be wrong on the way.
-    if budget().limits.vector_buckets < count <= size // _LEAST:
+    if budget().limits.vector_buckets < count <= size // _MIN_BUCKET_BYTES:
         raise exceeded("vector_buckets", f"the vector has {count} buckets")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-_ANY: Final = 50_000
+_UNLIMITED: Final = 50_000
 """More arguments than an expression can have tokens: no limit."""
 
 
@@ -34,15 +34,15 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     **_function(1, 1, "UPPER", "UCASE"),
     **_function(1, 1, "LOWER", "LCASE"),
     **_function(1, 1, "LENGTH", "LEN", "CHAR_LENGTH", "CHARACTER_LENGTH"),
-    **_function(1, _ANY, "CONCAT"),
+    **_function(1, _UNLIMITED, "CONCAT"),
     **_function(1, 1, "YEAR"),
     **_function(1, 1, "MONTH"),
     **_function(1, 1, "DAY", "DAYOFMONTH"),
     **_function(2, 2, "STARTSWITH", "STARTS_WITH"),
     **_function(2, 2, "NULLIF"),
-    **_function(1, _ANY, "GREATEST"),
-    **_function(1, _ANY, "LEAST"),
-    **_function(1, _ANY, "COALESCE"),
+    **_function(1, _UNLIMITED, "GREATEST"),
+    **_function(1, _UNLIMITED, "LEAST"),
+    **_function(1, _UNLIMITED, "COALESCE"),
     **_function(2, 2, "IFNULL", "NVL"),
     **_function(2, 3, "SUBSTRING", "SUBSTR"),
     **_function(3, 3, "IF", "IIF"),

@@ -22,18 +22,18 @@ _BINARY: Final = {
     **dict.fromkeys(("+", "-", "||"), _ADDED),
     **dict.fromkeys(("*", "%"), _MULTIPLIED),
 }
-_SAME: Final = {"==": "=", "!=": "<>"}
+_OPERATOR_ALIASES: Final = {"==": "=", "!=": "<>"}
 _NO_COLUMNS: Final = frozenset(
     {"AND", "BETWEEN", "CASE", "ELSE", "IN", "IS", "LIKE", "NOT", "OR", "THEN", "WHEN"}
 )
 _QUERIES: Final = frozenset({"SELECT", "WITH", "VALUES", "EXISTS"})
 _PREFIXES: Final = frozenset({"INTERVAL", "R", "N", "U"})
-_FOREIGN: Final = frozenset(
+_UNSUPPORTED_WORDS: Final = frozenset(
     {"AS", "AT", "COLLATE", "DIV", "FILTER", "ILIKE", "OVER", "REGEXP", "RLIKE"}
 )
 """Words that may follow an expression in Spark's grammar, and are not read."""
 
-_FOREIGN_SIGNS: Final = frozenset({"[", ":", "->", "?", "@", "{", "$", "~", "&", "|", "^", "/"})
+_UNSUPPORTED_SIGNS: Final = frozenset({"[", ":", "->", "?", "@", "{", "$", "~", "&", "|", "^", "/"})
 _SUFFIXES: Final = {
     "L": "BIGINT", "S": "SMALLINT", "Y": "TINYINT", "D": "DOUBLE", "F": "FLOAT", "BD": "DECIMAL",
 }  # fmt: skip
@@ -103,8 +103,8 @@ class _Parser:
     def _unexpected(self, wanted: str = "an operator or the end") -> DeltaError:
         token = self._token
         rest = self._text[token.start : token.start + 100]
-        if token.upper in _FOREIGN | _QUERIES or (
-            token.kind == "sign" and token.text in _FOREIGN_SIGNS
+        if token.upper in _UNSUPPORTED_WORDS | _QUERIES or (
+            token.kind == "sign" and token.text in _UNSUPPORTED_SIGNS
         ):
             return self._not_evaluated(token.start)
         found = repr(rest[:40]) if rest else "the end"
@@ -143,7 +143,9 @@ class _Parser:
                 if sign == "||":
                     found = self._concatenated(found, right)
                     continue
-                found = self._made("op", _SAME.get(sign, sign), found, right, start=found.start)
+                found = self._made(
+                    "op", _OPERATOR_ALIASES.get(sign, sign), found, right, start=found.start
+                )
         self._depth -= 1
         return found
 

@@ -53,7 +53,7 @@ _TOKEN: Final = re.compile(
 _ESCAPE: Final = re.compile(
     r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([0-1][0-7]{2})|(.))", re.DOTALL
 )
-_ESCAPED: Final = {
+_ESCAPES: Final = {
     "0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_",
 }  # fmt: skip
 
@@ -111,7 +111,7 @@ def _unescaped(text: str) -> str:
 def _character(found: re.Match[str]) -> str:
     short, long, octal, other = found.groups()
     if other is not None:
-        return _ESCAPED.get(other, str(other))
+        return _ESCAPES.get(other, str(other))
     code = int(octal, 8) if octal else int(short or long, 16)
     if code > sys.maxunicode:
         raise InvalidFilter(f"a string escapes code point {code:#x}, which there is not")

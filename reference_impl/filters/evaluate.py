@@ -23,11 +23,11 @@ from reference_impl.filters.nodes import (
     StartsWith,
 )
 
-_WIDE = 76
+_MAX_DECIMAL_DIGITS = 76
 """Digits of a 256-bit decimal."""
 
 _INTEGER_DIGITS = 19
-_PLAIN: Mapping[str, Callable[[Any, Any], Any]] = {
+_COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "=": pc.equal,
     "<>": pc.not_equal,
     "<": pc.less,
@@ -103,7 +103,7 @@ def compare(operator: str, left: Any, right: Any) -> Any:
     left, right = _common(left, right)
     if pa.types.is_floating(left.type):
         return _compare_floats(operator, left, right)
-    return _PLAIN[operator](left, right)
+    return _COMPARISONS[operator](left, right)
 
 
 def _compare_floats(operator: str, left: Any, right: Any) -> Any:
@@ -130,7 +130,7 @@ def _common(left: Any, right: Any) -> tuple[Any, Any]:
         return _double(left), _double(right)
     if any(map(pa.types.is_decimal, kinds)):
         scale = max(k.scale if pa.types.is_decimal(k) else 0 for k in kinds)
-        target = pa.decimal256(_WIDE, scale)
+        target = pa.decimal256(_MAX_DECIMAL_DIGITS, scale)
         return _decimal(left, target), _decimal(right, target)
     if any(map(pa.types.is_timestamp, kinds)):
         return left.cast(pa.timestamp("us")), right.cast(pa.timestamp("us"))

@@ -16,7 +16,7 @@ from reference_impl.model.protocol import validate_protocol
 from reference_impl.model.wire import LogPlace
 
 _V2_ONLY: Final = {"checkpointMetadata": "CKM-001", "sidecar": "SCA-001"}
-_SINGLE: Final = {
+_UNIQUE_ACTIONS: Final = {
     "protocol": "PROTO-001",
     "metaData": "META-001",
     "txn": "REC-004",
@@ -91,14 +91,14 @@ def parse_commit(data: bytes, place: LogPlace, *, files: bool, compacted: bool =
         if isinstance(action, Protocol):
             action = validate_protocol(action, place)
         key = action_key(action)
-        if key in seen and name in _SINGLE:
+        if key in seen and name in _UNIQUE_ACTIONS:
             about = f" for {key[1]!r}" if key[1] else ""
             raise DuplicateAction(
                 f"a commit has two {name} actions{about}",
                 path=place.path,
                 version=place.version,
                 action=name,
-                requirement=_SINGLE[name],
+                requirement=_UNIQUE_ACTIONS[name],
             )
         seen.add(key)
         actions.append(action)

@@ -23,9 +23,9 @@ from reference_impl.model.file_actions import FILE_ACTIONS
 from reference_impl.model.wire import LogPlace
 from reference_impl.untrusted import load_json, too_deep
 
-_KNOWN: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
+_KNOWN_ACTIONS: Final = SMALL_ACTIONS.keys() | FILE_ACTIONS.keys()
 _KINDS: Final = tuple(FILE_ACTIONS)
-_OTHER: Final = len(_KINDS)
+_OTHER_KIND: Final = len(_KINDS)
 _STARTS: Final = tuple(
     (number, f'{{"{name}":{space}{{'.encode())
     for number, name in enumerate(_KINDS)
@@ -36,15 +36,15 @@ _WORD: Final = 8
 _MIN_LINE_BYTES: Final = 16
 """Shorter lines are left to the caller: all the starts are shorter, and a word fits."""
 
-_SMALL: Final = 1 << 14
+_MAX_LOOP_BYTES: Final = 1 << 14
 """Bytes of a commit below which a plain loop is faster than numpy."""
 
-_SHORT: Final = 24
+_MIN_MEAN_LINE_BYTES: Final = 24
 """Bytes of an average line below which blank lines are passed over as one: they cost as others."""
 
 _GAP_OR_LINE: Final = re.compile(rb"((?:[ \t\r]*+\n)++)|[^\n]++\n?")
 
-_CHECKED: Final = 1 << 16
+_LINES_PER_CHECK: Final = 1 << 16
 """Lines for the caller after which the time limit is checked."""
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -127,7 +127,7 @@ def group_lines(
     Raises:
         LimitExceeded: the time of the operation is up.
     """
-    if len(data) <= _SMALL or data.count(b"\n") * _SHORT > len(data):
+    if len(data) <= _MAX_LOOP_BYTES or data.count(b"\n") * _MIN_MEAN_LINE_BYTES > len(data):
         return _group_each(_without_gaps(data), other, files=files)
     content = np.frombuffer(data, np.uint8)
     ends = (content == ord("\n")).nonzero()[0]
@@ -136,8 +136,8 @@ def group_lines(
     starts = np.concatenate([[0], ends[:-1] + 1])
     kinds = _classify(content, starts, ends)
     # A file may hold millions of empty lines, which have no meaning.
-    for turn, at in enumerate(((kinds == _OTHER) & (ends > starts)).nonzero()[0].tolist()):
-        if turn % _CHECKED == 0:
+    for turn, at in enumerate(((kinds == _OTHER_KIND) & (ends > starts)).nonzero()[0].tolist()):
+        if turn % _LINES_PER_CHECK == 0:
             budget().check_time()
         kind = other(data[starts[at] : ends[at]], at + 1)
         if kind is not None:
@@ -158,7 +158,7 @@ def _without_gaps(data: bytes) -> Iterator[tuple[int, bytes]]:
             number += match[1].count(b"\n")
             continue
         yield number, match[0].removesuffix(b"\n")
-        if number % _CHECKED == 0:
+        if number % _LINES_PER_CHECK == 0:
             budget().check_time()
         number += 1
 
@@ -189,7 +189,7 @@ def _classify_line(line: bytes) -> str | None:
 
 def _classify(content: _Bytes, starts: _Numbers, ends: _Numbers) -> npt.NDArray[np.uint8]:
     """Return the number of the file action of each line, by its first and last bytes."""
-    kinds = np.full(len(starts), _OTHER, np.uint8)
+    kinds = np.full(len(starts), _OTHER_KIND, np.uint8)
     rows = (ends - starts >= _MIN_LINE_BYTES).nonzero()[0]
     # One number at each byte: two bytes for ends of lines, eight for starts.
     last = np.ndarray((len(content) - 1,), "<u2", content, 0, (1,))
@@ -247,7 +247,7 @@ def parse_line(line: bytes, number: int, place: LogPlace) -> tuple[str, Any] | N
         raise _malformed(f"{named} is not JSON: {error}: {_start_of(line)}", place) from None
     if type(value) is not dict:
         raise _malformed(f"{named} is not a JSON object", place)
-    found = [item for item in value.items() if item[1] is not None and item[0] in _KNOWN]
+    found = [item for item in value.items() if item[1] is not None and item[0] in _KNOWN_ACTIONS]
     if len(found) > 1:
         names = " and ".join(name for name, _ in found)
         raise _malformed(f"{named} has more than one action: {names}", place)

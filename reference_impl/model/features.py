@@ -11,7 +11,7 @@ from typing import Final
 from reference_impl.model.actions import Metadata, Protocol
 from schemas.features import FEATURES, find
 
-WRITTEN: Final = frozenset(FEATURES) - {
+WRITABLE_FEATURES: Final = frozenset(FEATURES) - {
     "icebergCompatV3", "catalogManaged", "checkpointProtection", "materializePartitionColumns",
 }  # fmt: skip
 """Features of tables that this implementation writes; it reads tables with all of them."""

@@ -117,7 +117,7 @@ REQUIRED: Final = {
 }
 """Required fields of a deletion vector descriptor, with their requirements."""
 
-_NONE: Final = type(None)
+_NULL_TYPE: Final = type(None)
 
 
 class _WrongColumn(Exception):  # noqa: N818  a signal between two functions of this module
@@ -182,10 +182,10 @@ def _column(field: pa.Field, objects: Sequence[Any], requirement: str | None) ->
     values = [item.get(name) for item in objects]
     types, expected = _EXPECTED[field.type]
     seen = set(map(type, values))
-    if requirement is not None and _NONE in seen:
+    if requirement is not None and _NULL_TYPE in seen:
         raise _WrongColumn(name, "missing", requirement)
     # Types first: given a list with a null for a map, Arrow ends the process.
-    if not seen <= types | {_NONE}:
+    if not seen <= types | {_NULL_TYPE}:
         raise _WrongColumn(name, expected, requirement)
     if field.type == DELETION_VECTOR:
         _check_descriptors(name, [value for value in values if value is not None])

@@ -41,18 +41,18 @@ from reference_impl.types.model import (
 from reference_impl.types.temporal import format_timestamp, parse_date, parse_timestamp
 from reference_impl.untrusted import refuse_length
 
-_WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _FRACTION = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE
 )
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _ESCAPES = re.compile(r"(?:\\u00[0-9A-Fa-f]{2})+", re.ASCII)
 _BOOLEANS = {"true": True, "false": False}
-_EXACT = Context(prec=200)
+_DECIMAL_CONTEXT = Context(prec=200)
 
 
 def _integer(text: str) -> int:
-    if _WHOLE.fullmatch(text) is None:
+    if _INTEGER.fullmatch(text) is None:
         raise ValueError(f"{text[:80]!r} is not a whole number")
     return int(text)
 
@@ -114,7 +114,7 @@ def _decimal(of: Decimal) -> Callable[[str], Number]:
     def parse(text: str) -> Number:
         try:
             value = Number(text) if _DECIMAL.fullmatch(text) else None
-            exact = None if value is None else value.quantize(unit, context=_EXACT)
+            exact = None if value is None else value.quantize(unit, context=_DECIMAL_CONTEXT)
         except InvalidOperation:
             exact = None
         if exact is None:

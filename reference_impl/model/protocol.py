@@ -11,7 +11,7 @@ from typing import Final
 
 from reference_impl.errors import InvalidProtocol, UnsupportedFeatures, UnsupportedProtocolVersion
 from reference_impl.model.actions import Protocol
-from reference_impl.model.features import WRITTEN, supported
+from reference_impl.model.features import WRITABLE_FEATURES, supported
 from reference_impl.model.wire import LogPlace
 from schemas.features import find
 
@@ -134,7 +134,7 @@ def check_writable(protocol: Protocol) -> None:
             stage="commit",
             requirement="PROTO-006",
         )
-    names = supported(protocol) - WRITTEN
+    names = supported(protocol) - WRITABLE_FEATURES
     if names:
         raise _unsupported(names, "write", _CATALOG_WRITES)
 

@@ -58,7 +58,7 @@ _MANY_ROWS: Final = 1 << 13
 _FAITHFUL: Final = (0, 1)
 """Codecs (none, Snappy) whose output is at most some twenty times their input."""
 
-_COUNTED: Final = (6, SHARED)
+_LENGTH_ENCODINGS: Final = (6, SHARED)
 """Encodings whose lengths are all decoded at once."""
 
 _LEVELS: Final = 4
@@ -292,7 +292,7 @@ class Bounded:
                         copied += page.size if self._plain else 2 * page.size
                     at_once += page.size
                     stored += page.compressed
-                if page.encoding in _COUNTED and not page.dictionary:
+                if page.encoding in _LENGTH_ENCODINGS and not page.dictionary:
                     self._listed += 2 * PREFIX * page.values
         if max(self._decompressed, self._listed) > self._limit:
             raise self._too_large(f"{max(self._decompressed, self._listed)} bytes")

@@ -17,7 +17,7 @@ from reference_impl.parquet.pages import Chunk, Page
 SHARED: Final = 7
 """DELTA_BYTE_ARRAY: strings that share prefixes."""
 
-_REPEATING: Final = (*INDICES, SHARED)
+_REPEATING_ENCODINGS: Final = (*INDICES, SHARED)
 """Encodings that repeat a string in few bits: dictionaries and delta byte array."""
 
 _WIDTHS: Final = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8}
@@ -113,6 +113,6 @@ def last_repeating_row(pages: Sequence[Page]) -> int:
     at = until = 0
     for page in pages:
         at += values_in(page)
-        if not page.dictionary and page.encoding in _REPEATING:
+        if not page.dictionary and page.encoding in _REPEATING_ENCODINGS:
             until = at
     return until

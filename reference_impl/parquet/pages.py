@@ -22,11 +22,13 @@ Read: TypeAlias = Callable[[int, int], bytes]
 """Reads a number of bytes from an offset of a file; fewer where it ends."""
 
 _TAIL: Final = 1 << 13
-_RECENT: Final = 128
-_SHORT: Final = 1 << 15
-"""Footers that are cached, and the most bytes of one of them."""
+_CACHED_FOOTERS: Final = 128
+"""Footers that are cached."""
 
-_RECENT_HEADERS: Final = 4096
+_MAX_CACHED_FOOTER_BYTES: Final = 1 << 15
+"""Bytes of a footer above which it is not cached."""
+
+_CACHED_HEADERS: Final = 4096
 """Page headers that are cached."""
 
 _MAX_HEADER: Final = 1 << 24
@@ -110,7 +112,7 @@ def read_footer(read: Read, size: int, leaves: int) -> Sequence[Sequence[Chunk]]
     refuse_large_footer(length)
     at = size - 8 - length
     data = tail[-8 - length : -8] if length + 8 <= len(tail) else read(at, length)
-    groups = _recent(data) if length <= _SHORT else _chunks(data)
+    groups = _recent(data) if length <= _MAX_CACHED_FOOTER_BYTES else _chunks(data)
     if any(len(chunks) != leaves for chunks in groups):
         raise ValueError(f"a row group has not {leaves} columns, as the schema has")
     return groups
@@ -141,7 +143,7 @@ def _chunks(data: bytes) -> tuple[tuple[Chunk, ...], ...]:
     )
 
 
-_recent = lru_cache(_RECENT)(_chunks)
+_recent = lru_cache(_CACHED_FOOTERS)(_chunks)
 """The chunks of a footer, cached by its bytes: a table that is read again has the same ones."""
 
 
@@ -208,7 +210,7 @@ def _header(data: bytes) -> tuple[tuple[int, int, int, int, int], int]:
     return (kind, size, compressed, values, encoding), used
 
 
-_recent_header = lru_cache(_RECENT_HEADERS)(_header)
+_recent_header = lru_cache(_CACHED_HEADERS)(_header)
 """The header of a page, cached by its bytes."""
 
 

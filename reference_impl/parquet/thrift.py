@@ -28,8 +28,8 @@ _INTEGERS: Final = (4, 5, 6)
 _LISTS: Final = (9, 10)
 _FIXED: Final = {_BYTE: 1, _DOUBLE: 8, _UUID: 16}
 _MAX_DEPTH: Final = 32
-_LONG: Final = 1 << 63
-_NOTHING: Final[Wanted] = {}
+_INT64_END: Final = 1 << 63
+_NO_FIELDS: Final[Wanted] = {}
 _TOO_DEEP: Final = "a Thrift struct is nested too deep"
 
 
@@ -130,7 +130,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def _integer(data: bytes, at: int) -> tuple[int, int]:
     value, at = _varint(data, at)
     value = (value >> 1) ^ -(value & 1)
-    if not -_LONG <= value < _LONG:
+    if not -_INT64_END <= value < _INT64_END:
         raise ValueError("a Thrift integer is too large")
     return value, at
 
@@ -145,7 +145,7 @@ def _skip(data: bytes, at: int, code: int, depth: int) -> int:
         length, at = _varint(data, at)
         return at + length
     if code == _RECORD:
-        return read_record(data, at, _NOTHING, depth + 1)[1]
+        return read_record(data, at, _NO_FIELDS, depth + 1)[1]
     if code in _LISTS:
         inner, count, at = _head(data, at)
         return _skip_items(data, at, (inner,), count, depth)

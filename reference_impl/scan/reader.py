@@ -28,7 +28,7 @@ from reference_impl.types.model import Field
 if TYPE_CHECKING:
     from reference_impl.filters import Node
 
-_SMALL: Final = 4 << 20
+_MIN_THREADED_BYTES: Final = 4 << 20
 """Bytes of data files below which threads cost more than they save."""
 
 
@@ -206,6 +206,6 @@ def _selection(
 
 def threads_for(files: pa.Table) -> int:
     """Return how many threads are worth starting to read files; 1 for none besides the caller."""
-    if files.num_rows < 2 or (pc.sum(files["size"]).as_py() or 0) < _SMALL:
+    if files.num_rows < 2 or (pc.sum(files["size"]).as_py() or 0) < _MIN_THREADED_BYTES:
         return 1
     return min(int(files.num_rows), MAX_THREADS)

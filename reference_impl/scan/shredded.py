@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from reference_impl.errors import InvalidDataFile
 
 _NULL = b"\x00"
-_SHORT = 64
+_SHORT_STRING_END = 64
 """Strings of fewer bytes have their length in the header byte."""
 
 _OBJECT, _ARRAY, _STRING, _BINARY = 2, 3, 16, 15
@@ -188,7 +188,7 @@ def _decimal(of: pa.Decimal128Type) -> Callable[[Any], bytes]:
 
 def _string(value: str) -> bytes:
     text = value.encode()
-    if len(text) < _SHORT:
+    if len(text) < _SHORT_STRING_END:
         return bytes((len(text) << 2 | 1,)) + text
     return _header(_STRING) + len(text).to_bytes(4, "little") + text
 

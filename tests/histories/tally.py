@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from reference_impl import Snapshot, Table
-from reference_impl.model.features import WRITTEN, active, supported
+from reference_impl.model.features import WRITABLE_FEATURES, active, supported
 from reference_impl.types.model import DataType, children
 from schemas.features import FEATURES
 
@@ -36,7 +36,7 @@ def wanted() -> frozenset[str]:
         for name, _ in inspect.getmembers(Table, inspect.isfunction)
         if not name.startswith("_") and name not in _READ
     }
-    features = {f"feature {name}" for name in WRITTEN}
+    features = {f"feature {name}" for name in WRITABLE_FEATURES}
     clauses = {f"clause {kind}{how}" for kind in _KINDS for how in ("", " on condition")}
     styles = {
         f"checkpoint {style}"

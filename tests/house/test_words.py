@@ -52,6 +52,26 @@ TOLERATED = {
     "tests": (0, 2),
 }
 
+# A constant says what it holds: ``_MAX_SHOWN``, ``_SMALL_ACTIONS``, and not this word alone.
+BARE = re.compile(
+    r"_?(?:after|allowed|always|any|asked|bad|bare|before|best|both|changed|checked|"
+    r"counted|deep|earlier|empty|escaped|every|exact|far|few|fine|first|foreign|"
+    r"found|free|future|given|gone|good|guarded|harmless|held|here|hidden|high|"
+    r"kept|known|large|last|later|least|left|less|like|listed|long|loose|lost|"
+    r"low|made|many|mine|missing|more|most|moving|named|narrow|near|never|new|"
+    r"none|nothing|now|of|old|older|once|only|other|others|owed|own|past|plain|"
+    r"rich|right|said|same|seen|short|shown|since|single|small|some|spared|"
+    r"sparing|stored|strict|such|taken|then|there|those|tolerated|typed|unsaid|"
+    r"until|wanted|whole|wide|with|without|written|wrong)",
+    re.IGNORECASE,
+)
+ABOUT = {
+    "reference_impl/types/model.py": {"LONG", "SHORT"},  # types of Delta
+    "generators/oracle/operations/arguments.py": {"LONG"},
+    "generators/materialise/layouts.py": {"PLAIN"},  # a layout by its name
+    "conformance/judging/compare/documents.py": {"_MISSING"},  # in place of what is missing
+}
+
 
 # The changelog says what was said then; the API page is made of docstrings, which are counted.
 GUIDES = [n for n in tracked("*.md") if n not in ("CHANGELOG.md", "docs/api.md")]
@@ -118,6 +138,22 @@ def test_messages_are_in_the_words_of_the_field(package: str) -> None:
         for node in ast.walk(ast.parse((ROOT / name).read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 assert " " not in node.value or not TURNS.findall(node.value), (name, node.lineno)
+
+
+@pytest.mark.parametrize("package", ["benchmarks", "conformance", "generators", "reference_impl"])
+def test_a_constant_says_what_it_holds(package: str) -> None:
+    modules = set(tracked(f"{package}/*.py")) - set(tracked("generators/golden/*.py"))
+    bare = [
+        (name, target.id)
+        for name in sorted(modules)
+        for node in ast.parse((ROOT / name).read_text()).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in ast.walk(node)
+        if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store)
+        if target.id.isupper() and BARE.fullmatch(target.id)
+        if target.id not in ABOUT.get(name, ())
+    ]
+    assert not bare
 
 
 def test_every_package_is_counted() -> None:

@@ -81,7 +81,9 @@ _REFUSALS: Final = Refusals(
 )
 
 
-_LOST: Final = re.compile(r"java\.lang\.(\w+Error\b)|Py4JNetworkError|SparkContext was shut down")
+_JVM_LOST: Final = re.compile(
+    r"java\.lang\.(\w+Error\b)|Py4JNetworkError|SparkContext was shut down"
+)
 """Errors after which the JVM cannot be used: its own, or its end."""
 
 
@@ -113,7 +115,7 @@ def adapter_of(spark: Any, release: Callable[[], None] = lambda: None) -> Engine
 
     def renew(error: BaseException) -> bool:
         """Start a new session in the same JVM, which survives exceptions."""
-        if not isinstance(error, _REFUSALS.errors) or _LOST.search(f"{type(error)} {error}"):
+        if not isinstance(error, _REFUSALS.errors) or _JVM_LOST.search(f"{type(error)} {error}"):
             return False
         reader.renew()
         return bool(reader.spark.range(1).toArrow().num_rows == 1)

@@ -16,7 +16,7 @@ from conformance.audit.read.raw import mapping_in
 from conformance.audit.subjects import Step
 
 _KEY: Final = "delta.columnMapping.nested.ids"
-_OLDER: Final = "parquet.field.nested.ids"
+_OLDER_KEY: Final = "parquet.field.nested.ids"
 _INT32_BOUND: Final = 1 << 31
 """The first number above the range of 32-bit integers."""
 
@@ -31,7 +31,7 @@ def nested_ids(step: Step) -> Findings:
         # What has one id under both keys has one.
         held = {
             (place, number)
-            for key in (_OLDER, _KEY)
+            for key in (_OLDER_KEY, _KEY)
             for place, number in _by_place(column, key).items()
             if type(number) is int
         }
@@ -59,7 +59,7 @@ def _taken(step: Step) -> Findings:
 
 def _given(columns: Iterable[Column]) -> set[int]:
     """Return the ids of what is in arrays and maps."""
-    found = (_by_place(column, key).values() for column in columns for key in (_KEY, _OLDER))
+    found = (_by_place(column, key).values() for column in columns for key in (_KEY, _OLDER_KEY))
     return {number for numbers in found for number in numbers if type(number) is int}
 
 
@@ -77,8 +77,8 @@ def _column(column: Column, at: str) -> Findings:
     metadata = column.metadata
     name, physical = column.path[-1], str(metadata.get(PHYSICAL_NAME))
     places = list(_places(column.type))
-    held, older = mapping_in(metadata, _KEY), mapping_in(metadata, _OLDER)
-    for place, number in _by_place(column, _KEY if held else _OLDER).items():
+    held, older = mapping_in(metadata, _KEY), mapping_in(metadata, _OLDER_KEY)
+    for place, number in _by_place(column, _KEY if held else _OLDER_KEY).items():
         if type(number) is int and not -_INT32_BOUND <= number < _INT32_BOUND:
             yield finding("ICE2-006", at, f"the id of {name}{place}, {number}, has not 32 bits")
     for place in places:
@@ -88,15 +88,17 @@ def _column(column: Column, at: str) -> Findings:
             message = f"the id of {name}{place} is kept by the logical name"
             yield finding("ICE2-022", at, message, severity="warning")
         elif type(older.get(name + place)) is int:
-            message = f"the id of {name}{place} is kept under {_OLDER}"
+            message = f"the id of {name}{place} is kept under {_OLDER_KEY}"
             yield finding("ICE2-021", at, message, severity="warning")
         else:
             yield finding("ICE2-006", at, f"{name}{place} has no id")
-    if _OLDER in metadata and not isinstance(metadata[_OLDER], Mapping):
-        yield finding("ICE2-009", at, f"{_OLDER} of column {name} is no map")
+    if _OLDER_KEY in metadata and not isinstance(metadata[_OLDER_KEY], Mapping):
+        yield finding("ICE2-009", at, f"{_OLDER_KEY} of column {name} is no map")
     known = {prefix + place for place in places for prefix in (name, physical)}
     for key in sorted(older.keys() - known):
-        message = f"column {name} keeps an id of {key} under {_OLDER}, which is no path of its own"
+        message = (
+            f"column {name} keeps an id of {key} under {_OLDER_KEY}, which is no path of its own"
+        )
         yield finding("ICE2-010", at, message)
     for key in sorted(held.keys() - known):
         message = f"column {name} keeps an id of {key}, which is not its own"
@@ -110,7 +112,7 @@ def _elsewhere(schema: Any) -> set[str]:
     while left:
         node = left.pop()
         if isinstance(node, dict):
-            found |= {_OLDER, _KEY} & node.keys()
+            found |= {_OLDER_KEY, _KEY} & node.keys()
             left += [node[key] for key in node if key != "metadata" or "name" not in node]
         elif isinstance(node, list):
             left += node
@@ -206,8 +208,8 @@ def _is_no_unique_name(physical: str, own: str) -> bool:
     """Return whether a physical name is the column's own, or a number alone."""
     name, own = physical.casefold(), own.casefold()
     rest = name.removeprefix(own) if name.startswith(own) else name
-    return rest == "" or _COUNTED.fullmatch(rest) is not None
+    return rest == "" or _COUNTER_NAME.fullmatch(rest) is not None
 
 
-_COUNTED: Final = re.compile(r"(?:col|column|field|c|f)?[-_]?[0-9]{1,10}")
+_COUNTER_NAME: Final = re.compile(r"(?:col|column|field|c|f)?[-_]?[0-9]{1,10}")
 """Names that a counter gives, in one table unlike another, and not in all of them."""

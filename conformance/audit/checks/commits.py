@@ -39,12 +39,13 @@ _EXPLAINED: Final = 100
 UNCOUNTED: Final = ("DVDESC-022", "STAT-002")
 """What statistics without a number of rows break, of a file with a deletion vector."""
 
-_SMALL: Final = 200
-_MAX_KNOWN: Final = 1000
-"""Documents whose findings are kept."""
+_MAX_CACHED_TEXT: Final = 200
+"""Characters of a line from which on its findings are not cached."""
 
-_KNOWN: Final[dict[tuple[str, ...], Sequence[Finding]]] = {}
-"""Findings of the last documents of fewer characters than ``_SMALL``, without their places."""
+_MAX_CACHED_DOCUMENTS: Final = 1000
+
+_CACHED_FINDINGS: Final[dict[tuple[str, ...], Sequence[Finding]]] = {}
+"""Findings of short documents, without their places."""
 
 
 def schema_findings(
@@ -100,11 +101,11 @@ def _small_findings(
 ) -> Sequence[Finding]:
     """Explain a small document once: a log may have it in many thousand files."""
     key = text, name, fallback, within
-    if key not in _KNOWN:
-        if len(_KNOWN) >= _MAX_KNOWN:
-            _KNOWN.clear()
-        _KNOWN[key] = tuple(schema_findings(name, document, "", fallback, within))
-    return _KNOWN[key]
+    if key not in _CACHED_FINDINGS:
+        if len(_CACHED_FINDINGS) >= _MAX_CACHED_DOCUMENTS:
+            _CACHED_FINDINGS.clear()
+        _CACHED_FINDINGS[key] = tuple(schema_findings(name, document, "", fallback, within))
+    return _CACHED_FINDINGS[key]
 
 
 def line_findings(
@@ -131,7 +132,7 @@ def line_findings(
         if text is not None and text == valid:
             continue
         if explained < _EXPLAINED:
-            if text is not None and len(text) < _SMALL:
+            if text is not None and len(text) < _MAX_CACHED_TEXT:
                 small = _small_findings(text, name, document, fallback, within)
                 found = [replace(each, place=place) for each in small]
             else:
@@ -245,7 +246,7 @@ def _repeated(step: Step, action: str, key: str) -> Iterator[tuple[str, str]]:
             yield value, line.place
 
 
-_SINGLE: Final = (
+_KEYED_ACTIONS: Final = (
     ("metaData", "", "WLOG-002"),
     ("protocol", "", "WLOG-003"),
     ("txn", "appId", "WLOG-004"),
@@ -254,10 +255,10 @@ _SINGLE: Final = (
 """Actions that reconcile by a key, with the requirement that wants one of each in a commit."""
 
 
-@check("commit", *(requirement for _, _, requirement in _SINGLE), screen=no_plain_row)
+@check("commit", *(requirement for _, _, requirement in _KEYED_ACTIONS), screen=no_plain_row)
 def one_action_per_key(step: Step) -> Findings:
     """Report a second metaData or protocol, and a second action of a txn or domain."""
-    for action, key, requirement in _SINGLE:
+    for action, key, requirement in _KEYED_ACTIONS:
         for value, place in _repeated(step, action, key):
             of = f" of {value}" if key else ""
             yield finding(requirement, place, f"the commit has more than one {action}{of}")

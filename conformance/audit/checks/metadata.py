@@ -164,7 +164,7 @@ def needs_feature(column: Column, feature: str) -> bool:
     )
 
 
-LISTED: Final[Mapping[str, str]] = {
+LISTED_BY: Final[Mapping[str, str]] = {
     "allowColumnDefaults": "DFT-001",
     "appendOnly": "APP-001",
     "changeDataFeed": "CDC-013",
@@ -187,7 +187,7 @@ LISTED: Final[Mapping[str, str]] = {
 LAST_VERSION: Final = 7
 """The highest writer version that a text has."""
 
-_TYPED: Final = frozenset({"timestampNtz", "variantType"})
+_TYPE_FEATURES: Final = frozenset({"timestampNtz", "variantType"})
 """Features without which there may be no column of their type."""
 
 COLUMN_FEATURES: Final[Mapping[str, str]] = {
@@ -203,7 +203,7 @@ COLUMN_FEATURES: Final[Mapping[str, str]] = {
 
 _WITHOUT_EFFECT: Final = (
     # Row tracking has more to say of its property.
-    *((n, row) for n, row in LISTED.items() if FEATURES[n].activation and n != "rowTracking"),
+    *((n, row) for n, row in LISTED_BY.items() if FEATURES[n].activation and n != "rowTracking"),
     ("appendOnly", "APP-005"),
     ("inCommitTimestamp", "ICT-003"),
     ("variantShredding", "SHRED-005"),
@@ -213,7 +213,7 @@ _WITHOUT_EFFECT: Final = (
 
 @check(
     "definition",
-    *(LISTED[feature] for feature in COLUMN_FEATURES),
+    *(LISTED_BY[feature] for feature in COLUMN_FEATURES),
     "CHK-001 CHK-002 CHK-007 PART-012",
 )
 def columns_need_their_features(step: Step) -> Findings:
@@ -225,8 +225,8 @@ def columns_need_their_features(step: Step) -> Findings:
             if needs_feature(column, feature) and feature not in step.new.features:
                 message = f"column {column.name} {words}, but {feature} is not supported"
                 # What the key of a feature is worth where it is not supported, no sentence says.
-                severity: Severity | None = None if feature in _TYPED else "warning"
-                yield finding(LISTED[feature], step.place, message, severity=severity)
+                severity: Severity | None = None if feature in _TYPE_FEATURES else "warning"
+                yield finding(LISTED_BY[feature], step.place, message, severity=severity)
     for name in step.new.partitions:
         of = step.new.by_path.get((name,))
         if of is not None and of.type == "timestamp_ntz" and not _listed(step, "timestampNtz"):

@@ -29,9 +29,9 @@ in groups or in hexadecimal digits."""
 _WORD: Final = "(?i:(?:v[12][._-]?)?(?:checkpoints?|checkpt|chkpoint|chkpt|ckpt))"
 _UUID_LIKE: Final = r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}"
 _CODEC: Final = "(?i:gz|gzip|zst|zstd|xz|bz2|lz4|snappy)"
-_KEPT: Final = r"(?![._])(?!.*\.(?i:crc|tmp|temp|bak|old|orig|part|partial|swp|lock)$)"
+_NO_LEFTOVER: Final = r"(?![._])(?!.*\.(?i:crc|tmp|temp|bak|old|orig|part|partial|swp|lock)$)"
 """What is no file of a writer that failed, and no file of another tool."""
-_LIKE: Final = tuple(
+_LOOKALIKES: Final = tuple(
     (re.compile(pattern), requirements, wanted)
     for pattern, requirements, wanted in (
         (
@@ -176,20 +176,20 @@ _LIKE: Final = tuple(
             "a compaction is called x.y.compacted.json",
         ),
         (
-            rf"{_KEPT}(?=.*{_VERSION})(?=.*{_WORD}).*(?:{_UUID_LIKE}.*|\.json)",
+            rf"{_NO_LEFTOVER}(?=.*{_VERSION})(?=.*{_WORD}).*(?:{_UUID_LIKE}.*|\.json)",
             ("CKPT-013",),
             "a UUID-named checkpoint is called n.checkpoint.u.json or .parquet, u being a UUID",
         ),
         (
             (
-                rf"{_KEPT}(?=.*{_VERSION})(?=.*{_WORD}).*"
+                rf"{_NO_LEFTOVER}(?=.*{_VERSION})(?=.*{_WORD}).*"
                 r"(?<![0-9])[0-9]{1,10}[^0-9]{1,6}[0-9]{1,10}(?![0-9]).*"
             ),
             ("CKPT-021",),
             "a part is called n.checkpoint.o.p.parquet",
         ),
         (
-            rf"{_KEPT}(?=.*{_VERSION}).*{_WORD}.*",
+            rf"{_NO_LEFTOVER}(?=.*{_VERSION}).*{_WORD}.*",
             ("CKPT-018",),
             "a classic checkpoint is called n.checkpoint.parquet",
         ),
@@ -198,10 +198,10 @@ _LIKE: Final = tuple(
 """Names that look like those of log files, most specific first."""
 
 
-_BARE: Final = re.compile(rf"{_VERSION}\.parquet")
+_PARQUET_WITHOUT_WORD: Final = re.compile(rf"{_VERSION}\.parquet")
 """A commit in Parquet where that is missing, else a checkpoint without its word."""
 
-_RIGHT: Final = re.compile(
+_AFFIXED_CHECKPOINT: Final = re.compile(
     rf"(?:^|[^0-9]){_VERSION}\.checkpoint\.(?:{_UUID}\.json|(?:{_UUID}\.)?parquet)"
     rf"(?!\.(?:{_CODEC}|{_UUID_LIKE}|[0-9]{{10}}\.[0-9]{{10}})$)(?=.)|[^0-9]{_VERSION}\.checkpoint\.parquet$"
 )
@@ -236,7 +236,9 @@ def _is_missed(view: LogView | VersionView, path: str, requirement: str) -> bool
         by_sixteen = _BY_SIXTEEN.fullmatch(name)
         return found is not None and _lacks(log, int(by_sixteen[1], 16) if by_sixteen else version)
     whole = _whole(view)
-    if _RIGHT.search(name) or version < min(log.commits, default=0) <= max(whole, default=-1):
+    if _AFFIXED_CHECKPOINT.search(name) or version < min(log.commits, default=0) <= max(
+        whole, default=-1
+    ):
         return False  # a copy of another tool, or what a cleanup has left
     kept: Mapping[str, Iterable[int]] = {
         "CKPT": whole,
@@ -259,17 +261,19 @@ def _misplaced(
     return finding(requirement, path, message, hint, severity=severity)
 
 
-@check("log", *tuple(dict.fromkeys(name for _, names, _ in _LIKE for name in names)), whole=True)
+@check(
+    "log", *tuple(dict.fromkeys(name for _, names, _ in _LOOKALIKES for name in names)), whole=True
+)
 def misnamed(view: LogView) -> Findings:
     """Report files that a reader passes over because of their names."""
     for entry in view.log.entries:
         if name_of(entry.name) is not None:
             continue
-        found = next((each for each in _LIKE if each[0].fullmatch(entry.name)), None)
+        found = next((each for each in _LOOKALIKES if each[0].fullmatch(entry.name)), None)
         if found is None:
             continue
         _, requirements, wanted = found
-        if _BARE.fullmatch(entry.name) and _is_missed(view, entry.path, "LOG-001"):
+        if _PARQUET_WITHOUT_WORD.fullmatch(entry.name) and _is_missed(view, entry.path, "LOG-001"):
             requirements, wanted = ("LOG-001",), "a commit is a JSON file"
         if requirements == ("COMP-013",) and entry.name[:20] > entry.name[21:41]:
             requirements = ("COMP-002", *requirements)  # it begins with the end

@@ -51,7 +51,7 @@ def in_commit_timestamps_are_milliseconds(step: Step) -> Findings:
     time = info.body.get("timestamp") if info else None
     if not _enabled(step.new) or stamp is None or type(time) is not int:
         return
-    if not _FIRST <= time < _LAST:
+    if not _MIN_TIME <= time < _TIME_END:
         return  # provenance information is free, its unit is its own
     if stamp == (step.before.timestamp or 0) + 1:
         return  # it follows one that is wrong already
@@ -68,18 +68,18 @@ def _unit(stamp: int, time: int) -> str | None:
         ("microseconds", stamp // 1000),
         ("nanoseconds", stamp // 1_000_000),
     ):
-        if abs(value - time) <= _NEAR:
+        if abs(value - time) <= _MAX_COMMIT_MILLIS:
             return unit
     return None
 
 
-_FIRST: Final = 1_000_000_000_000
+_MIN_TIME: Final = 1_000_000_000_000
 """A time in 2001, which no table is older than."""
 
-_LAST: Final = 100_000_000_000_000
+_TIME_END: Final = 100_000_000_000_000
 """A time in 5138, which no table is of: a larger number is in another unit."""
 
-_NEAR: Final = 3_600_000
+_MAX_COMMIT_MILLIS: Final = 3_600_000
 """Milliseconds by which a commit may take longer than the provenance information says."""
 
 
@@ -95,8 +95,8 @@ def _odd_times(step: Step) -> Mask:
     rows = step.rows
     found = np.zeros(len(rows), np.bool_)
     for _, name, _ in _OF_FILES:
-        times = rows.columns[name].fill_null(_FIRST).to_numpy()
-        found |= (times < _FIRST) | (times >= _LAST)
+        times = rows.columns[name].fill_null(_MIN_TIME).to_numpy()
+        found |= (times < _MIN_TIME) | (times >= _TIME_END)
     return found
 
 
@@ -104,7 +104,7 @@ def _odd_times(step: Step) -> Mask:
 def files_are_dated_in_milliseconds(step: Step) -> Findings:
     """Report times of files that are those of their commit in another unit."""
     time = step.commit_info.body.get("timestamp") if step.commit_info else None
-    if type(time) is not int or not _FIRST <= time < _LAST:
+    if type(time) is not int or not _MIN_TIME <= time < _TIME_END:
         return
     for action, name, requirement in _OF_FILES:
         for line in step.of(action):

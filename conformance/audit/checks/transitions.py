@@ -32,7 +32,7 @@ from conformance.audit.screens import (
 from conformance.audit.subjects import Step
 from conformance.audit.summaries.parsed import respelled_partition_value, same_value
 
-_LISTED: Final = 10
+_MAX_LISTED: Final = 10
 """Vectors that a message names: in an invalid table a path may be live with very many."""
 
 _Live: TypeAlias = Sequence[str | None]
@@ -73,7 +73,7 @@ def removes_name_live_files(step: Step) -> Findings:
         live, left = vectors(key[0])
         apart = key not in step.before.removed
         if live and (apart or len(left) == len(live)):
-            listed = ", ".join(map(str, live[:_LISTED])) + ", …" * (len(live) > _LISTED)
+            listed = ", ".join(map(str, live[:_MAX_LISTED])) + ", …" * (len(live) > _MAX_LISTED)
             message = (
                 f"{key[0]} is removed with deletion vector {key[1]}, "
                 f"but the table has it with {listed}"

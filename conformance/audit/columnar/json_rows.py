@@ -29,7 +29,7 @@ from conformance.audit.columnar.rows import (
     ONLY_IN_COMMITS,
     REMOVE,
     REQUIRED,
-    RICH,
+    RICH_FIELDS,
     VALUE_END,
     Rows,
     key_text,
@@ -39,7 +39,7 @@ from conformance.audit.grammar.types import LONG_END
 from conformance.audit.grammar.uris import UNESCAPED, lenient_path
 from reference_impl import untrusted
 
-_NONE: Final = type(None)
+_NULL_TYPE: Final = type(None)
 _TYPES: Final[Mapping[pa.DataType, type]] = {
     pa.large_string(): str,
     pa.int64(): int,
@@ -49,9 +49,9 @@ _TYPES: Final[Mapping[pa.DataType, type]] = {
 _KINDS: Final[Mapping[str, tuple[int, Mapping[str, frozenset[type]], frozenset[str]]]] = {
     name: (
         kind,
-        {"deletionVector": frozenset({_NONE})}
+        {"deletionVector": frozenset({_NULL_TYPE})}
         | {
-            key: frozenset({_TYPES[of]} if key in REQUIRED[name] else {_TYPES[of], _NONE})
+            key: frozenset({_TYPES[of]} if key in REQUIRED[name] else {_TYPES[of], _NULL_TYPE})
             for key, of in FIELDS.items()
             if key not in others
         },
@@ -69,9 +69,9 @@ _BLOCK: Final = 1024
 
 _UNESCAPED: Final = re.compile(UNESCAPED)
 _SIGNED: Final = frozenset({"modificationTime", "deletionTimestamp"})
-_TEXTS: Final = frozenset({str, _NONE})
-_PLAIN: Final = (None,) * len(RICH)
-_HELD: Final = ("order", "kind", *FLAGS, "key", *COLUMNS)
+_TEXTS: Final = frozenset({str, _NULL_TYPE})
+_NO_RICH_FIELDS: Final = (None,) * len(RICH_FIELDS)
+_LINE_COLUMNS: Final = ("order", "kind", *FLAGS, "key", *COLUMNS)
 """What is held of each line until all of them make columns."""
 
 
@@ -102,7 +102,7 @@ class JsonRows:
             return False
         escaped, unescaped = "%" in path, _UNESCAPED.search(path) is not None
         body |= {
-            "rich": (*map(body.get, RICH),) != _PLAIN,
+            "rich": (*map(body.get, RICH_FIELDS),) != _NO_RICH_FIELDS,
             "bare": not (escaped or unescaped),
             "unescaped": unescaped,
             "change": body["dataChange"],
@@ -129,13 +129,13 @@ class JsonRows:
     def _add(self, at: int, text: bytes, action: str, known: dict[str, Any]) -> None:
         known["order"], known["kind"] = at, _KINDS[action][0]
         self._texts.append(text)
-        self._held.append((*map(known.get, _HELD),))
+        self._held.append((*map(known.get, _LINE_COLUMNS),))
 
     def rows(self) -> Rows:
         """Return the rows that were taken in."""
         if not self._texts:
             return Rows.none()
-        held = dict(zip(_HELD, zip(*self._held, strict=True), strict=True))
+        held = dict(zip(_LINE_COLUMNS, zip(*self._held, strict=True), strict=True))
         order = np.array(held["order"], np.int64)
         return Rows(
             kind=np.array(held["kind"], np.uint8),

@@ -28,7 +28,7 @@ Codes = npt.NDArray[np.int64]
 CARDINALITY: Final = "deletionVector.cardinality"
 """Rows that the vector of an add deletes: 0 for a vector that does not say."""
 
-_KNOWN: Final = 200_000
+_MAX_CACHED_TEXTS: Final = 200_000
 """Texts whose codes are kept at hand."""
 
 _SCANS: Final = 32
@@ -103,7 +103,7 @@ class _Dictionary:
 
     def know(self, codes: Codes) -> None:
         """Keep the codes of some texts at hand."""
-        if len(self._known) + len(codes) > _KNOWN:
+        if len(self._known) + len(codes) > _MAX_CACHED_TEXTS:
             self._known.clear()
         texts = self.texts.take(pa.array(codes)).to_pylist()
         self._known.update(zip(texts, codes.tolist(), strict=True))
@@ -113,7 +113,7 @@ class _Dictionary:
         found = self._known.get(text)
         if found is None:
             found = self._found(text)
-            if len(self._known) < _KNOWN:
+            if len(self._known) < _MAX_CACHED_TEXTS:
                 self._known[text] = found
         return found
 

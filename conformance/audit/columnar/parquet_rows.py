@@ -23,7 +23,7 @@ from conformance.audit.columnar.rows import (
     ONLY_IN_COMMITS,
     REMOVE,
     REQUIRED,
-    RICH,
+    RICH_FIELDS,
     VALUE_END,
     Mask,
     Rows,
@@ -38,7 +38,7 @@ _ABSENT: Final = {name: ("deletionVector", *only) for name, only in ONLY_IN_COMM
 _COUNTS: Final = ("size", "baseRowId", "defaultRowCommitVersion")
 _PARSED: Final = ("partitionValues_parsed", "stats_parsed")
 _MARKS: Final = f"[{NAME_END}{VALUE_END}{NULL}]"
-_ESCAPED: Final = r"^(?:[^%]|%[0-9A-Fa-f]{2})+$"
+_WELL_ESCAPED: Final = r"^(?:[^%]|%[0-9A-Fa-f]{2})+$"
 
 
 def file_rows(
@@ -127,11 +127,11 @@ class _Column:
         """Make rows of those that have a path, and return which rows of the batch they are."""
         paths = self.fields.get("path")
         if paths is None or not _is_text(paths.type):
-            return Rows.none(), _NOTHING
+            return Rows.none(), _NO_POSITIONS
         here = here & _true(pc.not_equal(paths, ""), len(paths))
         picked = np.flatnonzero(here)
         if not picked.size:
-            return Rows.none(), _NOTHING
+            return Rows.none(), _NO_POSITIONS
         numbers, source = where
         count = len(picked)
         fields = self.fields
@@ -148,7 +148,7 @@ class _Column:
         keys, percent = _keys(paths, fields, with_vectors="deletionVector" in fields)
         unescaped = _matching(paths, UNESCAPED)
         if percent.any():
-            irregular |= percent & ~_matching(paths, _ESCAPED)
+            irregular |= percent & ~_matching(paths, _WELL_ESCAPED)
         bare = ~unescaped & ~percent
         found = Rows(
             np.full(count, kind, np.uint8),
@@ -186,7 +186,7 @@ class _Column:
         for name in _ABSENT[self.action]:
             if name in fields:
                 irregular |= _valid(fields[name])
-        for name in RICH:
+        for name in RICH_FIELDS:
             if name in typed:
                 rich |= _valid(typed[name])
         return typed, irregular, rich
@@ -206,7 +206,7 @@ class _Column:
         return irregular
 
 
-_NOTHING: Final = np.zeros(0, np.int64)
+_NO_POSITIONS: Final = np.zeros(0, np.int64)
 
 
 def _is_text(of: pa.DataType) -> bool:

@@ -69,29 +69,29 @@ VALUE_END: Final = "\2"
 NULL: Final = "\3"
 """Separators in the text of partition values, and what stands for a null."""
 
-RICH: Final = ("tags", "clusteringProvider", "extendedFileMetadata")
+RICH_FIELDS: Final = ("tags", "clusteringProvider", "extendedFileMetadata")
 """Fields that are none of :data:`COLUMNS`, and make a row rich."""
 
 VECTOR: Final = "\0\2"
 """Separator of path and vector id in the text of a key."""
 
 _NUL: Final = "\0"
-_ESCAPED: Final = "\0\1"
+_ESCAPED_NUL: Final = "\0\1"
 
-_SHOWN: Final = 20_000
+_MAX_SHOWN_LINES: Final = 20_000
 """Lines that one source keeps after they were read again."""
 
 
 def key_text(path: str, vector: str | None) -> str:
     """Spell the key of a logical file as one text, different for different keys."""
-    written = path.replace(_NUL, _ESCAPED) if _NUL in path else path
+    written = path.replace(_NUL, _ESCAPED_NUL) if _NUL in path else path
     return written if vector is None else f"{written}{VECTOR}{vector}"
 
 
 def text_key(text: str) -> tuple[str, str | None]:
     """Undo :func:`key_text`."""
     path, separator, vector = text.partition(VECTOR)
-    return path.replace(_ESCAPED, _NUL), vector if separator else None
+    return path.replace(_ESCAPED_NUL, _NUL), vector if separator else None
 
 
 class Source(Protocol):
@@ -197,8 +197,8 @@ class Rows:
 
     def read(self, at: npt.NDArray[np.int64]) -> Iterator[Any]:
         """Read rows again as lines, in order; those that many checks want are kept a while."""
-        for begin in range(0, len(at), _SHOWN >> 2):
-            some = at[begin : begin + (_SHOWN >> 2)]
+        for begin in range(0, len(at), _MAX_SHOWN_LINES >> 2):
+            some = at[begin : begin + (_MAX_SHOWN_LINES >> 2)]
             of = np.searchsorted(self._starts, some, "right") - 1
             for number in np.unique(of).tolist():
                 yield from self._read(self.parts[number], some[of == number])
@@ -208,7 +208,7 @@ class Rows:
         wanted: list[int] = (at - part.start).tolist()
         missing = [row for row in wanted if row not in part.shown]
         if missing:
-            if len(part.shown) + len(missing) > _SHOWN:
+            if len(part.shown) + len(missing) > _MAX_SHOWN_LINES:
                 part.shown.clear()
                 missing = wanted
             part.shown.update(zip(missing, part.source.read(missing), strict=True))

@@ -23,7 +23,7 @@ TEXT_REQUIREMENTS: Final[Mapping[str, str]] = {
 """The requirement that gives a type its text form; numbers have PART-004, and any text is a
 string or a binary value."""
 
-_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,40}")
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,40}")
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _NOT_FINITE: Final = re.compile(r"[+-]?inf(?:inity)?|nan", re.IGNORECASE)
 _DATE: Final = re.compile(r"([+-]?[0-9]{4,6})-([0-9]{2})-([0-9]{2})")
@@ -33,7 +33,7 @@ _UTC: Final = r"(?:Z|[+-]00:?00)"
 _ISO: Final = re.compile(
     rf"({_DATE.pattern})(?:[T ]{_TIME}{_UTC}?|T([0-9]{{2}}):([0-9]{{2}}){_UTC})"
 )
-_SINGLE: Final = re.compile(r"(?<![0-9.])[0-9](?![0-9])", re.ASCII)
+_SINGLE_DIGIT: Final = re.compile(r"(?<![0-9.])[0-9](?![0-9])", re.ASCII)
 _DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _MAX_CHARACTERS: Final = 400
 """Characters that no number or point in time needs."""
@@ -43,7 +43,7 @@ def _whole(bits: int) -> Callable[[str], str | None]:
     limit = 1 << (bits - 1)
 
     def fault(text: str) -> str | None:
-        if _WHOLE.fullmatch(text) is None:
+        if _INTEGER.fullmatch(text) is None:
             return "is not a whole number"
         return None if -limit <= int(text) < limit else f"does not fit {bits} bits"
 
@@ -139,4 +139,4 @@ def padded(text: str, declared: str) -> str:
     The section shows padded values in its examples, and its forms do not say how many digits a
     month has.
     """
-    return _SINGLE.sub(r"0\g<0>", text) if declared in TEXT_REQUIREMENTS else text
+    return _SINGLE_DIGIT.sub(r"0\g<0>", text) if declared in TEXT_REQUIREMENTS else text

@@ -32,7 +32,7 @@ _OFFSETS_FROM: Final = 4
 _ARRAY_LIMIT: Final = 4096
 _CONTAINER: Final = 1 << 16
 _TOP_BIT: Final = 1 << 31
-_LEAST: Final = 12
+_MIN_BUCKET_BYTES: Final = 12
 """Bytes of an empty bucket."""
 
 
@@ -192,7 +192,7 @@ def _cause(payload: bytes) -> VectorFault | None:
         ("DVFMT-008", "the magic number is that of the older layout", body),
         ("DVFMT-003", "the count of buckets has 4 bytes", body[:4] + bytes(4) + body[4:]),
         ("DVFMT-003", "there is no count of buckets", struct.pack("<Q", 1) + body),
-        *(("DVFMT-011", "bytes stand before the bitmap", body[n:]) for n in _BEFORE),
+        *(("DVFMT-011", "bytes stand before the bitmap", body[n:]) for n in _PREFIX_BYTES),
     ):
         if right != body or not payload.startswith(magic):
             with suppress(VectorFault, LimitExceeded):
@@ -205,7 +205,7 @@ def _cause(payload: bytes) -> VectorFault | None:
     return None
 
 
-_BEFORE: Final = (1, 2, 4, 8)
+_PREFIX_BYTES: Final = (1, 2, 4, 8)
 """Bytes that a length or a version before the bitmap may take."""
 
 
@@ -278,7 +278,7 @@ class _Reader:
     def _refuse_more(self, last: int) -> None:
         """Refuse a bucket behind those that are counted."""
         end, rest = self.at, len(self._payload) - self.at
-        if rest < _LEAST or not last < self._number("key", "I") < _TOP_BIT:
+        if rest < _MIN_BUCKET_BYTES or not last < self._number("key", "I") < _TOP_BIT:
             self.at = end
             return
         try:
@@ -351,7 +351,7 @@ class _Reader:
 
 def _refuse_many(buckets: int, size: int) -> None:
     # A count that the bytes have no room for is found to be wrong on the way.
-    if budget().limits.vector_buckets < buckets <= size // _LEAST:
+    if budget().limits.vector_buckets < buckets <= size // _MIN_BUCKET_BYTES:
         raise exceeded("vector_buckets", f"a deletion vector has {buckets} buckets")
 
 

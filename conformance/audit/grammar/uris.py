@@ -8,7 +8,7 @@ from typing import Final
 UNESCAPED: Final = r'[\x00-\x20<>"{}|\\^`\x7f#?\[\]]|[^\x00-\x7f]'
 """Pattern of a character that the path of a URI has to escape (RFC 2396, sections 2.4.3 and 4)."""
 
-_BARE: Final = re.compile(UNESCAPED)
+_UNESCAPED: Final = re.compile(UNESCAPED)
 _ESCAPE: Final = re.compile(rb"%([0-9a-fA-F]{2})")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
@@ -42,7 +42,7 @@ def unescaped(path: str) -> tuple[str, str]:
 
     Letters beyond ASCII mean the same to every reader, so that they are worth a warning.
     """
-    found = sorted({*_BARE.findall(path)})
+    found = sorted({*_UNESCAPED.findall(path)})
     return "".join(filter(str.isascii, found)), "".join(x for x in found if not x.isascii())
 
 

@@ -12,7 +12,7 @@ _LAST_GROUP: Final = 5
 _NAME: Final = r"\['((?:[^'\\\x00-\x1f]|\\[btnfr'\\]|\\u00(?:0[0-7bef]|1[0-9a-f]))*)'\]"
 _STEP: Final = re.compile(rf"{_NAME}|\[(0|[1-9][0-9]*)\]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|(.))")
-_ESCAPED: Final = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "'": "'", "\\": "\\"}
+_ESCAPES: Final = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "'": "'", "\\": "\\"}
 _MAX_DIGITS: Final = 9
 
 
@@ -61,7 +61,7 @@ def steps_of(path: str) -> tuple[Step, ...]:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    return chr(int(match[1], 16)) if match[1] else _ESCAPED[match[2]]
+    return chr(int(match[1], 16)) if match[1] else _ESCAPES[match[2]]
 
 
 def _bytes(text: str) -> bytes:

@@ -33,8 +33,10 @@ _FIELD: Final = 4
 """Bytes of the size before a vector, and of the checksum after it."""
 
 _MAGIC: Final = MAGIC.to_bytes(4, "little")
-_NEAR: Final = 17
-"""What a vector begins with, and how far behind its size it is looked for."""
+"""What a vector begins with."""
+
+_MAGIC_SEARCH_END: Final = 17
+"""Bytes behind the size of a vector below which its magic number is looked for."""
 
 _UUID: Final = 20
 """Characters of a UUID in Z85."""
@@ -152,7 +154,7 @@ def _inline(text: str, size: int) -> bytes:
 def _written_otherwise(descriptor: Mapping[str, Any]) -> VectorFault | None:
     """Return what is wrong with the text of an inline vector, where its bytes are right."""
     text, size = descriptor["pathOrInlineDv"], descriptor["sizeInBytes"]
-    for way, decode in _FOREIGN:
+    for way, decode in _OTHER_ENCODINGS:
         with suppress(ValueError, LimitExceeded):
             if decode_rows(decode(text)[:size]).cardinality:
                 return VectorFault("DVDESC-011", f"pathOrInlineDv is a vector in {way}, not Z85")
@@ -170,7 +172,7 @@ def _byte_swapped(text: str) -> bytes:
     return b"".join(data[at : at + _FIELD][::-1] for at in range(0, len(data), _FIELD))
 
 
-_FOREIGN: Final[tuple[tuple[str, Callable[[str], bytes]], ...]] = (
+_OTHER_ENCODINGS: Final[tuple[tuple[str, Callable[[str], bytes]], ...]] = (
     ("the alphabet of RFC 1924", b85decode),
     ("Ascii85", a85decode),
     ("words of the other byte order", _byte_swapped),
@@ -204,7 +206,7 @@ def _gone(storage: Storage, path: str, descriptor: Mapping[str, Any]) -> VectorF
 
 def _named_otherwise(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield requirement, way and path for each other way to read a name."""
-    for way, decode in _FOREIGN:
+    for way, decode in _OTHER_ENCODINGS:
         with suppress(ValueError):
             found = UUID(bytes=decode(text[-_UUID:]))
             yield "DVDESC-011", way, file_of(text[:-_UUID], found)
@@ -253,7 +255,7 @@ def _stored(storage: Storage, path: str, offset: int | None, size: int) -> bytes
     if zlib.crc32(payload) == int.from_bytes(framed[size:], "little") != checksum:
         raise VectorFault("DVSTO-002", "the checksum of the vector is little endian", path)
     if zlib.crc32(payload) != checksum:
-        if framed.find(_MAGIC) in range(1, _NEAR):
+        if framed.find(_MAGIC) in range(1, _MAGIC_SEARCH_END):
             raise VectorFault("DVSTO-006", "the vector does not follow its size at once", path)
         raise VectorFault("DVSTO-007", "the checksum of the vector is another", path)
     return payload

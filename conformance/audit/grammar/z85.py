@@ -11,8 +11,8 @@ _ALPHABET: Final = (
 )
 _BASE: Final = len(_ALPHABET)
 _GROUP: Final = 5
-_NONE: Final = 255
-_VALUES: Final = np.full(256, _NONE, np.uint8)
+_NO_VALUE: Final = 255
+_VALUES: Final = np.full(256, _NO_VALUE, np.uint8)
 _VALUES[np.frombuffer(_ALPHABET, np.uint8)] = np.arange(_BASE, dtype=np.uint8)
 _PLACES: Final = np.array([_BASE**4, _BASE**3, _BASE**2, _BASE, 1], np.uint64)
 
@@ -26,7 +26,7 @@ def decode_z85(text: str) -> bytes:
     if len(text) % _GROUP:
         raise ValueError(f"{len(text)} characters are no multiple of {_GROUP}")
     values = _VALUES[np.frombuffer(text.encode("latin-1", "replace"), np.uint8)]
-    if (values == _NONE).any() or not text.isascii():
+    if (values == _NO_VALUE).any() or not text.isascii():
         raise ValueError("a character is not in the alphabet")
     numbers = values.reshape(-1, _GROUP).astype(np.uint64) @ _PLACES
     if (numbers >> np.uint64(32)).any():

@@ -37,7 +37,7 @@ ACTIONS: Final = (
 """Every action that the protocol knows; others are ignored."""
 
 
-_SHORT: Final = 24
+_MIN_MEAN_LINE_BYTES: Final = 24
 """Bytes of an average line below which blank lines are not looked at one by one."""
 
 _GAP_OR_LINE: Final = re.compile(rb"((?:[ \t\r]*+\n)++)|[^\n]++\n?")
@@ -308,7 +308,7 @@ def read_lines(storage: Storage, path: str) -> Lines:
         return Lines(faults=(Fault(path, f"cannot be read: {error}"),))
     if not data:
         return Lines(faults=(Fault(path, "the file is empty", "empty"),))
-    if data.count(b"\n") * _SHORT <= len(data):
+    if data.count(b"\n") * _MIN_MEAN_LINE_BYTES <= len(data):
         return json_lines(path, enumerate(data.removesuffix(b"\n").split(b"\n")))
     texts, blanks = _without_blanks(path, data)
     if len(texts) * _LINE_COST > budget().limits.memory:

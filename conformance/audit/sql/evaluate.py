@@ -260,7 +260,7 @@ def _like(node: exp.Expression, args: _Args) -> Value:
     return pc.invert(found) if node.args.get("negate") else found
 
 
-_CHECKED: Final[Mapping[type[exp.Expression], str]] = {
+_ARITHMETIC_KERNELS: Final[Mapping[type[exp.Expression], str]] = {
     exp.Add: "add_checked",
     exp.Sub: "subtract_checked",
     exp.Mul: "multiply_checked",
@@ -283,7 +283,7 @@ def _arithmetic(node: exp.Expression, args: _Args) -> Value:
     one, other = _numbers(args)
     if nothing(one):
         raise Uncertain("arithmetic of nulls alone")
-    name = _CHECKED[type(node)]
+    name = _ARITHMETIC_KERNELS[type(node)]
     return pc.call_function(name.removesuffix("_checked") if at.is_floating(one.type) else name,
                             [one, other])  # fmt: skip
 

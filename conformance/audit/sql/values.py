@@ -22,7 +22,7 @@ from conformance.audit.sql.errors import Uncertain
 Value: TypeAlias = Any
 """An array of Arrow, or a scalar."""
 
-_PLAIN: Final[Mapping[str, pa.DataType]] = {
+_ARROW_TYPES: Final[Mapping[str, pa.DataType]] = {
     "byte": pa.int8(), "short": pa.int16(), "integer": pa.int32(), "long": pa.int64(),
     "float": pa.float32(), "double": pa.float64(), "boolean": pa.bool_(), "string": pa.string(),
     "binary": pa.binary(), "date": pa.date32(), "timestamp": pa.timestamp("us", "UTC"),
@@ -32,7 +32,7 @@ _DIGITS: Final = {8: 3, 16: 5, 32: 10, 64: 19}
 _WIDEST: Final = 38
 _DATE: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _TIME: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$"
-_WHOLE: Final = r"^-?[0-9]{1,18}$"
+_INTEGER: Final = r"^-?[0-9]{1,18}$"
 
 
 def arrow_of(declared: Any) -> pa.DataType:
@@ -45,7 +45,7 @@ def arrow_of(declared: Any) -> pa.DataType:
         case str():
             sized = decimal_of(declared)
             found = pa.decimal128(*sized) if sized and 0 < sized[0] <= _WIDEST else None
-            found = found or _PLAIN.get(declared)
+            found = found or _ARROW_TYPES.get(declared)
         case {"type": "struct", "fields": list(fields)}:
             found = pa.struct([(each["name"], arrow_of(each["type"])) for each in fields])
         case {"type": "array", "elementType": inner}:
@@ -74,7 +74,7 @@ def _text_as(value: Value, target: pa.DataType) -> Value:
         return value.cast(target)
     if at.is_timestamp(target) and target.tz is None and _matches(value, _TIME):
         return value.cast(target)
-    if at.is_integer(target) and _matches(value, _WHOLE):
+    if at.is_integer(target) and _matches(value, _INTEGER):
         return value.cast(target)
     raise Uncertain(f"whether text is {target} depends on settings")
 

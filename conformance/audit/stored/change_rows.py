@@ -53,7 +53,7 @@ _KIND: Final = "_change_type"
 _SIGNS: Final = {"insert": -1, "update_postimage": -1, "delete": 1, "update_preimage": 1}
 _PAIRED: Final = {"update_preimage": -1, "update_postimage": 1}
 _CODE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
-_ESCAPED: Final = re.compile(rf"(?:{_CODE.pattern})+")
+_ESCAPE_SEQUENCES: Final = re.compile(rf"(?:{_CODE.pattern})+")
 _TEXTS: Final = frozenset({"string", "binary", "boolean", "date"})
 """Types of partition columns whose value is their text."""
 
@@ -358,7 +358,7 @@ def _partition(values: Any, layout: Layout) -> list[Any]:
             raise ValueError(f"{text!r} is no value of {name}")
         if text is None or column.type in _TEXTS:
             # Bytes are written as characters, or as escapes of them.
-            if text is not None and column.type == "binary" and _ESCAPED.fullmatch(text):
+            if text is not None and column.type == "binary" and _ESCAPE_SEQUENCES.fullmatch(text):
                 text = _CODE.sub(lambda x: chr(int(x[1], 16)), text)
             found.append(text)
         elif column.type in _NUMBERS or decimal_of(declared):

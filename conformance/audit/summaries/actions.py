@@ -30,7 +30,7 @@ from conformance.audit.summaries.parsed import (
     wrong_statistics,
 )
 
-_KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
+_KNOWN_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "protocol": ("minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures"),
     "metaData": (
         "id", "name", "description", "format", "schemaString", "partitionColumns", "createdTime",
@@ -67,7 +67,7 @@ _ROW_IDS: Final = ("baseRowId", "defaultRowCommitVersion")
 
 def known(action: str, body: Body | None) -> Any:
     """Return what a summary has to hold of an action, in a form that can be compared."""
-    found = comparable({k: _recognized(k, (body or {}).get(k)) for k in _KNOWN[action]})
+    found = comparable({k: _recognized(k, (body or {}).get(k)) for k in _KNOWN_FIELDS[action]})
     if action == "protocol":
         found |= {k: sorted({*map(str, v)}) for k, v in found.items() if isinstance(v, list)}
     return found

@@ -183,7 +183,7 @@ class _Form:
 
     def _scalar(self, value: Any, *, below: bool) -> str:
         if self.below not in (None, below):
-            return _RIGHT._scalar(value, below=below)  # noqa: SLF001  it is of this class
+            return _CANONICAL._scalar(value, below=below)  # noqa: SLF001  it is of this class
         if value is None or isinstance(value, bool):
             return self.literal(value)
         if isinstance(value, list):
@@ -191,11 +191,11 @@ class _Form:
         return self.text(value) if isinstance(value, str) else self.number(value)
 
 
-_RIGHT: Final = _Form()
-_OTHERS: Final = ("latin-1", "cp1252", "ascii", "utf-16-be", "utf-16-le", "utf-8-sig")
+_CANONICAL: Final = _Form()
+_OTHER_ENCODINGS: Final = ("latin-1", "cp1252", "ascii", "utf-16-be", "utf-16-le", "utf-8-sig")
 """Encodings that are not UTF-8."""
 
-_SPARING: Final = ("-._~ ", "-._~/", "-._~:/", "-._~!*'()", "-._~!*'();,/?:@&=+$#")
+_SPARED_CHARACTERS: Final = ("-._~ ", "-._~/", "-._~:/", "-._~!*'()", "-._~!*'();,/?:@&=+$#")
 """Characters that functions of common libraries leave as they are."""
 
 _MARKS: Final = tuple(some for count in range(1, 5) for some in combinations(_UNRESERVED, count))
@@ -245,15 +245,15 @@ _JOINTS_OF_PATHS: Final[tuple[str | Callable[[list[str]], str], ...]] = (
 )
 """What wrong writers make a path of; the last ones quote it as a whole."""
 
-_BARE: Final[tuple[Callable[[str], str], ...]] = (
+_UNESCAPED_KEYS: Final[tuple[Callable[[str], str], ...]] = (
     lambda key: _text(key)[1:-1],
     lambda key: f'"{key}"',
     lambda key: key,
 )
 _SPELT: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
-    *(("SUM-015", partial(_escaped, encoding=each)) for each in _OTHERS),
+    *(("SUM-015", partial(_escaped, encoding=each)) for each in _OTHER_ENCODINGS),
     ("SUM-015", _surrogates),
-    *(("SUM-016", partial(_text, safe=each)) for each in _SPARING),
+    *(("SUM-016", partial(_text, safe=each)) for each in _SPARED_CHARACTERS),
     ("SUM-016", lambda text: _text(text).replace("%20", "+")),
     ("SUM-016", partial(_beyond_ascii, change=lenient_path)),
     ("SUM-017", partial(_escaped, every=True)),
@@ -265,7 +265,7 @@ _SPELT: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
 """What wrong writers make of a text, with the rule of percent escapes that it breaks."""
 
 _KEYS: Final[tuple[Callable[[str], str], ...]] = (
-    *_BARE,
+    *_UNESCAPED_KEYS,
     lambda key: f"'{_text(key)[1:-1]}'",
     lambda key: _text(_text(key)[1:-1]),
     *(lambda key, change=each: _text(change(key)) for each in (str.lower, str.upper, str.strip)),
@@ -320,69 +320,79 @@ _LITERALS: Final[tuple[Callable[[Any], str], ...]] = (
 )
 
 _SPELT_OTHERWISE: Final[tuple[tuple[str, _Form], ...]] = (
-    *(("SUM-002", replace(_RIGHT, literal=each)) for each in _LITERALS),
+    *(("SUM-002", replace(_CANONICAL, literal=each)) for each in _LITERALS),
     *(
-        ("SUM-003", replace(_RIGHT, number=partial(_reformatted, form=each, whole=whole)))
+        ("SUM-003", replace(_CANONICAL, number=partial(_reformatted, form=each, whole=whole)))
         for each in _NUMBERS
         for whole in (True, False)
     ),
-    ("SUM-004", replace(_RIGHT, text=lambda value: _text(value)[1:-1], key=_text)),
-    ("SUM-004", replace(_RIGHT, text=lambda value: f'"{value}"', key=_text)),
-    *(("SUM-004", replace(_RIGHT, text=each, key=own)) for each in _TEXTS for own in (None, _text)),
-    *((each, replace(_RIGHT, text=lambda value: f'"{value}"')) for each in ("SUM-004", "SUM-005")),
-    *(("SUM-005", replace(_RIGHT, key=each)) for each in _KEYS),
+    ("SUM-004", replace(_CANONICAL, text=lambda value: _text(value)[1:-1], key=_text)),
+    ("SUM-004", replace(_CANONICAL, text=lambda value: f'"{value}"', key=_text)),
+    *(
+        ("SUM-004", replace(_CANONICAL, text=each, key=own))
+        for each in _TEXTS
+        for own in (None, _text)
+    ),
+    *(
+        (each, replace(_CANONICAL, text=lambda value: f'"{value}"'))
+        for each in ("SUM-004", "SUM-005")
+    ),
+    *(("SUM-005", replace(_CANONICAL, key=each)) for each in _KEYS),
     # A rule of texts may be broken in all of them, in values alone, or in keys alone.
     *(
-        (rule, replace(_RIGHT, text=each, key=own))
+        (rule, replace(_CANONICAL, text=each, key=own))
         for rule, each in _SPELT
         for own in (None, _text)
     ),
-    *((rule, replace(_RIGHT, key=each)) for rule, each in _SPELT),
+    *((rule, replace(_CANONICAL, key=each)) for rule, each in _SPELT),
 )
 """Forms that spell values or keys otherwise, everywhere."""
 
-_WRONG: Final[tuple[tuple[str, _Form], ...]] = (
+_WRONG_FORMS: Final[tuple[tuple[str, _Form], ...]] = (
     *_SPELT_OTHERWISE,
     *(
         (rule, replace(form, below=below))
         for rule, form in _SPELT_OTHERWISE
         for below in (False, True)
     ),
-    ("SUM-002", replace(_RIGHT, nulls=False)),
-    *(("SUM-006", replace(_RIGHT, between=each)) for each in _JOINTS_OF_PATHS),
-    *(("SUM-007", replace(_RIGHT, equals=each)) for each in (*_JOINTS, "%3D")),
-    ("SUM-008", replace(_RIGHT, order=None)),
-    ("SUM-008", replace(_RIGHT, order=lambda pair: pair[0].casefold())),
-    ("SUM-008", replace(_RIGHT, order=lambda pair: [*(-byte for byte in _bytes(pair[0])), 1])),
-    ("SUM-008", replace(_RIGHT, order=lambda pair: _bytes("=".join(pair)))),
-    ("SUM-008", replace(_RIGHT, order=lambda pair: _bytes(pair[1]))),
-    ("SUM-008", replace(_RIGHT, order=lambda pair: (len(pair[0]), _bytes(pair[0])))),
-    ("SUM-008", replace(_RIGHT, order=lambda pair: (pair[0].count("+"), _bytes(pair[0])))),
+    ("SUM-002", replace(_CANONICAL, nulls=False)),
+    *(("SUM-006", replace(_CANONICAL, between=each)) for each in _JOINTS_OF_PATHS),
+    *(("SUM-007", replace(_CANONICAL, equals=each)) for each in (*_JOINTS, "%3D")),
+    ("SUM-008", replace(_CANONICAL, order=None)),
+    ("SUM-008", replace(_CANONICAL, order=lambda pair: pair[0].casefold())),
+    ("SUM-008", replace(_CANONICAL, order=lambda pair: [*(-byte for byte in _bytes(pair[0])), 1])),
+    ("SUM-008", replace(_CANONICAL, order=lambda pair: _bytes("=".join(pair)))),
+    ("SUM-008", replace(_CANONICAL, order=lambda pair: _bytes(pair[1]))),
+    ("SUM-008", replace(_CANONICAL, order=lambda pair: (len(pair[0]), _bytes(pair[0])))),
+    ("SUM-008", replace(_CANONICAL, order=lambda pair: (pair[0].count("+"), _bytes(pair[0])))),
     # What is below the top in the order in which it stands.
-    ("SUM-008", replace(_RIGHT, order=lambda pair: _bytes(pair[0].partition("+")[0]))),
+    ("SUM-008", replace(_CANONICAL, order=lambda pair: _bytes(pair[0].partition("+")[0]))),
     # The paths as they are before they are encoded, by characters and by units of UTF-16.
-    ("SUM-008", replace(_RIGHT, order=lambda pair: lenient_path(pair[0]))),
-    ("SUM-008", replace(_RIGHT, order=lambda pair: lenient_path(pair[0]).encode("utf-16-be"))),
-    *(("SUM-009", replace(_RIGHT, comma=each)) for each in _JOINTS),
+    ("SUM-008", replace(_CANONICAL, order=lambda pair: lenient_path(pair[0]))),
+    ("SUM-008", replace(_CANONICAL, order=lambda pair: lenient_path(pair[0]).encode("utf-16-be"))),
+    *(("SUM-009", replace(_CANONICAL, comma=each)) for each in _JOINTS),
     *(
-        ("SUM-010", replace(_RIGHT, position=each, nested=nested))
+        ("SUM-010", replace(_CANONICAL, position=each, nested=nested))
         for each in _POSITIONS
         for nested in (None, True, False)
     ),
     *(
-        ("SUM-010", replace(_RIGHT, position=each, elements=kinds))
+        ("SUM-010", replace(_CANONICAL, position=each, elements=kinds))
         for each in _POSITIONS
         for kinds in ((dict,), (list,), (dict, list))
     ),
-    ("SUM-010", replace(_RIGHT, listed=lambda _value: None)),
-    ("SUM-010", replace(_RIGHT, listed=lambda value: [*_flat(value)])),
-    ("SUM-010", replace(_RIGHT, listed=lambda value: [v for v in value if v is not None])),
-    *((each, replace(_RIGHT, order=lambda pair: _counted(pair[0]))) for each in _ORDERED),
-    ("SUM-011", replace(_RIGHT, dropped=lambda _key, _top, _nested: False)),
-    ("SUM-012", replace(_RIGHT, dropped=lambda key, _top, _nested: key == "checksum")),
-    ("SUM-012", replace(_RIGHT, dropped=lambda key, _top, _nested: key.casefold() == "checksum")),
+    ("SUM-010", replace(_CANONICAL, listed=lambda _value: None)),
+    ("SUM-010", replace(_CANONICAL, listed=lambda value: [*_flat(value)])),
+    ("SUM-010", replace(_CANONICAL, listed=lambda value: [v for v in value if v is not None])),
+    *((each, replace(_CANONICAL, order=lambda pair: _counted(pair[0]))) for each in _ORDERED),
+    ("SUM-011", replace(_CANONICAL, dropped=lambda _key, _top, _nested: False)),
+    ("SUM-012", replace(_CANONICAL, dropped=lambda key, _top, _nested: key == "checksum")),
+    (
+        "SUM-012",
+        replace(_CANONICAL, dropped=lambda key, _top, _nested: key.casefold() == "checksum"),
+    ),
     *(
-        ("SUM-012", replace(_RIGHT, dropped=partial(_dropped_below, within=within)))
+        ("SUM-012", replace(_CANONICAL, dropped=partial(_dropped_below, within=within)))
         for within in (True, False)
     ),
 )
@@ -400,7 +410,7 @@ def canonical_form(document: dict[str, Any]) -> str:
     Raises:
         LimitExceeded: it is too long.
     """
-    return _RIGHT.format(document)
+    return _CANONICAL.format(document)
 
 
 def digest(text: str) -> str:
@@ -420,7 +430,7 @@ def broken_rules(document: dict[str, Any], stated: str) -> list[str]:
     # A checksum cannot contain itself: a writer that keeps the member had nothing in it.
     found = [
         requirement
-        for requirement, form in _WRONG
+        for requirement, form in _WRONG_FORMS
         for nothing in (("", None, "0" * 32) if requirement == "SUM-011" else ("",))
         if (text := form.format({**document, "checksum": nothing})) != right
         and digest(text) == stated

@@ -215,7 +215,7 @@ _MICROSECONDS: Final = 10**14
 _PLAUSIBLE: Final = range(10**12, 10**14)
 """Milliseconds from 2001 to 5138."""
 
-_LONG: Final = 50 * 366 * 86_400_000
+_MAX_AGE_MILLIS: Final = 50 * 366 * 86_400_000
 """Milliseconds that lie between a table and its checkpoints at most."""
 
 
@@ -224,7 +224,8 @@ def _in_another_unit(time: int, made: Any) -> bool:
     if type(made) is not int or made not in _PLAUSIBLE:
         return False
     return any(
-        each in range(made, made + _LONG) for each in (time * 1000, time // 1000, time // 10**6)
+        each in range(made, made + _MAX_AGE_MILLIS)
+        for each in (time * 1000, time // 1000, time // 10**6)
     )
 
 

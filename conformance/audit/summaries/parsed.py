@@ -37,7 +37,7 @@ def _same_number(text: Any, typed: Any) -> bool:
     return a == b or _single(a) == _single(b) or (math.isnan(a) and math.isnan(b))
 
 
-_SAME: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+_COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     **dict.fromkeys(BITS, lambda text, typed: int(text) == int(typed)),
     **dict.fromkeys(("float", "double"), _same_number),
     **dict.fromkeys(
@@ -55,7 +55,7 @@ def same_value(text: Any, typed: Any, declared: str) -> bool:
 
     What cannot be converted to one kind is passed over: other checks judge the text.
     """
-    same = _SAME.get("decimal" if decimal_of(declared) else declared)
+    same = _COMPARISONS.get("decimal" if decimal_of(declared) else declared)
     try:
         return same is None or same(text, typed)
     except (ValueError, ArithmeticError, TypeError):
@@ -111,7 +111,7 @@ def respelled(one: Any, other: Any, declared: str) -> bool:
     """Return whether two texts, or values from JSON, are known to be one value of a type."""
     # Of a double, unlike of a copy by type, no digit may be lost.
     exact = declared == "double" or decimal_of(declared)
-    same = _SAME.get("decimal" if exact else declared)
+    same = _COMPARISONS.get("decimal" if exact else declared)
     try:
         return same is not None and same(one, other)
     except (ValueError, ArithmeticError, TypeError):
@@ -199,7 +199,7 @@ def left_out(stats: Mapping[str, Any], parsed: Mapping[str, Any], layout: Layout
         held = dict(leaves(parsed.get(kind)))
         for path, _ in leaves(stats.get(kind)):
             column = leafs.get(path)
-            if column is not None and str(column.type) in _PLAIN and path not in held:
+            if column is not None and str(column.type) in _PLAIN_TYPES and path not in held:
                 yield f"{kind}.{column.name}"
 
 
@@ -207,7 +207,7 @@ _INDEXED: Final = 32
 """Columns that have statistics where the table does not say which."""
 
 _CHOOSING: Final = ("delta.dataSkippingNumIndexedCols", "delta.dataSkippingStatsColumns")
-_PLAIN: Final = frozenset({*BITS, "string", "date"})
+_PLAIN_TYPES: Final = frozenset({*BITS, "string", "date"})
 
 
 def wrong_partition_values(

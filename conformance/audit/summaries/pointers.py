@@ -360,7 +360,7 @@ def _same(
         yield finding("COMP-009", place, message, severity="info")
 
 
-_NAMED: Final = ("txn", "domainMetadata")
+_KEYED_ACTIONS: Final = ("txn", "domainMetadata")
 """Actions of which there is one for each application or domain."""
 
 
@@ -379,10 +379,14 @@ def _repeated(content: Lines, index: FileIndex) -> Findings:
         yield finding("COMP-004", line.place, message, severity="warning")
     seen = set()
     for line in content.of("txn", "domainMetadata", "metaData", "protocol"):
-        name = line.body.get("appId", line.body.get("domain")) if line.action in _NAMED else None
+        name = (
+            line.body.get("appId", line.body.get("domain"))
+            if line.action in _KEYED_ACTIONS
+            else None
+        )
         key = line.action, str(name)
         if key in seen:
-            of = f" of {name}" if line.action in _NAMED else ""
+            of = f" of {name}" if line.action in _KEYED_ACTIONS else ""
             message = f"the compaction has another {line.action}{of}"
             broken = {"txn": ("COMP-008",), "domainMetadata": ("COMP-004", "REC-005")}
             for requirement in broken.get(str(line.action), ("COMP-004",)):

@@ -16,7 +16,7 @@ from conformance.base.terminal import shortened
 from conformance.judging.compare.rows import Difference
 
 _MISSING: Final = object()
-_SHOWN: Final = 5
+_MAX_SHOWN: Final = 5
 _FILE_SCHEME: Final = re.compile(r"\Afile:/+")
 
 
@@ -192,7 +192,7 @@ def compare_files(expected: Sequence[Mapping[str, Any]], actual: Any) -> Differe
             found = compare_document(left, {k: right.get(k) for k in shared}, f"file {key[0]!r}")
             if found:
                 faults.append(found.summary)
-    return Difference("document", faults[0], tuple(faults[1:_SHOWN])) if faults else None
+    return Difference("document", faults[0], tuple(faults[1:_MAX_SHOWN])) if faults else None
 
 
 def _by_key(

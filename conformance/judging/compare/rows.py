@@ -16,7 +16,7 @@ import pyarrow as pa
 from conformance.judging.compare.canonical import canonical_values, render
 from conformance.judging.compare.families import family_of
 
-_SHOWN: Final = 5
+_MAX_SHOWN: Final = 5
 _PAIRED: Final = 50
 
 Reason: TypeAlias = Literal["columns", "types", "rows", "document"]
@@ -134,7 +134,7 @@ def _compare_multisets(expected: pa.Table, actual: pa.Table) -> Difference | Non
     details = tuple(
         f"{what}: {renderer.row(row)}" + (f" (x{counts[row]})" if counts[row] > 1 else "")
         for what, rows, counts in (("missing", lost, missing), ("extra", surplus, extra))
-        for row in rows[:_SHOWN]
+        for row in rows[:_MAX_SHOWN]
     )
     return Difference("rows", summary, details)
 

@@ -421,14 +421,14 @@ def _txn_without_rows(commits: Iterable[Lines], txn: Mapping[str, Any]) -> Itera
         yield "TXN-004", message
 
 
-_KEPT: Final = ("add", "remove", "txn", "domainMetadata", "metaData", "protocol")
+_CHECKPOINT_ACTIONS: Final = ("add", "remove", "txn", "domainMetadata", "metaData", "protocol")
 """Actions that a checkpoint keeps."""
 
 
 def _parts(checkpoint: Checkpoint) -> list[list[str]]:
     """Return the actions that each part of a checkpoint holds, as texts to compare."""
     found: dict[str, list[str]] = {entry.path: [] for entry in checkpoint.entries}
-    for line in checkpoint.top.of(*_KEPT):
+    for line in checkpoint.top.of(*_CHECKPOINT_ACTIONS):
         place = line.place.partition("#")[0]
         body = json.dumps(line.body, sort_keys=True, default=str)
         found[place].append(f"{line.action} {body}")

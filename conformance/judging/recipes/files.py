@@ -35,10 +35,10 @@ _ABSOLUTE: Final = re.compile(r"(file:(//)?)?(?=/)")
 _MAX_COMMIT_BYTES: Final = 256 * MIB
 """Bytes of a commit that is looked into."""
 
-_KEPT: Final = 1000
-"""Commits whose paths are kept, to be looked at again after the next step."""
+_MAX_CACHED_COMMITS: Final = 1000
+"""Commits whose paths are cached, to be looked at again after the next step."""
 
-_HARMLESS: Final = "checksum"
+_STATELESS_KIND: Final = "checksum"
 """Kind of a log file from which no state is read."""
 
 
@@ -126,7 +126,7 @@ def _commits(files: Mapping[str, bytes]) -> dict[int, bytes]:
     return {int(found[1]): files[found[0]] for found in map(_COMMIT.fullmatch, files) if found}
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MAX_CACHED_COMMITS)
 def _added(table: Path, version: int, digest: bytes) -> frozenset[str]:
     """Return the paths that a commit adds, as far as its lines can be read."""
     del digest  # what is read of a commit stands while it is the same
@@ -201,4 +201,4 @@ class Seen:
         file = name_of(name)
         if file is None:
             return True  # the hint, or an unknown file
-        return file.kind != _HARMLESS and file.version <= self.version
+        return file.kind != _STATELESS_KIND and file.version <= self.version

@@ -49,7 +49,7 @@ from generators.oracle.delta_schema import from_json
 from reference_impl import DeltaError, Table
 from reference_impl.storage import LocalStorage
 
-_PLAIN: Final = frozenset({ROWS_WRITTEN, "CDC-012", "RT-029", "RT-047"})
+_GENERAL_REQUIREMENTS: Final = frozenset({ROWS_WRITTEN, "CDC-012", "RT-029", "RT-047"})
 """What says that rows, changes or ids are wrong, and not what the step was about."""
 
 _COPYING: Final = frozenset({"checkpoint", "compact_log"})
@@ -257,7 +257,7 @@ def _named(replayed: Replay, number: int, verdict: Verdict) -> str | None:
         found = audit_table(replayed)
         if found is not None and not is_advice(found):
             return found.requirement
-    if named is None or (named in _PLAIN and str(number) in replayed.said):
+    if named is None or (named in _GENERAL_REQUIREMENTS and str(number) in replayed.said):
         return replayed.judged(number)
     return named
 

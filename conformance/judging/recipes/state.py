@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeAlias
 
 from conformance.audit.checks.features import clustering_of
-from conformance.audit.checks.metadata import LISTED
+from conformance.audit.checks.metadata import LISTED_BY
 from conformance.base.outcomes import Hazard, Outcome, Verdict
 from conformance.judging.recipes.features import is_system, lost_domain, replaces_table
 from generators.oracle.model import Oracle
@@ -72,7 +72,7 @@ def check_state(
     )
 
 
-_MOVING: Final = ("rename_column", "drop_column")
+_NAME_ENDING_OPERATIONS: Final = ("rename_column", "drop_column")
 """Operations after which a column has another name, or is not there."""
 
 
@@ -91,7 +91,7 @@ def _properties(
     else:
         asked = {n: v for step in steps for n, v in (step.get("properties") or {}).items()}
     dropped = _dropped(steps)
-    moved = {step["column"] for step in steps if step["operation"] in _MOVING}
+    moved = {step["column"] for step in steps if step["operation"] in _NAME_ENDING_OPERATIONS}
     for name, value in asked.items():
         if name.startswith(_CONSTRAINT) and any(column in value for column in moved):
             continue  # it may follow its column, or go with it: the audit judges what is left
@@ -193,8 +193,8 @@ def _clusters(step: Mapping[str, Any]) -> bool:
 
 def _unlisted(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for name in _lacking(snapshot, steps):
-        if name in LISTED:
-            yield f"{LISTED[name]} {name} is not in the protocol"
+        if name in LISTED_BY:
+            yield f"{LISTED_BY[name]} {name} is not in the protocol"
 
 
 def _constraints(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterator[_Fault]:

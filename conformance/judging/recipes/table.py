@@ -46,7 +46,7 @@ AUDITED: Final = "the audit finds"
 UNREADABLE: Final = "the table cannot be read"
 """What the message of a verdict says whose requirement is that of a reader's error."""
 
-_SHOWN: Final = 10
+_MAX_SHOWN: Final = 10
 
 _DELETED: Final[Mapping[str, str]] = {"DVFILE-001": "DVD-003", "DATA-001": "FA-008"}
 """What a version lacks that could be read once, to what forbids to delete that."""
@@ -226,19 +226,19 @@ def check_deletions(replayed: Replay, name: str, step: Mapping[str, Any]) -> Ver
     )
 
 
-_OWED: Final = frozenset({"RT-050", "RT-052", "WCON-001"})
+_WRITER_WARNINGS: Final = frozenset({"RT-050", "RT-052", "WCON-001"})
 """What the audit warns of in a table of any age; the text asks it of who writes the files."""
 
 
-def _owed(found: Finding) -> bool:
-    return found.severity == "warning" and found.requirement in _OWED
+def _binds_writer(found: Finding) -> bool:
+    return found.severity == "warning" and found.requirement in _WRITER_WARNINGS
 
 
 def audit_table(replayed: Replay) -> Verdict | None:
     """Check log and files against the clauses that bind writers."""
     rows = load_registry()
     bound = audit(str(replayed.table), revision=replayed.revision)
-    found = [x for x in bound if x.severity == "error" or _owed(x)] or [
+    found = [x for x in bound if x.severity == "error" or _binds_writer(x)] or [
         each
         for each in bound
         if rows[each.requirement].level == "SHOULD"
@@ -260,7 +260,7 @@ def audit_table(replayed: Replay) -> Verdict | None:
         f"{found[0].requirement}: {found[0].message}",
         found[0].requirement,
         details=tuple(
-            f"{each.requirement} {each.place}: {each.message}" for each in found[:_SHOWN]
+            f"{each.requirement} {each.place}: {each.message}" for each in found[:_MAX_SHOWN]
         ),
     )
 

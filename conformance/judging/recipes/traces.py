@@ -28,9 +28,9 @@ from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.model.features import active
 from reference_impl.scan.scan import scan
 
-_ID, _CHANGED = "_row_id", "_row_commit_version"
+_ID, _COMMIT_VERSION = "_row_id", "_row_commit_version"
 _KIND: Final = "_change_type"
-_PLAIN: Final[Mapping[str, str]] = {"update_preimage": "delete", "update_postimage": "insert"}
+_PLAIN_KINDS: Final[Mapping[str, str]] = {"update_preimage": "delete", "update_postimage": "insert"}
 """An update may be reported as the loss of one row and the gain of another."""
 
 MATERIALISED: Final[Mapping[str, str]] = {"RT-049": "RT-050", "RT-051": "RT-052"}
@@ -150,11 +150,14 @@ class Traces:
             .changes(former.version + 1, now.version)
             .drop_columns(["_commit_version", "_commit_timestamp"])
         )
-        given, kinds = seen, [_PLAIN.get(kind, kind) for kind in seen.column(_KIND).to_pylist()]
+        given, kinds = (
+            seen,
+            [_PLAIN_KINDS.get(kind, kind) for kind in seen.column(_KIND).to_pylist()],
+        )
         seen = seen.drop_columns([_KIND]).append_column(_KIND, pa.array(kinds, pa.string()))
         schema = oracle.schema.with_fields(Field(_KIND, type_of("string")))
         wanted = [
-            {**change.values, _KIND: _PLAIN.get(change.change_type, change.change_type)}
+            {**change.values, _KIND: _PLAIN_KINDS.get(change.change_type, change.change_type)}
             for change in oracle.changes
         ]
         rows = arrow_table(_nullable(schema), wanted)
@@ -180,10 +183,10 @@ class Traces:
             self.rows = {}
             return None
         seen = scan(now, row_ids=True).to_pylist()
-        if any(None in (row[_ID], row[_CHANGED]) for row in seen):
+        if any(None in (row[_ID], row[_COMMIT_VERSION]) for row in seen):
             self.rows = {}
             return None  # a file without them is for the audit to report
-        known = {_key(row): (row[_ID], row[_CHANGED]) for row in seen}
+        known = {_key(row): (row[_ID], row[_COMMIT_VERSION]) for row in seen}
         values = [row.values for row in oracle.rows]
         keys = [_key(row) for row in arrow_table(_nullable(oracle.schema), values).to_pylist()]
         if len(set(keys)) < len(keys):
@@ -233,14 +236,14 @@ def _has_updates(oracle: Version) -> bool:
     """Return whether a version updates rows, to other values than they had."""
     before, after = (
         Counter(_key(each.values) for each in oracle.changes if each.change_type == kind)
-        for kind in _PLAIN
+        for kind in _PLAIN_KINDS
     )
     return before != after
 
 
 def _misnamed(oracle: Version, given: pa.Table, schema: Struct) -> Fault | None:
     """Find rows that are called updated, and were inserted or deleted."""
-    for kind in _PLAIN:
+    for kind in _PLAIN_KINDS:
         wanted = [
             {**each.values, _KIND: kind} for each in oracle.changes if each.change_type == kind
         ]
@@ -272,4 +275,4 @@ def _nullable(schema: Struct) -> Struct:
 
 def _key(row: Mapping[str, Any]) -> str:
     """Spell a row without its ids, columns in the order of their names."""
-    return repr(sorted((n, v) for n, v in row.items() if n not in (_ID, _CHANGED)))
+    return repr(sorted((n, v) for n, v in row.items() if n not in (_ID, _COMMIT_VERSION)))

@@ -28,7 +28,7 @@ from conformance.pipeline.audit.places import tables_of
 from conformance.pipeline.audit.split import Size, size_of
 from conformance.pipeline.audit.store import AuditStore, TableAudit
 from conformance.pipeline.session import SparkOptions, add_spark_options, spark_options
-from conformance.pipeline.spread import HERE, Run, Spread, in_this_process, spread_over
+from conformance.pipeline.spread import NO_MASTER, Run, Spread, in_this_process, spread_over
 from conformance.report.output import refuse_inputs, writing
 from reference_impl.errors import DeltaError
 from reference_impl.limits import Limits
@@ -89,7 +89,7 @@ def audit_unit(unit: dict[str, Any]) -> dict[str, Any]:
     return {"findings": [asdict(each) for each in found], "fault": ""}
 
 
-_LARGE: Final = 1_000_000
+_MIN_LARGE_ACTIONS: Final = 1_000_000
 """File actions from which on a table is audited in buckets; whole, they take a gigabyte."""
 
 _TOGETHER: Final = 16
@@ -153,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--output", type=Path, metavar="FILE", help="in place of the terminal")
     add_audit_options(parser, "for one task; 0 for no limit")
     parser.add_argument(
-        "--large", type=int, default=_LARGE, metavar="ACTIONS",
+        "--large", type=int, default=_MIN_LARGE_ACTIONS, metavar="ACTIONS",
         help="of files, by the size of the log, from which on a table is split into buckets "
         "(default: %(default)s)",
     )  # fmt: skip
@@ -172,10 +172,10 @@ def _name(tables: Sequence[str], options: argparse.Namespace) -> str:
 @contextmanager
 def _spread(options: argparse.Namespace, tables: Sequence[str], *, dry: bool) -> Iterator[Spread]:
     """Hold who audits: for a few tables this process, without Spark, for a plan as well."""
-    if (dry or options.master == HERE) and len(tables) < _TOGETHER:
+    if (dry or options.master == NO_MASTER) and len(tables) < _TOGETHER:
         yield Spread(cores(), in_this_process)
         return
-    with spread_over("audit", SparkOptions(HERE) if dry else spark_options(options)) as spread:
+    with spread_over("audit", SparkOptions(NO_MASTER) if dry else spark_options(options)) as spread:
         yield spread
 
 

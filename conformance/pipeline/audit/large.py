@@ -88,7 +88,7 @@ _OUT: Final = columns(
     "requirement severity place message hint limit count:int64 kind size:int64 data:binary"
 )
 _KEY: Final = ("requirement", "severity", "message", "hint", "limit")
-_SMALL: Final = -1
+_SMALL_ACTIONS_BUCKET: Final = -1
 _DDL: Final = {
     pa.string(): "string",
     pa.int32(): "int",
@@ -128,9 +128,12 @@ def _split(
                 for each in read_unit(location, options, buckets, unit):
                     if isinstance(each, Lines):
                         yield {
-                            "bucket": _SMALL, "path": unit.path, "start": 0, "numbers": b"",
+                            "bucket": _SMALL_ACTIONS_BUCKET,
+                            "path": unit.path,
+                            "start": 0,
+                            "numbers": b"",
                             "data": pickle.dumps(each),
-                        }  # fmt: skip
+                        }
                     else:
                         yield {name: getattr(each, name) for name in _SPLIT.names}
 
@@ -217,7 +220,7 @@ def on_spark(
         return frame.persist(StorageLevel.DISK_ONLY)
 
     def collected(frame: DataFrame) -> dict[str, Lines]:
-        chosen = frame.where(f"bucket = {_SMALL}").select("path", "data")
+        chosen = frame.where(f"bucket = {_SMALL_ACTIONS_BUCKET}").select("path", "data")
         return {row[0]: pickle.loads(bytes(row[1])) for row in chosen.toLocalIterator()}  # noqa: S301  of this job
 
     held = read(units_of(listing))

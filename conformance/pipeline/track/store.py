@@ -160,7 +160,7 @@ def _way(record: Mapping[str, Any]) -> str:
 
 
 _PART: Final = re.compile(r"[0-9]+|[a-z]+")
-_BEFORE: Final = frozenset(
+_PRERELEASE_PARTS: Final = frozenset(
     {"a", "alpha", "b", "beta", "c", "dev", "m", "nightly", "pre", "preview", "rc", "snapshot"}
 )
 
@@ -178,4 +178,4 @@ def release_key(version: str) -> str:
 def _part(part: str) -> str:
     if part.isdecimal():
         return f"2{part.lstrip('0'):0>12}"  # of any length: a version is untrusted
-    return f"{0 if part in _BEFORE else 3}{part}"
+    return f"{0 if part in _PRERELEASE_PARTS else 3}{part}"

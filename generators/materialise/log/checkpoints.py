@@ -32,7 +32,7 @@ from generators.materialise.log.files import (
 from generators.materialise.log.state import LogState, dv_unique_id
 from generators.oracle.delta_schema import Decimal, Primitive, Struct, arrow_type, from_json
 
-_WIDE: Final = DecimalContext(prec=76)
+_DECIMAL_CONTEXT: Final = DecimalContext(prec=76)
 """Room for 38 digits on either side of the point."""
 
 _TEXT_MAP: Final = pa.map_(pa.string(), pa.string())
@@ -217,7 +217,7 @@ def _typed(  # noqa: PLR0911  one return per kind of type
         return {each.name: _typed(each.type, value.get(each.name)) for each in data_type}
     if pa.types.is_decimal(data_type):
         return DecimalValue(str(value)).quantize(
-            DecimalValue(1).scaleb(-data_type.scale), context=_WIDE
+            DecimalValue(1).scaleb(-data_type.scale), context=_DECIMAL_CONTEXT
         )
     if pa.types.is_date(data_type):
         return date.fromisoformat(value)

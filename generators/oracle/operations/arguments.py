@@ -204,7 +204,7 @@ COLUMNS: Final = Argument(
     required=False,
     seen="judge",
 )
-STORED: Final = Argument(
+STORED_ROWS: Final = Argument(
     _of_rows("The rows that land, where the table completes the input rows."),
     required=False,
     seen="judge",
@@ -264,7 +264,7 @@ COMPUTED: Final = Argument(
     required=False,
     seen="judge",
 )
-WIDE: Final = Argument(
+WIDE_VALUES: Final = Argument(
     {
         "description": "Of histories alone: column to a constant of no single value, "
         "spelled as in rows.",

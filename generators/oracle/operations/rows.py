@@ -34,7 +34,7 @@ _SELECTED: Final = {"filter": args.FILTER, "predicate": args.PREDICATE}
         "clustering_columns": args.NAMES(required=False),
         "rows": args.ROWS(required=False),
         "columns": args.COLUMNS,
-        "stored": args.STORED,
+        "stored": args.STORED_ROWS,
     },
     defines=True,
     replaces=True,
@@ -83,7 +83,7 @@ OPERATIONS["convert"] = Entry(
     "append",
     {
         **_INPUT,
-        "stored": args.STORED,
+        "stored": args.STORED_ROWS,
         "identity": args.IDENTITY,
         "txn": args.TXN,
         "layout": args.layout(
@@ -108,7 +108,7 @@ class Append(Operation):
     "overwrite",
     {
         **_INPUT,
-        "stored": args.STORED,
+        "stored": args.STORED_ROWS,
         "identity": args.IDENTITY,
         **_SELECTED,
         "partition": args.PARTITION,
@@ -157,7 +157,7 @@ class Delete(Operation):
 
 @operation(
     "update",
-    {"set": args.NODES, "stored": args.COMPUTED, **_SELECTED, "values": args.WIDE},
+    {"set": args.NODES, "stored": args.COMPUTED, **_SELECTED, "values": args.WIDE_VALUES},
     either=("set", "values"),
 )
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class Update(Operation):
     {
         "rows": args.ROWS("source", note="the source"),
         "columns": args.COLUMNS("source"),
-        "stored": args.STORED,
+        "stored": args.STORED_ROWS,
         "identity": args.IDENTITY,
         "on": args.TREE("on", note="tree"),
         "when": CLAUSES,

@@ -62,8 +62,8 @@ _REQUIRED_FIELDS: Final = {
 }
 """A required field of every action that is not a file action."""
 
-_SMALL: Final = tuple(_REQUIRED_FIELDS)
-_ACTIONS: Final = (*_SMALL, "add", "remove")
+_SMALL_ACTIONS: Final = tuple(_REQUIRED_FIELDS)
+_ACTIONS: Final = (*_SMALL_ACTIONS, "add", "remove")
 _FEW_ROWS: Final = 1_000
 """Rows below which a file is read whole, once."""
 _SMALL_SIDECARS: Final = 1 << 22
@@ -207,10 +207,10 @@ class CheckpointReader:
 
     def _parquet_actions(self, path: str) -> Iterator[tuple[str, Any]]:
         left = self._rows_to_read(path)
-        with closing(self._parquet(path, _SMALL)) as batches:
+        with closing(self._parquet(path, _SMALL_ACTIONS)) as batches:
             while left > 0 and (batch := next(batches, None)) is not None:
                 left -= batch.num_rows
-                for name in [name for name in _SMALL if name in batch.schema.names]:
+                for name in [name for name in _SMALL_ACTIONS if name in batch.schema.names]:
                     for value in self._values(pc.drop_null(batch.column(name)), path):
                         yield name, value
 

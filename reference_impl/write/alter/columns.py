@@ -41,7 +41,8 @@ from reference_impl.write.rows.rules import rules_of
 Path: TypeAlias = str | Sequence[str]
 """A column by name, or a field in it by the names that lead to it."""
 
-_GUARDED: Final = (DEFAULT_KEY, START_KEY, GENERATION_KEY)
+_COMPUTING_KEYS: Final = (DEFAULT_KEY, START_KEY, GENERATION_KEY)
+"""Column metadata by which the table computes the values of a column."""
 
 
 def add_columns(snapshot: Snapshot, given: Schema, parent: Path) -> int:
@@ -53,7 +54,7 @@ def add_columns(snapshot: Snapshot, given: Schema, parent: Path) -> int:
     columns = read_schema(given).fields
     # Obeys DFT-008.
     for column in columns:
-        if not column.nullable or any(key in column.metadata for key in _GUARDED):
+        if not column.nullable or any(key in column.metadata for key in _COMPUTING_KEYS):
             raise ConstraintViolation(
                 f"column {column.name} is new, so that existing rows have null in it: it can be "
                 "neither not null nor generated nor have a default yet",

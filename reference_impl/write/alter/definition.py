@@ -30,7 +30,7 @@ from reference_impl.write.features.mapping import MAX_ID_PROPERTY, map_columns, 
 from reference_impl.write.features.protocols import (
     CONSTRAINT_PREFIX,
     FEATURE_PREFIX,
-    LEAST,
+    MIN_PROTOCOL,
     READER_VERSION_KEY,
     WRITER_VERSION_KEY,
     features_needed,
@@ -56,7 +56,9 @@ from reference_impl.write.rows.rules import rules_of
 from schemas.features import FEATURES
 
 ENABLED: Final = "delta.enableRowTracking"
-_KEPT: Final = frozenset({MODE_PROPERTY, MAX_ID_PROPERTY, ROW_ID_PROPERTY, COMMIT_VERSION_PROPERTY})
+_FILE_PROPERTIES: Final = frozenset(
+    {MODE_PROPERTY, MAX_ID_PROPERTY, ROW_ID_PROPERTY, COMMIT_VERSION_PROPERTY}
+)
 """Properties that describe data files."""
 
 _NESTED_IDS: Final = "delta.enableIcebergCompatV2"
@@ -92,7 +94,7 @@ def define(
     kept, asked = _requested(metadata, properties or {})
     asked |= set(features)
     base = transaction.base
-    protocol = LEAST if base is None else base.protocol
+    protocol = MIN_PROTOCOL if base is None else base.protocol
     before = {} if base is None else base.metadata.configuration
     schema, kept = map_columns(
         parse_schema(metadata.schema_string),
@@ -182,7 +184,7 @@ def undefine(transaction: Transaction, metadata: Metadata, names: Iterable[str])
         InvalidMetadata: a property cannot be unset.
     """
     gone = set(names)
-    held = sorted(gone & _KEPT & metadata.configuration.keys())
+    held = sorted(gone & _FILE_PROPERTIES & metadata.configuration.keys())
     if held:
         raise InvalidMetadata(
             f"{held[0]} cannot be unset: existing files depend on it", stage="commit"

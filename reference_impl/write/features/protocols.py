@@ -23,7 +23,7 @@ from reference_impl.types.keys import (
 from reference_impl.types.model import TIMESTAMP_NTZ, VARIANT, DataType, Struct, every_field, walk
 from schemas.features import FEATURES, find
 
-LEAST: Final = Protocol(1, 2)
+MIN_PROTOCOL: Final = Protocol(1, 2)
 """The protocol of a table without features."""
 
 CONSTRAINT_PREFIX: Final = "delta.constraints."

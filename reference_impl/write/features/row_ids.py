@@ -22,7 +22,7 @@ ROW_TRACKING_SUSPENDED: Final = "delta.rowTrackingSuspended"
 _KEYS: Final = ("rowIdHighWaterMark", "highWaterMark")
 """The key that engines write, and the one of the text of 2025."""
 
-_NONE: Final = -1
+_NO_ROW_IDS: Final = -1
 """The high-water mark of a table without row ids."""
 
 
@@ -66,7 +66,7 @@ def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:
     # Obeys RT-032 RT-037.
     held = domains.get(ROW_TRACKING_DOMAIN)
     if held is None:
-        return _NONE
+        return _NO_ROW_IDS
     try:
         document = load_json(held.configuration)
     except ValueError:
@@ -74,7 +74,7 @@ def high_water_mark(domains: Mapping[str, DomainMetadata]) -> int:
     if isinstance(document, Mapping):
         for key in _KEYS:
             mark: Any = document.get(key)
-            if mark in INT64 and mark >= _NONE:
+            if mark in INT64 and mark >= _NO_ROW_IDS:
                 return int(mark)
     raise InvalidTableError(
         f"the domain {ROW_TRACKING_DOMAIN} has no high-water mark",

@@ -38,7 +38,7 @@ from reference_impl.write.files.clustering import (
 from reference_impl.write.files.live_files import live_files
 from reference_impl.write.rows.changes import Changes
 
-_LARGE: Final = 128 << 20
+_MIN_LARGE_FILE_BYTES: Final = 128 << 20
 """Size in bytes from which on a file without a vector is left alone."""
 
 
@@ -62,7 +62,7 @@ def optimize(snapshot: Snapshot, *, purge_only: bool) -> int:
         own = pc.fill_null(pc.equal(provider, PROVIDER), True)  # noqa: FBT003  a value
         adds = adds.filter(own)
     deleted = pc.is_valid(adds.column("deletionVector"))
-    small = pc.less(adds.column("size"), _LARGE)
+    small = pc.less(adds.column("size"), _MIN_LARGE_FILE_BYTES)
     files = adds.filter(deleted if purge_only else pc.or_(deleted, small))
     inside = [snapshot.storage.holds(decode_path(str(p))) for p in files["path"].to_pylist()]
     files = chosen(files, inside)

@@ -11,7 +11,7 @@ from kit_runs import UNCLAIMED, WRONG, Kit, make_kit
 from tiny import READ, READ_V1, SNAPSHOT_SPEC
 
 from conformance.base.status import Status
-from conformance.plugin.partial import FOREIGN
+from conformance.plugin.partial import LEFT_OUT_ELSEWHERE
 from conformance.plugin.session import SUITE
 from conformance.run.breaker import MAX_FAULTS, Breaker
 from generators.file_digests import digest_of_case
@@ -140,7 +140,7 @@ def test_faults_that_an_adapter_reports_in_order_end_no_run(fault: str | None) -
         ((f"{SUITE / 'test_golden.py'}::test_golden[table-features/two/read-latest]",), "only /"),
         (("--last-failed",), "--last-failed"),
         (("--stepwise",), "--stepwise"),
-        (("-pleaves_out",), FOREIGN),
+        (("-pleaves_out",), LEFT_OUT_ELSEWHERE),
     ],
 )
 def test_a_run_that_lacks_cases_is_partial_and_says_why(

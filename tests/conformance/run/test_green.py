@@ -11,7 +11,7 @@ from projects import Project
 from tiny import READ, READ_V1, SNAPSHOT_SPEC, write_case
 
 from conformance.base.status import Status
-from conformance.plugin.partial import FOREIGN
+from conformance.plugin.partial import LEFT_OUT_ELSEWHERE
 from conformance.run.run import status_of_run
 
 pytest_plugins = ["pytester"]
@@ -63,7 +63,7 @@ def test_what_a_file_or_a_variable_leaves_out_is_no_success(
     (kit.folder / "pytest.ini").write_text(f"[pytest]\nmarkers = slow\n{ini}\n")
     monkeypatch.setenv("PYTEST_ADDOPTS", variable)
     assert kit(f"-c{kit.folder / 'pytest.ini'}") is status
-    assert f"PARTIAL: {FOREIGN}" in kit.output
+    assert f"PARTIAL: {LEFT_OUT_ELSEWHERE}" in kit.output
 
 
 @pytest.mark.parametrize("ini", [True, False])

@@ -30,7 +30,7 @@ from generators.oracle.operations import (
     UnsetProperties,
 )
 from reference_impl import DeltaError, Table
-from reference_impl.model.features import WRITTEN
+from reference_impl.model.features import WRITABLE_FEATURES
 from reference_impl.write.checkpoints.write import Style
 from rules.columns import ColumnRules
 from rules.operation import operation
@@ -41,7 +41,7 @@ STYLES: Mapping[str, Style] = {
     "v2 json with sidecars": Style("v2", "json", 2),
     "v2 parquet": Style("v2", "parquet"),
 }
-_WRITTEN = sorted(WRITTEN)
+_WRITTEN = sorted(WRITABLE_FEATURES)
 _MAPPING = "delta.columnMapping.mode"
 _LONG_AGO = 1_500_000_000
 """In 2017, in seconds since the epoch."""

@@ -20,7 +20,7 @@ from fault_planting import plant
 from fault_records import Fault, load_faults
 
 from conformance.audit import Finding, audit, engine
-from conformance.audit.findings import WHOLE, severity_of
+from conformance.audit.findings import PART_IS_BROKEN, severity_of
 from conformance.audit.read import raw
 from conformance.pipeline.audit.buckets import Options
 from conformance.requirements.registry import load_registry
@@ -45,7 +45,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 def _said(findings: list[Finding]) -> set[str]:
     """Return what findings name, less what is named since a part of it is."""
     shown = [each for each in findings if each.severity != "info"]
-    return {each.requirement for each in shown if not each.message.endswith(WHOLE)}
+    return {each.requirement for each in shown if not each.message.endswith(PART_IS_BROKEN)}
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -29,7 +29,7 @@ _AFTER_A_PREFIX: Final = 2
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _MILLISECOND: Final = timedelta(milliseconds=1)
-_PLAIN: Final = {
+_PLAIN_TYPES: Final = {
     pa.string_view(): pa.large_string(),
     pa.binary_view(): pa.large_binary(),
     pa.date64(): pa.date32(),
@@ -128,11 +128,11 @@ def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
         of = values.type
     if pa.types.is_timestamp(of) and of.unit == "ns":
         return values.cast(pa.timestamp("us", of.tz), safe=False)
-    wanted = _PLAIN.get(of)
+    wanted = _PLAIN_TYPES.get(of)
     return values if wanted is None else values.cast(wanted)
 
 
-_FAR: Final = re.compile(r"[+-]\d{4,9}-\d\d-\d\d")
+_FAR_DATE: Final = re.compile(r"[+-]\d{4,9}-\d\d-\d\d")
 """Dates before year 1 and after 9999, which Python has none of."""
 
 _NOT_FINITE: Final = ("NaN", "Infinity", "-Infinity")
@@ -153,7 +153,7 @@ def _bounds(
     # A file from before the type was widened keeps bounds in the digits of its own.
     declared = "float" if pa.types.is_float32(values.type) else column.declared
     for side, stated, actual in zip(_KINDS[:2], bounds, _span(values), strict=True):
-        if stated is None or actual is None or _FAR.match(str(stated)):
+        if stated is None or actual is None or _FAR_DATE.match(str(stated)):
             continue
         try:
             limit, value = _comparable(stated, actual, declared)

@@ -23,7 +23,7 @@ _SIDES: Final = ("minValues", "maxValues")
 _MAX_DEPTH: Final = 50
 """Steps of a path; what lies deeper is not judged."""
 
-_TYPED: Final = (
+_TYPE_NAMES: Final = (
     (at.is_boolean, "boolean"), (at.is_integer, "exact number"), (at.is_decimal, "exact number"),
     (at.is_float64, "double"), (at.is_float32, "float"), (at.is_date, "date"),
     (at.is_string, "string"), (at.is_large_string, "string"), (at.is_binary, "binary"),
@@ -206,7 +206,7 @@ def _typed(typed: pa.Array) -> list[Leaf | None]:
         kind = "timestamp" if of.tz is not None else "timestamp without time zone"
         typed, scale = typed.view(pa.int64()), _NANOSECONDS[of.unit]
     else:
-        kind = next((name for test, name in _TYPED if test(of)), str(of))
+        kind = next((name for test, name in _TYPE_NAMES if test(of)), str(of))
         if kind == "time":
             typed, scale = typed.view(pa.int64()), _NANOSECONDS[of.unit]
         elif kind == "date":
