@@ -107,24 +107,30 @@ def _unknown(name: str, registry: Registry, items: Sequence[str]) -> str:
     return f"no requirement and no case has the id {name!r}{meant(name, ids)}"
 
 
-def _lines(found: RequirementExplained | ItemExplained) -> Iterator[str]:
-    return _of_requirement(found) if isinstance(found, RequirementExplained) else _of_item(found)
+def _lines(explained: RequirementExplained | ItemExplained) -> Iterator[str]:
+    return (
+        _of_requirement(explained)
+        if isinstance(explained, RequirementExplained)
+        else _of_item(explained)
+    )
 
 
-def _of_requirement(found: RequirementExplained) -> Iterator[str]:
-    row = found.row
-    document = found.as_document()
+def _of_requirement(explained: RequirementExplained) -> Iterator[str]:
+    row = explained.row
+    document = explained.as_document()
     yield f"{row.id}  {row.level} of {row.role}, feature {row.feature}"
     yield f"  {document['statement']}"
-    yield f"Section: {row.section}" + (f"  {found.link}" if found.link else "")
+    yield f"Section: {row.section}" + (f"  {explained.link}" if explained.link else "")
     binding = (
-        f"under --tck-revision {', '.join(found.binds_in)}" if found.binds_in else "under none"
+        f"under --tck-revision {', '.join(explained.binds_in)}"
+        if explained.binds_in
+        else "under none"
     )
     yield f"Entry: {row.place.removeprefix(f'{PROJECT}/')}"
     yield f"Texts: {', '.join(row.revisions)}; binds {binding}"
-    for name, quote in found.quotes.items():
+    for name, quote in explained.quotes.items():
         yield f"Quote ({name}): {quote}"
-    if not found.quotes and row.clause_digest:
+    if not explained.quotes and row.clause_digest:
         yield "Quote: --text=PROTOCOL.md quotes the sentence, which is kept by its digest"
     for title, value in (
         ("Ruling", row.ruling),
@@ -134,66 +140,68 @@ def _of_requirement(found: RequirementExplained) -> Iterator[str]:
         if value:
             yield f"{title}: {' '.join(value.split())}"
     yield from _listed("Accepted", [f"{each.name}: {each.source}" for each in row.contested])
-    yield from _listed("Code that obeys it", [*map(str, found.code)], "no line names it")
+    yield from _listed("Code that obeys it", [*map(str, explained.code)], "no line names it")
     for kind, title in (
         ("golden", "Questions that judge it"),
         ("recipe", "Recipes that judge it"),
         ("mutation", "Mutations that break it"),
         ("audit", "Audit checks"),
     ):
-        yield from _listed(title, found.cases.get(kind, ()))
-    yield from _listed("Builders of those tables", [*map(str, found.builders)])
-    yield from _listed("Steps of recipes that judge it", found.steps)
-    if found.unjudged:
-        yield f"Nothing judges it: {found.unjudged}"
-    if found.named:
-        yield f"{found.named} more cases name it and judge another requirement"
-    proofs = [f"{each.kind} {each.id}: {each.case}" for each in found.proofs]
-    yield from _listed("Proofs", proofs, _without_proof(found))
-    yield from _listed("Tests", [*map(str, found.tests)])
-    yield from _listed("Defects", [f"{each.name}: {each.statement}" for each in found.defects])
+        yield from _listed(title, explained.cases.get(kind, ()))
+    yield from _listed("Builders of those tables", [*map(str, explained.builders)])
+    yield from _listed("Steps of recipes that judge it", explained.steps)
+    if explained.unjudged:
+        yield f"Nothing judges it: {explained.unjudged}"
+    if explained.named:
+        cases = "case names" if explained.named == 1 else "cases name"
+        yield f"{explained.named} more {cases} it and judge another requirement"
+    proofs = [f"{each.kind} {each.id}: {each.case}" for each in explained.proofs]
+    yield from _listed("Proofs", proofs, _without_proof(explained))
+    yield from _listed("Tests", [*map(str, explained.tests)])
+    yield from _listed("Defects", [f"{each.name}: {each.statement}" for each in explained.defects])
 
 
-def _without_proof(found: RequirementExplained) -> str:
+def _without_proof(explained: RequirementExplained) -> str:
     """Return why a requirement has no proof."""
-    row = found.row
+    row = explained.row
     if row.retired:
         return "none, for a retired requirement judges nothing"
     if row.level in ("MAY", "DEF"):
         return f"none, for a {row.level} cannot be broken"
     none = "no wrong implementation has shown it yet"
-    return f"{none}. {found.unproved}" if found.unproved else none
+    return f"{none}. {explained.unproved}" if explained.unproved else none
 
 
-def _of_item(found: ItemExplained) -> Iterator[str]:
-    item = found.item
+def _of_item(explained: ItemExplained) -> Iterator[str]:
+    item = explained.item
     yield f"{item.id}  ({item.judged.question}, asked of the {item.judged.asked})"
     yield f"  {item.title}"
-    if found.builder:
-        yield f"Built by: {found.builder}"
-    if found.expects:
-        yield f"Expects: {found.expects}"
-    for revision, name in found.judges.items():
-        level, role = found.levels[name]
-        yield f"Judges under {revision}: {name} ({level} of {role}) {found.statements[name]}"
+    if explained.builder:
+        yield f"Built by: {explained.builder}"
+    if explained.expects:
+        yield f"Expects: {explained.expects}"
+    for revision, name in explained.judges.items():
+        level, role = explained.levels[name]
+        yield f"Judges under {revision}: {name} ({level} of {role}) {explained.statements[name]}"
     steps = [
-        f"step {number}: {name} {found.statements[name]}" for number, name in enumerate(found.steps)
+        f"step {number}: {name} {explained.statements[name]}"
+        for number, name in enumerate(explained.steps)
     ]
     yield from _listed("Steps", steps)
-    others = [name for name in item.requirements if name in found.statements]
-    yield from _listed("Touches", [f"{name} {found.statements[name]}" for name in others])
-    for each in found.defects:
+    others = [name for name in item.requirements if name in explained.statements]
+    yield from _listed("Touches", [f"{name} {explained.statements[name]}" for name in others])
+    for each in explained.defects:
         rulings = [("reader", each.reader), ("writer", each.writer)]
         said = ", ".join(f"{role}: {ruling}" for role, ruling in rulings if ruling)
         yield f"Defect {each.name}: {each.statement} ({said})"
 
 
-def _listed(title: str, found: Sequence[str], nothing: str = "") -> Iterator[str]:
-    if not found:
+def _listed(title: str, entries: Sequence[str], nothing: str = "") -> Iterator[str]:
+    if not entries:
         if nothing:
             yield f"{title}: {nothing}"
         return
-    yield f"{title} ({len(found)}):"
-    yield from (f"  - {each}" for each in found[:_MAX_SHOWN])
-    if len(found) > _MAX_SHOWN:
-        yield f"  - and {len(found) - _MAX_SHOWN} more: --json has them all"
+    yield f"{title} ({len(entries)}):"
+    yield from (f"  - {each}" for each in entries[:_MAX_SHOWN])
+    if len(entries) > _MAX_SHOWN:
+        yield f"  - and {len(entries) - _MAX_SHOWN} more: --json has them all"

@@ -88,23 +88,23 @@ def _following(body: list[ast.stmt], of: ast.stmt) -> str | None:
     return None
 
 
-def _class(found: ast.ClassDef) -> Iterator[str]:
-    functions = [each for each in found.body if isinstance(each, ast.FunctionDef)]
+def _class(node: ast.ClassDef) -> Iterator[str]:
+    functions = [each for each in node.body if isinstance(each, ast.FunctionDef)]
     made = [each for each in functions if each.name == "__init__"]
     fields = [
         _with_default(f"{ast.unparse(each.target)}: {ast.unparse(each.annotation)}", each.value)
-        for each in found.body
+        for each in node.body
         if isinstance(each, ast.AnnAssign) and not ast.unparse(each.target).startswith("_")
     ]
-    bases = f"({', '.join(map(ast.unparse, found.bases))})" if found.bases else ""
-    yield _code("\n".join([f"class {found.name}{bases}", *(f"    {each}" for each in fields)]))
-    yield _prose(ast.get_docstring(found))
+    bases = f"({', '.join(map(ast.unparse, node.bases))})" if node.bases else ""
+    yield _code("\n".join([f"class {node.name}{bases}", *(f"    {each}" for each in fields)]))
+    yield _prose(ast.get_docstring(node))
     for each in made:
-        yield _code(_signature(each, found.name))
+        yield _code(_signature(each, node.name))
         yield _prose(ast.get_docstring(each))
     for each in functions:
         if not each.name.startswith("_"):
-            yield f"#### `{found.name}.{each.name}`"
+            yield f"#### `{node.name}.{each.name}`"
             yield _code(_signature(each))
             yield _prose(ast.get_docstring(each))
 

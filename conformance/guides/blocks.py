@@ -192,8 +192,8 @@ def with_blocks(text: str) -> str:
         LookupError: a marker names no part.
     """
 
-    def written(found: re.Match[str]) -> str:
-        name = found["name"]
+    def written(match: re.Match[str]) -> str:
+        name = match["name"]
         if name not in BLOCKS:
             raise LookupError(f"no generated part is named {name!r}")
         return f"<!-- {name} -->\n{BLOCKS[name]()}\n<!-- /{name} -->"

@@ -183,56 +183,56 @@ def requirement_refused(spec: Spec, case: Case, revision: str) -> str | None:
 def requirement_shown(  # noqa: PLR0913  all that it depends on
     case: Case,
     spec: Spec,
-    found: Difference,
+    difference: Difference,
     *,
     judged: str | None,
-    wanted: Expected,
-    given: Any,
+    expected: Expected,
+    actual: Any,
 ) -> str | None:
     """Return the requirement that a difference shows; ``None`` where it is the judged one.
 
     Args:
         case: the table.
         spec: the question.
-        found: the difference.
+        difference: the difference.
         judged: the requirement that the question is held to.
-        wanted: the answer that has to be given.
-        given: the payload of the one that was.
+        expected: the answer that has to be given.
+        actual: the payload of the one that was.
     """
     if spec.type == "snapshot":
-        return _shown_by_snapshot(case, spec, found, judged, wanted.document, given)
-    if judged is None or not isinstance(given, pa.Table) or wanted.source is None:
+        return _shown_by_snapshot(case, spec, difference, judged, expected.document, actual)
+    if judged is None or not isinstance(actual, pa.Table) or expected.source is None:
         return None
     if load_registry()[judged].level == "SHOULD":
         return None  # what is advised alone fails by nothing else
-    if spec.type in _COLUMN_QUESTIONS and _shows_hidden(case.table, wanted.rows(), given):
+    if spec.type in _COLUMN_QUESTIONS and _shows_hidden(case.table, expected.rows(), actual):
         return _HIDDEN_COLUMNS
-    return _shown_by_rows(case, spec, judged, wanted.rows(), given)
+    return _shown_by_rows(case, spec, judged, expected.rows(), actual)
 
 
 def _shown_by_snapshot(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown`
     case: Case,
     spec: Spec,
-    found: Difference,
+    difference: Difference,
     judged: str | None,
-    wanted: Mapping[str, Any],
-    given: Any,
+    expected: Mapping[str, Any],
+    actual: Any,
 ) -> str | None:
-    part = found.summary.partition(".")[0].partition(" ")[0]
+    part = difference.summary.partition(".")[0].partition(" ")[0]
     if part not in _NEWEST_ACTION or judged not in _SNAPSHOT_REQUIREMENTS:
         return None
     row = _newest_action(case.table, _version(spec), part)
-    if row == _NEWEST_ACTION["metadata"][0] and _has_more_properties(wanted, given):
+    if row == _NEWEST_ACTION["metadata"][0] and _has_more_properties(expected, actual):
         return _REPLACED_METADATA
     if judged not in _NEWEST_ACTION[part]:
         return row
     again, one = _NEWEST_ACTION[part]
     if spec.requirement is not None or judged != one:
         return None  # the case says which of both it is about
-    return again if _is_replaced(case, spec, part, given) else None
+    return again if _is_replaced(case, spec, part, actual) else None
 
 
-def _is_replaced(case: Case, spec: Spec, part: str, given: Any) -> bool:
+def _is_replaced(case: Case, spec: Spec, part: str, actual: Any) -> bool:
     """Return whether a part of a snapshot is what an older action says, which a newer replaced."""
     version = _version(spec)
     contents = commits_in(case.table).items()
@@ -240,41 +240,41 @@ def _is_replaced(case: Case, spec: Spec, part: str, given: Any) -> bool:
         for line in content.splitlines():
             with suppress(DocumentError, LookupError, TypeError):
                 said = {part: parse_json(line)[_ACTIONS[part]]}
-                if compare_snapshot(said, given) is None:
+                if compare_snapshot(said, actual) is None:
                     return True
     return False
 
 
-def _has_more_properties(wanted: Mapping[str, Any], given: Any) -> bool:
+def _has_more_properties(expected: Mapping[str, Any], actual: Any) -> bool:
     """Return whether metadata has the right properties, and some that its newest action lacks."""
     try:
-        properties, others = (each["metadata"]["configuration"] for each in (wanted, given))
+        properties, others = (each["metadata"]["configuration"] for each in (expected, actual))
         return bool(properties.items() < others.items())
     except (KeyError, TypeError, AttributeError):
         return False
 
 
 def _shown_by_rows(
-    case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table
+    case: Case, spec: Spec, judged: str, expected: pa.Table, actual: pa.Table
 ) -> str | None:
-    empty = judged not in _NULL_REQUIREMENTS and equal_with_empty_as_null(wanted, given)
-    if empty or (judged == _DELETED_ROWS and _has_fewer_rows(spec, wanted, given)):
+    empty = judged not in _NULL_REQUIREMENTS and equal_with_empty_as_null(expected, actual)
+    if empty or (judged == _DELETED_ROWS and _has_fewer_rows(spec, expected, actual)):
         return ROWS_READ
     if spec.type == "aggregate":
         return None
-    changed = _shown_by_changes(case, spec, judged, wanted, given)
+    changed = _shown_by_changes(case, spec, judged, expected, actual)
     if changed is not None:
         return changed
-    wrong = wrong_columns(wanted, given)
-    if _has_older_columns(case, spec, judged, wanted, given):
+    wrong = wrong_columns(expected, actual)
+    if _has_older_columns(case, spec, judged, expected, actual):
         return _NEWEST_METADATA
     if wrong is None:
-        return _shown_by_live_rows(case, spec, judged, wanted, given)
-    return _shown_by_columns(case, spec, judged, wrong, wanted, given)
+        return _shown_by_live_rows(case, spec, judged, expected, actual)
+    return _shown_by_columns(case, spec, judged, wrong, expected, actual)
 
 
 def _shown_by_changes(
-    case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table
+    case: Case, spec: Spec, judged: str, expected: pa.Table, actual: pa.Table
 ) -> str | None:
     """Return the requirement on which rows changed, where a version has other changes.
 
@@ -282,9 +282,9 @@ def _shown_by_changes(
     """
     if spec.type != "changes" or not matches(judged, _VALUE_REQUIREMENTS):
         return None
-    if not {*_CHANGE_COLUMNS} <= {*given.column_names} & {*wanted.column_names}:
+    if not {*_CHANGE_COLUMNS} <= {*actual.column_names} & {*expected.column_names}:
         return None
-    right, seen = (counted_rows(table, _CHANGE_COLUMNS) for table in (wanted, given))
+    right, seen = (counted_rows(table, _CHANGE_COLUMNS) for table in (expected, actual))
     versions = {version for _, version in (right - seen) + (seen - right)}
     if not versions:
         return None
@@ -293,7 +293,7 @@ def _shown_by_changes(
 
 
 def _shown_by_columns(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown`
-    case: Case, spec: Spec, judged: str, wrong: WrongColumns, wanted: pa.Table, given: pa.Table
+    case: Case, spec: Spec, judged: str, wrong: WrongColumns, expected: pa.Table, actual: pa.Table
 ) -> str | None:
     """Return the requirement that wrong columns show, where the rows are right else."""
     if (
@@ -303,7 +303,7 @@ def _shown_by_columns(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown
     ):
         return _TRACKING_COLUMN_REQUIREMENTS[wrong.columns]
     if wrong.columns == {_ROW_ID} and judged in _TRACKING_REQUIREMENTS:
-        return _shown_by_row_ids(case, spec, wanted, given) or _SIBLING_REQUIREMENTS[
+        return _shown_by_row_ids(case, spec, expected, actual) or _SIBLING_REQUIREMENTS[
             wrong.columns
         ].get(judged)
     if wrong.columns & _FEATURE_COLUMNS:
@@ -334,14 +334,14 @@ def _possible_by_files(case: Case, spec: Spec, version: int | None) -> Iterator[
 
 
 def _shown_by_live_rows(
-    case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table
+    case: Case, spec: Spec, judged: str, expected: pa.Table, actual: pa.Table
 ) -> str | None:
     """Return the requirement that missing or additional rows show, where all others are right.
 
     They break no requirement on values; but a filter looks at values.
     """
     tracked = judged.startswith("RT-")
-    found = differing_rows(wanted, given)
+    found = differing_rows(expected, actual)
     if (
         spec.type == "changes"
         or found is None
@@ -349,7 +349,7 @@ def _shown_by_live_rows(
     ):
         return None
     lacking, more = found
-    if more and _are_deleted(case, spec, wanted.column_names, more):
+    if more and _are_deleted(case, spec, expected.column_names, more):
         return _DELETED_ROWS
     alone = bool(lacking) is not bool(more)
     return ROWS_READ if alone and (tracked or "filter" not in spec.parameters) else None
@@ -369,19 +369,19 @@ def _are_deleted(case: Case, spec: Spec, names: list[str], rows: Rows) -> bool:
     return min(held.values()) >= 0
 
 
-def _shown_by_row_ids(case: Case, spec: Spec, wanted: pa.Table, given: pa.Table) -> str | None:
+def _shown_by_row_ids(case: Case, spec: Spec, expected: pa.Table, actual: pa.Table) -> str | None:
     """Return which requirement on row ids is broken; ``None`` where both are, or it is unknown."""
     fresh = fresh_ids(case.table, _version(spec)) if "timestamp" not in spec.parameters else None
-    found = differing_rows(wanted, given)
+    found = differing_rows(expected, actual)
     if fresh is None or found is None:
         return None
-    at = wanted.column_names.index(_ROW_ID)
+    at = expected.column_names.index(_ROW_ID)
     by_position = {any(row[at] in ids for ids in fresh) for row in found[0]}
     return _ROW_ID_REQUIREMENTS[by_position.pop()] if len(by_position) == 1 else None
 
 
 def _has_older_columns(
-    case: Case, spec: Spec, judged: str, wanted: pa.Table, given: pa.Table
+    case: Case, spec: Spec, judged: str, expected: pa.Table, actual: pa.Table
 ) -> bool:
     """Return whether the columns of a read are those of older metadata."""
     if (
@@ -390,14 +390,14 @@ def _has_older_columns(
         or not matches(judged, _LIVE_FILE_REQUIREMENTS)
     ):
         return False
-    names = given.column_names
-    others = sorted(names) != sorted(wanted.column_names)
+    names = actual.column_names
+    others = sorted(names) != sorted(expected.column_names)
     return others and names in older_columns(case.table, _version(spec))
 
 
-def _shows_hidden(table: Path, wanted: pa.Table, given: pa.Table) -> bool:
+def _shows_hidden(table: Path, expected: pa.Table, actual: pa.Table) -> bool:
     """Return whether an answer has columns of row tracking, and no other one, beside its own."""
-    extra = set(given.column_names).difference(wanted.column_names)
+    extra = set(actual.column_names).difference(expected.column_names)
     return bool(extra) and extra <= _hidden(table)
 
 
@@ -408,14 +408,14 @@ def _hidden(table: Path) -> frozenset[str]:
     return frozenset(name.decode() for names in found for name in names)
 
 
-def _has_fewer_rows(spec: Spec, wanted: pa.Table, given: pa.Table) -> bool:
+def _has_fewer_rows(spec: Spec, expected: pa.Table, actual: pa.Table) -> bool:
     """Return whether an answer has fewer rows than it has to."""
     if spec.type != "aggregate":
-        return bool(given.num_rows < wanted.num_rows)
-    if given.num_rows != 1 or "count" not in given.column_names:
+        return bool(actual.num_rows < expected.num_rows)
+    if actual.num_rows != 1 or "count" not in actual.column_names:
         return False
-    count = given.column("count")[0].as_py()
-    return isinstance(count, int) and bool(count < wanted.column("count")[0].as_py())
+    count = actual.column("count")[0].as_py()
+    return isinstance(count, int) and bool(count < expected.column("count")[0].as_py())
 
 
 def _version(spec: Spec) -> int | None:

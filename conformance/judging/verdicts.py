@@ -101,12 +101,12 @@ def _of_answer(asked: _Asked, expected: Expected, answer: Answer) -> Verdict:
             return replace(verdict, foreign_rows=_has_foreign_rows(case, spec, expected, payload))
 
 
-def _shown(asked: _Asked, expected: Expected, payload: Any, found: Difference) -> str | None:
+def _shown(asked: _Asked, expected: Expected, payload: Any, difference: Difference) -> str | None:
     """Return the requirement that a difference shows to be broken; ``None`` for the judged one."""
     case, spec = asked.case, asked.spec
     judged = judged_of(spec, case).in_revision(asked.revision)
     return _advised(spec, expected, payload) or requirement_shown(
-        case, spec, found, judged=judged, wanted=expected, given=payload
+        case, spec, difference, judged=judged, expected=expected, actual=payload
     )
 
 
@@ -174,11 +174,11 @@ def _advised(spec: Spec, expected: Expected, payload: Any) -> str | None:
     return None
 
 
-def _wrong(asked: _Asked, expected: Expected, payload: Any, found: Difference) -> Verdict:
+def _wrong(asked: _Asked, expected: Expected, payload: Any, difference: Difference) -> Verdict:
     spec, unclaimed = asked.spec, asked.unclaimed
     hazard = spec.hazard or QUESTIONS[spec.type].hazard
     wanted = describe_expected(spec.type, expected)
-    requirement = _shown(asked, expected, payload, found)
+    requirement = _shown(asked, expected, payload, difference)
     if unclaimed:
         # Answering at all was the mistake, and the worst one.
         hazard = Hazard.SILENT_WRONG_DATA
@@ -186,12 +186,12 @@ def _wrong(asked: _Asked, expected: Expected, payload: Any, found: Difference) -
         requirement = "TF-001"
     return Verdict(
         Outcome.FAIL,
-        found.summary,
+        difference.summary,
         hazard,
         wanted,
-        found.summary,
+        difference.summary,
         requirement,
-        details=found.details,
+        details=difference.details,
     )
 
 

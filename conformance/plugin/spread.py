@@ -171,22 +171,22 @@ class Crew:
                 made.left += portion or ()
                 made.link.send(portion)
 
-    def _receive(self, found: dict[int, _Reports]) -> None:
+    def _receive(self, received: dict[int, _Reports]) -> None:
         """Take what has come from any process."""
         for link in wait([each.link for each in self._processes]):
             made = next(each for each in self._processes if each.link is link)
             try:
                 index, reports, last = made.link.recv()
             except (EOFError, OSError):
-                self._lose(made, found)
+                self._lose(made, received)
                 continue
-            found[index] = reports
+            received[index] = reports
             made.left.popleft()
             if last:
                 made.portions -= 1
                 self._give(made)
 
-    def _lose(self, made: _Process, found: dict[int, _Reports]) -> None:
+    def _lose(self, made: _Process, received: dict[int, _Reports]) -> None:
         """Report the item that a process ended at, and leave the rest of its items to another."""
         made.link.close()
         made.process.join()
@@ -203,7 +203,7 @@ class Crew:
                 f"the process that judged this ended with {how}",
                 "call",
             )
-            found[at] = [config.hook.pytest_report_to_serializable(config=config, report=lost)]
+            received[at] = [config.hook.pytest_report_to_serializable(config=config, report=lost)]
         if made.left:
             self._waiting.appendleft([*made.left])
         if self._waiting:

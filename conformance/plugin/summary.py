@@ -76,9 +76,9 @@ def _list(words: Sequence[str], most: int) -> str:
     return ", ".join(words[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def _by(key: Callable[[_T], Hashable], found: Iterable[_T]) -> list[list[_T]]:
+def _by(key: Callable[[_T], Hashable], items: Iterable[_T]) -> list[list[_T]]:
     groups: dict[Hashable, list[_T]] = {}
-    for each in found:
+    for each in items:
         groups.setdefault(key(each), []).append(each)
     return sorted(groups.values(), key=len, reverse=True)
 
@@ -168,20 +168,20 @@ class Summary:
             yield f"      repeat: {self.reproduce(alike[0]['id'])}"
         yield from _rest(groups[most:], "  ")
 
-    def _advice(self, found: Sequence[Record]) -> Iterator[str]:
-        if found:
+    def _advice(self, records: Sequence[Record]) -> Iterator[str]:
+        if records:
             words = [
-                f"{_requirement(group[0])} ({len(group)})" for group in _by(_requirement, found)
+                f"{_requirement(group[0])} ({len(group)})" for group in _by(_requirement, records)
             ]
-            yield f"ADVICE ({len(found)}): a SHOULD is not followed: {_list(words, _WORDS)}"
+            yield f"ADVICE ({len(records)}): a SHOULD is not followed: {_list(words, _WORDS)}"
 
-    def _open(self, found: Sequence[Record]) -> Iterator[str]:
-        if not found:
+    def _open(self, records: Sequence[Record]) -> Iterator[str]:
+        if not records:
             return
         more = "" if self.verbose else "; -v says which reading was seen"
-        yield f"CONTESTED ({len(found)}): {MEANINGS[Outcome.OPEN].words}{more}"
+        yield f"CONTESTED ({len(records)}): {MEANINGS[Outcome.OPEN].words}{more}"
         if self.verbose:
-            yield from (f"  {record['id']}: {record['seen']}" for record in found)
+            yield from (f"  {record['id']}: {record['seen']}" for record in records)
 
     def _blocked(self) -> Iterator[str]:
         blocked = Counter(
@@ -194,11 +194,11 @@ class Summary:
             total = blocked.total()
             yield f"BLOCKED ({total}): {_list(words, self._most(_MAX_NAMED))}"
 
-    def _stale(self, found: Sequence[str]) -> Iterator[str]:
+    def _stale(self, ids: Sequence[str]) -> Iterator[str]:
         most = self._most(2 * _GROUPS)
-        yield from (f"STALE BASELINE: {_line(line)}" for line in found[:most])
-        if len(found) > most:
-            yield f"STALE BASELINE: {len(found) - most} more; -v prints them"
+        yield from (f"STALE BASELINE: {_line(line)}" for line in ids[:most])
+        if len(ids) > most:
+            yield f"STALE BASELINE: {len(ids) - most} more; -v prints them"
 
 
 def _rest(groups: Sequence[Sequence[Record]], indent: str) -> Iterator[str]:

@@ -270,25 +270,25 @@ def _is_red(record: Mapping[str, Any]) -> bool:
     return standing == "stale" or (standing == "new" and record["outcome"] in FAILING)
 
 
-def _faults(found: Results, records: int, digest: str) -> Iterator[str]:
-    footer = found.footer
-    if len(found.records) < records:
-        yield f"{records - len(found.records)} cases are there twice"
+def _faults(results: Results, records: int, digest: str) -> Iterator[str]:
+    footer = results.footer
+    if len(results.records) < records:
+        yield f"{records - len(results.records)} cases are there twice"
     if footer["records"] != records:
         yield f"the footer counts {footer['records']} records, and there are {records}"
-    if footer["counts"] != _counts([*found.records.values()]):
+    if footer["counts"] != _counts([*results.records.values()]):
         yield "the footer counts other outcomes than the records have"
-    if footer["judged"] != share_of(found.records.values()).judged:
+    if footer["judged"] != share_of(results.records.values()).judged:
         yield "the footer counts other judged cases than the records have"
-    failed = sum(1 for each in found.records.values() if _is_red(each))
+    failed = sum(1 for each in results.records.values() if _is_red(each))
     if footer["status"] == Status.OK and (failed or not footer["judged"]):
         yield f"the footer says that all is well: {failed} failed, {footer['judged']} were judged"
     if footer["complete"] == bool(footer["partial"]):
         yield "the footer says both that the run is complete and that it is partial"
-    selected = found.header["selected"]
+    selected = results.header["selected"]
     if records > selected or (not footer["partial"] and records != selected):
         yield f"{selected} cases were selected, and the run has {records} records"
-    shard = found.header.get("shard")
+    shard = results.header.get("shard")
     if shard is not None and shard["number"] > shard["of"]:
         yield f"it says that it is part {shard['number']} of {shard['of']}"
     if footer["digest"] != digest:

@@ -93,10 +93,10 @@ def _add(records: dict[str, Mapping[str, Any]], name: str, part: Results) -> Non
     records |= part.records
 
 
-def _lacking(selected: int, found: int) -> int:
-    if found > selected:
-        raise ResultsError(f"{selected} cases were selected, and the parts have {found}")
-    return selected - found
+def _lacking(selected: int, count: int) -> int:
+    if count > selected:
+        raise ResultsError(f"{selected} cases were selected, and the parts have {count}")
+    return selected - count
 
 
 def _status(

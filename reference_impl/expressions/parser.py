@@ -248,15 +248,15 @@ class _Parser:
             return self._expression(_SIGNED)
         return self._postfixed(self._primary())
 
-    def _postfixed(self, found: Node) -> Node:
+    def _postfixed(self, operand: Node) -> Node:
         """Parse what follows a value: the name of a field, or a cast by two colons."""
         while self._token.kind == "sign" and self._token.text in {".", "::"}:
             if self._sign("::"):
-                found = self._made("cast", (*self._type(), False), found, start=found.start)
+                operand = self._made("cast", (*self._type(), False), operand, start=operand.start)
             else:
                 self._next()
-                found = self._made("field", self._part(), found, start=found.start)
-        return found
+                operand = self._made("field", self._part(), operand, start=operand.start)
+        return operand
 
     def _primary(self) -> Node:
         token = self._token

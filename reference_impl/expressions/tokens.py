@@ -95,21 +95,21 @@ def _deeper(token: Token) -> int:
     return {"(": 1, ")": -1}.get(token.text, 0) if token.kind == "sign" else 0
 
 
-def _token(found: re.Match[str]) -> Token:
-    kind, text = cast("Kind", found.lastgroup), found.group()
+def _token(match: re.Match[str]) -> Token:
+    kind, text = cast("Kind", match.lastgroup), match.group()
     if kind == "string":
         text = _unescaped(text[1:-1])
     elif kind == "name":
         text = _encodable(text[1:-1].replace("``", "`"))
-    return Token(kind, text, found.start(), found.end())
+    return Token(kind, text, match.start(), match.end())
 
 
 def _unescaped(text: str) -> str:
     return _encodable(_ESCAPE.sub(_character, text))
 
 
-def _character(found: re.Match[str]) -> str:
-    short, long, octal, other = found.groups()
+def _character(match: re.Match[str]) -> str:
+    short, long, octal, other = match.groups()
     if other is not None:
         return _ESCAPES.get(other, str(other))
     code = int(octal, 8) if octal else int(short or long, 16)

@@ -37,7 +37,7 @@ def scan(
 def _scan(
     snapshot: Snapshot,
     columns: Sequence[str] | None,
-    given: Mapping[str, Any] | str | None,
+    predicate: Mapping[str, Any] | str | None,
     *,
     row_ids: bool,
 ) -> pa.Table:
@@ -45,17 +45,17 @@ def _scan(
     if columns is not None and not columns and table.columns.fields:
         # Arrow counts rows by their columns: one is read, and dropped.
         first = list(table.columns.names[:1])
-        return _scan(snapshot, first, given, row_ids=row_ids).drop_columns(first)
+        return _scan(snapshot, first, predicate, row_ids=row_ids).drop_columns(first)
     wanted = project(table.columns, columns)
     condition = None
     tested: set[str] = set()
     files = snapshot.adds()
-    if given is not None:
+    if predicate is not None:
         # Most reads have no filter, and load nothing of it.
         from reference_impl.filters import bind_filter, columns_of
         from reference_impl.scan.skipping import may_match
 
-        condition = bind_filter(given, table.columns)
+        condition = bind_filter(predicate, table.columns)
         tested = {path[0] for path in columns_of(condition)} - {f.name for f in wanted}
         files = files.filter(may_match(files, condition, table))
     reader = FileReader(

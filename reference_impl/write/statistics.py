@@ -62,13 +62,13 @@ def indexed_leaves(table: TableSchema, configuration: Mapping[str, str]) -> list
     return found if count < 0 else found[:count]
 
 
-def _named(found: Sequence[Leaf], named: str) -> list[Leaf]:
+def _named(leaves: Sequence[Leaf], named: str) -> list[Leaf]:
     paths = {
         tuple(part.strip().strip("`") for part in name.split("."))
         for name in named.split(",")
         if name.strip()
     }
-    return [leaf for leaf in found if any(leaf.path[: len(p)] == p for p in paths)]
+    return [leaf for leaf in leaves if any(leaf.path[: len(p)] == p for p in paths)]
 
 
 def statistics_of(rows: pa.Table, columns: Iterable[Leaf]) -> dict[str, Any]:

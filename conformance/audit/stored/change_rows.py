@@ -146,15 +146,15 @@ def read_row_changes(step: Step, storage: Storage) -> RowChanges | None:
     return found
 
 
-def _count_changes(found: RowChanges, line: Line, step: Step, storage: Storage) -> None:
+def _count_changes(changes: RowChanges, line: Line, step: Step, storage: Storage) -> None:
     """Add the rows of a change file."""
-    found.changed_parts |= {_parts(line, step)}
+    changes.changed_parts |= {_parts(line, step)}
     for row, kind in rows_of(line, step, storage):
-        found.listed += str(kind) not in _PAIRED
-        found.rows[row] += _SIGNS[str(kind)]
-        found.stated[row] -= _SIGNS[str(kind)]
-        found.updates += _PAIRED.get(str(kind), 0)
-        found.updated[row] += _PAIRED.get(str(kind), 0)
+        changes.listed += str(kind) not in _PAIRED
+        changes.rows[row] += _SIGNS[str(kind)]
+        changes.stated[row] -= _SIGNS[str(kind)]
+        changes.updates += _PAIRED.get(str(kind), 0)
+        changes.updated[row] += _PAIRED.get(str(kind), 0)
 
 
 def _moving_files(step: Step) -> Iterator[Line]:

@@ -102,7 +102,7 @@ def read_moved(step: Step, storage: Storage) -> Moved | None:
     return found
 
 
-def _count(found: Moved, line: Line, step: Step, storage: Storage, *, restated: bool) -> None:
+def _count(moved: Moved, line: Line, step: Step, storage: Storage, *, restated: bool) -> None:
     """Add the rows of a file; those of one that stays may only hold what others take away.
 
     What is removed, and was not in the table any more, takes no rows away.
@@ -115,17 +115,17 @@ def _count(found: Moved, line: Line, step: Step, storage: Storage, *, restated: 
     quiet = line.body.get("dataChange") is False and not restated
     tracked = Counter(rows_of(line, step, storage, tracked=quiet))
     rows = _parts_of(tracked)
-    first, last = found.places
+    first, last = moved.places
     if line.action == "add":
-        found.added += rows
+        moved.added += rows
         if quiet:
-            found.moved_in += tracked
-            found.places = first or line.place, last
+            moved.moved_in += tracked
+            moved.places = first or line.place, last
     else:
-        found.removed += rows
+        moved.removed += rows
         if quiet:
-            found.moved_out += tracked
-            found.places = first, last or line.place
+            moved.moved_out += tracked
+            moved.places = first, last or line.place
 
 
 def _parts_of(tracked: Counter[_Tracked], part: int | None = None) -> Counter[Any]:

@@ -38,34 +38,34 @@ class WrongColumns:
     misnamed: bool
 
 
-def wrong_columns(wanted: pa.Table, given: pa.Table) -> WrongColumns | None:
+def wrong_columns(expected: pa.Table, actual: pa.Table) -> WrongColumns | None:
     """Find the columns in which an answer is wrong.
 
     Args:
-        wanted: the rows that have to be given.
-        given: the rows that were given.
+        expected: the rows that have to be given.
+        actual: the rows that were given.
 
     Returns:
         ``None`` where there are none, or the other columns have other rows as well.
     """
-    if wanted.num_rows != given.num_rows:
+    if expected.num_rows != actual.num_rows:
         return None
-    right = {name: canonical_values(wanted.column(name)) for name in wanted.column_names}
+    right = {name: canonical_values(expected.column(name)) for name in expected.column_names}
     seen = {
-        name: canonical_values(given.column(name))
+        name: canonical_values(actual.column(name))
         for name in right
-        if given.column_names.count(name) == 1
-        and family_of(given.field(name).type) == family_of(wanted.field(name).type)
+        if actual.column_names.count(name) == 1
+        and family_of(actual.field(name).type) == family_of(expected.field(name).type)
     }
     agree = [name for name in seen if Counter(seen[name]) == Counter(right[name])]
     columns = frozenset(right).difference(agree)
-    keys = Counter(_rows(right, agree, wanted.num_rows))
-    if not columns or keys != Counter(_rows(seen, agree, wanted.num_rows)):
+    keys = Counter(_rows(right, agree, expected.num_rows))
+    if not columns or keys != Counter(_rows(seen, agree, expected.num_rows)):
         return None
     lost = {
         name
         for name in columns
-        if name not in given.column_names or not any(v is not None for v in seen.get(name, (0,)))
+        if name not in actual.column_names or not any(v is not None for v in seen.get(name, (0,)))
     }
     misnamed = lost == columns or any(
         _is_of_others(seen[name], name, right, columns) or _is_moved(seen[name], right[name])
@@ -80,16 +80,16 @@ def _rows(values: dict[str, list[Any]], names: list[str], count: int) -> list[_R
 
 
 def _is_of_others(
-    given: list[Any], name: str, right: dict[str, list[Any]], columns: frozenset[str]
+    actual: list[Any], name: str, right: dict[str, list[Any]], columns: frozenset[str]
 ) -> bool:
-    values = {value for value in given if value is not None}
+    values = {value for value in actual if value is not None}
     others = {value for other in columns - {name} for value in right[other]}
     return values <= others and values.isdisjoint(right[name])
 
 
-def _is_moved(given: list[Any], wanted: list[Any]) -> bool:
+def _is_moved(actual: list[Any], expected: list[Any]) -> bool:
     """Return whether values are nested, and fields of them have values of others, or are null."""
-    rows = [tuple(map(_leaves, pair)) for pair in zip(given, wanted, strict=True)]
+    rows = [tuple(map(_leaves, pair)) for pair in zip(actual, expected, strict=True)]
     changed = [(mine, right) for mine, right in rows if mine != right]
     return bool(changed) and all(
         len(mine) == len(right) > 1 and {each for each in mine if each is not None} <= {*right}
@@ -110,31 +110,31 @@ def counted_rows(table: pa.Table, names: Sequence[str]) -> Rows:
     return Counter(_rows(values, list(names), table.num_rows))
 
 
-def differing_rows(wanted: pa.Table, given: pa.Table) -> tuple[Rows, Rows] | None:
+def differing_rows(expected: pa.Table, actual: pa.Table) -> tuple[Rows, Rows] | None:
     """Return the rows that an answer lacks, and those that it has too many.
 
     ``None`` where it has not the columns that it has to have.
     """
-    names = wanted.column_names
-    if sorted(names) != sorted(given.column_names):
+    names = expected.column_names
+    if sorted(names) != sorted(actual.column_names):
         return None
-    right, seen = counted_rows(wanted, names), counted_rows(given, names)
+    right, seen = counted_rows(expected, names), counted_rows(actual, names)
     return right - seen, seen - right
 
 
-def equal_with_empty_as_null(wanted: pa.Table, given: pa.Table) -> bool:
+def equal_with_empty_as_null(expected: pa.Table, actual: pa.Table) -> bool:
     """Return whether tables have equal rows where null counts as equal to what holds nothing.
 
     As for an empty array or map, and a struct of nulls.
     """
-    names = wanted.column_names
-    if sorted(names) != sorted(given.column_names):
+    names = expected.column_names
+    if sorted(names) != sorted(actual.column_names):
         return False
     left, right = (
         Counter(
             zip(*(map(_empty_as_null, canonical_values(each[name])) for name in names), strict=True)
         )
-        for each in (wanted, given)
+        for each in (expected, actual)
     )
     return bool(left == right)
 

@@ -102,15 +102,15 @@ def compare_document(
     return Difference("document", faults[0], tuple(faults[1:]))
 
 
-def _equal(wanted: Any, given: Any) -> bool:
+def _equal(expected: Any, actual: Any) -> bool:
     """Compare JSON values: absent members are null, true is not 1, NaN does not occur."""
-    if isinstance(wanted, Mapping) and isinstance(given, Mapping):
-        return all(_equal(wanted.get(k), given.get(k)) for k in {*wanted, *given})
-    if isinstance(wanted, list | tuple) and isinstance(given, list | tuple):
-        return len(wanted) == len(given) and all(map(_equal, wanted, given))
-    if isinstance(wanted, bool) != isinstance(given, bool):
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        return all(_equal(expected.get(k), actual.get(k)) for k in {*expected, *actual})
+    if isinstance(expected, list | tuple) and isinstance(actual, list | tuple):
+        return len(expected) == len(actual) and all(map(_equal, expected, actual))
+    if isinstance(expected, bool) != isinstance(actual, bool):
         return False
-    return bool(wanted == given)
+    return bool(expected == actual)
 
 
 def _brief(value: Any) -> str:

@@ -230,8 +230,8 @@ _WRITER_WARNINGS: Final = frozenset({"RT-050", "RT-052", "WCON-001"})
 """What the audit warns of in a table of any age; the text asks it of who writes the files."""
 
 
-def _binds_writer(found: Finding) -> bool:
-    return found.severity == "warning" and found.requirement in _WRITER_WARNINGS
+def _binds_writer(finding: Finding) -> bool:
+    return finding.severity == "warning" and finding.requirement in _WRITER_WARNINGS
 
 
 def audit_table(replayed: Replay) -> Verdict | None:
@@ -306,16 +306,16 @@ def _broken(name: str, fault: Fault) -> Verdict:
     )
 
 
-def wrong_rows(place: str, found: Difference) -> Verdict:
+def wrong_rows(place: str, difference: Difference) -> Verdict:
     """Fail a writer for rows that are not those of the oracle."""
     return Verdict(
         Outcome.FAIL,
-        f"{place}: {found.summary}",
+        f"{place}: {difference.summary}",
         Hazard.CORRUPTING_WRITE,
         "the rows of the oracle",
-        found.summary,
+        difference.summary,
         ROWS_WRITTEN,
-        details=found.details,
+        details=difference.details,
     )
 
 

@@ -241,13 +241,13 @@ def _has_updates(oracle: Version) -> bool:
     return before != after
 
 
-def _misnamed(oracle: Version, given: pa.Table, schema: Struct) -> Fault | None:
+def _misnamed(oracle: Version, actual: pa.Table, schema: Struct) -> Fault | None:
     """Find rows that are called updated, and were inserted or deleted."""
     for kind in _PLAIN_KINDS:
         wanted = [
             {**each.values, _KIND: kind} for each in oracle.changes if each.change_type == kind
         ]
-        seen = given.filter(pc.equal(given.column(_KIND), kind))
+        seen = actual.filter(pc.equal(actual.column(_KIND), kind))
         rows = arrow_table(_nullable(schema), wanted).select(seen.column_names)
         _, others = moved_rows(rows, seen)
         if others:

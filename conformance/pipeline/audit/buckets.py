@@ -53,9 +53,9 @@ class Options:
         """Open the store of a table."""
         return open_storage(location, outside=self.outside)
 
-    def findings(self, found: Iterable[Finding]) -> Iterator[Finding]:
+    def findings(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Return the findings of the revision that is asked for."""
-        return iter(found) if self.revision is None else in_revision(found, self.revision)
+        return iter(findings) if self.revision is None else in_revision(findings, self.revision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +97,14 @@ def _log(
     storage: Storage,
     listing: Listing,
     small: Mapping[str, Lines],
-    found: Mapping[str, Sequence[Piece]],
+    pieces: Mapping[str, Sequence[Piece]],
     mine: Mapping[str, int],
 ) -> Log:
     """Make the log of a bucket; what a checkpoint holds is put together when it is looked at."""
 
     def read(path: str, *, sidecar: bool = False) -> Lines:
         del sidecar  # it was read as one
-        return lines_of_bucket(small[path], found.get(path, ()), mine)
+        return lines_of_bucket(small[path], pieces.get(path, ()), mine)
 
     log = read_log(storage, listing, read)
     checksums = {version: _listed(each, mine) for version, each in log.checksums.items()}
@@ -130,7 +130,7 @@ def audit_bucket(  # noqa: PLR0913  what a bucket is
     options: Options,
     listing: Listing,
     small: Mapping[str, Lines],
-    found: Iterable[Piece],
+    pieces: Iterable[Piece],
     *,
     bucket: int,
     buckets: int,
@@ -141,7 +141,7 @@ def audit_bucket(  # noqa: PLR0913  what a bucket is
     ``now`` is in milliseconds since the epoch.
     """
     by_path: dict[str, list[Piece]] = {}
-    for piece in found:
+    for piece in pieces:
         by_path.setdefault(piece.path, []).append(piece)
     storage = options.storage(location)
     with within_limits(options.limits, "audit"):

@@ -140,8 +140,8 @@ def _split(
     return _batches(rows(), _SPLIT)
 
 
-def _rows_of(found: Iterable[Finding]) -> Iterator[dict[str, Any]]:
-    for each in found:
+def _rows_of(findings: Iterable[Finding]) -> Iterator[dict[str, Any]]:
+    for each in findings:
         yield {name: _text(getattr(each, name)) for name in (*_KEY, "place")} | {
             "count": each.count,
             "kind": "finding",
@@ -288,12 +288,12 @@ def _gathered(
     return gathered(dict.fromkeys(_counted(found)), options.revision)
 
 
-def _counted(found: DataFrame) -> Iterator[Finding]:
+def _counted(findings: DataFrame) -> Iterator[Finding]:
     """Put findings that differ by their place alone into one, on the executors."""
     from pyspark.sql import Window  # noqa: PLC0415  not without the extra
     from pyspark.sql import functions as f  # noqa: PLC0415  as above
 
-    once = found.dropDuplicates([*_KEY, "place"])
+    once = findings.dropDuplicates([*_KEY, "place"])
     number = f.row_number().over(Window.partitionBy(*_KEY).orderBy("place"))
     numbered = once.withColumn("number", number)
     first = f.when(f.col("number") <= PLACES, f.col("place"))

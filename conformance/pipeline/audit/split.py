@@ -137,19 +137,19 @@ def _pieces(path: str, rows: Rows, buckets: int) -> Iterator[Piece]:
                 )
 
 
-def lines_of_bucket(small: Lines, found: Iterable[Piece], mine: Mapping[str, int]) -> Lines:
+def lines_of_bucket(small: Lines, pieces: Iterable[Piece], mine: Mapping[str, int]) -> Lines:
     """Make the lines of a file of a bucket's pieces of it.
 
     Args:
         small: of the file, without its file actions.
-        found: the pieces.
+        pieces: the pieces.
         mine: ``bucket`` and how many ``buckets`` there are, which says whose change files
             these are.
     """
     kept = [(at, line) for at, line in small.small if _is_mine(line, **mine)]
     rows: list[Rows] = []
     texts: list[tuple[int, bytes]] = []
-    for piece in sorted(found, key=lambda each: each.start):
+    for piece in sorted(pieces, key=lambda each: each.start):
         numbers = np.frombuffer(piece.numbers, np.int64)
         if piece.data[:4] != _STREAM:
             texts += zip(numbers.tolist(), piece.data.split(b"\n"), strict=True)

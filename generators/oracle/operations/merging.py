@@ -71,13 +71,13 @@ CLAUSES: Final = Argument(
 
 
 def merge_plan(
-    oracle: Oracle, given: Sequence[Row], on: Tree, clauses: Sequence[MergeClause]
+    oracle: Oracle, source_rows: Sequence[Row], on: Tree, clauses: Sequence[MergeClause]
 ) -> tuple[dict[int, Row | None], list[Row]]:
     """Decide what a merge does, by looking at every pair.
 
     Args:
         oracle: the table.
-        given: source rows.
+        source_rows: source rows.
         on: true of a pair that matches.
         clauses: the first that holds decides.
 
@@ -90,10 +90,10 @@ def merge_plan(
     edits: dict[int, Row | None] = {}
     inserts: list[Row] = []
     pairs: dict[int, list[Row]] = {each.identity: [] for each in oracle.pending}
-    unmatched_source = list(given)
+    unmatched_source = list(source_rows)
     for identity, partners in pairs.items():
         target = oracle.row(identity)
-        for source in given:
+        for source in source_rows:
             if evaluate(on, {"target": target, "source": source}) is True:
                 partners.append(source)
                 unmatched_source = [each for each in unmatched_source if each is not source]

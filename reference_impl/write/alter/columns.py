@@ -45,13 +45,13 @@ _COMPUTING_KEYS: Final = (DEFAULT_KEY, START_KEY, GENERATION_KEY)
 """Column metadata by which the table computes the values of a column."""
 
 
-def add_columns(snapshot: Snapshot, given: Schema, parent: Path) -> int:
+def add_columns(snapshot: Snapshot, new_columns: Schema, parent: Path) -> int:
     """Add columns after those that are there, or fields to a struct column.
 
     Raises:
         ConstraintViolation: a column is not null, generated or has a default.
     """
-    columns = read_schema(given).fields
+    columns = read_schema(new_columns).fields
     # Obeys DFT-008.
     for column in columns:
         if not column.nullable or any(key in column.metadata for key in _COMPUTING_KEYS):

@@ -60,23 +60,23 @@ class TableDefinition:
         )
 
 
-def read_schema(given: Schema) -> Struct:
+def read_schema(schema: Schema) -> Struct:
     """Read a schema in any of its forms.
 
     Raises:
         InvalidSchema: it breaks a rule of the serialization format.
         UnsupportedType: it has a type that no Delta type can hold.
     """
-    match given:
+    match schema:
         case Struct():
-            return parse_schema(format_schema(given))
+            return parse_schema(format_schema(schema))
         case pa.Schema():
-            return from_arrow(given)
+            return from_arrow(schema)
         case str():
-            return parse_schema(given)
+            return parse_schema(schema)
         case _:
             try:
-                text = orjson.dumps(given).decode()
+                text = orjson.dumps(schema).decode()
             except orjson.JSONEncodeError as error:
                 raise InvalidSchema(f"the schema cannot be written as JSON: {error}") from error
             return parse_schema(text)

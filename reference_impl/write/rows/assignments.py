@@ -61,7 +61,10 @@ def parse_assignments(
 
 
 def refuse_identities(
-    rules: Rules, names: Iterable[str], given: pa.Table | None = None, held: pa.Table | None = None
+    rules: Rules,
+    names: Iterable[str],
+    new_rows: pa.Table | None = None,
+    old_rows: pa.Table | None = None,
 ) -> None:
     """Refuse to set identity columns of rows that are there; to what they are they may be.
 
@@ -69,7 +72,11 @@ def refuse_identities(
         ConstraintViolation: an identity column gets another value.
     """
     for name in names:
-        same = given is not None and held is not None and given.column(name) == held.column(name)
+        same = (
+            new_rows is not None
+            and old_rows is not None
+            and new_rows.column(name) == old_rows.column(name)
+        )
         if name in rules.identities and not same:
             raise ConstraintViolation(
                 f"column {name} is an identity column, which is not updated",
@@ -79,7 +86,7 @@ def refuse_identities(
 
 def assign(
     rows: pa.Table,
-    given: Assigned,
+    assignments: Assigned,
     schema: Struct,
     over: pa.Table | Mapping[str, pa.Table],
 ) -> pa.Table:
@@ -87,11 +94,11 @@ def assign(
 
     Args:
         rows: what is kept of the rows.
-        given: what is set.
+        assignments: what is set.
         schema: of the table.
         over: the rows as they were, or pairs of them, which expressions are evaluated over.
     """
-    for name, value in given.items():
+    for name, value in assignments.items():
         values = (
             pa.chunked_array([pa.repeat(value, rows.num_rows)])
             if isinstance(value, pa.Scalar)
