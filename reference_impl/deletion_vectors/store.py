@@ -139,6 +139,7 @@ def _unframed(data: bytes, path: str, size: int) -> bytes:
             "the vector's file ends inside the vector", path=path, requirement="DVSTO-006"
         )
     payload = data[_FRAME : _FRAME + size]
+    # Obeys DVSTO-008.
     if zlib.crc32(payload) != _size_at(data, _FRAME + size):
         raise InvalidDeletionVector(
             "the vector's checksum does not match its bytes",

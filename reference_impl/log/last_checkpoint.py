@@ -38,7 +38,7 @@ def read_hint(storage: Storage) -> int | None:
 
 def parse_hint(data: bytes) -> int | None:
     """Return the version in a hint; ``None`` where it breaks a rule, its checksum included."""
-    # Obeys LASTS-001 LASTS-002 LASTS-003 SUM-013.
+    # Obeys LASTS-001 LASTS-002 LASTS-003 LASTS-010 SUM-013.
     try:
         # orjson bounds nesting and demands UTF-8; json then detects duplicate keys and keeps the
         # format of numbers, which the checksum needs.

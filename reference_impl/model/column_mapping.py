@@ -33,7 +33,7 @@ def column_mapping_mode(protocol: Protocol, metadata: Metadata) -> Mode:
     Raises:
         InvalidColumnMapping: the property has a value that is no mode.
     """
-    # Obeys CM-023 RVER-001.
+    # Obeys CM-007 CM-023 RVER-001.
     if "columnMapping" not in supported(protocol):
         return "none"
     mode = metadata.configuration.get(MODE_PROPERTY, "none")

@@ -195,7 +195,7 @@ def format_value(  # noqa: PLR0911  one return per type
     Raises:
         InvalidPartitionValue: no column of the type can partition a table.
     """
-    # Obeys PART-001 PART-003 PART-004 PART-005 PART-011 PART-013 PART-014.
+    # Obeys PART-001 PART-003 PART-004 PART-005 PART-010 PART-011 PART-013 PART-014.
     _parser(of)
     if value is None or value in ("", b""):
         return None

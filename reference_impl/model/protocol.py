@@ -97,7 +97,7 @@ def check_readable(protocol: Protocol, *, ratified: bool) -> None:
         UnsupportedProtocolVersion: the reader version is beyond this implementation.
         UnsupportedFeatures: reader features that it does not honour, all named at once.
     """
-    # Obeys TF-002 VPC-003 RVER-002.
+    # Obeys TF-002 VPC-003 RVER-002 PROTO-007.
     version = protocol.min_reader_version
     if version > MAX_READER_VERSION:
         raise UnsupportedProtocolVersion(

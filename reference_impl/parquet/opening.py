@@ -42,6 +42,7 @@ def open_parquet(source: pa.NativeFile, **options: Any) -> pq.ParquetFile:
         if length <= size:  # another is damaged, and no footer is read
             refuse_large_footer(length)
     try:
+        # Obeys PROP-005 PROP-008.
         return pq.ParquetFile(
             source,
             thrift_string_size_limit=_MAX_STRING,

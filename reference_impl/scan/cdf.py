@@ -92,7 +92,7 @@ def read_changes(
     Raises:
         VersionNotFound: the range has no version.
     """
-    # Obeys CDC-004 DVD-008.
+    # Obeys CDC-004 DVD-008 CDC-014 CDC-015.
     listing = list_log(storage, from_start=True, ratified=ratified)
     last = listing.latest if end is None else end
     if last is None or not 0 <= start <= last:
@@ -207,6 +207,7 @@ def _changes(
     place = one.commit.place
     files = {name: from_lines(name, [(place, lines)]) for name, lines in one.commit.lines.items()}
     partition, mode = table.partition_columns, table.mode
+    # Obeys CDFF-006.
     if files["cdc"].num_rows:
         for task in file_tasks(files["cdc"], partition, mode):
             yield _Change(task, None, one)

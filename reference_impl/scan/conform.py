@@ -66,7 +66,7 @@ def find_columns(
     Raises:
         InvalidDataFile: the file has one of the columns twice.
     """
-    # Obeys CM-024 CM-025 CM-029 CM-032.
+    # Obeys CM-024 CM-025 CM-029 CM-032 CDC-019.
     by_id: defaultdict[bytes | None, list[int]] = defaultdict(list)
     by_name: defaultdict[str, list[int]] = defaultdict(list)
     for position, candidate in enumerate(candidates):
@@ -86,7 +86,7 @@ def find_columns(
 
 def missing(of: DataType, length: int) -> pa.Array:
     """Return ``length`` rows of null, of the type of a column that a file lacks."""
-    # Obeys CM-028 CM-031 VOID-002 DFT-004.
+    # Obeys CM-028 CM-031 VOID-002 DFT-004 WCON-004.
     return pa.nulls(length, arrow_type(of))
 
 

@@ -111,7 +111,7 @@ def may_match(files: pa.Table, condition: Node, table: TableSchema) -> pa.Boolea
 def _of_statistics(
     low: pa.Array, high: pa.Array, nulls: pa.Array, records: pa.Array, of: Any
 ) -> _Bounds:
-    # Obeys DVD-022.
+    # Obeys DVD-022 STAT-011.
     may_null = _or_true(pc.not_equal(nulls, 0))
     may_value = _or_true(pc.not_equal(nulls, records))
     if of in (TIMESTAMP, TIMESTAMP_NTZ):

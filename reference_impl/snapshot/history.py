@@ -110,6 +110,7 @@ class History:
         Raises:
             TimestampNotFound: the log holds no version that old.
         """
+        # Obeys ICT-014 ICT-015 ICT-016 ICT-017.
         early = [v for v in self._versions if self._enabled_at is None or v < self._enabled_at]
         late = self._versions[len(early) :]
         found = None

@@ -122,7 +122,7 @@ def list_log(
         InvalidRatifiedCommits: what was handed in contradicts itself, or the latest ratified
             version is neither there nor published.
     """
-    # Obeys LAST-003 LAST-004.
+    # Obeys LAST-003 LAST-004 CKPT-032.
     hint = None if from_start else read_hint(storage)
     asked = [] if version is None else [version]
     last = min([*asked, *([] if ratified is None else [ratified.latest])], default=None)
@@ -158,7 +158,7 @@ def segments(
         VersionNotFound: there is no such version, or the log no longer reaches it.
         InvalidLogSegment: commits are missing.
     """
-    # Obeys CKPT-004.
+    # Obeys CKPT-003 CKPT-004.
     latest = listing.latest
     assert latest is not None
     target = latest if version is None else version
@@ -220,7 +220,7 @@ def _starts(listing: Listing, target: int) -> Iterator[Checkpoint | None]:
     for number in sorted(listing.checkpoints, reverse=True):
         if number <= target:
             yield from listing.checkpoints[number]
-    # A log that reaches back to version 0 needs no checkpoint.
+    # Obeys CKPT-009: a log that reaches back to version 0 needs no checkpoint.
     if 0 in listing.commits:
         yield None
 
@@ -289,7 +289,7 @@ def _gaps(listing: Listing) -> Iterator[int]:
 
 
 def _list_once(storage: Storage, start: int) -> Listing:
-    # Obeys CKPT-030.
+    # Obeys CKPT-030 CAT-005.
     commits: dict[int, LogFile] = {}
     entries: dict[int, Entry] = {}
     groups: dict[_Group, list[LogFile]] = defaultdict(list)

@@ -84,7 +84,7 @@ def arrow_type(of: DataType) -> pa.DataType:
     Raises:
         UnsupportedType: a map has keys of type void, which are null, as no key may be.
     """
-    # Obeys SCH-015 SCH-019.
+    # Obeys SCH-015 SCH-018 SCH-019.
     match of:
         case Primitive():
             return _TO_ARROW[of]

@@ -63,6 +63,7 @@ def _field(
     array: pa.Array | None, field: pa.Field, action: str, length: int, place: LogPlace
 ) -> pa.Array:
     if array is None or pa.types.is_null(array.type):
+        # Obeys CKC-011.
         return pa.nulls(length, field.type)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()

@@ -211,6 +211,7 @@ def name_materialized_columns(configuration: Mapping[str, str]) -> dict[str, str
     named = dict(configuration)
     if not is_true(named, ENABLED):
         return named
+    # Obeys RT-010.
     if is_true(named, ROW_TRACKING_SUSPENDED):
         raise InvalidMetadata(
             f"{ENABLED} and {ROW_TRACKING_SUSPENDED} are both true",

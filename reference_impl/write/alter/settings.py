@@ -86,7 +86,7 @@ def set_domain(snapshot: Snapshot, domain: str, configuration: str | None) -> in
         ConstraintViolation: it is a system domain.
         UnsupportedFeatures: the table does not support metadata domains.
     """
-    # Obeys DOM-007 DOM-016.
+    # Obeys DOM-004 DOM-007 DOM-016.
     require_text(domain, "the name of a domain", "domainMetadata")
     if domain.startswith(_SYSTEM_PREFIX):
         raise ConstraintViolation(

@@ -77,7 +77,7 @@ Files = Mapping[str, pa.Table]
 
 def checkpoint_adds(snapshot: Snapshot) -> pa.Table:
     """Return the live files with statistics in the forms that the table asks for."""
-    # Obeys CKPT-006 CKC-004 CKC-015 CKC-018 CKC-021 RT-031.
+    # Obeys CKPT-006 CKC-004 CKC-015 CKC-018 CKC-020 CKC-021 CKC-023 RT-031.
     adds, configuration = snapshot.adds(), snapshot.metadata.configuration
     moved = pa.repeat(pa.scalar(value=False), adds.num_rows)
     adds = _replaced(adds, "dataChange", moved)

@@ -53,7 +53,7 @@ def live_tombstones(snapshot: Snapshot, kept_since: int | None = None) -> pa.Tab
         kept_since: files that were removed since then, in milliseconds since the epoch, are kept;
             by default those within the table's retention.
     """
-    # Obeys CKPT-007 CKC-005.
+    # Obeys CKPT-007 CKC-005 FA-007.
     removes = snapshot.tombstones()
     limit = kept_since
     if limit is None:
@@ -102,7 +102,7 @@ def write_checkpoint(snapshot: Snapshot, style: Style | None = None) -> None:
             the style asks for a number of files that no checkpoint has.
         OSError: the storage failed; the table reads as before.
     """
-    # Obeys CKPT-031 CKC-009 CAT-017 LASTS-002 LASTS-003.
+    # Obeys CKPT-031 CKC-009 CAT-017 LASTS-002 LASTS-003 LASTS-011.
     style = style or style_of(snapshot)
     _check_style(style)
     small = _small_actions(snapshot)

@@ -73,6 +73,7 @@ def _attempt(what: str, commit: Committed, step: Callable[[], object]) -> None:
 
 
 def _write_checkpoint(commit: Committed) -> None:
+    # Obeys CKPT-010.
     every = integer_property(commit.target.configuration, CHECKPOINT_INTERVAL)
     if commit.version and commit.version % every == 0:
         listing = list_log(commit.storage, commit.version)
@@ -80,7 +81,7 @@ def _write_checkpoint(commit: Committed) -> None:
 
 
 def _write_checksum(commit: Committed) -> None:
-    # Obeys CRC-038.
+    # Obeys CRC-036 CRC-038.
     state, base = State(), commit.base
     if base is not None:
         state.apply((base.protocol, base.metadata))

@@ -264,7 +264,7 @@ class Transaction:
         return version
 
     def _commit(self) -> tuple[int, list[dict[str, Any]]]:
-        # Obeys WNEW-001 CRC-001 DOM-005.
+        # Obeys WNEW-001 WNEW-002 CRC-001 DOM-005.
         for attempt in range(_ATTEMPTS):
             version = self.base.version + 1 if self.base is not None else 0
             INT64.require(version, "the version", requirement="LOG-003")
@@ -355,7 +355,7 @@ class Transaction:
 
     def _commit_actions(self, version: int) -> list[dict[str, Any]]:
         """Return the lines of the commit, commitInfo first."""
-        # Obeys ICT-006 WLOG-002 WLOG-003 WLOG-004 FA-016 FA-019.
+        # Obeys ICT-006 WLOG-002 WLOG-003 WLOG-004 FA-016 FA-019 FA-021 RT-008.
         staged, target = self._staged, self.target
         now_ms = now()
         metadata = staged.metadata
@@ -377,6 +377,7 @@ class Transaction:
                 domains[mark.domain] = mark
         info |= self._commit_info(now_ms)
         if target.active("rowTracking"):
+            # Obeys RT-053.
             info["tags"] = {"delta.rowTracking.preserved": "true"}
         lines: list[dict[str, Any]] = [{"commitInfo": info}]
         if staged.protocol is not None:
@@ -457,7 +458,7 @@ def remove_of(add: Mapping[str, Any], timestamp: int, *, data_change: bool) -> d
         timestamp: when it is removed, in ms since the epoch.
         data_change: whether rows are deleted, not only moved.
     """
-    # Obeys REM-014 RT-030 REM-007 REM-008.
+    # Obeys REM-014 RT-030 REM-007 REM-008 FA-005.
     body = {
         "path": add["path"],
         "deletionTimestamp": timestamp,

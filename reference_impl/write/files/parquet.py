@@ -47,6 +47,7 @@ class ParquetStyle:
         Raises:
             InvalidMetadata: the codec or the version cannot be written.
         """
+        # Obeys PROP-001 PROP-002 PROP-003 PROP-006.
         named = configuration.get(_CODEC, "zstd").lower()
         codec = _ALIASES.get(named, named)
         version = configuration.get(_VERSION, "1.0.0")

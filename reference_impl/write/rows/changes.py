@@ -120,6 +120,7 @@ class Changes:
             vectors = write_vectors(transaction.storage, self._vectors, transaction.created)
             transaction.add(vectors)
         if self._feed and self._needs_feed:
+            # Obeys CDFF-002.
             extra = [pa.field(_CHANGE_TYPE, pa.string())]
             feed = writer(data_change=False, extra=extra, folder=_CHANGE_FOLDER)
             written = feed.write(pa.concat_tables(self._feed))
@@ -151,7 +152,7 @@ class Changes:
         self, rows: pa.Table, ids: pa.Table | None = None, versions: pa.Table | None = None
     ) -> pa.Table:
         """Return rows with the ids and commit versions of others; null for new rows."""
-        # Obeys RT-004 RT-047 RT-048 RT-050 RT-052.
+        # Obeys RT-004 RT-020 RT-047 RT-048 RT-049 RT-050 RT-051 RT-052.
         target = self.transaction.target
         rows = rows.select(list(target.schema.names))
         if not target.active("rowTracking"):

@@ -139,6 +139,7 @@ def _with_identities(
     transaction: Transaction, rows: pa.Table, rules: Rules, *, stored: bool
 ) -> pa.Table:
     """Return rows with values in their identity columns, and stage the new marks."""
+    # Obeys IDN-010 IDN-016.
     marks: dict[str, int] = {}
     mark: int | None
     for name, identity in rules.identities.items():
@@ -176,6 +177,7 @@ def _with_identities(
 
 def _next_identities(name: str, identity: Identity, count: int) -> tuple[pa.Array, int]:
     """Return new values of an identity column, and the high-water mark after them."""
+    # Obeys IDN-012 IDN-013 IDN-014.
     first = identity.following()
     last = first + (count - 1) * identity.step
     if first not in INT64 or last not in INT64:

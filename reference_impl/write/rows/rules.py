@@ -129,6 +129,7 @@ def _with_key(schema: Struct, key: str) -> Iterator[Field]:
 
 def invariant_of(column: Field) -> str:
     """Return the condition of a column that has an invariant."""
+    # Obeys INV-003.
     text = column.metadata[INVARIANT_KEY]
     try:
         document = parse_json(text)

@@ -25,7 +25,8 @@ _log: Final = logging.getLogger(__name__)
 
 def clean_log(snapshot: Snapshot) -> list[str]:
     """Carry out :meth:`~reference_impl.table.Table.clean_log`; paths are sorted."""
-    # Obeys CKPT-011 CLEAN-012 CAT-019.
+    # Obeys CKPT-011 CLEAN-001 CLEAN-004 CLEAN-005 CLEAN-006 CLEAN-009 CLEAN-010 CLEAN-012 CLEAN-013
+    # CAT-019.
     check_writable(snapshot.protocol)
     storage = snapshot.storage
     today = _midnight(now())

@@ -47,7 +47,7 @@ def optimize(snapshot: Snapshot, *, purge_only: bool) -> int:
 
     A file outside of the table root, as a shallow clone has, is left alone.
     """
-    # Obeys DVD-005 CLUS-011 CLUS-012 ADD-009 REM-005.
+    # Obeys DVD-005 DVD-012 CLUS-011 CLUS-012 ADD-009 REM-005.
     transaction = Transaction(
         snapshot,
         "REORG" if purge_only else "OPTIMIZE",
@@ -88,7 +88,7 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
     Raises:
         NotFoundError: a file of the earlier version is gone.
     """
-    # Obeys DVD-013 DVD-014.
+    # Obeys DVD-013 DVD-014 RT-014.
     transaction = Transaction(snapshot, "RESTORE", {"version": str(earlier.version)})
     if earlier.metadata != snapshot.metadata:
         metadata = _restored_metadata(snapshot, earlier)
