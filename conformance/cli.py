@@ -95,3 +95,7 @@ class _NoPandas:
         """Find every module elsewhere but pandas, which is nowhere."""
         if name == "pandas":
             raise ModuleNotFoundError(name)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

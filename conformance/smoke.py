@@ -23,6 +23,7 @@ from conformance.adapter import (
     Refused,
     Request,
 )
+from conformance.base.commands import NOT_ALONE
 from conformance.base.faults import KitError
 from conformance.base.options import LIMITS, add_options, value_of
 from conformance.base.status import Status
@@ -184,3 +185,7 @@ def run_smoke_cli(arguments: Sequence[str]) -> int:
     finally:
         adapter.close()
     return Status.ADAPTER if faults else Status.OK
+
+
+if __name__ == "__main__":
+    raise SystemExit(NOT_ALONE)

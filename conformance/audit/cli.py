@@ -167,3 +167,7 @@ def _audit(options: argparse.Namespace) -> int:
     if any(finding.severity == "error" for finding in findings):
         return NONCONFORMING
     return LIMITED if any(finding.limit for finding in findings) else CLEAN
+
+
+if __name__ == "__main__":
+    raise SystemExit(run_audit_cli(sys.argv[1:]))

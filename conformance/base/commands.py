@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from conformance.base.faults import KitError
 from conformance.base.status import Status, status_of_error
@@ -16,6 +16,9 @@ from conformance.base.terminal import say, warn
 Commands: TypeAlias = Mapping[str, tuple[str, str]]
 """Name of each command: what it does, and its ``module:function`` below ``conformance``, which gets
 its arguments and gives an exit status."""
+
+NOT_ALONE: Final = "this module is no command by itself: run delta-tck, or python -m conformance"
+"""Why a module of a command refuses to run as a script: it would do nothing, and end with 0."""
 
 
 def function_of(name: str) -> Callable[..., Any]:

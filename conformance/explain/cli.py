@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from conformance.base.commands import NOT_ALONE
 from conformance.base.home import PROJECT
 from conformance.base.status import Status
 from conformance.base.terminal import meant, say, warn
@@ -205,3 +206,7 @@ def _listed(title: str, entries: Sequence[str], nothing: str = "") -> Iterator[s
     yield from (f"  - {each}" for each in entries[:_MAX_SHOWN])
     if len(entries) > _MAX_SHOWN:
         yield f"  - and {len(entries) - _MAX_SHOWN} more: --json has them all"
+
+
+if __name__ == "__main__":
+    raise SystemExit(NOT_ALONE)

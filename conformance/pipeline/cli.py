@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from conformance.base.commands import Commands, run_command
+from conformance.base.commands import NOT_ALONE, Commands, run_command
 from conformance.base.status import Status
 from conformance.base.terminal import warn
 from conformance.workers.lifetime import interrupt_on_termination
@@ -34,3 +34,7 @@ def run_pipeline_cli(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         warn("delta-tck pipeline: interrupted; the same command goes on from here")
         return Status.INTERRUPTED
+
+
+if __name__ == "__main__":
+    raise SystemExit(NOT_ALONE)

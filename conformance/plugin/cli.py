@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 
+from conformance.base.commands import NOT_ALONE
 from conformance.base.options import IMPLEMENTATIONS, long_names, options_help
 from conformance.base.status import Status
 from conformance.base.terminal import say, warn
@@ -27,3 +28,7 @@ def run_judging_cli(arguments: Sequence[str]) -> int:
         warn(f"delta-tck run needs --impl: {', '.join(IMPLEMENTATIONS)}, python:… or cmd:…")
         return Status.USAGE
     return int(pytest.main([*given, _PLAIN_ASSERTIONS]))
+
+
+if __name__ == "__main__":
+    raise SystemExit(NOT_ALONE)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from conformance.base.commands import NOT_ALONE
 from conformance.base.faults import KitError
 from conformance.base.options import LIMITS, add_options, runs_here, value_of
 from conformance.base.outcomes import JUDGED, Outcome, Verdict
@@ -109,3 +110,7 @@ def _printed(description: dict[str, object], verdict: Verdict, note: str | None)
     }
     lines += [f"  {name + ':':<9} {text}" for name, text in parts.items() if text]
     return [*lines, *(f"    {line}" for line in verdict.details)]
+
+
+if __name__ == "__main__":
+    raise SystemExit(NOT_ALONE)

@@ -11,6 +11,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Final
 
+from conformance.base.commands import NOT_ALONE
 from conformance.base.faults import KitError
 from conformance.base.terminal import one_line, say, warn
 from conformance.report.difference import Change, Difference
@@ -148,3 +149,7 @@ def run_diff_cli(argv: Sequence[str]) -> int:
     if difference.regressions:
         return DiffStatus.REGRESSION
     return DiffStatus.PARTIAL if difference.partial else DiffStatus.NO_REGRESSION
+
+
+if __name__ == "__main__":
+    raise SystemExit(NOT_ALONE)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
 
+from conformance.base.commands import NOT_ALONE
 from conformance.base.faults import CorpusError
 from conformance.base.home import PROJECT
 from conformance.base.terminal import emit, warn
@@ -297,3 +298,7 @@ def _cells(coverage: Coverage, chapter: str | None) -> list[str]:
 
 def _line(row: Requirement) -> str:
     return f"{row.id}  {row.role}  {row.statement}\n"
+
+
+if __name__ == "__main__":
+    raise SystemExit(NOT_ALONE)

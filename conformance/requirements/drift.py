@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from conformance.base.commands import NOT_ALONE
 from conformance.base.faults import CorpusError
 from conformance.base.home import PROJECT
 from conformance.base.terminal import emit, warn
@@ -222,3 +223,7 @@ def _parser() -> argparse.ArgumentParser:
         "--corpus", type=Path, help="folder of the golden cases; default: those shipped"
     )
     return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(NOT_ALONE)

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from conformance.base.commands import NOT_ALONE
 from conformance.base.options import add_options, value_of
 from conformance.base.status import Status
 from conformance.base.terminal import printable, say
@@ -136,3 +137,7 @@ def run_merge_cli(arguments: Sequence[str]) -> int:
     for reason in merged.partial:
         say(f"PARTIAL: {reason}")
     return Status(merged.footer["status"])
+
+
+if __name__ == "__main__":
+    raise SystemExit(NOT_ALONE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,10 @@ from tiny import READ, write_case
 
 from conformance.base.options import OPTIONS, long_names, short_name
 from conformance.base.status import Status
-from conformance.cli import main
+from conformance.cli import COMMANDS, main
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 
 
 @pytest.fixture
@@ -36,6 +39,20 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"  {command} " in output
 
 
+@pytest.mark.parametrize("module", ["cli", "plugin.cli", "audit.cli", "report.cli", "run.merge"])
+def test_no_module_of_a_command_ends_well_without_doing_anything(module: str) -> None:
+    command = [sys.executable, "-m", f"conformance.{module}", "no-such-thing"]
+    ended = subprocess.run(command, capture_output=True, check=False)  # noqa: S603  of this kit
+    assert ended.returncode != Status.OK
+
+
+def test_every_module_of_a_command_may_be_run_as_a_script() -> None:
+    modules = {function.partition(":")[0] for _, function in COMMANDS.values()}
+    for module in modules:
+        source = ROOT / "conformance" / (module.replace(".", "/") + ".py")
+        assert 'if __name__ == "__main__":\n    raise SystemExit(' in source.read_text(), module
+
+
 @pytest.mark.parametrize("name", ["careful", "--impl=careful"])
 def test_smoke_says_what_holds(corpus: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     named = name.replace("careful", "python:fakes:careful")
@@ -46,7 +63,7 @@ def test_smoke_says_what_holds(corpus: Path, capsys: pytest.CaptureFixture[str],
 def test_smoke_accepts_the_java_example_which_reads_snapshots_only(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    program = HERE.parents[1] / "docs" / "examples" / "SnapshotReader.java"
+    program = ROOT / "docs" / "examples" / "SnapshotReader.java"
     assert main(["smoke", f"cmd:java {program}"]) == Status.OK
     assert "ok    it answers snapshot of a plain table" in capsys.readouterr().out
 
