@@ -204,7 +204,7 @@ OPTIONS: Final[Mapping[str, dict[str, Any]]] = {
     "--tck-witness": {
         "metavar": "NAME",
         "help": "let this implementation, too, read what write recipes leave; where it reads "
-        "otherwise the recipe is open, and nobody fails",
+        "otherwise the recipe is open, and no failure",
     },
     "--tck-generate": {
         "choices": ("gate", "explore"),
@@ -353,7 +353,7 @@ def _refuse_idle_options(config: pytest.Config) -> None:
         if (word := str(argument).partition("=")[0]) in OPTIONS and word not in given
     ]
     if given:
-        raise pytest.UsageError(f"{', '.join(given)}: judges nobody without --impl=NAME")
+        raise pytest.UsageError(f"{', '.join(given)}: judges nothing without --impl=NAME")
 
 
 def pytest_configure(config: pytest.Config) -> None:

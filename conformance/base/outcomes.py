@@ -65,7 +65,7 @@ MEANINGS: Final[Mapping[Outcome, Meaning]] = {
     ),
     Outcome.OPEN: Meaning(
         "the text is contested, and the answer follows one of its readings; which one is "
-        "recorded, and fails nobody",
+        "recorded, and is no failure",
         judged=True,
         rank=0,
     ),

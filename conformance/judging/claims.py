@@ -93,7 +93,7 @@ def validated(description: Description) -> Description:
     if faults:
         named = getattr(description, "name", None)
         who = one_line(shortened(named, 100)) if isinstance(named, str) else "the adapter"
-        raise AdapterStartError(f"{who} claims what nobody knows: {'; '.join(faults)}")
+        raise AdapterStartError(f"{who} claims what is not known: {'; '.join(faults)}")
     # One that runs here may give claims of its own class, which say something else later.
     claims = Claims(
         **{name: _plain(getattr(description.claims, name)) for name in (*_HIGHEST, *WORDS)}

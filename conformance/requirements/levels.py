@@ -53,7 +53,7 @@ def at_level(
         return replace(verdict, requirement=broken)
     if level == "SHOULD":
         return replace(verdict, outcome=Outcome.ADVICE, requirement=broken)
-    message = f"{broken} is a {level}, which nobody breaks: {verdict.message}"
+    message = f"{broken} is a {level}, which cannot be broken: {verdict.message}"
     return replace(
         verdict,
         outcome=Outcome.OPEN,

@@ -146,7 +146,7 @@ def _wait(child: int, signals: set[signal.Signals], watch: _Watch) -> str:
     """Wait for the child, look on, and pass on the signals that only this process got.
 
     A timer wakes it to look: a wait with a time limit that lasts over a suspension gives a signal
-    that nobody sent.
+    that was not sent.
     """
     while True:
         received = signal.sigwaitinfo(signals)

@@ -71,7 +71,7 @@ _UNREAD: Final = 4
 class _Process:
     """One life of the adapter's process: lines in, lines out, the end of standard error kept.
 
-    Reading waits in threads of its own, which own the streams: a descendant that nobody could
+    Reading waits in threads of its own, which own the streams: a descendant that no signal could
     find and end may hold them open for ever.
     """
 
@@ -184,7 +184,7 @@ class _Process:
                 limit, or took more memory or disk than it may.
         """
         if not self._lines.empty() and self._lines.queue[0] is not None:
-            raise AdapterError("garbage", "wrote a line that nobody asked for", self.stderr())
+            raise AdapterError("garbage", "wrote a line without a request", self.stderr())
         self._deadline = time.monotonic() + seconds
         try:
             self._send(line)

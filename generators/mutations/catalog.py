@@ -69,8 +69,8 @@ def mutation_of(  # noqa: PLR0913  the fields of an entry
     """Return the mutation of an entry.
 
     A refusal is noticed by a reader and the audit, what is contested by the audit; the same rows
-    may be refused for a ``reason``, and then the audit notices, else nobody. An entry says where
-    it is otherwise.
+    may be refused for a ``reason``, and then the audit notices, else ``nobody``. An entry says
+    where it is otherwise.
 
     Raises:
         ValueError: the entry contradicts itself, or its change is neither written nor in code.

@@ -14,7 +14,7 @@ from generators.materialise.builder import TableBuilder
 from generators.mutations.bases import Base
 
 NoticedBy: TypeAlias = Literal["reader", "audit", "both", "nobody"]
-"""Who has to notice: a reader by refusing, an audit by a finding, or nobody at all."""
+"""Who has to notice: a reader by refusing, an audit by a finding, both, or neither."""
 
 Expectation: TypeAlias = Literal["refused", "same_rows", "contested"]
 """What a reader must do: refuse, give the original rows, or either by a ruling."""

@@ -157,7 +157,7 @@ def _without_answer(call: Callable[[], object]) -> None:
     """Do a step whose answer is lost, an error too."""
     try:
         call()
-    except Exception:  # noqa: BLE001  nobody hears of it
+    except Exception:  # noqa: BLE001  the caller gave up on it
         _log.debug("a step whose answer is lost failed", exc_info=True)
 
 

@@ -35,6 +35,7 @@ FORBIDDEN = {
     r"falls? over": "crash",
     r"be had": "available",
     r"whoever|somebody|anybody": "a reader, a writer, a user, another process",
+    r"(?<!`)nobody(?!`)": "no reader, no writer; nothing; unknown; by a passive",
     r"serves (?:\"|`|every section|the sections?)": "implements, covers; see",
     r"footprint": "read set and write set",
     r"(?:holds?|held|holding) (?:\w+ ){0,5}against": "check against, compare with",

@@ -62,7 +62,7 @@ class Racer:
         self.made = 0
 
     def rows(self) -> list[Note]:
-        """Return rows that nobody else makes."""
+        """Return rows that no other racer makes."""
         fresh = []
         for _ in range(self.random.randint(1, 3)):
             self.made += 1

@@ -40,7 +40,7 @@ def check_providers(former: Snapshot, now: Snapshot, table: Path) -> Iterator[Fa
             continue
         message = f"{path} was clustered by {before[path]} and is rewritten"
         yield (
-            ("CLUS-011", f"{message}, by nobody that is named")
+            ("CLUS-011", f"{message}, and no provider is named")
             if unnamed
             else ("CLUS-012", message)
         )

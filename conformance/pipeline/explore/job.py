@@ -132,7 +132,7 @@ def run_explore_job(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="delta-tck pipeline explore",
-        description="Judge implementations by histories that nobody has seen. "
+        description="Judge implementations by new histories. "
         "The same command goes on where it was stopped.",
     )
     add_judging_options(parser)

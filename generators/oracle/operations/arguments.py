@@ -23,7 +23,7 @@ Tree: TypeAlias = Mapping[str, Any]
 
 
 def _no_version(number: int) -> int:
-    raise ValueError(f"nobody knows which version step {number} made")
+    raise ValueError(f"it is not known which version step {number} made")
 
 
 @dataclass(frozen=True, slots=True)

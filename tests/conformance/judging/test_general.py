@@ -41,7 +41,7 @@ def test_a_row_that_is_named_already_is_not_named_again() -> None:
         ("CKC-018", 3, {"WVER-002"}),
         ("APP-002", 4, {"WVER-001", "WVER-007"}),
         ("CM-013", 7, set()),  # version 7 goes by its list
-        ("CM-013", 4, set()),  # nobody of version 4 owes it
+        ("CM-013", 4, set()),  # no table of version 4 owes it
         ("CM-013", None, set()),
         ("IDN-016", 6, set()),  # advice breaks no version
         ("ADD-001", 6, set()),

@@ -195,7 +195,7 @@ def test_a_step_is_held_to_what_the_recipe_says_and_else_to_what_it_is_carried_o
     assert judged_step("checkpoint").in_revision("upstream") == "CKPT-005"
     assert judged_step("checkpoint", "CKPT-N-003").in_revision("upstream") == "CKPT-N-003"
     assert judged_step("append").in_revision("2021") == "SNAP-008"
-    # A clause that is not in force yet judges nobody.
+    # A clause that is not in force yet judges nothing.
     assert judged_step("cluster_by").in_revision("2021") == "SNAP-008"
 
 

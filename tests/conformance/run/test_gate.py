@@ -219,7 +219,7 @@ def test_a_test_that_ends_without_a_record_is_no_success(kit: Kit) -> None:
 def test_options_that_judge_nobody_are_refused(kit: Kit, option: str) -> None:
     kit.pytester.makepyfile("def test_mine(): pass")
     assert kit.run(option) is Status.USAGE
-    assert f"{option.partition('=')[0]}: judges nobody without --impl" in kit.output
+    assert f"{option.partition('=')[0]}: judges nothing without --impl" in kit.output
 
 
 @pytest.mark.parametrize(

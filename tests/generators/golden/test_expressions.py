@@ -58,7 +58,7 @@ def test_plain_sql_is_known(expression: str, plain: bool) -> None:
 
 
 def test_a_recipe_with_more_than_plain_sql_is_for_those_who_claim_it() -> None:
-    """A refusal that a recipe expects is the answer to an expression that nobody knows."""
+    """A refusal that a recipe expects is the answer to an unknown expression."""
     seen, wrong = 0, []
     for path in sorted(CORPUS.glob("*/*/specs/*.json")):
         spec = json.loads(path.read_bytes())

@@ -263,7 +263,7 @@ def test_a_planted_fault_is_noticed(fault: str) -> None:
         try:
             replayed, own, from_files = opinions()
         except (KeyError, ValueError):
-            return  # the bookkeeping itself crashes, which nobody can overlook
+            return  # the bookkeeping itself crashes, which cannot be overlooked
     found = [
         [sorted(row["id"] for row in rows) for rows in each] for each in (replayed, own, from_files)
     ]

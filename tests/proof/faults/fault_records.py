@@ -63,7 +63,7 @@ def load_faults() -> tuple[Fault, ...]:
     """Return every fault, by file and in the order of the file.
 
     Raises:
-        ValueError: two faults have one id, or one has a field that nobody reads.
+        ValueError: two faults have one id, or one has an unknown field.
     """
     found: dict[str, Fault] = {}
     for path in sorted(_DATA.glob("*.yaml")):

@@ -126,7 +126,7 @@ def test_a_listing_without_end_meets_a_limit(
         assert caught.value.limit == ("listing" if files else "listing_seconds")
         after = len(asked)
         time.sleep(0.3)
-        assert len(asked) <= after + 1  # nobody goes on asking
+        assert len(asked) <= after + 1  # the listing stops
 
 
 def test_a_listing_that_is_slow_as_a_whole_is_taken_in_parts(

@@ -49,7 +49,7 @@ def _made(place: str) -> Table:
 
 @pytest.fixture
 def inner(bucket: Path) -> Table:
-    """Return a table in a folder of another that has a file there, and a file of nobody."""
+    """Return a table in a folder of another that has a file there, and a file of neither."""
     _made("a b")
     (data,) = (bucket / "a b").glob("*.parquet")
     theirs = bucket / "a b" / "p=1" / "q=2" / "theirs.parquet"

@@ -140,7 +140,7 @@ _NEVER = {"vector", "vector_buckets", "vector_containers", "checkpoints"}
 """Limits whose attack is beyond the default as well."""
 
 _UNKNOWN = {"hint", "statistics"}
-"""Limits beyond which something that nobody needs counts as absent."""
+"""Limits beyond which something that is not needed counts as absent."""
 
 
 def test_each_limit_is_attacked() -> None:
