@@ -30,6 +30,7 @@ from breaches.edits import (
     matching,
     parquet,
     renaming,
+    schema,
 )
 from breaches.edits import statistics as statistics_of
 from breaches.model import How
@@ -66,8 +67,15 @@ _CHANGED: Final = (
 )
 
 
-def _same(table: pa.Table) -> pa.Table:
-    return table
+def _same(held: Any) -> Any:
+    return held
+
+
+def _schema_anew(checksum: dict[str, Any]) -> None:
+    """Write the schema of a checksum file with its keys in another order, and spaced."""
+    metadata = checksum["metadata"]
+    tree = json.loads(metadata["schemaString"])
+    metadata["schemaString"] = json.dumps(tree, sort_keys=True, indent=1)
 
 
 def _columns_turned(table: pa.Table) -> pa.Table:
@@ -296,6 +304,20 @@ FREEDOMS_OF_FILES = (
         "each row corresponds to a single action",
         leaving(lines(lambda held: held[::-1], f"{CHECKPOINT}|{JSON_CHECKPOINT}")),
         _SUMMARIES,
+    ),
+    _w(
+        "spells-schemas-anew",
+        "schemaString: the serialized schema, in JSON",
+        leaving(
+            schema(_same, f"{CHECKPOINT}|{JSON_CHECKPOINT}|{COMPACTION}"),
+            document(CHECKSUM, _schema_anew),
+            sums=True,
+        ),
+        (
+            *_SUMMARIES,
+            "log-compaction-files/write-compaction-of-everything/write",
+            "version-checksum-file/write-each/write",
+        ),
     ),
     _w(
         "prepares-summaries-beside",

@@ -18,7 +18,7 @@ from conformance.audit.columnar.files import unlike
 from conformance.audit.findings import Findings, finding
 from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS
 from conformance.audit.read.layout import Layout
-from conformance.audit.read.raw import Line, mapping_in, parse_json
+from conformance.audit.read.raw import Line, mapping_in, parse_json, parse_object
 from conformance.audit.read.state import Body, State, dv_id, row_count
 from conformance.audit.summaries.parsed import (
     comparable,
@@ -107,6 +107,10 @@ def _field(body: Body, name: str) -> Any:
 def _recognized(name: str, value: Any) -> Any:
     if name in _INNER and isinstance(value, Mapping):
         return {k: value.get(k) for k in _INNER[name]}
+    if name == "schemaString":
+        # JSON that is written differently is the same schema.
+        schema = parse_object(value, exact=True)
+        return value if schema is None else schema
     return value
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations, pairwise
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -124,7 +124,8 @@ class _Form:
         listed: gives the elements of an array; ``None`` spells the array as one value.
         between: joins the keys of a path; what is callable makes it of them.
         equals: joins a path and its value.
-        comma: joins the pairs.
+        comma: joins the pairs; what is callable makes it of the paths before and after it.
+        ends: what stands before the first pair, and after the last one.
         order: sorts the pairs; as they stand for ``None``.
         dropped: says whether a member is left out, by its key, whether it is at the top, and
             whether it is within an array.
@@ -142,7 +143,8 @@ class _Form:
     listed: Callable[[list[Any]], list[Any] | None] = lambda value: value
     between: str | Callable[[list[str]], str] = "+"
     equals: str = "="
-    comma: str = ","
+    comma: str | Callable[[str, str], str] = ","
+    ends: tuple[str, str] = ("", "")
     order: Callable[[tuple[str, str]], Any] | None = lambda pair: _bytes(pair[0])
     dropped: Callable[[str, bool, bool], bool] = lambda key, top, _: top and key == "checksum"
     nulls: bool = True
@@ -158,7 +160,11 @@ class _Form:
             pairs.append(pair)
         if self.order is not None:
             pairs.sort(key=self.order)
-        return self.comma.join(f"{path}{self.equals}{value}" for path, value in pairs)
+        spelt = [f"{path}{self.equals}{value}" for path, value in pairs]
+        if isinstance(self.comma, str):
+            return self.comma.join(spelt).join(self.ends)
+        joints = [self.comma(one[0], other[0]) for one, other in pairwise(pairs)]
+        return "".join(chain.from_iterable(zip(spelt, [*joints, ""], strict=True))).join(self.ends)
 
     def _pairs(
         self, value: Any, path: list[str], *, nested: bool = False
@@ -231,6 +237,15 @@ def _positions_apart(path: list[str], form: str) -> str:
     """Join a path by plus signs, but for the positions of elements, which have a form."""
     rest = (form.format(each) if each.isdigit() else f"+{each}" for each in path[1:])
     return "".join([*path[:1], *rest])
+
+
+def _comma_within(before: str, after: str, *, joint: str, lists: bool, within: bool) -> str:
+    """Join the pairs of one member, or those of different elements of an array, otherwise."""
+    parts = zip(before.split("+"), after.split("+"), strict=False)
+    found = ((number, one[0]) for number, one in enumerate(parts) if one[0] != one[1])
+    apart = next(found, (0, ""))
+    alike = apart[1].isdigit() if lists else apart[0] > 0
+    return joint if alike == within else ","
 
 
 _JOINTS_OF_PATHS: Final[tuple[str | Callable[[list[str]], str], ...]] = (
@@ -371,6 +386,16 @@ _WRONG_FORMS: Final[tuple[tuple[str, _Form], ...]] = (
     ("SUM-008", replace(_CANONICAL, order=lambda pair: lenient_path(pair[0]))),
     ("SUM-008", replace(_CANONICAL, order=lambda pair: lenient_path(pair[0]).encode("utf-16-be"))),
     *(("SUM-009", replace(_CANONICAL, comma=each)) for each in _JOINTS),
+    *(("SUM-009", replace(_CANONICAL, ends=each)) for each in (("", ","), (",", ""), (",", ","))),
+    *(
+        (
+            "SUM-009",
+            replace(_CANONICAL, comma=partial(_comma_within, joint=joint, lists=a, within=b)),
+        )
+        for joint in ("", ";", "; ", ", ", "&", "+", "|", "\n", " ")
+        for a in (True, False)
+        for b in (True, False)
+    ),
     *(
         ("SUM-010", replace(_CANONICAL, position=each, nested=nested))
         for each in _POSITIONS

@@ -104,6 +104,12 @@ def _pairs(value: Any, path: tuple[str, ...], how: Mapping[str, Any]) -> Iterato
         yield how.get("plus", "+").join(path), _scalar(value, how if goes else {})
 
 
+def _follows(one: str, other: str) -> bool:
+    """Return whether two paths part at the elements of an array."""
+    parts = zip(one.split("+"), other.split("+"), strict=False)
+    return next(a for a, b in parts if a != b).isdigit()
+
+
 def wrong_checksum(document: Mapping[str, Any], how: Mapping[str, Any]) -> str:
     """Return the digest of a form, named by the rules that it breaks."""
     pairs = [*_pairs(dict(document), (), how)]
@@ -122,7 +128,13 @@ def wrong_checksum(document: Mapping[str, Any], how: Mapping[str, Any]) -> str:
         pairs.sort(key=lambda pair: pair[0].split("+")[0].encode())
     elif not how.get("unsorted"):
         pairs.sort(key=lambda pair: pair[0].encode(), reverse=bool(how.get("reversed")))
-    text = how.get("comma", ",").join(
-        f"{key}{how.get('equals', '=')}{value}" for key, value in pairs
-    )
+    spelt = [f"{key}{how.get('equals', '=')}{value}" for key, value in pairs]
+    if "comma of arrays" in how:
+        # A pair takes the joint before it along.
+        spelt[1:] = [
+            (how["comma of arrays"] if _follows(one[0], other[0]) else ",") + text
+            for one, other, text in zip(pairs, pairs[1:], spelt[1:], strict=False)
+        ]
+        how = {**how, "comma": ""}
+    text = how.get("comma", ",").join(spelt).join(how.get("ends", ("", "")))
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
