@@ -56,7 +56,7 @@ for _mode in ("name", "id"):
     MAPPING.define(
         f"write-add-nested-by-{_mode}",
         f"Fields within a column that is added get ids too, in mode {_mode}",
-        "CM-019 CM-002 CM-020 CM-022",
+        "CM-019 CM-002 CM-014 CM-020 CM-022",
         partial(_nested_columns, _mode),
     )
 

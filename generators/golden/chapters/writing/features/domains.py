@@ -40,7 +40,7 @@ def _domains_kept(case: CaseWriter) -> None:
     recipe.append(pairs(2)).checkpoint().append(pairs(3)).publish(case)
 
 
-@DOMAINS.case("write-kept-when-altered", "DOM-014")
+@DOMAINS.case("write-kept-when-altered", "DOM-014 DOM-007")
 def _domains_kept_when_altered(case: CaseWriter) -> None:
     """Domains are kept when the table is altered and changed."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1, 2, 3))

@@ -51,22 +51,33 @@ for _chapter, _version, _id in ((FIRST, 1, "ICE1-011"), (SECOND, 2, "ICE2-019"))
         )
 
 
-def _replaced_one(version: int, requirement: str, names: list[str], case: CaseWriter) -> None:
+def _replaced_one(
+    version: int, requirement: str, held: list[str], names: list[str], case: CaseWriter
+) -> None:
     schema = struct(id="long", part="string", day="date")
-    recipe = Recipe(schema, ("part", "day"), *compatible(version))
+    recipe = Recipe(schema, tuple(held), *compatible(version))
     recipe.append([{"id": n, "part": "ab"[n], "day": date(2024, 1, n + 1)} for n in (0, 1)])
-    first, second = names
-    recipe.replace(struct(**{"id": "long", first: "string", second: "date"}), names, [])
+    columns = dict(zip(names, ("string", "date"), strict=False))
+    recipe.replace(struct(id="long", **columns), names, [])
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", requirement))
 
 
+_KEPT_NAME: Final = "The {} partition column keeps its name when a table is replaced"
+_BOTH: Final = ["part", "day"]
+_REPARTITIONED: Final = (
+    ("first", _BOTH, ["other", "day"], _KEPT_NAME.format("first")),
+    ("second", _BOTH, ["part", "other"], _KEPT_NAME.format("second")),
+    ("more", ["part"], _BOTH, "A replaced table gets no further partition column"),
+    ("fewer", _BOTH, ["part"], "A replaced table loses no partition column"),
+)
+
 for _chapter, _version, _id in ((FIRST, 1, "ICE1-011"), (SECOND, 2, "ICE2-019")):
-    for _which, _names in (("first", ["other", "day"]), ("second", ["part", "other"])):
+    for _which, _held, _names, _title in _REPARTITIONED:
         _chapter.define(
             f"write-replace-partitions-{_which}",
-            f"The {_which} partition column keeps its name when a table is replaced",
+            _title,
             _id,
-            partial(_replaced_one, _version, _id, _names),
+            partial(_replaced_one, _version, _id, _held, _names),
         )
 
 

@@ -23,7 +23,7 @@ from generators.oracle.delta_schema import field, struct
 TRACKING: Final = Chapter("row-tracking", since="2025")
 
 
-@TRACKING.case("write-enable", "RT-045 RT-046 RT-013 RT-047 RT-048")
+@TRACKING.case("write-enable", "RT-045 RT-046 RT-013 RT-042 RT-047 RT-048")
 def _enable_tracking(case: CaseWriter) -> None:
     """Rows that are there get ids as row tracking is enabled."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3))
@@ -154,7 +154,7 @@ def _emptied(case: CaseWriter) -> None:
     recipe.checkpoint().append(pairs(4)).overwrite(pairs(5)).append(pairs(6)).publish(case)
 
 
-@TRACKING.case("write-enable-with-vectors", "RT-045 RT-046 RT-047")
+@TRACKING.case("write-enable-with-vectors", "RT-045 RT-046 RT-042 RT-047")
 def _tracked_vectors(case: CaseWriter) -> None:
     """Files with vectors get row ids as row tracking is enabled."""
     recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(*range(5)))

@@ -108,7 +108,7 @@ _KINDS: Final[Mapping[str, tuple[CheckpointKind, int, str]]] = {
 
 _OF_V2: Final = (
     "CKPT-013 CKPT-014 CKPT-015 CKPT-V2-001 CKPT-V2-002 CKC-002 CKC-003 CKC-004 CKC-005 CKC-006 "
-    "CKC-007 CKC-012 CKC-014 CKC-024 CKC-025 CKSCH-008 CKSCH-009"
+    "CKC-007 CKC-008 CKC-012 CKC-014 CKC-024 CKC-025 CKSCH-008 CKSCH-009"
 )
 
 _OF_SIDECARS: Final = "CKPT-V2-003 CKPT-V2-004 SIDE-001 SIDE-002 SIDE-003 SIDE-004"
@@ -133,7 +133,7 @@ for _name, (_kind, _sidecars, _title) in _KINDS.items():
 
 @CHECKPOINTS.case(
     "write-v2-classic",
-    f"CKPT-N-011 CKPT-018 CKPT-020 CKPT-V2-001 CKPT-V2-002 CKPT-005 {_OF_SIDECARS}",
+    f"CKPT-N-011 CKPT-018 CKPT-020 CKPT-V2-001 CKPT-V2-002 CKPT-005 CKC-008 {_OF_SIDECARS}",
 )
 def _for_old_clients(case: CaseWriter) -> None:
     """A V2 checkpoint with a classic name has what the one by UUID has."""

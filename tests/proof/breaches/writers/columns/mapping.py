@@ -50,6 +50,15 @@ def _mapped(field: Any, change: Any) -> None:
         change(field)
 
 
+def _inner_anew(body: dict[str, Any]) -> str:
+    """Return the schema with the physical names of the fields within columns changed."""
+    tree = json.loads(body["schemaString"])
+    for column in tree["fields"]:
+        for field in struct_fields(column["type"]):
+            field["metadata"][PHYSICAL_NAME] += "-again"
+    return json.dumps(tree)
+
+
 def _same_ids(field: Any) -> None:
     if FIELD_ID in field["metadata"]:
         field["metadata"][FIELD_ID] = 1
@@ -181,6 +190,14 @@ ROWS = (
             ),
         ),
         COLUMNS,
+    ),
+    writer(
+        "names-inner-fields-anew-with-a-new-column",
+        "CM-014",
+        after_step(
+            3, leaving(each("metaData", lambda body: {**body, "schemaString": _inner_anew(body)}))
+        ),
+        "column-mapping/write-add-nested-by-id/*",
     ),
     writer(
         "numbers-no-new-columns",

@@ -50,6 +50,12 @@ ROWS = (
         "domain-metadata/write-kept-when-rearranged*",
     ),
     writer(
+        "keeps-properties-in-a-domain-of-its-own",
+        "DOM-007",
+        during("set_properties", lines(lambda found: [*found, {"domainMetadata": _OWN}], COMMIT)),
+        "domain-metadata/write-kept-when-altered/*",
+    ),
+    writer(
         "drops-domains-when-rearranging",
         "DOM-014",
         _adding_domain(_GONE, lambda found: {"add", "remove"} <= {key for a in found for key in a}),

@@ -233,6 +233,16 @@ ROWS = (
     ),
     *(
         writer(
+            f"repartitions-by-{which}-columns-{version}",
+            row,
+            carrying_out(),
+            f"iceberg-compatibility-v{version}/write-replace-partitions-{which}/*",
+        )
+        for version, row in ((1, "ICE1-011"), (2, "ICE2-019"))
+        for which in ("more", "fewer")
+    ),
+    *(
+        writer(
             f"replaces-with-elements-without-{what}",
             row,
             during("replace", how),

@@ -275,6 +275,15 @@ ROWS = (
         "row-tracking/write-changes/*",
     ),
     writer(
+        "names-one-row-column-when-it-is-enabled",
+        "RT-042",
+        during(
+            "set_properties",
+            properties(lambda p: [p.pop(k) for k in [*p] if k.endswith(ROW_ID)] and None),
+        ),
+        "row-tracking/write-enable/*",
+    ),
+    writer(
         "names-no-row-columns-when-it-replaces",
         "RT-042",
         during(

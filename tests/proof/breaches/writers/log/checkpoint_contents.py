@@ -179,6 +179,12 @@ ROWS = (
         "*domain*",
     ),
     writer(
+        "checkpoints-removed-domains-by-v2",
+        "CKC-008",
+        leaving(_adding_to(CHECKPOINT, REMOVED_DOMAIN)),
+        "checkpoints/write-v2-parquet/*",
+    ),
+    writer(
         "checkpoints-commitInfo",
         "CKC-012",
         leaving(checkpoint_column("commitInfo", {"operation": "WRITE"})),
