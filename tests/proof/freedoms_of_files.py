@@ -71,7 +71,7 @@ def _same(held: Any) -> Any:
     return held
 
 
-def _schema_anew(checksum: dict[str, Any]) -> None:
+def _reformatted_schema(checksum: dict[str, Any]) -> None:
     """Write the schema of a checksum file with its keys in another order, and spaced."""
     metadata = checksum["metadata"]
     tree = json.loads(metadata["schemaString"])
@@ -306,11 +306,11 @@ FREEDOMS_OF_FILES = (
         _SUMMARIES,
     ),
     _w(
-        "spells-schemas-anew",
+        "reformats-schemas",
         "schemaString: the serialized schema, in JSON",
         leaving(
             schema(_same, f"{CHECKPOINT}|{JSON_CHECKPOINT}|{COMPACTION}"),
-            document(CHECKSUM, _schema_anew),
+            document(CHECKSUM, _reformatted_schema),
             sums=True,
         ),
         (

@@ -50,13 +50,11 @@ def _mapped(field: Any, change: Any) -> None:
         change(field)
 
 
-def _inner_anew(body: dict[str, Any]) -> str:
-    """Return the schema with the physical names of the fields within columns changed."""
-    tree = json.loads(body["schemaString"])
+def _inner_renamed(tree: Any) -> None:
+    """Change the physical names of the fields within columns."""
     for column in tree["fields"]:
         for field in struct_fields(column["type"]):
             field["metadata"][PHYSICAL_NAME] += "-again"
-    return json.dumps(tree)
 
 
 def _same_ids(field: Any) -> None:
@@ -194,9 +192,7 @@ ROWS = (
     writer(
         "names-inner-fields-anew-with-a-new-column",
         "CM-014",
-        after_step(
-            3, leaving(each("metaData", lambda body: {**body, "schemaString": _inner_anew(body)}))
-        ),
+        after_step(3, leaving(schema(_inner_renamed))),
         "column-mapping/write-add-nested-by-id/*",
     ),
     writer(
