@@ -193,7 +193,7 @@ def test_what_a_sentence_forbids_is_an_error(name: str, lake: Any) -> None:
     assert expected in {x.requirement for x in lake.audit() if x.severity == "error"}
 
 
-def test_what_a_writer_version_of_no_text_supports_nobody_knows(tmp_path: Path) -> None:
+def test_what_a_writer_version_of_no_text_supports_is_unknown(tmp_path: Path) -> None:
     properties = {"delta.constraints.small": "id < 100"}
     schema = struct(field("id", "long"), field("t", "timestamp_ntz"))
     builder = TableBuilder(tmp_path, schema, properties=properties, protocol=Protocol(1, 8))

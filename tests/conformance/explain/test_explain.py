@@ -161,7 +161,7 @@ def test_the_text_form_says_the_same_in_words(capsys: pytest.CaptureFixture[str]
     assert "Defect hint-array: The hint is a JSON array (reader: contested" in text
 
 
-def test_what_nobody_knows_is_answered_with_what_is_near(
+def test_an_unknown_name_is_answered_with_what_is_near(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run_explain_cli(["CKPT-07"]) == Status.UNKNOWN_ID

@@ -38,7 +38,7 @@ PLAIN = Claims(3, 7, operations=frozenset({"scan", "append"}))
         ("writer_features", "", None),
     ],
 )
-def test_a_word_that_nobody_knows_is_named_with_the_nearest(
+def test_an_unknown_word_is_named_with_the_nearest(
     name: str, word: str, nearest: str | None
 ) -> None:
     (fault,) = claims_faults(replace(PLAIN, **{name: frozenset({word})}))

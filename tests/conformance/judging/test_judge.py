@@ -345,7 +345,7 @@ CONTESTED: dict[str, Any] = {
         (refusing("not_found"), "refused"),
     ],
 )
-def test_a_contested_answer_is_recorded_and_fails_nobody(
+def test_a_contested_answer_is_recorded_and_is_no_failure(
     bench: Bench, answers: dict[str, Any], seen: str
 ) -> None:
     verdict = bench(CONTESTED, answers)
@@ -365,9 +365,7 @@ def test_a_refusal_that_no_reading_of_the_text_has_fails(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("answers", [refusing(), wrong([])])
-def test_where_nobody_can_derive_the_answer_none_fails(
-    bench: Bench, answers: dict[str, Any]
-) -> None:
+def test_where_no_answer_can_be_derived_none_fails(bench: Bench, answers: dict[str, Any]) -> None:
     accepted = [CONTESTED["contested"]["accepted"][0]]
     spec = {**CONTESTED, "contested": {"accepted": accepted, "open": True}}
     verdict = bench(spec, answers)

@@ -23,7 +23,7 @@ def test_a_breach_of_a_must_fails_and_of_a_should_is_advice(judged: str, outcome
 
 
 @pytest.mark.parametrize("judged", ["META-015", "COMP-011"])
-def test_nobody_breaks_what_is_allowed(judged: str) -> None:
+def test_what_is_allowed_cannot_be_broken(judged: str) -> None:
     verdict = at_level(failed(), judged, "reader", load_registry())
     assert (verdict.outcome, verdict.hazard) == (Outcome.OPEN, None)
 

@@ -80,7 +80,7 @@ def _judged(store: TableStore, witness: Witness | None, claims: Claims | None = 
     return next(generated_recipes(Plan())).judge(judge)
 
 
-def test_what_a_witness_says_is_reported_and_fails_nobody(store: TableStore) -> None:
+def test_what_a_witness_says_is_reported_and_is_no_failure(store: TableStore) -> None:
     assert _judged(store, None) == Verdict(Outcome.PASS)
     same = _judged(store, witness_of(Engine()))
     assert (same.outcome, same.message) == (Outcome.PASS, "another reads the same")
@@ -88,7 +88,7 @@ def test_what_a_witness_says_is_reported_and_fails_nobody(store: TableStore) -> 
     assert other == Verdict(Outcome.OPEN, "another refuses: no", seen="witness")
 
 
-def test_nobody_is_asked_about_what_was_not_written(store: TableStore) -> None:
+def test_no_witness_is_asked_about_what_was_not_written(store: TableStore) -> None:
     claims = replace(ours.create().describe().claims, operations=frozenset({"scan"}))
     verdict = _judged(store, witness_of(Engine(ValueError("asked"))), claims)
     assert verdict.outcome is Outcome.UNSUPPORTED

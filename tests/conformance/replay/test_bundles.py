@@ -345,7 +345,7 @@ ODD: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("name", ["bundle.json", "history.json"])
-def test_what_is_no_file_of_a_bundle_holds_nobody_up(
+def test_what_is_no_file_of_a_bundle_holds_nothing_up(
     tmp_path: Path, store: TableStore, name: str, odd: str
 ) -> None:
     path = kept(tmp_path, "lose", "read", store, asks=0)
@@ -405,7 +405,7 @@ def test_a_run_keeps_its_new_failures_where_it_is_asked_to(
     ("number", "partitions"),
     [(str(2**63), []), ("1" + "0" * 300, []), ("1", ["a", "b"])],
 )
-def test_a_bundle_that_no_table_can_hold_is_refused_and_fails_nobody(
+def test_a_bundle_that_no_table_can_hold_is_refused_and_is_no_failure(
     tmp_path: Path,
     store: TableStore,
     capsys: pytest.CaptureFixture[str],
@@ -443,7 +443,7 @@ def test_a_bundle_that_judges_nothing_does_not_pass(
     assert ": unsupported" in capsys.readouterr().out
 
 
-def test_a_bundle_is_not_replayed_by_claims_that_nobody_knows(
+def test_a_bundle_is_not_replayed_by_unknown_claims(
     replayed: Callable[[str], int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert replayed("create_misspelled") == Status.ADAPTER

@@ -216,7 +216,7 @@ def test_a_test_that_ends_without_a_record_is_no_success(kit: Kit) -> None:
         "--tck-isolation=auto",
     ],
 )
-def test_options_that_judge_nobody_are_refused(kit: Kit, option: str) -> None:
+def test_options_that_judge_nothing_are_refused(kit: Kit, option: str) -> None:
     kit.pytester.makepyfile("def test_mine(): pass")
     assert kit.run(option) is Status.USAGE
     assert f"{option.partition('=')[0]}: judges nothing without --impl" in kit.output

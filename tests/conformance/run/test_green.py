@@ -181,7 +181,7 @@ def test_no_case_is_blocked_by_one_that_is_not_asked(kit: Kit) -> None:
     assert "one/read-v1" in kit.output
 
 
-def test_no_case_is_blocked_by_one_that_fails_nobody(kit: Kit) -> None:
+def test_no_case_is_blocked_by_one_that_is_no_failure(kit: Kit) -> None:
     kit.case("one", REFUSED, specs={"read-latest": ADVISED, "snapshot-latest": SNAPSHOT_SPEC})
     kit.case("two")
     assert kit() is Status.NONCONFORMANT

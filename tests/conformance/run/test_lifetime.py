@@ -155,7 +155,7 @@ def _gone(project: Project) -> bool:
     return False
 
 
-def test_only_folders_that_nobody_holds_are_swept(
+def test_only_folders_that_no_process_holds_are_swept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -164,5 +164,5 @@ def test_a_default_is_for_rows_to_come() -> None:
     assert oracle.rows() == list(ROWS)
 
 
-def test_what_nobody_sees_may_make_a_version() -> None:
+def test_what_no_reader_sees_may_make_a_version() -> None:
     assert len(replay([CREATE, NoRowChange(), NoRowChange(version=False)]).versions) == 2

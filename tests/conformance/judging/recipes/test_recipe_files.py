@@ -84,7 +84,7 @@ def test_what_came_later_changes_nothing_of_a_version(table: Path, name: str) ->
     ("hint", "changes"),
     [('{"version": 2}', False), ('{"version": 1}', True), ("{}", True), ("none", True)],
 )
-def test_a_hint_of_a_later_version_leads_nobody_to_an_earlier_one(
+def test_a_hint_of_a_later_version_leads_to_no_earlier_one(
     table: Path, hint: str, changes: bool
 ) -> None:
     _write(table, f"{LOG}/_last_checkpoint", '{"version": 0}')

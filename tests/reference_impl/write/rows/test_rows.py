@@ -323,9 +323,7 @@ def test_files_have_the_codec_that_the_table_asks_for(
     ("name", "value"),
     [("delta.parquet.compression.codec", "lzma"), ("delta.parquet.format.version", "3.0.0")],
 )
-def test_codecs_and_versions_that_nobody_writes_are_refused(
-    table: Table, name: str, value: str
-) -> None:
+def test_unknown_codecs_and_versions_are_refused(table: Table, name: str, value: str) -> None:
     with pytest.raises(InvalidMetadata):
         table.create(SCHEMA, properties={name: value})
 
