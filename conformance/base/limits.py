@@ -100,7 +100,7 @@ class Journal:
 
 @dataclass(slots=True)
 class _Now:
-    """What this process is at."""
+    """The request that this process carries out, and its time limit."""
 
     journal: Journal | None = None
     limit: InProcessLimit | None = None
@@ -116,7 +116,7 @@ _CURRENT: Final = _Now()
 
 
 def write_to(folder: Path | None) -> None:
-    """Let this process and its forks write down what they are at, for who looks on."""
+    """Let this process and its forks write down what they are at, for the process that watches."""
     _CURRENT.journal = None if folder is None else Journal(folder)
 
 

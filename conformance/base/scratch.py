@@ -50,7 +50,7 @@ class Scratch:
 
     @property
     def lost(self) -> bool:
-        """Whether its path leads to something else by now, or to nothing."""
+        """Whether the path of the folder leads to something else by now, or to nothing."""
         return self._descriptor is None or not _is_still(self.path, self._descriptor)
 
     def remove(self, name: str) -> None:

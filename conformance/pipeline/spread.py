@@ -149,7 +149,7 @@ def in_this_process(function: str, units: Sequence[Unit]) -> list[Unit]:
 
 
 def _end_with_driver() -> None:
-    """End this process when the driver is killed, who would have ended it."""
+    """End this process when the driver is killed, which would have ended it."""
     driver = multiprocessing.parent_process()
     assert driver is not None
 

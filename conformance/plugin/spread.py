@@ -116,7 +116,7 @@ class Crew:
         self._processes: list[_Process] = []
 
     def reports(self, count: int) -> Generator[list[pytest.TestReport]]:
-        """Judge in some processes, and return the reports of each item, in the order of the items.
+        """Judge in ``count`` processes, and return the reports of each item in the items' order.
 
         An item whose process ends is reported as failed, and another process goes on.
         """

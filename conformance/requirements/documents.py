@@ -93,7 +93,7 @@ class Node:
         return found
 
     def items(self, *, may_be_empty: bool = False) -> list[Node]:
-        """Take a sequence apart; an empty one is refused unless it may be, for it says nothing."""
+        """Return the entries of a sequence; an empty one is refused unless ``may_be_empty``."""
         if not isinstance(self.node, yaml.SequenceNode):
             raise self.fail(f"{self.name} must be a list")
         if not self.node.value and not may_be_empty:

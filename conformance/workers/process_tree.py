@@ -75,7 +75,7 @@ class ProcessTree:
         return sum(_kibibytes(pid, "status", _HELD_FIELDS) for pid in pids) * 1024
 
     def exact_memory(self) -> int:
-        """Return these bytes, those that processes share counted once; takes longer."""
+        """Return the bytes of :meth:`memory`, pages that processes share counted once; slower."""
         pids = list(self._known)
         exact = sum(_kibibytes(pid, "smaps_rollup", _SHARED_ONCE_FIELDS) for pid in pids) * 1024
         return exact or self.memory()

@@ -97,7 +97,7 @@ def paths_at(place: Place, root: Path, builder: TableBuilder) -> Sequence[Path]:
     """Return the files at a place of a table.
 
     Raises:
-        LookupError: there is none.
+        LookupError: the table has no such file.
     """
     ((name, which),) = place.items()
     found = _PLACES[name](which, root, builder)

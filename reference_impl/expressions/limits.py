@@ -32,8 +32,13 @@ MAX_WILDCARDS: Final = 1_000
 def check(limit: str, found: int, allowed: int) -> None:
     """Refuse what exceeds a bound on the text of an expression.
 
+    Args:
+        limit: the name of the bound, for the message.
+        found: how many there are: characters, tokens, levels or wildcards.
+        allowed: how many there may be.
+
     Raises:
-        LimitExceeded: it does.
+        LimitExceeded: there are more than allowed.
     """
     if found > allowed:
         raise LimitExceeded(

@@ -28,14 +28,14 @@ PREFIX: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A column of the file.
+    """A leaf column of a Parquet file.
 
     Attributes:
-        index: its number in the file.
-        path: its name there.
-        width: bytes of a value in memory, the characters of a string left out, and of what is
-            added to it.
-        least: bytes that a value takes in the file at least, where it is written out.
+        index: its number in the file, from 0.
+        path: its dotted path in the file.
+        width: bytes of a value in memory, with what is added to it and without the characters of
+            a string.
+        least: fewest bytes that a value takes in the file in PLAIN encoding.
         strings: whether the values are strings.
         repeated: whether it is in a list.
     """

@@ -94,7 +94,7 @@ def refuse_nulls(values: pa.Array, column: Field) -> None:
     """Refuse nulls in a column that the schema declares not null.
 
     Raises:
-        InvalidDataFile: there are some.
+        InvalidDataFile: the column has nulls.
     """
     if not column.nullable and values.null_count:
         raise _has_nulls(column.name)

@@ -105,7 +105,7 @@ def in_commit_timestamp(info: CommitInfo | None, version: int) -> int:
     """Return the in-commit timestamp, in ms, of a version whose commit must have one.
 
     Raises:
-        InvalidAction: it has none.
+        InvalidAction: the commit has none.
     """
     if info is None or info.in_commit_timestamp is None:
         raise InvalidAction(

@@ -201,7 +201,7 @@ class LocalStorage:
         return self._root.holds(path)
 
     def above(self, name: str) -> Iterator[tuple[protocol.Storage, str]]:
-        """Return the folders above the root that have a folder of that name, and the root in each.
+        """Return the folders above the root that have a folder of a name, with the root in each.
 
         Those above the root as it is written, and with its symlinks resolved.
         """

@@ -179,10 +179,10 @@ class ObjectStorage:
         return self._root.place(path).within is not None
 
     def above(self, name: str) -> Iterator[tuple[protocol.Storage, str]]:
-        """Return the folders above the root that have a folder of that name, and the root in each.
+        """Return the folders above the root that have a folder of a name, with the root in each.
 
-        One request for each folder; none where the store was handed in open. There may be
-        credentials for the table alone: a folder that they do not let be listed is left out.
+        One request for each folder; none where the store was handed in open. A folder that the
+        credentials do not let be listed is left out.
         """
         key = self._root.key
         # What a URL has ahead of the prefix names the store.

@@ -127,10 +127,17 @@ class Storage(Protocol):
         """
 
     def above(self, name: str) -> Iterator[tuple[Storage, str]]:
-        """Return the folders above the root that have a folder of that name, and the root in each.
+        """Return the folders above the root that have a folder of a name.
 
-        Raises :class:`OSError` where they cannot be looked at, but for folders of an object store
-        for which there are no credentials.
+        Args:
+            name: such as ``_delta_log``.
+
+        Returns:
+            The storage of each such folder, and the path of the root in it, nearest first.
+
+        Raises:
+            OSError: a folder cannot be looked at; one of an object store for which there are no
+                credentials is left out.
         """
 
     def identify(self, path: str) -> Identity | None:

@@ -26,6 +26,13 @@ _NUMBER = re.compile(r"\b(?:int|float)\b")
 _NAMED = re.compile(r"^ {4}(\w+(?:, \w+)*): ", re.MULTILINE)
 """What a section of a docstring has lines about."""
 
+_UNEXPLAINED = re.compile(
+    r"^ +[A-Z]\w+: (?:it|there|they|one|some) (?:is|are|has|have|does)"
+    r"(?: (?:one|some|none|not))?\.$",
+    re.MULTILINE,
+)
+"""The cause of an error that only repeats what the first line says, by a pronoun."""
+
 Callables = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -130,6 +137,12 @@ def test_a_docstring_names_the_errors_that_its_function_raises(package: str) -> 
         if isinstance(node, Callables) and (errors := _unnamed_errors(node, bases))
     }
     assert missing == {}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_cause_of_an_error_is_explained(package: str) -> None:
+    texts = {name: (ROOT / name).read_text() for name in _trees() if name.startswith(f"{package}/")}
+    assert [(name, c) for name, text in texts.items() for c in _UNEXPLAINED.findall(text)] == []
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -189,10 +189,10 @@ def valid_actions(step: Step) -> Findings:
 
 
 def without_nulls(line: Line) -> Any:
-    """Return the document of a line without actions that are null beside the one that it holds.
+    """Return the document of a line without the actions that are null beside the one it holds.
 
-    What is null is not there, so that the line has one action; no sentence says that it must not
-    be named.
+    A null action counts as absent, so that the line has one action. No sentence of the protocol
+    forbids to name it.
     """
     document = line.document
     if line.action is None or len(document) == 1:

@@ -191,7 +191,10 @@ _WRITER: Final = 7
 
 @check("definition", "ICT-010 ICT-011")
 def enablement_is_whole(step: Step) -> Findings:
-    """Report a checkpoint without its commits that says half of when timestamps began."""
+    """Report a checkpoint with one property of the enablement of in-commit timestamps alone.
+
+    Or whose enablement version is after its own. The commits before it are gone.
+    """
     if step.before.known or not step.sets_metadata or not _enabled(step.new):
         return
     version, recorded = (step.new.properties.get(key) for key in (_VERSION, _TIMESTAMP))

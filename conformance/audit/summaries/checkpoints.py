@@ -51,7 +51,10 @@ class FilesWithoutStatistics:
         self._keys: set[Key | None] = set()
 
     def before(self, version: int) -> AbstractSet[Key | None]:
-        """Return those of checkpoints before a version, which is never lower than the last one."""
+        """Return the keys of files without statistics in checkpoints before a version.
+
+        Versions are asked for in ascending order.
+        """
         while self._left and self._left[0].version < version:
             earlier = self._left.popleft()
             lacking = _without_text(earlier.all.rows)

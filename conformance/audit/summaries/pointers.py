@@ -262,7 +262,7 @@ def _line_by_line(content: Lines) -> Findings:
 
 
 def _added(keys: set[Key], commits: Sequence[Lines], index: FileIndex) -> set[Key]:
-    """Return those of some files that one of the commits adds."""
+    """Return which of the files, by their keys, one of the commits adds."""
     if not keys:
         return set()
     codes = [index.codes_of(lines.rows)[lines.rows.kind == ADD] for lines in commits]

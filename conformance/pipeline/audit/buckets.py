@@ -112,7 +112,7 @@ def _log(
 
 
 def _listed(document: Document, mine: Mapping[str, int]) -> Document:
-    """Leave those of a checksum's files that are in the bucket."""
+    """Return a checksum with those of its ``allFiles`` that are in the bucket."""
     listed = document.value.get("allFiles") if isinstance(document.value, dict) else None
     if not isinstance(listed, list):
         return document

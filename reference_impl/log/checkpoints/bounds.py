@@ -52,8 +52,12 @@ def _too_large(found: str) -> LimitExceeded:
 def refuse_bomb(metadata: pq.FileMetaData, size: int) -> None:
     """Refuse a file whose footer claims more bytes or rows than the limits allow.
 
+    Args:
+        metadata: the footer.
+        size: bytes of the file.
+
     Raises:
-        DataFileTooLarge: it does.
+        DataFileTooLarge: the footer claims more.
     """
     groups = range(metadata.num_row_groups)
     unpacked = sum(metadata.row_group(group).total_byte_size for group in groups)

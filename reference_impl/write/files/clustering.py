@@ -86,10 +86,10 @@ def clustering_domain(columns: Iterable[Leaf], before: DomainMetadata | None) ->
 
 
 def check_unpartitioned(target: Target) -> None:
-    """Refuse to cluster a table that is partitioned.
+    """Refuse to cluster a table that is partitioned ("Clustered Table").
 
     Raises:
-        InvalidMetadata: it is.
+        InvalidMetadata: the table supports clustering and has partition columns.
     """
     if target.supports("clustering") and target.table.partition_columns:
         raise InvalidMetadata(

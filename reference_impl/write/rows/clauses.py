@@ -91,7 +91,7 @@ def check_clauses(whens: Sequence[When]) -> None:
     """Refuse malformed clauses.
 
     Raises:
-        InvalidFilter: there is one.
+        InvalidFilter: a clause does what its kind cannot, or an update sets nothing.
     """
     for when in whens:
         if when.action not in _ACTIONS.get(when.match, ()):

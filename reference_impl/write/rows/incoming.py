@@ -97,7 +97,7 @@ def check_rules(rows: pa.Table, checks: Mapping[str, Expression]) -> None:
     """Refuse rows for which a condition is false or null.
 
     Raises:
-        ConstraintViolation: there are some.
+        ConstraintViolation: a row breaks a condition.
         SchemaMismatch: the value of a condition is not a boolean.
     """
     # Obeys INV-005 INV-006 CHK-011.
@@ -119,7 +119,7 @@ def _check_generated(rows: pa.Table, rules: Rules, schema: Struct) -> None:
     """Refuse rows that give a generated column another value than its expression.
 
     Raises:
-        ConstraintViolation: there are some.
+        ConstraintViolation: a row gives another value.
     """
     # Obeys GEN-005.
     for name, expression in rules.generated.items():

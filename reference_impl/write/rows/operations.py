@@ -89,7 +89,7 @@ def refuse_outside(rows: pa.Table, condition: Predicate) -> None:
     """Refuse rows outside of the predicate of an overwrite.
 
     Raises:
-        ConstraintViolation: there are some.
+        ConstraintViolation: a row does not match the predicate.
     """
     if not condition.holds(rows).all():
         raise ConstraintViolation(

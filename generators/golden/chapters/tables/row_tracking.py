@@ -78,7 +78,7 @@ class Tracked:
         row_group_rows: int | None = None,
         **options: Any,
     ) -> DataFile:
-        """Write a file with fresh ids, and materialised ones where given."""
+        """Write a file with fresh row ids, and with materialised ids and versions where given."""
         extra = []
         if ids is not None:
             extra.append(ExtraColumn(self.hidden[0], pa.array(ids, pa.int64())))
