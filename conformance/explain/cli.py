@@ -153,6 +153,8 @@ def _of_requirement(explained: RequirementExplained) -> Iterator[str]:
     yield from _listed("Steps of recipes that judge it", explained.steps)
     if explained.unjudged:
         yield f"Nothing judges it: {explained.unjudged}"
+    elif row.level == "SHOULD" and not row.retired and not _is_judged(explained):
+        yield "Nothing judges it: every MUST has a case or a reason, a SHOULD may be without"
     if explained.named:
         cases = "case names" if explained.named == 1 else "cases name"
         yield f"{explained.named} more {cases} it and judge another requirement"
@@ -162,6 +164,10 @@ def _of_requirement(explained: RequirementExplained) -> Iterator[str]:
     yield from _listed("Defects", [f"{each.name}: {each.statement}" for each in explained.defects])
 
 
+def _is_judged(explained: RequirementExplained) -> bool:
+    return bool(explained.steps) or any(explained.cases.values())
+
+
 def _without_proof(explained: RequirementExplained) -> str:
     """Return why a requirement has no proof."""
     row = explained.row
@@ -169,6 +175,8 @@ def _without_proof(explained: RequirementExplained) -> str:
         return "none, for a retired requirement judges nothing"
     if row.level in ("MAY", "DEF"):
         return f"none, for a {row.level} cannot be broken"
+    if row.level == "SHOULD" and not _is_judged(explained):
+        return "none, for nothing judges it"
     none = "no wrong implementation has shown it yet"
     return f"{none}. {explained.unproved}" if explained.unproved else none
 

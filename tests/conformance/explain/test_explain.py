@@ -106,6 +106,7 @@ def test_a_must_without_a_proof_says_why(
         ),
         ("SCH-004", "--tck-revision 2021, 2025", "Proofs: none, for a DEF cannot be broken\n"),
         ("SNAP-005", "--tck-revision 2021, 2025", "Proofs: none, for a MAY cannot be broken\n"),
+        ("STAT-011", "Nothing judges it: every MUST", "Proofs: none, for nothing judges it\n"),
     ],
 )
 def test_what_cannot_be_broken_lacks_no_proof(
