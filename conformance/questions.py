@@ -183,7 +183,7 @@ _STATE: Final = (
 )  # fmt: skip
 """What any question about a version shows: how its state is found in the log."""
 
-_OF_FILES: Final = ("CKC-027", "SCA-*", "SIDE-*", "SNAP-003")
+_FILE_REQUIREMENTS: Final = ("CKC-027", "SCA-*", "SIDE-*", "SNAP-003")
 """Requirements about file actions, of which the others show nothing: sidecars hold nothing else."""
 
 _NO_ROWS: Final = (
@@ -218,7 +218,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         keys=METADATA_KEYS,
         default=("REC-013", "REC-003"),
         shown=((*_STATE, "REC-00[23]", "REC-01[239]", "TW-013"),),
-        unshown=_OF_FILES,
+        unshown=_FILE_REQUIREMENTS,
     ),
     "files": Question(
         Files,
@@ -279,7 +279,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         expects='`{"txnVersion": n or null}`',
         default=("TXN-005",),
         shown=(("TXN-*",), ("REC-004",), _STATE),
-        unshown=_OF_FILES,
+        unshown=_FILE_REQUIREMENTS,
     ),
     "domain_metadata": Question(
         DomainMetadata,
@@ -288,7 +288,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         expects='`{"configuration": "..." or null}`',
         default=("DOM-012",),
         shown=(("DOM-01[23]", "REC-005", "REC-01[4-7]"), _STATE),
-        unshown=_OF_FILES,
+        unshown=_FILE_REQUIREMENTS,
     ),
     "checksum": Question(
         parameters={"version": "version"},

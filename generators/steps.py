@@ -18,7 +18,7 @@ from generators.oracle.operations import OPERATIONS, Context, Operation, Step
 HISTORY_ONLY: Final = frozenset().union(*(e.seen_by("history") for e in OPERATIONS.values()))
 """Arguments that the steps of histories have, and those of recipes have not."""
 
-_BY_CLASS: Final = {
+_ENTRY_OF_CLASS: Final = {
     entry.make: entry for entry in reversed(OPERATIONS.values()) if entry.make is not None
 }
 
@@ -36,7 +36,7 @@ def step_of(
     Raises:
         ValueError: the operation has no step.
     """
-    entry = _BY_CLASS.get(type(operation))
+    entry = _ENTRY_OF_CLASS.get(type(operation))
     if entry is None:
         raise ValueError(f"{operation} is no step of a recipe")
     context = Context(schema)

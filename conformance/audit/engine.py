@@ -133,7 +133,7 @@ _CHANGING: Final = frozenset({"cdc", "domainMetadata", "metaData", "protocol"})
 """Small actions that are judged beside the files that a part of the table has."""
 
 
-_OF_FILES: Final = ("size", "stats", "stats_parsed", "deletionVector")
+_FILE_FIELDS: Final = ("size", "stats", "stats_parsed", "deletionVector")
 """Fields of an add that its files can be compared with."""
 
 
@@ -336,7 +336,7 @@ class Run:
     def _new(self, files: Iterable[tuple[str, Body]]) -> Iterator[tuple[str, Body]]:
         """Leave out what another summary said of a file before."""
         for path, body in files:
-            stated = hash(repr((path, [body.get(name) for name in _OF_FILES])))
+            stated = hash(repr((path, [body.get(name) for name in _FILE_FIELDS])))
             if stated not in self._judged:
                 self._judged.add(stated)
                 yield path, body

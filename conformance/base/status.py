@@ -39,7 +39,7 @@ class Status(IntEnum):
     HUNG = 19
 
 
-_OF_ERROR: tuple[tuple[type[KitError], Status], ...] = (
+_STATUS_OF_ERROR: tuple[tuple[type[KitError], Status], ...] = (
     (EmptySelectionError, Status.EMPTY_SELECTION),
     (SelectionError, Status.UNKNOWN_ID),
     (CorpusError, Status.CORPUS),
@@ -51,7 +51,7 @@ _OF_ERROR: tuple[tuple[type[KitError], Status], ...] = (
 
 def status_of_error(error: KitError) -> Status:
     """Return the status of a run that an error made unusable."""
-    for kind, status in _OF_ERROR:
+    for kind, status in _STATUS_OF_ERROR:
         if isinstance(error, kind):
             return status
     return Status.INTERNAL

@@ -127,7 +127,7 @@ def _has_foreign_rows(case: Case, spec: Spec, expected: Expected, payload: Any) 
     )
 
 
-_OF_CHANGES: Final[Mapping[str, str]] = {
+_CHANGE_COLUMN_REQUIREMENTS: Final[Mapping[str, str]] = {
     "_commit_timestamp": "CDC-015",
     "_commit_version": "CDC-014",
 }
@@ -136,7 +136,7 @@ _OF_CHANGES: Final[Mapping[str, str]] = {
 
 def named_instead(spec: Spec, case: Case) -> tuple[str, ...]:
     """Return the requirements that a verdict on a spec may name in place of the judged one."""
-    advised = _OF_CHANGES.values() if spec.type == "changes" else ()
+    advised = _CHANGE_COLUMN_REQUIREMENTS.values() if spec.type == "changes" else ()
     return (*advised, *instead_of(spec, case))
 
 
@@ -164,7 +164,7 @@ def _advised(spec: Spec, expected: Expected, payload: Any) -> str | None:
     if spec.type != "changes" or not isinstance(payload, pa.Table):
         return None
     wanted = expected.rows()
-    for name, requirement in _OF_CHANGES.items():
+    for name, requirement in _CHANGE_COLUMN_REQUIREMENTS.items():
         wanted, payload = (
             each.drop_columns([n for n in each.column_names if n == name])
             for each in (wanted, payload)

@@ -17,7 +17,7 @@ from conformance.judging.compare import compare_rows
 _PLACES: Final = {"version", "timestamp"}
 """Parameters with which a question is still one for all rows."""
 
-_OF_ROWS: Final = {"_row_id", "_row_commit_version"}
+_ROW_ID_COLUMNS: Final = {"_row_id", "_row_commit_version"}
 
 _VERSION: Final = re.compile(r"([0-9]{20})\.(?:json|checkpoint\.)")
 """The version of a file of the log that has a version of its own."""
@@ -49,4 +49,6 @@ def _rows(expectation: Expectation) -> pa.Table | None:
     given = [answer.rows() for answer in answers if isinstance(answer, Expected)]
     if len(given) != 1:
         return None
-    return given[0].drop_columns([name for name in given[0].column_names if name in _OF_ROWS])
+    return given[0].drop_columns(
+        [name for name in given[0].column_names if name in _ROW_ID_COLUMNS]
+    )

@@ -143,7 +143,7 @@ class _WorkerPlugin:
         self.run.close()
 
     def pytest_enter_pdb(self) -> None:
-        """Let a person take any time."""
+        """Stop the time limits while a debugger waits for its user."""
         pause()
 
     def pytest_leave_pdb(self) -> None:

@@ -29,7 +29,7 @@ _IDS: Final = re.compile(
 _EXPECTED: Final = ("refused", "same_rows", "contested")
 """What readers have to make of a mutation."""
 
-_OF_MUTATIONS: Final = (
+_MUTATION_FIELDS: Final = (
     ("id", "title", "requirements"),
     ("table", "change", "kind", "noticed_by", "reason", "open"),
 )
@@ -127,7 +127,7 @@ def cited_in_mutations(folder: Path) -> Iterator[Citation]:
             chapter = read_yaml(path, "a chapter of mutations").fields(("table",), _EXPECTED)
             groups = [node for name, node in chapter.items() if name in _EXPECTED]
             for entry in (each for group in groups for each in group.items()):
-                parts = entry.fields(*_OF_MUTATIONS)
+                parts = entry.fields(*_MUTATION_FIELDS)
                 named = tuple(parts["requirements"].text(_IDS).split())
                 judged = Judged("read", named, refusing=True), Judged("write", named)
                 yield Citation(parts["id"].text(), named, "mutation", judged)

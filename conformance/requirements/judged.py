@@ -206,8 +206,11 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
 def binds(row: Requirement, asked: Asked, *, refusing: bool = False) -> bool:
     """Return whether a requirement binds who is asked.
 
-    A requirement that binds who writes has a reader refuse what breaks it where the registry has a
-    ruling that says so.
+    Args:
+        row: the requirement.
+        asked: a reader, a writer or the audit.
+        refusing: whether a refusal is asked for. A requirement of writers binds a reader then, if
+            its ruling has readers refuse what breaks it.
     """
     if asked == "audit":
         return True

@@ -239,7 +239,7 @@ _UPKEEP: Final[tuple[_Kind, ...]] = (
     _Drawing.merge, _Drawing.restore, _Drawing.compact, _Drawing.checkpoint,
 )  # fmt: skip
 _ALSO: Final = (_Drawing.properties, _Drawing.transaction, _Drawing.add_column, _Drawing.compact)
-_BY_FEATURE: Final[Mapping[str, tuple[_Kind, ...]]] = {
+_KINDS_OF_FEATURE: Final[Mapping[str, tuple[_Kind, ...]]] = {
     "columnMapping": (_Drawing.rename, _Drawing.drop),
     "typeWidening": (_Drawing.widen,),
     "domainMetadata": (_Drawing.domain,),
@@ -331,7 +331,7 @@ def histories(  # noqa: PLR0913  what is valid has this many sides
     if not only_rows:
         kinds += [
             *_ALSO,
-            *(kind for name in sorted(features) for kind in _BY_FEATURE.get(name, ())),
+            *(kind for name in sorted(features) for kind in _KINDS_OF_FEATURE.get(name, ())),
         ]
     # A step of upkeep shows something among the others alone: a history has each of them.
     steps: Iterator[_Kind] = _going_on(draw, kinds)

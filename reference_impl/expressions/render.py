@@ -77,7 +77,7 @@ _CASTS: Final[Mapping[str, tuple[str, Family]]] = {
 }
 """Targets of casts that mean the same in both; a cast to text formats numbers differently."""
 
-_OF_LITERALS: Final[Mapping[str, tuple[str, Family]]] = {
+_LITERAL_CASTS: Final[Mapping[str, tuple[str, Family]]] = {
     "TIMESTAMP": ("TIMESTAMPTZ", "time"),
     "TIMESTAMP_NTZ": ("TIMESTAMP", "time"),
     "STRING": ("VARCHAR", "text"),
@@ -248,7 +248,7 @@ def _case(at: Node, args: list[Rendered]) -> Rendered:
 def _cast(at: Node, args: list[Rendered]) -> Rendered | None:
     target, sizes, lenient = at.value
     of_literal = at.args[0].kind in {"string", "null"}
-    found = _CASTS.get(target) or (_OF_LITERALS.get(target) if of_literal else None)
+    found = _CASTS.get(target) or (_LITERAL_CASTS.get(target) if of_literal else None)
     if found is None:
         return None
     name, family = found

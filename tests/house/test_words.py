@@ -53,7 +53,8 @@ TOLERATED = {
     "tests": (0, 2),
 }
 
-# A constant says what it holds: ``_MAX_SHOWN``, ``_SMALL_ACTIONS``, and not this word alone.
+# A constant says what it holds: ``_MAX_SHOWN``, ``_SMALL_ACTIONS``, and neither such a word alone
+# nor, as ``_OF_FILES``, only what that belongs to.
 BARE = re.compile(
     r"_?(?:after|allowed|always|any|asked|bad|bare|before|best|both|changed|checked|"
     r"counted|deep|earlier|empty|escaped|every|exact|far|few|fine|first|foreign|"
@@ -63,7 +64,7 @@ BARE = re.compile(
     r"none|nothing|now|of|old|older|once|only|other|others|owed|own|past|plain|"
     r"rich|right|said|same|seen|short|shown|since|single|small|some|spared|"
     r"sparing|stored|strict|such|taken|then|there|those|tolerated|typed|unsaid|"
-    r"until|wanted|whole|wide|with|without|written|wrong)",
+    r"until|wanted|whole|wide|with|without|written|wrong)|_OF_\w+",
     re.IGNORECASE,
 )
 ABOUT = {

@@ -223,7 +223,7 @@ RULES: dict[str, Mutant] = {
     # Names, types, statistics.
     "adds-names-that-are-taken": wrong("SCH-028", ("types.schema:_refuse_duplicates", gives(None))),
     "turns-variants-around": wrong("VAR-003", ("write.rows.conform:_variant", _turned)),
-    "lists-no-variants": wrong("VAR-001", ("write.features.protocols:_OF_TYPES", is_({}))),
+    "lists-no-variants": wrong("VAR-001", ("write.features.protocols:_FEATURE_OF_TYPE", is_({}))),
     "cuts-decimals": wrong("STAT-012", ("write.statistics:bounds_of", afterwards(_cuts_decimals))),
     # Vectors.
     "puts-vectors-beside-their-prefix": wrong(

@@ -489,7 +489,7 @@ MUTANTS: dict[str, Mutant] = {
         "ICE2-014", ("write.features.target:check_iceberg", gives(None))
     ),
     "lists-no-timestamps-without-zone": wrong(
-        "NTZ-002", ("write.features.protocols:_OF_TYPES", is_({}))
+        "NTZ-002", ("write.features.protocols:_FEATURE_OF_TYPE", is_({}))
     ),
     "lists-no-reader-features": wrong(
         "DV-001", ("write.alter.definition:with_features", _unlisted_reader)

@@ -116,7 +116,7 @@ def test_the_schema_of_protocol_actions_asks_for_features_that_exist() -> None:
 
 
 def test_the_audit_holds_features_to_what_they_are() -> None:
-    both = {name for name, _ in protocols._OF_BOTH}
+    both = {name for name, _ in protocols._READER_WRITER_FEATURES}
     assert both == {name for name in BOTH if not FEATURES[name].legacy_reader}
-    assert all(FEATURES[name].kind == "writer" for name, _ in protocols._OF_WRITERS)
+    assert all(FEATURES[name].kind == "writer" for name, _ in protocols._WRITER_FEATURES)
     assert all(other in FEATURES[name].requires for name, other, _ in protocols._COMPANIONS)

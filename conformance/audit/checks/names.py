@@ -208,7 +208,7 @@ _AFFIXED_CHECKPOINT: Final = re.compile(
 """The name of a checkpoint with something before or behind it."""
 
 _NUMBER: Final = re.compile(_GROUPED)
-_BY_SIXTEEN: Final = re.compile(r"([0-9A-Fa-f]*[A-Fa-f][0-9A-Fa-f]*)\.json")
+_HEXADECIMAL_NAME: Final = re.compile(r"([0-9A-Fa-f]*[A-Fa-f][0-9A-Fa-f]*)\.json")
 """Names with a version in decimal and in hexadecimal digits."""
 
 
@@ -233,7 +233,7 @@ def _is_missed(view: LogView | VersionView, path: str, requirement: str) -> bool
     found = _NUMBER.search(name)
     version = int(re.sub("[^0-9]", "", found[0])[-_DIGITS:]) if found else -1
     if requirement.startswith("LOG"):
-        by_sixteen = _BY_SIXTEEN.fullmatch(name)
+        by_sixteen = _HEXADECIMAL_NAME.fullmatch(name)
         return found is not None and _lacks(log, int(by_sixteen[1], 16) if by_sixteen else version)
     whole = _whole(view)
     if _AFFIXED_CHECKPOINT.search(name) or version < min(log.commits, default=0) <= max(

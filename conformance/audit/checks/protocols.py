@@ -34,7 +34,7 @@ def compatibility_is_readable(step: Step) -> Findings:
                 yield finding(requirement, line.place, message)
 
 
-_OF_PROPERTIES: Final = (
+_VERSION_7_PROPERTIES: Final = (
     ("delta.enableIcebergCompatV1", "ICE1-002"),
     ("delta.enableIcebergCompatV2", "ICE2-002"),
     ("delta.enableInCommitTimestamps", "ICT-001"),
@@ -42,11 +42,11 @@ _OF_PROPERTIES: Final = (
 """Properties of features that need writer version 7, with the requirement that says so."""
 
 
-@check("definition", *(requirement for _, requirement in _OF_PROPERTIES))
+@check("definition", *(requirement for _, requirement in _VERSION_7_PROPERTIES))
 def properties_have_their_version(step: Step) -> Findings:
     """Report properties that are without effect because of the writer version."""
     changed = step.sets_metadata or step.sets_protocol
-    for name, requirement in _OF_PROPERTIES if changed else ():
+    for name, requirement in _VERSION_7_PROPERTIES if changed else ():
         if step.new.is_true(name) and step.new.writer < _WRITER:
             message = f"{name} is true without effect: the writer version is {step.new.writer}"
             yield finding(requirement, step.place, message, severity="warning")
@@ -84,7 +84,7 @@ def lists_go_together(step: Step) -> Findings:
                 yield finding(requirement, line.place, message)
 
 
-_OF_WRITERS: Final = (
+_WRITER_FEATURES: Final = (
     ("clustering", "CLUS-002"),
     ("icebergCompatV1", "ICE1-002"),
     ("icebergCompatV2", "ICE2-002"),
@@ -93,7 +93,7 @@ _OF_WRITERS: Final = (
 )
 """Features that need writer version 7, with the requirement that says so."""
 
-_OF_BOTH: Final = (
+_READER_WRITER_FEATURES: Final = (
     ("deletionVectors", "DV-001"),
     ("timestampNtz", "NTZ-002"),
     ("vacuumProtocolCheck", "VPC-001"),
@@ -114,7 +114,7 @@ _COMPANIONS: Final = (
 
 @check(
     "definition",
-    *(requirement for _, requirement in (*_OF_WRITERS, *_OF_BOTH)),
+    *(requirement for _, requirement in (*_WRITER_FEATURES, *_READER_WRITER_FEATURES)),
     *(requirement for _, _, requirement in _COMPANIONS),
 )
 def features_have_their_versions(step: Step) -> Findings:
@@ -125,11 +125,11 @@ def features_have_their_versions(step: Step) -> Findings:
             listed_features(line.body, "writerFeatures"),
         )
         reader, writer = line.body.get("minReaderVersion"), line.body.get("minWriterVersion")
-        for name, requirement in _OF_WRITERS:
+        for name, requirement in _WRITER_FEATURES:
             if name in writers and writer != _WRITER:
                 message = f"{name} is listed, and minWriterVersion is {writer}"
                 yield finding(requirement, line.place, message)
-        for name, requirement in _OF_BOTH:
+        for name, requirement in _READER_WRITER_FEATURES:
             if name not in writers | readers:
                 continue
             if (reader, writer) != (_READER, _WRITER):

@@ -83,7 +83,7 @@ _MAX_COMMIT_MILLIS: Final = 3_600_000
 """Milliseconds by which a commit may take longer than the provenance information says."""
 
 
-_OF_FILES: Final = (
+_FILE_TIMES: Final = (
     ("add", "modificationTime", "ADD-007"),
     ("remove", "deletionTimestamp", "REM-003"),
 )
@@ -94,7 +94,7 @@ def _odd_times(step: Step) -> Mask:
     """Return a mask of the rows with an implausible modification or deletion time."""
     rows = step.rows
     found = np.zeros(len(rows), np.bool_)
-    for _, name, _ in _OF_FILES:
+    for _, name, _ in _FILE_TIMES:
         times = rows.columns[name].fill_null(_MIN_TIME).to_numpy()
         found |= (times < _MIN_TIME) | (times >= _TIME_END)
     return found
@@ -106,7 +106,7 @@ def files_are_dated_in_milliseconds(step: Step) -> Findings:
     time = step.commit_info.body.get("timestamp") if step.commit_info else None
     if type(time) is not int or not _MIN_TIME <= time < _TIME_END:
         return
-    for action, name, requirement in _OF_FILES:
+    for action, name, requirement in _FILE_TIMES:
         for line in step.of(action):
             stamp = line.body.get(name)
             unit = _unit(stamp, time) if type(stamp) is int else None

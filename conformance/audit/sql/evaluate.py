@@ -107,10 +107,17 @@ class Expression:
 def _is_of_days(node: exp.Expression) -> bool:
     if isinstance(node, exp.Cast):
         return bool(node.args["to"].this.name == "DATE")
-    return isinstance(node, _OF_DAYS)
+    return isinstance(node, _DAY_EXPRESSIONS)
 
 
-_OF_DAYS: Final = (exp.Paren, exp.TsOrDsToDate, exp.Year, exp.Month, exp.Day, exp.DayOfMonth)
+_DAY_EXPRESSIONS: Final = (
+    exp.Paren,
+    exp.TsOrDsToDate,
+    exp.Year,
+    exp.Month,
+    exp.Day,
+    exp.DayOfMonth,
+)
 
 
 def _size(value: Value) -> int:

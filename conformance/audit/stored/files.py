@@ -163,7 +163,7 @@ def _change_files(view: VersionView) -> set[str]:
     return {key[0] for key in keys if key is not None}
 
 
-_OF_THE_WHOLE: Final = frozenset(
+_LIVE_FILES_ONLY: Final = frozenset(
     {
         "IDN-012", "REC-021", "RT-029", "RT-037", "RT-048", "RT-050", "RT-052", "DATA-001",
         "SNAP-004", "DVD-004",
@@ -174,7 +174,7 @@ _OF_THE_WHOLE: Final = frozenset(
 
 @check(
     "change",
-    *(each for each in live_files.requirements if each not in _OF_THE_WHOLE),
+    *(each for each in live_files.requirements if each not in _LIVE_FILES_ONLY),
     screen=lambda view: removes_of_live_files(view.step),
 )
 def removed_files(view: ChangeView) -> Findings:

@@ -145,11 +145,11 @@ def readable(subject: CheckpointView) -> Findings:
             yield fault_finding("CKC-001", fault, "checkpoint: ")
     for lines in checkpoint.sidecars.values():
         for fault in lines.faults:
-            requirement = _OF_SIDECARS.get(fault.kind, "SIDE-005")
+            requirement = _SIDECAR_FAULTS.get(fault.kind, "SIDE-005")
             yield fault_finding(requirement, fault, "sidecar: ")
 
 
-_OF_SIDECARS: Final = {"elsewhere": "SIDE-004", "unescaped": "SCA-002"}
+_SIDECAR_FAULTS: Final = {"elsewhere": "SIDE-004", "unescaped": "SCA-002"}
 """What a sidecar that cannot be read breaks, by the kind of the fault."""
 
 
@@ -198,10 +198,11 @@ def one_action_per_file(subject: CheckpointView) -> Findings:
 
 @check("checkpoint content", "SCA-006")
 def times_of_sidecars(subject: CheckpointView) -> Findings:
-    """Report a modificationTime in another unit: as ms it is of 1970, or of 5138; or below 0.
+    """Report the modificationTime of a sidecar that is negative or not in milliseconds.
 
-    A clock may be wrong. A time that comes after the metadata of the checkpoint as seconds or
-    microseconds, and as milliseconds does not, is no matter of clocks.
+    Taken for milliseconds it lies in 1970, or after 5138. It is an error where it lies within 50
+    years after ``createdTime`` of the metadata in seconds, microseconds or nanoseconds; else a
+    warning, for the clock of the writer may be wrong.
     """
     top = subject.checkpoint.top
     made = next((line.body.get("createdTime") for line in top.of("metaData")), None)

@@ -55,7 +55,7 @@ _GENERAL_REQUIREMENTS: Final = frozenset({ROWS_WRITTEN, "CDC-012", "RT-029", "RT
 _COPYING: Final = frozenset({"checkpoint", "compact_log"})
 """Operations that commit nothing, and write what is read in the place of commits."""
 
-_OF_THE_STATE: Final = frozenset({None, "META-009", "TF-016"})
+_STATE_REQUIREMENTS: Final = frozenset({None, "META-009", "TF-016"})
 """What says that the table is not as it was asked for, or supports less than before."""
 
 _UNCHANGED: Final = {"CHK-006": "CHK-006", "CHK-009": "CHK-010", "CHK-010": "CHK-010"}
@@ -253,7 +253,7 @@ def _named(replayed: Replay, number: int, verdict: Verdict) -> str | None:
     What it wrote in the place of commits is what changed a state that it was to leave alone.
     """
     named = verdict.requirement
-    if replayed.steps[number]["operation"] in _COPYING and named in _OF_THE_STATE:
+    if replayed.steps[number]["operation"] in _COPYING and named in _STATE_REQUIREMENTS:
         found = audit_table(replayed)
         if found is not None and not is_advice(found):
             return found.requirement

@@ -16,7 +16,7 @@ from generators.oracle.operations import OPERATIONS
 from reference_impl.model.actions import Protocol
 from schemas.features import FEATURES, find
 
-_BY_SCHEMA: Final[Mapping[str, str]] = {
+_FEATURE_OF_TEXT: Final[Mapping[str, str]] = {
     **{f'"{of}"': feature.name for feature in FEATURES.values() for of in feature.types},
     **{f'"{key}"': feature.name for feature in FEATURES.values() for key in feature.column_keys},
     '"delta.columnMapping.id"': "columnMapping",
@@ -34,7 +34,7 @@ def features_asked(step: Mapping[str, Any]) -> frozenset[str]:
     found = {feature.name for name in named if (feature := find(name))}
     found |= {*_of_properties(step.get("properties") or {})}
     schema = json.dumps([step.get("schema"), step.get("type")])
-    found |= {feature for mark, feature in _BY_SCHEMA.items() if mark in schema}
+    found |= {feature for mark, feature in _FEATURE_OF_TEXT.items() if mark in schema}
     if step.get("clustering_columns"):
         found.add("clustering")
     if (needed := OPERATIONS[step["operation"]].needs) is not None:

@@ -128,7 +128,7 @@ def _features(snapshot: Snapshot, steps: Sequence[Mapping[str, Any]]) -> Iterato
         yield "CM-011", f"mode {mode} is asked for, and columnMapping is not supported"
 
 
-_OF_PROPERTIES: Final[Mapping[str, str]] = {
+_PROPERTY_TRACES: Final[Mapping[str, str]] = {
     "columnMapping": _MODE,
     "deletionVectors": "delta.enableDeletionVectors",
     "inCommitTimestamp": "delta.enableInCommitTimestamps",
@@ -136,12 +136,19 @@ _OF_PROPERTIES: Final[Mapping[str, str]] = {
     "typeWidening": "delta.enableTypeWidening",
     "v2Checkpoint": "delta.checkpointPolicy",
 }
-_OF_COLUMNS: Final = {"columnMapping": "delta.columnMapping.", "typeWidening": "delta.typeChanges"}
-_OF_FILES: Final = {
+_COLUMN_KEY_TRACES: Final = {
+    "columnMapping": "delta.columnMapping.",
+    "typeWidening": "delta.typeChanges",
+}
+_FILE_FIELD_TRACES: Final = {
     "deletionVectors": ("deletionVector",),
     "rowTracking": ("baseRowId", "defaultRowCommitVersion"),
 }
-_OF_DOMAINS: Final = {"clustering": _CLUSTERING, "domainMetadata": "", "rowTracking": _ROW_TRACKING}
+_DOMAIN_TRACES: Final = {
+    "clustering": _CLUSTERING,
+    "domainMetadata": "",
+    "rowTracking": _ROW_TRACKING,
+}
 """Traces of features: properties that ask for them, how keys of column metadata and the names of
 metadata domains begin, fields of add actions. What a property alone records, as the highest id of
 a column, asks for nothing once the feature is gone."""
@@ -160,17 +167,17 @@ def _traces(snapshot: Snapshot, dropped: AbstractSet[str]) -> Iterator[_Fault]:
 
 
 def _traces_of(name: str, snapshot: Snapshot) -> Iterator[str]:
-    key = _OF_PROPERTIES.get(name, "")
+    key = _PROPERTY_TRACES.get(name, "")
     if snapshot.metadata.configuration.get(key, "none").lower() not in _OFF:
         yield f"property {key} of {name}"
-    begins = _OF_COLUMNS.get(name)
+    begins = _COLUMN_KEY_TRACES.get(name)
     if begins is not None and f'"{begins}' in snapshot.metadata.schema_string:
         yield f"metadata of columns by {name}"
-    for field in _OF_FILES.get(name, ()):
+    for field in _FILE_FIELD_TRACES.get(name, ()):
         held = snapshot.adds().column(field)
         if held.null_count < len(held):
             yield f"{field} of live files, by {name},"
-    start = _OF_DOMAINS.get(name)
+    start = _DOMAIN_TRACES.get(name)
     for domain, action in snapshot.domain_metadata.items():
         if start is not None and domain.startswith(start) and not action.removed:
             yield f"domain {domain} of {name}"

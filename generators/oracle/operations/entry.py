@@ -51,18 +51,18 @@ class Entry:
     """All that the kit knows of an operation: recipes, adapters, the judge and guides read it.
 
     Attributes:
-        name: in steps and in the contract.
-        arguments: by name.
-        make: its class; ``None`` where no reader of rows can see it.
-        oracle: what it is to the oracle of a recipe; ``None`` for what its step says.
-        history: histories may have it.
-        defines: its own schema says which columns there are.
-        replaces: the table that it leaves may be another one, where no filter keeps earlier rows.
-        drops_feature: it takes a table feature off the lists.
+        name: its name in steps and in the adapter contract.
+        arguments: its arguments by name.
+        make: the class of the operation; ``None`` where no reader of rows can see its effect.
+        oracle: what the oracle of a recipe does for it; ``None`` for what its step says.
+        history: whether histories may have it.
+        defines: whether its own schema says which columns the table has.
+        replaces: whether the table that it leaves may be another one: no filter keeps earlier rows.
+        drops_feature: whether it takes a table feature off the lists of the protocol.
         needs: the table feature that it needs of a writer, whatever its arguments.
-        judges: the requirement that a step is held to where the recipe does not say.
-        either: of these arguments one at least is there.
-        capabilities: finer abilities of adapters, and whether a step asks for one.
+        judges: the requirement that a step judges where the recipe does not name one.
+        either: arguments of which at least one is given.
+        capabilities: capabilities of adapters, each with whether a step asks for it.
         says: what it does, for the documentation.
     """
 

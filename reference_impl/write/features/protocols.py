@@ -31,7 +31,7 @@ FEATURE_PREFIX: Final = "delta.feature."
 READER_VERSION_KEY: Final = "delta.minReaderVersion"
 WRITER_VERSION_KEY: Final = "delta.minWriterVersion"
 
-_OF_COLUMNS: Final[Mapping[str, str]] = {
+_FEATURE_OF_COLUMN_KEY: Final[Mapping[str, str]] = {
     GENERATION_KEY: "generatedColumns",
     START_KEY: "identityColumns",
     INVARIANT_KEY: "invariants",
@@ -40,7 +40,7 @@ _OF_COLUMNS: Final[Mapping[str, str]] = {
 }
 """Keys of column metadata, with the feature that gives them their meaning."""
 
-_OF_TYPES: Final[Mapping[DataType, str]] = {
+_FEATURE_OF_TYPE: Final[Mapping[DataType, str]] = {
     TIMESTAMP_NTZ: "timestampNtz",
     VARIANT: "variantType",
 }
@@ -61,8 +61,10 @@ def features_needed(schema: Struct, configuration: Mapping[str, str]) -> set[str
     if any(name.startswith(CONSTRAINT_PREFIX) for name in configuration):
         found.add("checkConstraints")
     for _, column in every_field(schema):
-        found |= {_OF_COLUMNS[key] for key in column.metadata if key in _OF_COLUMNS}
-    found |= {_OF_TYPES[of] for _, of in walk(schema) if of in _OF_TYPES}
+        found |= {
+            _FEATURE_OF_COLUMN_KEY[key] for key in column.metadata if key in _FEATURE_OF_COLUMN_KEY
+        }
+    found |= {_FEATURE_OF_TYPE[of] for _, of in walk(schema) if of in _FEATURE_OF_TYPE}
     return found
 
 

@@ -121,7 +121,7 @@ def _nulls(
 
 
 def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Bring values to a type that Arrow orders and Delta has."""
+    """Return values in the Arrow type of a Delta type: no dictionaries, views or nanoseconds."""
     of = values.type
     if pa.types.is_dictionary(of):
         values = values.cast(of.value_type)
