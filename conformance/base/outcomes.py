@@ -64,8 +64,8 @@ MEANINGS: Final[Mapping[Outcome, Meaning]] = {
         "no verdict: a crash, a time limit, or a fault of the kit", judged=False, rank=3, fails=True
     ),
     Outcome.OPEN: Meaning(
-        "the text is contested, and the answer follows one of its readings; which one is "
-        "recorded, and is no failure",
+        "the text is contested, and the answer follows one of its readings, which is recorded: "
+        "no failure",
         judged=True,
         rank=0,
     ),
