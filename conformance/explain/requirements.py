@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 from conformance.base.home import PROJECT
@@ -16,7 +17,7 @@ from conformance.items.generated import Plan
 from conformance.items.items import golden_items
 from conformance.items.recipes import generated_recipes
 from conformance.questions import QUESTIONS
-from conformance.requirements.citations import Citation, cited_in_project
+from conformance.requirements.citations import Citation, cited_in_cases, cited_in_project
 from conformance.requirements.clauses import quotes
 from conformance.requirements.coverage import Coverage, measure
 from conformance.requirements.gaps import EXCEPTIONS, read_gaps
@@ -41,6 +42,12 @@ ANCHORS: Final[Mapping[str, str]] = {
     "Version Checksum: Writer Requirements": "writer-requirements",
 }
 """Sections that are not called as their headings are, as several have one, or part of one."""
+
+BY_DEFAULT: Final = frozenset(
+    {name for each in QUESTIONS.values() for name in each.default}
+    | {each.judges for each in OPERATIONS.values() if each.judges}
+)
+"""What questions and operations judge in cases that do not name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,24 +186,25 @@ def corpus_naming(names: frozenset[str]) -> Corpus:
     root = default_corpus_path()
     sought = [name.encode() for name in names]
 
-    @cache
-    def is_named(case: str) -> bool:
-        texts = (
-            each.read_bytes() for each in (root / case / "case.json", *spec_files(root / case))
-        )
-        return any(name in text for text in texts for name in sought)
-
     def wanted(spec: str) -> bool:
-        return spec in names or is_named(spec.rpartition("/")[0])
+        text = _text_of(root / spec.rpartition("/")[0])
+        return spec in names or any(name in text for name in sought)
 
-    usual = {name for each in QUESTIONS.values() for name in each.default}
-    usual |= {each.judges for each in OPERATIONS.values() if each.judges}
-    return load_corpus(validate=False, wanted=wanted if usual.isdisjoint(names) else None)
+    return load_corpus(validate=False, wanted=wanted if names.isdisjoint(BY_DEFAULT) else None)
 
 
 @cache
+def _text_of(case: Path) -> bytes:
+    return b"".join(each.read_bytes() for each in (case / "case.json", *spec_files(case)))
+
+
 def _citations(names: frozenset[str]) -> tuple[Citation, ...]:
-    return tuple(cited_in_project(PROJECT, corpus_naming(names).cases))
+    return (*cited_in_cases(corpus_naming(names).cases), *_cited_elsewhere())
+
+
+@cache
+def _cited_elsewhere() -> tuple[Citation, ...]:
+    return tuple(cited_in_project(PROJECT, ()))
 
 
 @cache

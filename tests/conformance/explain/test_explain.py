@@ -12,11 +12,14 @@ import pytest
 from conformance.base.home import PROJECT
 from conformance.base.status import Status
 from conformance.explain import run_explain_cli
-from conformance.explain.requirements import ANCHORS
+from conformance.explain.requirements import ANCHORS, BY_DEFAULT
 from conformance.explain.sources import SourceLine, lines_naming
+from conformance.golden.corpus import load_corpus
+from conformance.requirements.citations import cited_in_cases
 from conformance.requirements.gaps import read_gaps
 from conformance.requirements.proofs import UNPROVED
 from conformance.requirements.registry import load_registry
+from generators.spec_files import spec_files
 
 
 @pytest.fixture
@@ -125,6 +128,21 @@ def test_a_must_that_nothing_judges_says_why(explained: Callable[..., Any]) -> N
 
 def test_a_step_of_a_recipe_is_named_by_what_it_judges(explained: Callable[..., Any]) -> None:
     assert "row-tracking/write-enable/write step 4" in explained("RT-046")["steps"]
+
+
+def test_what_a_case_judges_stands_in_its_files_or_is_judged_by_default() -> None:
+    registry, corpus = load_registry(), load_corpus(validate=False)
+    texts = {
+        case.id: b"".join(
+            path.read_bytes()
+            for path in (case.table.parent / "case.json", *spec_files(case.table.parent))
+        )
+        for case in corpus.cases
+    }
+    for each in cited_in_cases(corpus.cases):
+        unnamed = {*each.requirements, *each.judges(registry, None)} - BY_DEFAULT
+        text = texts[each.case.rpartition("/")[0]]
+        assert all(name.encode() in text for name in unnamed), each.case
 
 
 def test_a_text_that_is_given_is_quoted(explained: Callable[..., Any], tmp_path: Path) -> None:
