@@ -1,11 +1,12 @@
 """A table, by its location: the entry point of everything that reads or writes one.
 
-Implements "Delta Table Specification". A method imports what carries it out, so that a program
-loads what it uses: a reader loads no writer.
+Implements "Delta Table Specification". What carries a method out is imported when it is called, so
+that a program loads what it uses: a reader loads no writer.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -19,13 +20,47 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from reference_impl.log.ratified import RatifiedCommits
+    from reference_impl.model import protocol
+    from reference_impl.scan import cdf
+    from reference_impl.snapshot import history, segment, snapshot
     from reference_impl.snapshot.history import CommitRecord, History
     from reference_impl.snapshot.snapshot import Snapshot
+    from reference_impl.write.alter import columns, create, dropping, replace, settings
     from reference_impl.write.alter.columns import Path
     from reference_impl.write.alter.create import Schema
+    from reference_impl.write.checkpoints import write as checkpoints
     from reference_impl.write.checkpoints.write import Style
+    from reference_impl.write.interop import convert, manifest
     from reference_impl.write.predicates import Filter
+    from reference_impl.write.rows import merge, operations
     from reference_impl.write.rows.clauses import Clauses, When
+    from reference_impl.write.upkeep import cleanup, compaction, maintenance, vacuum
+else:
+
+    class _Later:
+        """A module that is imported when a name of it is used."""
+
+        def __init__(self, name: str) -> None:
+            self._name = f"{__package__}.{name}"
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(importlib.import_module(self._name), name)
+
+    protocol, cdf = _Later("model.protocol"), _Later("scan.cdf")
+    history, segment, snapshot = (
+        _Later(f"snapshot.{name}") for name in ("history", "segment", "snapshot")
+    )
+    columns, create, dropping, replace, settings = (
+        _Later(f"write.alter.{name}")
+        for name in ("columns", "create", "dropping", "replace", "settings")
+    )
+    checkpoints = _Later("write.checkpoints.write")
+    convert, manifest = _Later("write.interop.convert"), _Later("write.interop.manifest")
+    merge, operations = _Later("write.rows.merge"), _Later("write.rows.operations")
+    cleanup, compaction, maintenance, vacuum = (
+        _Later(f"write.upkeep.{name}")
+        for name in ("cleanup", "compaction", "maintenance", "vacuum")
+    )
 
 
 @limited
@@ -88,14 +123,11 @@ class Table:
             InvalidTableError: the log breaks the protocol.
             UnsupportedError: the table needs what this implementation does not read.
         """
-        from reference_impl.snapshot.history import to_millis
-        from reference_impl.snapshot.snapshot import load
-
         if timestamp is not None:
             if version is not None:
                 raise ValueError("give a version or a timestamp, not both")
-            version = self._history().version_at(to_millis(timestamp))
-        return load(self.storage, version, ratified=self.ratified)
+            version = self._history().version_at(history.to_millis(timestamp))
+        return snapshot.load(self.storage, version, ratified=self.ratified)
 
     def history(self, limit: int | None = None) -> list[CommitRecord]:
         """Return the commits that the log still holds, newest first; at most ``limit`` of them.
@@ -117,16 +149,11 @@ class Table:
             IncompatibleSchemas: a column was dropped, or changed otherwise than by widening.
             DeltaError: another subclass that says what is wrong with the table.
         """
-        from reference_impl.scan.cdf import read_changes
-
-        return read_changes(self.storage, start, end, ratified=self.ratified)
+        return cdf.read_changes(self.storage, start, end, ratified=self.ratified)
 
     def _history(self) -> History:
-        from reference_impl.snapshot.history import History
-        from reference_impl.snapshot.snapshot import load
-
-        latest = load(self.storage, from_start=True, ratified=self.ratified)
-        return History(self.storage, latest.listing, latest)
+        latest = snapshot.load(self.storage, from_start=True, ratified=self.ratified)
+        return history.History(self.storage, latest.listing, latest)
 
     def latest_version(self) -> int:
         """Return the newest version.
@@ -134,9 +161,7 @@ class Table:
         Raises:
             TableNotFound: there is no table.
         """
-        from reference_impl.snapshot.segment import list_log
-
-        latest = list_log(self.storage, ratified=self.ratified).latest
+        latest = segment.list_log(self.storage, ratified=self.ratified).latest
         assert latest is not None
         return latest
 
@@ -165,10 +190,10 @@ class Table:
             InvalidTableError: the definition contradicts itself.
             ConstraintError: the rows do not fit.
         """
-        from reference_impl.write.alter.create import create_table, definition_of
-
-        wanted = definition_of(schema, partition_columns, properties, features, clustering_columns)
-        return create_table(self.storage, wanted, rows)
+        wanted = create.definition_of(
+            schema, partition_columns, properties, features, clustering_columns
+        )
+        return create.create_table(self.storage, wanted, rows)
 
     def replace(
         self,
@@ -187,11 +212,8 @@ class Table:
             AppendOnlyViolation: the table is append-only and has rows.
             DeltaError: as :meth:`create`.
         """
-        from reference_impl.write.alter.create import definition_of
-        from reference_impl.write.alter.replace import replace_table
-
-        wanted = definition_of(schema, partition_columns, properties)
-        return replace_table(self.snapshot(), wanted, rows)
+        wanted = create.definition_of(schema, partition_columns, properties)
+        return replace.replace_table(self.snapshot(), wanted, rows)
 
     def convert(
         self,
@@ -211,14 +233,11 @@ class Table:
             CommitConflict: there is a table already.
             DeltaError: another subclass that says which file or folder does not fit.
         """
-        from reference_impl.write.alter.create import definition_of
-        from reference_impl.write.interop.convert import convert, inferred_schema
-
         if schema is None:
-            schema, inferred = inferred_schema(self.storage)
+            schema, inferred = convert.inferred_schema(self.storage)
             partition_columns = partition_columns or inferred
-        wanted = definition_of(schema, partition_columns, properties, features)
-        return convert(self.storage, wanted)
+        wanted = create.definition_of(schema, partition_columns, properties, features)
+        return convert.convert(self.storage, wanted)
 
     def generate_manifest(self) -> list[str]:
         """Write a manifest per partition of the latest version, and return their paths.
@@ -231,9 +250,7 @@ class Table:
             PlaceRefused: a path is not to be followed, or cannot stand on a line.
             UnsupportedFeatures: files have deletion vectors, or columns are mapped.
         """
-        from reference_impl.write.interop.manifest import write_manifests
-
-        return write_manifests(self.snapshot())
+        return manifest.write_manifests(self.snapshot())
 
     def append(self, rows: pa.Table, *, txn: tuple[str, int] | None = None) -> int:
         """Add rows, and return the version that has them.
@@ -246,8 +263,6 @@ class Table:
             SchemaMismatch: columns or values do not fit the schema.
             ConstraintViolation: a row breaks a rule of the table.
         """
-        from reference_impl.write.rows import operations
-
         return operations.append(self.snapshot(), rows, txn)
 
     def delete(self, filter: Filter = None) -> int:
@@ -257,8 +272,6 @@ class Table:
             AppendOnlyViolation: the table only grows.
             DeltaError: as :meth:`append`; or the filter does not fit the schema.
         """
-        from reference_impl.write.rows import operations
-
         return operations.delete(self.snapshot(), filter)
 
     def overwrite(
@@ -272,8 +285,6 @@ class Table:
             ConstraintViolation: a row that comes in does not match the filter.
             DeltaError: as :meth:`delete`.
         """
-        from reference_impl.write.rows import operations
-
         return operations.overwrite(self.snapshot(), rows, filter, txn)
 
     def update(self, values: Mapping[str, Any], filter: Filter = None) -> int:
@@ -288,8 +299,6 @@ class Table:
             AppendOnlyViolation: the table only grows.
             DeltaError: as :meth:`append`; or the filter does not fit the schema.
         """
-        from reference_impl.write.rows import operations
-
         return operations.update(self.snapshot(), values, filter)
 
     def merge(
@@ -315,9 +324,7 @@ class Table:
             SchemaMismatch: the source does not fit the schema, or a key is not in both.
             DeltaError: as :meth:`update`.
         """
-        from reference_impl.write.rows.merge import merge
-
-        return merge(self.snapshot(), source, on, clauses)
+        return merge.merge(self.snapshot(), source, on, clauses)
 
     def set_properties(self, properties: Mapping[str, str], *, features: Iterable[str] = ()) -> int:
         """Set table properties, support features, and return the version.
@@ -325,8 +332,6 @@ class Table:
         Raises:
             InvalidMetadata: a property has a value that it cannot have.
         """
-        from reference_impl.write.alter import settings
-
         return settings.set_properties(self.snapshot(), properties, features)
 
     def unset_properties(self, names: Iterable[str]) -> int:
@@ -335,8 +340,6 @@ class Table:
         Raises:
             InvalidMetadata: a property cannot be unset.
         """
-        from reference_impl.write.alter import settings
-
         return settings.unset_properties(self.snapshot(), names)
 
     def drop_feature(self, name: str) -> int:
@@ -346,9 +349,7 @@ class Table:
             ConstraintViolation: a trace of it is left, or another feature needs it.
             UnsupportedFeatures: the table does not support it.
         """
-        from reference_impl.write.alter.dropping import drop_feature
-
-        return drop_feature(self.snapshot(), name)
+        return dropping.drop_feature(self.snapshot(), name)
 
     def add_constraint(self, name: str, expression: str) -> int:
         """Add a CHECK constraint, a condition in Spark SQL, and return the version.
@@ -358,8 +359,6 @@ class Table:
             UnsupportedExpression: it cannot be evaluated.
             UnknownColumn: it names a column that the table does not have.
         """
-        from reference_impl.write.alter import settings
-
         return settings.add_constraint(self.snapshot(), name, expression)
 
     def drop_constraint(self, name: str) -> int:
@@ -368,8 +367,6 @@ class Table:
         Raises:
             ConstraintViolation: there is no such constraint.
         """
-        from reference_impl.write.alter import settings
-
         return settings.drop_constraint(self.snapshot(), name)
 
     def set_transaction(self, app_id: str, version: int) -> int:
@@ -378,8 +375,6 @@ class Table:
         Raises:
             ConflictError: the application made progress in the meantime.
         """
-        from reference_impl.write.alter import settings
-
         return settings.set_transaction(self.snapshot(), app_id, version)
 
     def set_domain(self, domain: str, configuration: str | None) -> int:
@@ -389,8 +384,6 @@ class Table:
             ConstraintViolation: the domain is the system's.
             UnsupportedFeatures: the table does not support metadata domains.
         """
-        from reference_impl.write.alter import settings
-
         return settings.set_domain(self.snapshot(), domain, configuration)
 
     def add_columns(self, fields: Schema, parent: Path = ()) -> int:
@@ -400,8 +393,6 @@ class Table:
             ConstraintViolation: a column cannot be added to rows that are there.
             InvalidSchema: a column of that name exists.
         """
-        from reference_impl.write.alter import columns
-
         return columns.add_columns(self.snapshot(), fields, parent)
 
     def rename_column(self, path: Path, name: str) -> int:
@@ -411,8 +402,6 @@ class Table:
             InvalidColumnMapping: column mapping is off, so that data files have the name.
             ConstraintViolation: a rule of the table names the column.
         """
-        from reference_impl.write.alter import columns
-
         return columns.rename_column(self.snapshot(), path, name)
 
     def drop_column(self, path: Path) -> int:
@@ -422,8 +411,6 @@ class Table:
             InvalidColumnMapping: column mapping is off.
             ConstraintViolation: something names it, or it is the only one.
         """
-        from reference_impl.write.alter import columns
-
         return columns.drop_column(self.snapshot(), path)
 
     def reorder_columns(self, names: Sequence[str]) -> int:
@@ -432,8 +419,6 @@ class Table:
         Raises:
             SchemaMismatch: the names are not those of the columns, each once.
         """
-        from reference_impl.write.alter import columns
-
         return columns.reorder_columns(self.snapshot(), names)
 
     def change_type(self, path: Path, wanted: str) -> int:
@@ -444,8 +429,6 @@ class Table:
             UnsupportedFeatures: type widening is not enabled.
             ConstraintViolation: a rule of the table names the column.
         """
-        from reference_impl.write.alter import columns
-
         return columns.change_type(self.snapshot(), path, wanted)
 
     def set_nullable(self, name: str, *, nullable: bool) -> int:
@@ -454,14 +437,10 @@ class Table:
         Raises:
             ConstraintViolation: a row has null in it.
         """
-        from reference_impl.write.alter import columns
-
         return columns.set_nullable(self.snapshot(), name, nullable=nullable)
 
     def set_comment(self, name: str, comment: str) -> int:
         """Set the comment of a column, and return the version."""
-        from reference_impl.write.alter import columns
-
         return columns.set_comment(self.snapshot(), name, comment)
 
     def set_default(self, name: str, expression: str | None) -> int:
@@ -470,8 +449,6 @@ class Table:
         Raises:
             ConstraintViolation: the column is a variant.
         """
-        from reference_impl.write.alter import columns
-
         return columns.set_default(self.snapshot(), name, expression)
 
     def cluster_by(self, paths: Sequence[Path]) -> int:
@@ -484,8 +461,6 @@ class Table:
             UnknownColumn: there is no such column.
             ConstraintViolation: a column has no bounds to cluster by.
         """
-        from reference_impl.write.alter import columns
-
         return columns.cluster_by(self.snapshot(), paths)
 
     def optimize(self, *, purge_only: bool = False) -> int:
@@ -494,8 +469,6 @@ class Table:
         With ``purge_only`` files with a deletion vector are rewritten, and no others. Where there
         is nothing to do the version stays.
         """
-        from reference_impl.write.upkeep import maintenance
-
         return maintenance.optimize(self.snapshot(), purge_only=purge_only)
 
     def restore(self, version: int) -> int:
@@ -504,8 +477,6 @@ class Table:
         Raises:
             NotFoundError: there is no such version, or a file of it is gone.
         """
-        from reference_impl.write.upkeep import maintenance
-
         return maintenance.restore(self.snapshot(), self.snapshot(version))
 
     def vacuum(
@@ -523,9 +494,7 @@ class Table:
             ConstraintViolation: the retention is too short.
             InvalidTableError: the paths of the log cannot be resolved.
         """
-        from reference_impl.write.upkeep.vacuum import vacuum
-
-        return vacuum(self.snapshot(), retention=retention, dry_run=dry_run, unsafe=unsafe)
+        return vacuum.vacuum(self.snapshot(), retention=retention, dry_run=dry_run, unsafe=unsafe)
 
     def clean_log(self) -> list[str]:
         """Delete expired log files, and return their paths ("Metadata Cleanup").
@@ -533,9 +502,7 @@ class Table:
         Every version from the newest one at the cutoff on loads as before. Without a checkpoint
         at or before it that is read whole, nothing is deleted.
         """
-        from reference_impl.write.upkeep.cleanup import clean_log
-
-        return clean_log(self.snapshot())
+        return cleanup.clean_log(self.snapshot())
 
     def compact_log(self, start: int, end: int) -> None:
         """Write the compaction of commits ``start`` to ``end``, both included.
@@ -543,9 +510,7 @@ class Table:
         Raises:
             VersionNotFound: a commit of the range is gone, or there are fewer than two.
         """
-        from reference_impl.write.upkeep.compaction import compact_log
-
-        compact_log(self.snapshot(), start, end)
+        compaction.compact_log(self.snapshot(), start, end)
 
     def checkpoint(self, style: Style | None = None) -> int:
         """Write a checkpoint of the latest version, and return that version.
@@ -557,10 +522,7 @@ class Table:
             UnsupportedFeatures: the table does not support that kind.
             ConstraintViolation: no checkpoint has so many files, or the kinds exclude each other.
         """
-        from reference_impl.model.protocol import check_writable
-        from reference_impl.write.checkpoints.write import write_checkpoint
-
-        snapshot = self.snapshot()
-        check_writable(snapshot.protocol)
-        write_checkpoint(snapshot, style)
-        return int(snapshot.version)
+        latest = self.snapshot()
+        protocol.check_writable(latest.protocol)
+        checkpoints.write_checkpoint(latest, style)
+        return int(latest.version)
