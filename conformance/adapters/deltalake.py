@@ -319,6 +319,32 @@ _READS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "history": _history,
     "txn": _txn,
 }
+_ON_TABLE: Final[Mapping[str, Callable[[deltalake.DeltaTable, Mapping[str, Any]], Any]]] = {
+    "checkpoint": lambda table, _: table.create_checkpoint(),
+    "cleanup": lambda table, _: table.cleanup_metadata(),
+    "optimize": _optimize,
+    "restore": lambda table, given: table.restore(given["version"]),
+    "vacuum": lambda table, _: table.vacuum(dry_run=False),
+    "compact_log": lambda table, given: table.compact_logs(given["start"], given["end"]),
+    "generate_manifest": lambda table, _: table.generate(),
+    "add_columns": _add_columns,
+    "set_nullable": _set_nullable,
+    "set_comment": lambda table, given: table.alter.set_column_metadata(
+        given["column"], {"comment": given["comment"]}
+    ),
+    "add_constraint": lambda table, given: table.alter.add_constraint(
+        {given["name"]: given["expression"]}
+    ),
+    "drop_constraint": lambda table, given: table.alter.drop_constraint(given["name"]),
+    "enable_feature": lambda table, given: table.alter.add_feature(
+        _feature(given["feature"]), allow_protocol_versions_increase=True
+    ),
+    "set_properties": lambda table, given: table.alter.set_table_properties(
+        dict(given["properties"]), raise_if_not_exists=False
+    ),
+}
+"""What is asked of an open table, with the arguments of the request."""
+
 _WRITES: Final[Mapping[str, Callable[[Write], None]]] = {
     "create": _create,
     "append": _append,
@@ -326,42 +352,9 @@ _WRITES: Final[Mapping[str, Callable[[Write], None]]] = {
     "replace": _replace,
     "delete": _delete,
     "update": _update,
-    "checkpoint": _on_table(lambda table, _: table.create_checkpoint()),
-    "cleanup": _on_table(lambda table, _: table.cleanup_metadata()),
     "merge": _merge,
     "convert": _convert,
-    "optimize": _on_table(_optimize),
-    "restore": _on_table(lambda table, arguments: table.restore(arguments["version"])),
-    "vacuum": _on_table(lambda table, _: table.vacuum(dry_run=False)),
-    "compact_log": _on_table(
-        lambda table, arguments: table.compact_logs(arguments["start"], arguments["end"])
-    ),
-    "generate_manifest": _on_table(lambda table, _: table.generate()),
-    "add_columns": _on_table(_add_columns),
-    "set_nullable": _on_table(_set_nullable),
-    "set_comment": _on_table(
-        lambda table, arguments: table.alter.set_column_metadata(
-            arguments["column"], {"comment": arguments["comment"]}
-        )
-    ),
-    "add_constraint": _on_table(
-        lambda table, arguments: table.alter.add_constraint(
-            {arguments["name"]: arguments["expression"]}
-        )
-    ),
-    "drop_constraint": _on_table(
-        lambda table, arguments: table.alter.drop_constraint(arguments["name"])
-    ),
-    "enable_feature": _on_table(
-        lambda table, arguments: table.alter.add_feature(
-            _feature(arguments["feature"]), allow_protocol_versions_increase=True
-        )
-    ),
-    "set_properties": _on_table(
-        lambda table, arguments: table.alter.set_table_properties(
-            dict(arguments["properties"]), raise_if_not_exists=False
-        )
-    ),
+    **{name: _on_table(call) for name, call in _ON_TABLE.items()},
 }
 
 
