@@ -40,6 +40,11 @@ def _column(lake: Any, of: Any, values: pa.Array) -> None:
     lake.commit(lake.file("a.parquet", pa.table({"v": values})))
 
 
+def _strange_type(lake: Any, protocol: dict[str, Any]) -> None:
+    lake.commit(protocol, lake.metadata(lake.field("v", "geometry")))
+    lake.commit(lake.file("a.parquet", pa.table({"v": [b"x"]})))
+
+
 def _without_options(lake: Any) -> None:
     metadata = lake.metadata()
     del metadata["metaData"]["format"]["options"]
@@ -120,6 +125,14 @@ OPEN: dict[str, tuple[set[str], Callable[[Any], None]]] = {
             pa.array([[("k", None)]], pa.map_(pa.string(), pa.int64())),
         ),
     ),
+    "a type of a feature that readers have to know": (
+        {"FEAT-003", "SCH-024"},
+        lambda x: _strange_type(x, x.protocol("r:fromAnotherWorld")),
+    ),
+    "a type of a later reader version": (
+        {"PROTO-005", "SCH-024"},
+        lambda x: _strange_type(x, x.protocol(reader=4, writer=8)),
+    ),
     "a decimal without digits": (
         {"SCH-024"},
         lambda x: _column(x, "decimal", pa.array([Decimal(1)], pa.decimal128(10, 0))),
@@ -164,6 +177,10 @@ BOUND: dict[str, tuple[str, Callable[[Any], None]]] = {
                 | {"format": {"provider": "parquet", "options": 1}}
             },
         ),
+    ),
+    "a strange type of a feature for writers": (
+        "SCH-024",
+        lambda x: _strange_type(x, x.protocol("fromAnotherWorld")),
     ),
     "a flag of a map that is no boolean": (
         "SCH-035",
