@@ -196,15 +196,25 @@ def _enable_second_later(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
 
 
+_BESIDE: Final = {
+    "delta.enableDeletionVectors": "deletionVectors",
+    "delta.enableIcebergCompatV1": "icebergCompatV1",
+}
+"""Features that exclude Iceberg compatibility while they are active, by their properties."""
+
+
 def _excluded(
     version: int, schema: Struct, more: dict[str, str], requirement: str, case: CaseWriter
 ) -> None:
     asked = {f"delta.enableIcebergCompatV{version}": "true", **more}
-    recipe = Recipe(schema, properties={"team": "tables"}).append([])
     refused = Refusal("invalid_table", "commit", requirement)
     if more:
+        # Of a feature that is not listed the property binds nobody.
+        names = (f"icebergCompatV{version}", *(f for p, f in _BESIDE.items() if p in more))
+        recipe = Recipe(schema, (), {"team": "tables"}, ("columnMapping", *names)).append([])
         recipe.set_properties_refused(asked).publish(case, refusal=refused)
         return
+    recipe = Recipe(schema, properties={"team": "tables"}).append([])
     recipe.set_properties(asked).publish(
         case,
         contested=[
