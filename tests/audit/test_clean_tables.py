@@ -234,14 +234,17 @@ def _typed_checkpoint(lake: Any, text: str, moment: int, *, int96: bool = False)
     actions = lake.file("a.parquet", rows, partitionValues={"t": text})
     lake.commit(lake.protocol(), metadata, actions)
     path = lake.checkpoint([lake.protocol(), metadata, actions])
+    parsed = pa.struct([("t", pa.timestamp("us", None if int96 else "UTC"))])
+    _retype(path, int96=int96, partitionValues_parsed=({"t": moment}, parsed))
+
+
+def _retype(path: Path, *, int96: bool, **columns: tuple[Any, pa.DataType]) -> None:
+    """Give the adds of a checkpoint columns of other types, each with one value."""
     table = pq.read_table(path)
     adds = table["add"].combine_chunks()
-    parsed = pa.array(
-        [value and {"t": moment} for value in adds.to_pylist()],
-        pa.struct([("t", pa.timestamp("us", None if int96 else "UTC"))]),
-    )
     held = {each.name: adds.field(each.name) for each in adds.type}
-    held["partitionValues_parsed"] = parsed
+    for name, (value, of) in columns.items():
+        held[name] = pa.array([value if add else None for add in adds.to_pylist()], of)
     typed = pa.StructArray.from_arrays([*held.values()], [*held], mask=adds.is_null())
     table = table.set_column(table.column_names.index("add"), "add", typed)
     pq.write_table(table, path, use_deprecated_int96_timestamps=int96)
@@ -261,15 +264,39 @@ def _writers_zone(lake: Any) -> None:
 
 
 def _distant(lake: Any) -> None:
-    """Have moments before year 1 and after year 9999, in rows, statistics and a checkpoint."""
+    """Have moments before year 1 and after year 9999, in rows, statistics and checkpoints."""
     _typed_checkpoint(lake, "+10000-01-01T00:00:00Z", 253_402_300_800_000_000)
-    days = pa.table({"id": [1, 2], "d": pa.array([-800_000, 3_000_000], pa.date32())})
-    fields = lake.field("id"), lake.field("d", "date"), lake.field("t", "timestamp")
-    lake.commit(lake.metadata(*fields, partition=["t"], checkpoint__writeStatsAsStruct="true"))
+    low, high = -800_000, 3_000_000
+    columns = {"d": pa.array([low, high], pa.date32()), "e": pa.array([high] * 2, pa.date32())}
+    fields = lake.field("id"), lake.field("d", "date"), lake.field("e", "date")
+    metadata = lake.metadata(*fields, partition=["e"], checkpoint__writeStatsAsStruct="true")
     bounds = {"minValues": {"d": "-0221-09-04"}, "maxValues": {"d": "+10183-09-21"}}
-    stats = json.dumps({"numRecords": 2, **bounds, "nullCount": {"d": 0}})
-    values = {"t": "-0001-01-01T00:00:00Z"}
-    lake.commit(lake.file("b.parquet", days, partitionValues=values, stats=stats))
+    added = lake.file(
+        "b.parquet",
+        pa.table({"id": [1, 2], **columns}),
+        partitionValues={"e": "+10183-09-21"},
+        stats=json.dumps({"numRecords": 2, **bounds, "nullCount": {"d": 0}}),
+    )
+    lake.commit(metadata, lake.remove("a.parquet"), added)
+    path = lake.checkpoint([lake.protocol(), metadata, added])
+    days = pa.struct({"d": pa.date32()})
+    parsed = {"numRecords": 2, "minValues": {"d": low}, "maxValues": {"d": high}}
+    kinds = pa.struct({"numRecords": pa.int64(), "minValues": days, "maxValues": days})
+    values = {"e": high}, pa.struct({"e": pa.date32()})
+    _retype(path, int96=False, stats_parsed=(parsed, kinds), partitionValues_parsed=values)
+
+
+def _distant_in_the_file(lake: Any) -> None:
+    """Have a partition column of a year beyond 9999 in the data file, as Iceberg needs it."""
+    names = (("c-1", pa.int64()), ("c-2", pa.date32()))
+    stored = [pa.field(name, of, metadata={"PARQUET:field_id": name[2:]}) for name, of in names]
+    rows = pa.table([pa.array([1]), pa.array([3_000_000], pa.date32())], schema=pa.schema(stored))
+    mapping = {"columnMapping__mode": "name", "columnMapping__maxColumnId": "2"}
+    fields = (lake.column("id", 1), lake.column("p", 2, "date"))
+    metadata = lake.metadata(*fields, partition=["p"], enableIcebergCompatV2="true", **mapping)
+    lake.commit(lake.protocol("r:columnMapping", "icebergCompatV2"), metadata)
+    values = {"c-2": "+10183-09-21"}
+    lake.commit(lake.file("a.parquet", rows, partitionValues=values))
 
 
 TABLES: dict[str, Callable[[Any], Any]] = {
@@ -298,6 +325,7 @@ TABLES: dict[str, Callable[[Any], Any]] = {
     "int96 in a checkpoint": _int96_in_checkpoint,
     "partition values in the writer's zone": _writers_zone,
     "moments beyond four digits of years": _distant,
+    "such a moment in a column of Iceberg": _distant_in_the_file,
 }
 
 

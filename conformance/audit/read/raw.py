@@ -433,7 +433,7 @@ def _plain(value: Any, of: pa.DataType) -> Any:
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
-def _listed(column: pa.Array) -> list[Any]:
+def listed(column: pa.Array) -> list[Any]:
     """Return Python values of a column; points in time that Python has no value for as texts."""
     try:
         return list(column.to_pylist())
@@ -470,7 +470,7 @@ class _Batch:
         elif len(at) < len(batch):
             some = batch.take(pa.array(at, pa.int64()))
         types = [some.schema.field(name).type for name in some.schema.names]
-        columns = [_listed(column) for column in some.columns]
+        columns = [listed(column) for column in some.columns]
         return [
             _line(
                 f"{self.path}#{self.numbers[row]}",

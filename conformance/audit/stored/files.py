@@ -34,6 +34,7 @@ from conformance.audit.grammar.vectors import (
 )
 from conformance.audit.read.contents import is_parquet
 from conformance.audit.read.layout import fields_of
+from conformance.audit.read.raw import listed
 from conformance.audit.read.state import Body, Key, counted, file_key
 from conformance.audit.screens import removes_of_live_files
 from conformance.audit.stored.changes import ChangeView
@@ -537,7 +538,7 @@ def _materialised(opened: _LiveFile, physical: str, stored: str) -> Iterator[str
     if opened.schema.names.count(stored) != 1:
         return
     text = texts.get(physical) or None
-    for value in pc.unique(plain(opened.read(stored))).to_pylist():
+    for value in listed(pc.unique(plain(opened.read(stored)))):
         if None in (text, value):
             same = text == (None if value == "" else value)  # an empty text may be a null
         else:

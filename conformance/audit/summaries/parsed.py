@@ -32,6 +32,13 @@ def _moment(text: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
+def _day(text: str) -> tuple[int, ...]:
+    """Return year, month and day, of any number of digits: Python's dates end with 9999."""
+    sign, year = ("-", text[1:]) if text.startswith("-") else ("", text)
+    first, *others = map(int, year.split("-"))
+    return (-first if sign else first), *others
+
+
 def _same_number(text: Any, typed: Any) -> bool:
     a, b = float(text), float(typed)
     return a == b or _single(a) == _single(b) or (math.isnan(a) and math.isnan(b))
@@ -44,7 +51,8 @@ _COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
         ("timestamp", "timestamp_ntz"),
         lambda text, typed: _moment(str(text)) == _moment(str(typed)),
     ),
-    **dict.fromkeys(("string", "date"), lambda text, typed: str(text) == str(typed)),
+    "string": lambda text, typed: str(text) == str(typed),
+    "date": lambda text, typed: _day(str(text)) == _day(str(typed)),
     "boolean": lambda text, typed: str(text).lower() == str(typed).lower(),
     "decimal": lambda text, typed: Decimal(str(text)) == Decimal(str(typed)),
 }
