@@ -51,6 +51,7 @@ ORDER: Final = Chapter("action-reconciliation")
 DOMAINS: Final = Chapter("domain-metadata", since="2025")
 FEATURES: Final = Chapter("table-features", since="2025")
 EVOLUTION: Final = Chapter("protocol-evolution")
+METADATA: Final = Chapter("change-metadata")
 
 _Build: TypeAlias = Callable[..., None]
 _AFTER: Final = ("classic", "v2-json-sidecars", "compaction")
@@ -436,3 +437,32 @@ HINTS.define(
         protocol=feature_protocol(["v2Checkpoint"]),
     ),
 )
+
+
+_PROPERTIES: Final = {
+    "app.cased": "Upper And lower",
+    "App.Cased": "ANOTHER KEY",
+    "app.blanks": "  two before, one after ",
+    "app.empty": "",
+    "app.number": "007.50",
+    "app.json": '{ "B": 1e2, "a": "\\u0041" }',
+    "app.lines": "one\ntwo\r\n\tthree",
+    "App \u00c4\u00df.\U0001f600": "\u00c4\u00df \U0001f600 e\u0301",
+}
+"""Keys and values of the users' own, of which no reader may make another text."""
+
+
+@_after(METADATA, "texts-as-written", "REC-003 META-011")
+def _texts_as_written(case: CaseWriter, form: str) -> None:
+    """Properties, the name and the description are given as written."""
+    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form), properties=_PROPERTIES)
+    metadata = table.metadata(name=" Of TWO\twords ", description='"A" \\ b\n{c: 1} ')
+    table.commit(table.protocol_action(), metadata, add(table.file([{"id": 1, "name": "A"}])))
+    table.append([{"id": 2, "name": "b"}])
+    SUMMARIES[form](table, 1)
+    table.append([{"id": 3, "name": " C "}])
+    if form == "compaction":
+        publish(case, table)
+        return
+    drop_commits(table.root, 1)
+    publish(case, table, versions=[1, 2])

@@ -283,6 +283,19 @@ def _read_removes(found: Lines) -> Lines:
     return shown
 
 
+def _spelled(change: Callable[[str], str]) -> Callable[[Any, Any], Any]:
+    """Give the properties of a snapshot in another spelling."""
+
+    def changed(_request: Any, answer: Any) -> Any:
+        if not isinstance(answer, dict) or "metadata" not in answer:
+            return answer
+        found = answer["metadata"]
+        held = {change(k): change(v) for k, v in found.get("configuration", {}).items()}
+        return {**answer, "metadata": {**found, "configuration": held}}
+
+    return changed
+
+
 ROWS = (
     reader("replays-backwards", "REC-001", viewing(_backwards)),
     reader(
@@ -503,5 +516,14 @@ ROWS = (
             ("sidecars", "v2-json-sidecars", SIDECAR),
             ("compactions", "compaction", COMPACTION),
         )
+    ),
+    *(
+        reader(
+            f"{slug}-properties",
+            "REC-003",
+            documents(_spelled(change)),
+            "change-metadata/texts-as-written-*/snapshot-*",
+        )
+        for slug, change in (("folds", str.lower), ("strips", str.strip))
     ),
 )
