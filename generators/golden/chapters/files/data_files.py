@@ -23,7 +23,7 @@ from generators.golden.cases.publish import (
     snapshot_spec,
 )
 from generators.golden.cases.recipes import PAIR
-from generators.golden.cases.table import GoldenTable, add, remove
+from generators.golden.cases.table import DataFile, GoldenTable, add, remove
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name, json_text
 from generators.oracle.delta_schema import struct
@@ -292,6 +292,21 @@ def _re_add_with_less(case: CaseWriter) -> None:
     table.commit(add(file, tags={"round": "2"}, dataChange=False, clusteringProvider="a"))
     table.commit(add(file, dataChange=False))
     publish(case, table)
+
+
+@ACTIONS.case("re-add-to-another-partition", "FA-003")
+def _re_add_elsewhere(case: CaseWriter) -> None:
+    """A later add of a file replaces its partition values too."""
+    table = GoldenTable.of(case, struct(id="long", p="string"), partition_columns=["p"])
+    file, other = (table.file([{"id": n}], partition={"p": "x"}) for n in (1, 2))
+    table.create(add(file), add(other))
+    rows = tuple({**row, "p": "y"} for row in file.rows)
+    moved = DataFile({**file.body, "partitionValues": {"p": "y"}}, rows, file.schema)
+    table.commit(add(table.register(moved)))
+    publish(case, table, versions=[1])
+    case.judged["filter"] = "FA-003"
+    title = "A filter on the former value finds the other file alone"
+    filtered(case, table, "filter", compare("p", "=", "x", "string"), title)
 
 
 def _re_add_repairs(case: CaseWriter, *, checkpoint: bool) -> None:

@@ -344,6 +344,18 @@ def _property_off(case: CaseWriter) -> None:
     filtered(case, table, "filter", below, "A filter sees none of them either")
 
 
+@VECTORS.case("property-off-inline", "DV-004")
+def _property_off_inline(case: CaseWriter) -> None:
+    """Vectors inside the log count when the property is off or gone."""
+    table = vector_table(case)
+    file = table.create_with(numbered(6))
+    table.commit(*with_vector(file, inline(table, [0, 1])))
+    for properties in ({"delta.enableDeletionVectors": "false"}, {}):
+        table.properties = properties
+        table.commit(table.metadata())
+    publish(case, table, versions=[2, 3], files=False)
+
+
 @VECTORS.case("null-descriptor", "ADD-012 REM-013")
 def _null(case: CaseWriter) -> None:
     """A null vector in an action is no vector."""
@@ -365,6 +377,18 @@ def _null_and_absent(case: CaseWriter) -> None:
     table.commit(remove(absent, deletionVector=None), operation="DELETE")
     case.judged |= dict.fromkeys(("read-v2", "read-latest"), "REM-013")
     publish(case, table, files=False)
+
+
+@VECTORS.case("marked-after-null", "REM-013 REC-010")
+def _marked_after_null(case: CaseWriter) -> None:
+    """A remove whose vector is null leaves an add of its path with one."""
+    table = vector_table(case)
+    files = [table.file(numbered(4, n)) for n in (0, 10)]
+    table.create(*(add(file) for file in files))
+    for file, old in zip(files, (None, ...), strict=True):
+        table.commit(*with_vector(file, store(table, [1])[0], old), operation="DELETE")
+    case.judged |= dict.fromkeys(("read-v1", "read-latest"), "REM-013")
+    publish(case, table, versions=[1, 2], files=False)
 
 
 @VECTORS.case("taken-off-by-null", "ADD-012 REM-013 DVDESC-020")

@@ -12,6 +12,7 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import describe, earlier_spec, publish, publish_cut
 from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import (
+    EPOCH,
     DataFile,
     GoldenTable,
     add,
@@ -74,6 +75,17 @@ def _metadata(case: CaseWriter) -> None:
     table.properties = {}
     table.commit(table.metadata(), add(table.file([{"id": 2, "name": "b", "extra": 0.5}])))
     case.judged = dict.fromkeys(("snapshot-latest", "snapshot-v1", "snapshot-v2"), "META-002")
+    publish(case, table)
+
+
+@RECONCILIATION.case("metadata-created-earlier", "REC-013")
+def _created_earlier(case: CaseWriter) -> None:
+    """The newest metaData wins, whatever time of creation it has."""
+    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}], properties={"round": "1"})
+    table.schema = table.schema.with_fields(field("extra", "double"))
+    table.properties = {"round": "2"}
+    later = table.file([{"id": 2, "name": "b", "extra": 0.5}])
+    table.commit(table.metadata(createdTime=EPOCH - 1), add(later))
     publish(case, table)
 
 

@@ -250,7 +250,7 @@ def _long_retention(case: CaseWriter) -> None:
     recipe.append(pairs(4)).keep("optimize").checkpoint().append(pairs(5)).publish(case)
 
 
-@CHECKPOINTS.case("write-replaced-vectors", "CKC-005 CKPT-007")
+@CHECKPOINTS.case("write-replaced-vectors", "CKC-005 CKC-018 CKPT-007")
 def _replaced_vectors(case: CaseWriter) -> None:
     """A checkpoint has tombstones of vectors that a live file had."""
     recipe = Recipe(PAIR, (), {**WITH_VECTORS, **_WEEK}, ("deletionVectors",)).append(

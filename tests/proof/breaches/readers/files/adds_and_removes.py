@@ -87,8 +87,9 @@ def _none_after_files(kind: str) -> Callable[[Lines, dict[Any, Any]], Lines]:
         known = kind == "domainMetadata" or kept.get(kind, False)
         kept[kind] = known or any(kind in a for a in actions)
         first = next((n for n, a in enumerate(actions) if {"add", "remove"} & a.keys()), None)
-        late = known and first is not None
-        return [a for n, a in enumerate(actions) if not late or n < first or kind not in a]
+        if not known or first is None:
+            return actions
+        return [a for n, a in enumerate(actions) if n < first or kind not in a]
 
     return replay
 
@@ -150,6 +151,21 @@ def _null_keeps(actions: Lines, kept: dict[Any, Any]) -> Lines:
     return found
 
 
+def _first_values(actions: Lines, kept: dict[Any, Any]) -> Lines:
+    """Keep the partition values that a file was added with first."""
+
+    def change(body: dict[str, Any]) -> dict[str, Any]:
+        return {**body, "partitionValues": kept.setdefault(body["path"], body["partitionValues"])}
+
+    return [{**a, "add": change(a["add"])} if "add" in a else a for a in actions]
+
+
+def _null_for_any(actions: Lines, _kept: Any) -> Lines:
+    """Let a remove whose vector is null cancel what its commit adds by the path."""
+    gone = {a["remove"]["path"] for a in actions if _null_is_another(a.get("remove", {}))}
+    return [a for a in actions if a.get("add", {}).get("path") not in gone]
+
+
 def _first_statistics(actions: Lines, kept: dict[Any, Any]) -> Lines:
     """Keep the statistics that a file was added with first."""
 
@@ -165,6 +181,18 @@ ROWS = (
         "keeps-the-first-add",
         "FA-003",
         viewing(first_wins("add", lambda b: b["path"])),
+    ),
+    reader(
+        "keeps-the-first-partition-values",
+        "FA-003",
+        viewing(replaying(_first_values)),
+        "add-file-and-remove-file/re-add-to-another-partition/*",
+    ),
+    reader(
+        "takes-null-for-any-removed-vector",
+        "REM-013",
+        viewing(replaying(_null_for_any)),
+        "deletion-vectors/marked-after-null/*",
     ),
     reader("goes-by-the-order-of-actions", "FA-015", viewing(replaying(_in_order))),
     reader("takes-null-for-a-vector", "ADD-012", refusing(_null_vector("add"))),

@@ -259,6 +259,12 @@ ROWS = (
         "DV-004",
         viewing(only_when(_off, _no_vector())),
     ),
+    reader(
+        "applies-inline-vectors-while-they-are-on",
+        "DV-004",
+        viewing(only_when(_off, _no_vector("i"))),
+        "deletion-vectors/property-off-inline/*",
+    ),
     reader("finds-no-vectors-at-absolute-paths", "DV-005", viewing(_no_vector("p"))),
     reader("finds-no-vectors-in-the-log", "DV-005", viewing(_no_vector("i"))),
     reader("finds-no-vectors-by-their-names", "DV-005", viewing(_no_vector("u"))),

@@ -296,6 +296,19 @@ def _spelled(change: Callable[[str], str]) -> Callable[[Any, Any], Any]:
     return changed
 
 
+def _latest_created(actions: Lines, kept: dict[Any, Any]) -> Lines:
+    """Take no metadata that was created before what was taken."""
+    found = []
+    for action in actions:
+        if "metaData" in action:
+            time = action["metaData"].get("createdTime") or 0
+            if time < kept.setdefault("time", time):
+                continue
+            kept["time"] = time
+        found.append(action)
+    return found
+
+
 ROWS = (
     reader("replays-backwards", "REC-001", viewing(_backwards)),
     reader(
@@ -311,6 +324,12 @@ ROWS = (
         viewing(_assumed("protocol", {"minReaderVersion": 1, "minWriterVersion": 2})),
     ),
     reader("takes-metadata-for-granted", "REC-003", viewing(_assumed("metaData", _METADATA))),
+    reader(
+        "takes-metadata-by-its-time",
+        "REC-013",
+        viewing(replaying(_latest_created)),
+        "action-reconciliation/metadata-created-earlier/*",
+    ),
     reader("first-metadata-wins", "REC-013", viewing(first_wins("metaData", lambda _: 0))),
     reader("first-txn-wins", "REC-004", viewing(first_wins("txn", lambda b: b["appId"]))),
     reader(

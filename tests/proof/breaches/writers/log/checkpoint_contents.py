@@ -215,6 +215,18 @@ ROWS = (
         leaving(dropping("add", "stats", where=CHECKPOINTS)),
     ),
     writer(
+        "checkpoints-no-statistics-beside-vectors",
+        "CKC-018",
+        leaving(
+            each(
+                "add",
+                lambda body: {**body, "stats": None} if body.get("deletionVector") else body,
+                CHECKPOINTS,
+            )
+        ),
+        "checkpoints/write-replaced-vectors/*",
+    ),
+    writer(
         "keeps-statistics-of-removes",
         "CKC-024",
         leaving(_field("remove", "stats", '{"numRecords":1}')),
