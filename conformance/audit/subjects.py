@@ -25,6 +25,8 @@ class LogView:
     """The files of a log, before any replay.
 
     Attributes:
+        storage: where the table lies.
+        log: its listing.
         now: current time in ms since the epoch.
     """
 

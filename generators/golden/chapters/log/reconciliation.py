@@ -81,7 +81,7 @@ def _metadata(case: CaseWriter) -> None:
 @RECONCILIATION.case("metadata-created-earlier", "REC-013")
 def _created_earlier(case: CaseWriter) -> None:
     """The newest metaData wins, whatever time of creation it has."""
-    table = GoldenTable.created(case, _PAIR, [{"id": 1, "name": "a"}], properties={"round": "1"})
+    table = GoldenTable.created(case, PAIR, [{"id": 1, "name": "a"}], properties={"round": "1"})
     table.schema = table.schema.with_fields(field("extra", "double"))
     table.properties = {"round": "2"}
     later = table.file([{"id": 2, "name": "b", "extra": 0.5}])

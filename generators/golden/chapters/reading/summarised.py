@@ -455,7 +455,7 @@ _PROPERTIES: Final = {
 @_after(METADATA, "texts-as-written", "REC-003 META-011")
 def _texts_as_written(case: CaseWriter, form: str) -> None:
     """Properties, the name and the description are given as written."""
-    table = GoldenTable.of(case, _PAIR, protocol=_protocol(form), properties=_PROPERTIES)
+    table = GoldenTable.of(case, PAIR, protocol=_protocol(form), properties=_PROPERTIES)
     metadata = table.metadata(name=" Of TWO\twords ", description='"A" \\ b\n{c: 1} ')
     table.commit(table.protocol_action(), metadata, add(table.file([{"id": 1, "name": "A"}])))
     table.append([{"id": 2, "name": "b"}])
