@@ -40,45 +40,24 @@ _NOTHING_RAN: Final = 10
 """The status of an empty selection, ``EMPTY_SELECTION`` of ``conformance.base.status``."""
 
 
-def seconds(text: str) -> float:
-    """Read a time limit.
+def _number(what: str, allows: Callable[[float], bool]) -> Callable[[str], float]:
+    """Return what reads a number, or raises an ArgumentTypeError where it is not allowed."""
 
-    Raises:
-        ArgumentTypeError: it is no positive number that a clock takes.
-    """
-    return _number(
-        text, lambda value: 0 < value <= _MAX_NUMBER, "a number of seconds above 0, up to 1e9"
-    )
+    def read(text: str) -> float:
+        try:
+            value = float(text) if _in_plain_digits(text) else math.nan
+        except ValueError:
+            value = math.nan
+        if not allows(value):
+            raise ArgumentTypeError(f"{text[:80]!r} is not {what}")
+        return value
 
-
-def gibibytes(text: str) -> float:
-    """Read a limit of memory or disk, in GiB.
-
-    Raises:
-        ArgumentTypeError: it is no positive number that counts bytes.
-    """
-    return _number(
-        text, lambda value: 0 < value <= _MAX_NUMBER, "a number of GiB above 0, up to 1e9"
-    )
+    return read
 
 
-def percent(text: str) -> float:
-    """Read a percentage.
-
-    Raises:
-        ArgumentTypeError: it is no number from 0 to 100.
-    """
-    return _number(text, lambda value: 0 <= value <= 100, "a percentage from 0 to 100")
-
-
-def _number(text: str, allows: Callable[[float], bool], what: str) -> float:
-    try:
-        value = float(text) if _in_plain_digits(text) else math.nan
-    except ValueError:
-        value = math.nan
-    if not allows(value):
-        raise ArgumentTypeError(f"{text[:80]!r} is not {what}")
-    return value
+seconds = _number("a number of seconds above 0, up to 1e9", lambda value: 0 < value <= _MAX_NUMBER)
+gibibytes = _number("a number of GiB above 0, up to 1e9", lambda value: 0 < value <= _MAX_NUMBER)
+percent = _number("a percentage from 0 to 100", lambda value: 0 <= value <= 100)
 
 
 def whole(text: str) -> int:

@@ -89,26 +89,19 @@ def encode(value: Any) -> dict[str, Any]:
     return out
 
 
-def string(value: object) -> str:
-    """Decode a string.
+def _of(kind: type[_T], what: str) -> Callable[[object], _T]:
+    """Return the decoder of values of a type."""
 
-    Raises:
-        TypeError: it is of another type.
-    """
-    if not isinstance(value, str):
-        raise TypeError("a string")
-    return value
+    def decoded(value: object) -> _T:
+        if not isinstance(value, kind):
+            raise TypeError(what)
+        return value
+
+    return decoded
 
 
-def boolean(value: object) -> bool:
-    """Decode a boolean.
-
-    Raises:
-        TypeError: it is of another type.
-    """
-    if not isinstance(value, bool):
-        raise TypeError("a boolean")
-    return value
+string = _of(str, "a string")
+boolean = _of(bool, "a boolean")
 
 
 def int64(value: object) -> int:
