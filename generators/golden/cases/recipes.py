@@ -63,18 +63,19 @@ SAME_ID: Final = node("=", column("target", "id"), column("source", "id"))
 UPSERT: Final = (MergeClause("matched", "update"), MergeClause("not_matched", "insert"))
 
 
-def unasked(requirement: str) -> Sequence[tuple[str, str, Refusal | None]]:
+def unasked(requirement: str, *of: str) -> Sequence[tuple[str, str, Refusal | None]]:
     """Return what may become of what needs a feature that is neither listed nor asked for.
 
     Args:
         requirement: the row that wants the feature listed, which a refusal obeys.
+        of: operations that need it; none for the last step alone.
     """
     return (
         ("carried-out", "a writer may add a feature where what is asked for needs it", None),
         (
             "refused",
             "no clause has a writer add a feature that nobody asked for",
-            Refusal("invalid_table", "commit", requirement),
+            Refusal("invalid_table", "commit", requirement, of=of),
         ),
     )
 

@@ -219,6 +219,33 @@ def test_a_text_that_knows_no_removal_may_have_a_drop_of_a_feature_refused(
     assert wrong == []
 
 
+_NEEDING = {
+    "add_constraint": "checkConstraints",
+    "cluster_by": "clustering",
+    "set_default": "allowColumnDefaults",
+}
+"""Operations that a writer may refuse while their feature is not supported."""
+
+
+def test_a_recipe_lists_the_feature_that_a_step_needs_or_may_be_refused(
+    specs: list[tuple[Path, dict[str, Any]]],
+) -> None:
+    wrong = []
+    for path, spec in specs:
+        if spec["type"] != "write" or "given" in spec:
+            continue
+        first, *steps = spec["operations"]
+        listed = {*first.get("features", ())}
+        listed |= {"clustering"} if "clustering_columns" in first else set()
+        listed |= {step["feature"] for step in steps if step["operation"] == "enable_feature"}
+        carried_out = steps[:-1] if "error" in spec else steps
+        needed = {_NEEDING.get(step["operation"]) for step in carried_out}
+        needed |= {"appendOnly"} if spec.get("error", {}).get("requirement") == "APP-002" else set()
+        if needed - {None} - listed:
+            wrong.append(path.parents[1].name)
+    assert wrong == []
+
+
 def _newest_time(case: Path, spec: dict[str, Any]) -> int:
     """Return the largest time, in ms, that a version has by its file or by its commit."""
     texts = [path.read_text("utf-8") for path in case.glob("delta/_delta_log/**/*.json")]

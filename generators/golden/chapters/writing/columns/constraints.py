@@ -9,7 +9,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs, unasked
 from generators.golden.chapters.writing.starts import (
     INVARIANT,
     TRIPLE,
@@ -83,7 +83,7 @@ def _add_constraint(case: CaseWriter) -> None:
     """A constraint that every row obeys is added, held to, and dropped."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_ADDED)
     recipe.append(pairs(3)).keep("drop_constraint", name="positive").append(pairs(-1))
-    recipe.publish(case)
+    recipe.publish(case, contested=unasked("CHK-007", "add_constraint"))
 
 
 @CHECKS.case("write-set-broken", "CHK-009 CHK-010")
@@ -106,7 +106,8 @@ def _add_broken_between(case: CaseWriter) -> None:
 def _add_after_vectors(case: CaseWriter) -> None:
     """Rows that a vector deleted do not keep a constraint from being added."""
     vectors = {"delta.enableDeletionVectors": "true"}
-    recipe = Recipe(PAIR, (), vectors, ("deletionVectors",)).append(pairs(1, -2, 3))
+    recipe = Recipe(PAIR, (), vectors, ("deletionVectors", "checkConstraints"))
+    recipe.append(pairs(1, -2, 3))
     recipe.delete(compare("id", "<", 0, "long")).keep("add_constraint", **_ADDED)
     recipe.append(pairs(4)).publish(case)
 
@@ -114,7 +115,8 @@ def _add_after_vectors(case: CaseWriter) -> None:
 @CHECKS.case("write-drop-one", "CHK-002 CHK-005 CHK-006")
 def _drop_one(case: CaseWriter) -> None:
     """A constraint holds on where another one is dropped."""
-    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_ADDED)
+    recipe = Recipe(PAIR, features=writer_features("checkConstraints")).append(pairs(1, 2))
+    recipe.keep("add_constraint", **_ADDED)
     recipe.keep("add_constraint", name="small", expression="id < 100").append(pairs(3))
     recipe.keep("drop_constraint", name="positive").append(pairs(-1)).append(pairs(200))
     recipe.publish(case, refusal=_BROKEN)
@@ -123,7 +125,8 @@ def _drop_one(case: CaseWriter) -> None:
 @CHECKS.case("write-add-then-break", "CHK-005 CHK-006")
 def _add_then_break(case: CaseWriter) -> None:
     """A row that breaks a constraint that was added is refused."""
-    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_ADDED)
+    recipe = Recipe(PAIR, features=writer_features("checkConstraints")).append(pairs(1, 2))
+    recipe.keep("add_constraint", **_ADDED)
     recipe.append(pairs(-3)).publish(case, refusal=_BROKEN)
 
 

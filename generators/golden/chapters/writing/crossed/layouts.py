@@ -39,7 +39,8 @@ _TRACKED: Final = ("rowTracking", "domainMetadata")
 @APPEND_ONLY.case("write-settings", "APP-002 APP-003")
 def _still_locked(case: CaseWriter) -> None:
     """A table stays append-only whatever else is set."""
-    recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1, 2))
+    features = ("appendOnly", "checkConstraints")
+    recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}, features).append(pairs(1, 2))
     recipe.keep("add_constraint", name="positive", expression="id > 0").append(pairs(3))
     recipe.set_properties({"team": "a"}).keep("drop_constraint", name="positive")
     recipe.do(SetComment("name", "of a customer")).append(pairs(4)).delete(

@@ -8,7 +8,15 @@ from typing import Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
-from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Computed, Recipe, pairs
+from generators.golden.cases.recipes import (
+    PAIR,
+    SAME_ID,
+    UPSERT,
+    Computed,
+    Recipe,
+    pairs,
+    unasked,
+)
 from generators.golden.chapters.writing.given import by_another
 from generators.golden.chapters.writing.starts import CLUSTERING, MAPPED, WITH_VECTORS
 from generators.oracle.delta_schema import Struct, field, struct
@@ -136,7 +144,8 @@ def _far_clusters(case: CaseWriter) -> None:
 def _cluster_empty(case: CaseWriter) -> None:
     """A table without files is clustered, and again once it has none left."""
     recipe = Recipe(PAIR).keep("cluster_by", columns=["name"]).append(pairs(1, 2)).delete()
-    recipe.keep("cluster_by", columns=["id"]).append(pairs(3)).publish(case)
+    recipe.keep("cluster_by", columns=["id"]).append(pairs(3))
+    recipe.publish(case, contested=unasked("CLUS-002", "cluster_by"))
 
 
 @CLUSTERED.case("write-cluster-vectors", "CLUS-009 CLUS-010 STAT-005")
@@ -163,7 +172,8 @@ def _restored_clusters(case: CaseWriter) -> None:
 def _restored_unclustered(case: CaseWriter) -> None:
     """A table is restored to a version before it was clustered."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).keep("cluster_by", columns=["name"])
-    recipe.append(pairs(3)).restore(1).append(pairs(4)).publish(case)
+    recipe.append(pairs(3)).restore(1).append(pairs(4))
+    recipe.publish(case, contested=unasked("CLUS-002", "cluster_by"))
 
 
 @CLUSTERED.case("write-merge", "CLUS-009 CLUS-006")

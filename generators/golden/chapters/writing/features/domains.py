@@ -91,7 +91,7 @@ def _domains_kept_when_columns_change(case: CaseWriter) -> None:
 @DOMAINS.case("write-kept-when-restored", "DOM-014")
 def _domains_kept_when_restored(case: CaseWriter) -> None:
     """Domains are kept when a version comes back, or rules come and go."""
-    recipe = Recipe(DESCRIBED, features=("domainMetadata",))
+    recipe = Recipe(DESCRIBED, features=("domainMetadata", "checkConstraints"))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').set_domain("theirs", "{}")
     recipe.append(pairs(1)).append(pairs(2)).given()
     recipe.keep("add_constraint", name="positive", expression="id > 0")
