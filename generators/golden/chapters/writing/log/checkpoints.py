@@ -21,7 +21,7 @@ from generators.golden.chapters.writing.starts import (
     keyed,
 )
 from generators.materialise.log.files import read_commit, write_commit
-from generators.oracle.delta_schema import struct
+from generators.oracle.delta_schema import field, struct
 from generators.oracle.operations import CheckpointKind
 
 CHECKPOINTS: Final = Chapter("checkpoints", since="2025")
@@ -154,6 +154,17 @@ def _policy(case: CaseWriter) -> None:
     properties = {"delta.checkpointPolicy": "v2", **_KEPT}
     recipe = _everything(Recipe(KEYED, ("part",), properties, _V2))
     recipe.set_domain("mine", '{"a":1}').checkpoint().append(keyed(5)).checkpoint().publish(case)
+
+
+@CHECKPOINTS.case("write-v2-many-partition-columns", "CKPT-005 CKPT-V2-001 SUM-001 SUM-008")
+def _many(case: CaseWriter) -> None:
+    """A hint sums a list of more than ten texts by the order of their paths."""
+    names = [f"p{number}" for number in range(11)]
+    schema = struct(field("id", "long"), *(field(name, "string") for name in names))
+    properties = {"delta.checkpointPolicy": "v2"}
+    recipe = Recipe(schema, tuple(names), properties, ("v2Checkpoint",))
+    rows = [{"id": number, **dict.fromkeys(names, "a")} for number in (1, 2)]
+    recipe.append(rows[:1]).checkpoint().append(rows[1:]).publish(case)
 
 
 @CHECKPOINTS.case(
