@@ -30,6 +30,7 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "default-columns/write-default": {2: "DFT-005", 3: "DFT-006"},
     "default-columns/write-merge-null": {2: "DFT-006"},
     "default-columns/write-merge-with-default": {2: "DFT-005"},
+    "default-columns/write-overwrite-null": dict.fromkeys((2, 3, 4), "DFT-006"),
     "default-columns/write-update-null": {2: "DFT-006"},
     "default-columns/write-default-expression": {1: "DFT-005"},
     "default-columns/write-default-mapped": {2: "DFT-005"},

@@ -190,6 +190,17 @@ def _update_null(case: CaseWriter) -> None:
     recipe.update({"id": 9}, compare("id", "=", 1, "long")).publish(case)
 
 
+@DEFAULTS.case("write-overwrite-null", "DFT-006")
+def _overwrite_null(case: CaseWriter) -> None:
+    """A null among rows that take the place of others stays null."""
+    plain, named = PAIR.fields
+    schema = struct(plain, replace(named, metadata={"CURRENT_DEFAULT": "'none'"}))
+    recipe = Recipe(schema, features=("allowColumnDefaults",)).append(pairs(1, 2))
+    recipe.overwrite([{"id": 2, "name": None}], compare("id", "=", 2, "long"))
+    recipe.overwrite([{"id": 3, "name": None}, *pairs(4)])
+    recipe.replace(schema, (), [{"id": 5, "name": None}]).append(pairs(6)).publish(case)
+
+
 @DEFAULTS.case("write-merge-with-default", "DFT-005 CDC-012")
 def _merge_default(case: CaseWriter) -> None:
     """A row that a merge inserts gets the default, in its record too."""

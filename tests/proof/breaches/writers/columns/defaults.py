@@ -11,7 +11,15 @@ import pyarrow as pa
 
 from breaches.edits import DATA, parquet
 from breaches.model import How, writer
-from breaches.seams import Edit, asking, carrying_out, during, leaving
+from breaches.seams import (
+    Edit,
+    asking,
+    carrying_out,
+    during,
+    leaving,
+    where_asked,
+    writing,
+)
 from breaches.views import bodies, spelled_values
 from conformance.adapter import Write
 from reference_impl import Table
@@ -121,5 +129,14 @@ ROWS = (
         "DFT-006",
         during("update", parquet(_defaulted, DATA)),
         "*/write-update-null/*",
+    ),
+    *(
+        writer(
+            f"defaults-nulls-in-{operation}",
+            "DFT-006",
+            where_asked(writing(operation), _bringing(_without_nulls_columns)),
+            "default-columns/write-overwrite-null/*",
+        )
+        for operation in ("overwrite", "replace")
     ),
 )
