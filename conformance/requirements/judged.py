@@ -265,7 +265,7 @@ _UNTIL_MARK: Final = {"CM-024": re.compile(rb'"delta\.columnMapping\.mode": ?"(n
 """Requirement on tables without a feature to what commits contain once it has an effect."""
 _NO_VERSION: Final = (None, math.inf)
 """Results of :func:`_first_version` where commits are gone, or none matches."""
-_SHOWN_WITHOUT_MARK: Final = frozenset({"ADD-012", "PROTO-009", "RT-003"})
+_SHOWN_WITHOUT_MARK: Final = frozenset({"ADD-012", "CAT-004", "PROTO-009", "RT-003"})
 """Requirements that are shown although no commit matches: they are on what is absent, or on what
 other files contain as well."""
 _REMOVE: Final = re.compile(rb'"remove": ?\{')
