@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -184,7 +185,7 @@ def corpus_naming(names: frozenset[str]) -> Corpus:
         conformance.base.faults.CorpusError: they cannot be read.
     """
     root = default_corpus_path()
-    sought = [name.encode() for name in names]
+    sought = [os.fsencode(name) for name in names]
 
     def wanted(spec: str) -> bool:
         text = _text_of(root / spec.rpartition("/")[0])

@@ -178,7 +178,7 @@ def _values(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:
         elif isinstance(declared, str) and not _fits(stored, declared):
             message = f"partitionValues_parsed.{name} is {stored}, the column is {declared}"
             # As in a data file, the values are those of the type, though its width is not said.
-            narrow = declared in _NARROW and (type_name(stored), declared) in UNANNOTATED
+            narrow = declared in _NARROW_TYPES and (type_name(stored), declared) in UNANNOTATED
             severity: Severity | None = "warning" if narrow else None
             yield finding("CKC-016", path, message, severity=severity)
     known = {*layout.partition_columns, *layout.partitions}  # by another name, it is reported
@@ -188,7 +188,7 @@ def _values(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:
         yield finding("CKC-016", path, message, severity="warning")
 
 
-_NARROW: Final = frozenset({"byte", "short"})
+_NARROW_TYPES: Final = frozenset({"byte", "short"})
 """Types whose width an annotation of Parquet gives alone."""
 
 

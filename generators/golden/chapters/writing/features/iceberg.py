@@ -209,7 +209,7 @@ def _excluded(
     asked = {f"delta.enableIcebergCompatV{version}": "true", **more}
     refused = Refusal("invalid_table", "commit", requirement)
     if more:
-        # Of a feature that is not listed the property binds nobody.
+        # Of a feature that is not listed the property binds no writer.
         names = (f"icebergCompatV{version}", *(f for p, f in _BESIDE.items() if p in more))
         recipe = Recipe(schema, (), {"team": "tables"}, ("columnMapping", *names)).append([])
         recipe.set_properties_refused(asked).publish(case, refusal=refused)
