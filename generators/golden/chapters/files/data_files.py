@@ -298,7 +298,10 @@ def _re_add_with_less(case: CaseWriter) -> None:
 def _re_add_elsewhere(case: CaseWriter) -> None:
     """A later add of a file replaces its partition values too."""
     table = GoldenTable.of(case, struct(id="long", p="string"), partition_columns=["p"])
-    file, other = (table.file([{"id": n}], partition={"p": "x"}) for n in (1, 2))
+    # A folder of the name that the value has would tell readers who go by names the former one.
+    file, other = (
+        table.file([{"id": n}], partition={"p": "x"}, path=f"{n}.parquet") for n in (1, 2)
+    )
     table.create(add(file), add(other))
     rows = tuple({**row, "p": "y"} for row in file.rows)
     moved = DataFile({**file.body, "partitionValues": {"p": "y"}}, rows, file.schema)
