@@ -298,7 +298,7 @@ def _re_add_with_less(case: CaseWriter) -> None:
 def _re_add_elsewhere(case: CaseWriter) -> None:
     """A later add of a file replaces its partition values too."""
     table = GoldenTable.of(case, struct(id="long", p="string"), partition_columns=["p"])
-    # A folder of the name that the value has would tell readers who go by names the former one.
+    # No folder has the name of the former value, by which some readers go.
     file, other = (
         table.file([{"id": n}], partition={"p": "x"}, path=f"{n}.parquet") for n in (1, 2)
     )
