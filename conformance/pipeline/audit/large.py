@@ -156,7 +156,7 @@ def _text(text: str) -> str:
 def _bucket(audit: Callable[..., Iterator[Finding | BucketResult]], table: pa.Table) -> pa.Table:
     """Audit the pieces of one bucket."""
     bucket = table.column("bucket")[0].as_py()
-    found = (
+    pieces = (
         Piece(bucket, row["path"], row["start"], row["numbers"], row["data"])
         for batch in table.to_batches()
         for row in batch.to_pylist()
@@ -164,7 +164,7 @@ def _bucket(audit: Callable[..., Iterator[Finding | BucketResult]], table: pa.Ta
     )
 
     def rows() -> Iterator[dict[str, Any]]:
-        for each in audit(found=found, bucket=bucket):
+        for each in audit(pieces=pieces, bucket=bucket):
             if isinstance(each, Finding):
                 yield from _rows_of([each])
                 continue
