@@ -91,9 +91,8 @@ _NO_TYPE: Final = "not the name of a type"
 
 def _reads_by_more(step: Step) -> bool:
     """Return whether readers need a version or a feature that is unknown here."""
-    listed = (step.protocol or {}).get("readerFeatures")
-    names = listed if isinstance(listed, list) else []
-    return step.new.reader > LAST_READER or any(find(str(name)) is None for name in names)
+    names = listed_features(step.protocol, "readerFeatures")
+    return step.new.reader > LAST_READER or any(find(name) is None for name in names)
 
 
 @check("definition", "META-009 VAR-006")

@@ -96,8 +96,11 @@ def _zoned(text: Any) -> bool:
 
 
 def _within_zones(one: Any, other: Any) -> bool:
-    """Return whether two moments can be one in zones that are not known."""
-    return abs(_moment(str(one)) - _moment(str(other))) <= _OFFSET
+    """Return whether two texts are moments that can be one in zones that are not known."""
+    try:
+        return abs(_moment(str(one)) - _moment(str(other))) <= _OFFSET
+    except ValueError:  # other checks judge the text
+        return False
 
 
 _OFFSET: Final = timedelta(hours=18)

@@ -197,6 +197,7 @@ class _Replay:
 def compactions(view: LogView) -> Findings:
     """Report compactions that do not hold the reconciled actions of their commits."""
     replay, latest = _Replay(view.log), max(view.log.commits, default=None)
+    first = min(view.log.commits, default=0)
     for file, content in view.log.compactions:
         budget().check_time()
         place = f"{LOG_DIR}/{file.name}"
@@ -215,10 +216,10 @@ def compactions(view: LogView) -> Findings:
             continue
         if replayed is not None:
             want, commits = replayed
-            before = _before(view, file.version)
+            before = _Before(view, file.version, whole=first == 0)
             yield from _same(place, want, content, commits, before)
             continue
-        if file.version >= min(view.log.commits, default=0):
+        if file.version >= first:
             continue  # what is broken within the log is reported
         left = commits_left(file, view.log)
         try:
@@ -275,36 +276,38 @@ class _Before:
     """What is known of the table before the range of a compaction.
 
     Attributes:
-        commits: those before the range that the log has.
-        whole: whether they are all.
-        now: current time in ms since the epoch.
+        view: the log.
+        start: the version that the range begins with.
+        whole: whether the log has all commits before the range.
     """
 
-    commits: Sequence[Lines]
+    view: LogView
+    start: int
     whole: bool
-    now: int
 
     def expired(self, want: State, lost: set[Key], commits: Sequence[Lines]) -> set[Key]:
         """Return the files of some that the range alone had, and whose tombstones have expired."""
-        bodies = [line.body for held in self.commits for line in held.of("metaData")]
+        if not lost:
+            return set()
+        earlier = self._commits()
+        bodies = [line.body for held in earlier for line in held.of("metaData")]
         metadata = want.metadata or (bodies[-1] if bodies else None)
-        horizon = self.now - retention(layout_of(want.protocol, metadata).properties)
+        horizon = self.view.now - retention(layout_of(want.protocol, metadata).properties)
         old = {key for key in lost if expired(want.removed[key], horizon)}
-        return _added(old, commits, want.index) - _added(old, self.commits, want.index)
+        return _added(old, commits, want.index) - _added(old, earlier, want.index)
 
     def ended(self, want: State, have: State) -> set[str]:
         """Return the domains that a compaction lacks, and that the range both set and removed."""
-        if not self.whole:
-            return set()
         lost = {name for name, body in want.domains.items() if body.get("removed") is True}
         lost -= have.domains.keys()
-        said = (line.body for held in self.commits for line in held.of("domainMetadata"))
+        if not self.whole or not lost:
+            return set()
+        said = (line.body for held in self._commits() for line in held.of("domainMetadata"))
         return lost - {str(body.get("domain")) for body in said}
 
-
-def _before(view: LogView, start: int) -> _Before:
-    commits = [each.content for version, each in view.log.commits.items() if version < start]
-    return _Before(commits, min(view.log.commits, default=0) == 0, view.now)
+    def _commits(self) -> list[Lines]:
+        log = self.view.log
+        return [each.content for version, each in log.commits.items() if version < self.start]
 
 
 def _same(

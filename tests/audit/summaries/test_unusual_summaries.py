@@ -191,3 +191,16 @@ def test_what_is_older_than_a_compaction_is_gone_by_it_alone(
 ) -> None:
     leave(lake, before=True)
     assert (broken, "error") in {(each.requirement, each.severity) for each in lake.audit()}
+
+
+@pytest.mark.parametrize("text", ["noon", "2024-13-01 00:00:00", "99999-01-01 00:00:00"])
+def test_a_text_that_is_no_moment_differs_from_a_moment_without_zone(lake: Any, text: str) -> None:
+    table = (
+        lake.protocol(_V2),
+        lake.metadata(lake.field("id"), lake.field("t", "timestamp"), partition=["t"]),
+    )
+    values = {"t": "2024-01-01 00:00:00"}
+    added = lake.file("a", pa.table({"id": [1]}), partitionValues=values)
+    lake.commit(*table, added)
+    _summary(lake, *table, {"add": added["add"] | {"partitionValues": {"t": text}}})
+    assert ("CKPT-005", "error") in {(each.requirement, each.severity) for each in lake.audit()}
