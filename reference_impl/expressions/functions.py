@@ -38,7 +38,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     **_function(1, 1, "YEAR"),
     **_function(1, 1, "MONTH"),
     **_function(1, 1, "DAY", "DAYOFMONTH"),
-    **_function(2, 2, "STARTSWITH", "STARTS_WITH"),
+    **_function(2, 2, "STARTSWITH"),
     **_function(2, 2, "NULLIF"),
     **_function(1, _UNLIMITED, "GREATEST"),
     **_function(1, _UNLIMITED, "LEAST"),

@@ -24,8 +24,8 @@ from reference_impl.types.model import (
     Struct,
 )
 
-Family: TypeAlias = Literal["decimal", "float", "text", "time", "other"] | None
-"""Families of types, as far as they matter to the meaning of a cast."""
+Family: TypeAlias = Literal["decimal", "float", "double", "text", "time", "other"] | None
+"""Families of types, as far as they matter to what an expression means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class Rendered:
     weight: int = 1
 
 
+_FLOATING: Final = frozenset({"float", "double"})
 _INTEGERS: Final = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT"})
 _CASTS: Final[Mapping[str, tuple[str, Family]]] = {
     "DATE": ("DATE", None),
@@ -70,7 +71,7 @@ _CASTS: Final[Mapping[str, tuple[str, Family]]] = {
     "INT": ("INTEGER", None),
     "SMALLINT": ("SMALLINT", None),
     "TINYINT": ("TINYINT", None),
-    "DOUBLE": ("DOUBLE", "float"),
+    "DOUBLE": ("DOUBLE", "double"),
     "FLOAT": ("REAL", "float"),
     "BOOLEAN": ("BOOLEAN", None),
     "DECIMAL": ("DECIMAL({},{})", "decimal"),
@@ -86,7 +87,8 @@ _LITERAL_CASTS: Final[Mapping[str, tuple[str, Family]]] = {
 meant, differs."""
 
 _FAMILIES: Final[Mapping[DataType, Family]] = {
-    **dict.fromkeys((FLOAT, DOUBLE), "float"),
+    FLOAT: "float",
+    DOUBLE: "double",
     **dict.fromkeys((TIMESTAMP, TIMESTAMP_NTZ), "time"),
     STRING: "text",
 }
@@ -101,14 +103,13 @@ _ARITHMETIC: Final = frozenset({"+", "-", "*", "%"})
 _WIDTHS: Final = 38
 _FUNCTION_TEMPLATES: Final[Mapping[str, tuple[str, Family]]] = {
     "ABS": ("abs({})", None),
-    "UPPER": ("upper({})", "text"),
-    "LOWER": ("lower({})", "text"),
     "LENGTH": ("length({})", "other"),
     "YEAR": ("year({})", "other"),
     "MONTH": ("month({})", "other"),
     "DAY": ("day({})", "other"),
     "STARTSWITH": ("starts_with({})", "other"),
     "NULLIF": ("nullif({})", None),
+    "MOD": (_OPERATORS["%"].replace("{}", "{1}", 1).replace("{}", "{2}"), None),
     "GREATEST": ("greatest({})", None),
     "LEAST": ("least({})", None),
     "COALESCE": ("coalesce({})", None),
@@ -164,7 +165,7 @@ def _weight(at: Node, args: list[Rendered]) -> int:
             return weight + 4 * args[0].weight
         case "case", (True, _):
             return weight + len(args) // 2 * args[0].weight
-        case "call", "NULLIF":
+        case "call", "NULLIF" | "UPPER" | "LOWER":
             return weight + args[0].weight
         case ("op", "%") | ("call", "MOD"):
             return weight + args[1].weight
@@ -192,17 +193,39 @@ def _string(value: str) -> str:
     return "(" + " || chr(0) || ".join(parts) + ")"
 
 
+def _alike(args: list[Rendered]) -> list[Rendered]:
+    """Make doubles of floats and decimals beside each other, as Spark does.
+
+    DuckDB makes floats of decimals beside floats, and rounds doubles of long decimals twice.
+    """
+    found = {arg.family for arg in args}
+    if "decimal" not in found or not found & _FLOATING:
+        return args
+    return [_double(arg) for arg in args]
+
+
+def _double(arg: Rendered) -> Rendered:
+    if arg.family not in {"float", "decimal"}:
+        return arg
+    return Rendered(f"CAST({_exact(arg)} AS DOUBLE)", "double")
+
+
+def _exact(arg: Rendered) -> str:
+    """Spell a value for a cast to a floating type: a decimal as text, which is rounded once."""
+    return f"CAST({arg.sql} AS VARCHAR)" if arg.family == "decimal" else arg.sql
+
+
 def _joint(args: list[Rendered]) -> Family:
     """Return the family of a value that is one of several, or computed from them."""
     found = {arg.family for arg in args}
-    order: tuple[Family, ...] = ("float", "decimal", "time", "text")
+    order: tuple[Family, ...] = ("double", "float", "decimal", "time", "text")
     return next((family for family in order if family in found), None)
 
 
 def _number(at: Node, _: list[Rendered]) -> Rendered:
     written = str(at.value)
     if "E" in written:
-        return Rendered(written, "float")
+        return Rendered(written, "double")
     if "." in written:
         whole, _dot, fraction = written.partition(".")
         return Rendered(f"{whole or '0'}.{fraction}", "decimal")
@@ -219,6 +242,7 @@ def _operation(at: Node, args: list[Rendered]) -> Rendered | None:
     template = _OPERATORS.get(at.value)
     if template is None:
         return None
+    args = _alike(args)
     family = _joint(args) if at.value in _ARITHMETIC else None
     return Rendered(template.format(args[0].sql, args[1].sql), family)
 
@@ -237,12 +261,16 @@ def _like(at: Node, args: list[Rendered]) -> Rendered | None:
 
 def _case(at: Node, args: list[Rendered]) -> Rendered:
     operand, otherwise = at.value
-    left = [arg.sql for arg in args]
-    head = f"CASE {left.pop(0)}" if operand else "CASE"
-    tail = f" ELSE {left.pop()} END" if otherwise else " END"
-    whens = zip(left[::2], left[1::2], strict=True)
-    sql = head + "".join(f" WHEN {when} THEN {then}" for when, then in whens) + tail
-    return Rendered(sql, _joint(args[1 + operand :: 2] + args[-1:]))
+    choices = args[operand : len(args) - otherwise]
+    given = _alike(choices[1::2] + args[len(args) - otherwise :])
+    asked = args[:operand] + choices[::2]
+    if operand:
+        asked = _alike(asked)
+    head = " ".join(["CASE", *(arg.sql for arg in asked[:operand])])
+    tail = f" ELSE {given[-1].sql} END" if otherwise else " END"
+    whens = zip(asked[operand:], given, strict=False)
+    sql = head + "".join(f" WHEN {when.sql} THEN {then.sql}" for when, then in whens) + tail
+    return Rendered(sql, _joint(given))
 
 
 def _cast(at: Node, args: list[Rendered]) -> Rendered | None:
@@ -259,12 +287,14 @@ def _cast(at: Node, args: list[Rendered]) -> Rendered | None:
             raise InvalidFilter(f"there is no type decimal({precision},{scale})")
         name = name.format(precision, scale)
     value = _whole(args[0]) if target in _INTEGERS else args[0].sql
+    if family in _FLOATING:
+        value = _exact(args[0])
     return Rendered(f"{'TRY_' * lenient}CAST({value} AS {name})", family)
 
 
 def _whole(value: Rendered) -> str:
     """Spell a value for a cast to an integer."""
-    if value.family in {"decimal", "float"}:
+    if value.family == "decimal" or value.family in _FLOATING:
         # Spark cuts off what DuckDB rounds.
         return f"trunc({value.sql})"
     if value.family == "text":
@@ -274,29 +304,46 @@ def _whole(value: Rendered) -> str:
 
 
 def _call(at: Node, args: list[Rendered]) -> Rendered | None:
-    listed = ", ".join(arg.sql for arg in args)
     match at.value:
         case "CONCAT":
             return _concatenated(args)
         case "IF":
-            condition, then, otherwise = (arg.sql for arg in args)
-            sql = f"CASE WHEN {condition} THEN {then} ELSE {otherwise} END"
-            return Rendered(sql, _joint(args[1:]))
-        case "MOD":
-            return Rendered(_OPERATORS["%"].format(args[0].sql, args[1].sql), _joint(args))
+            yes, no = _alike(args[1:])
+            sql = f"CASE WHEN {args[0].sql} THEN {yes.sql} ELSE {no.sql} END"
+            return Rendered(sql, _joint([yes, no]))
         case "SUBSTRING":
-            start = at.args[1]
-            if start.kind != "number" or not start.value.isdecimal() or not int(start.value):
-                return None
-            return Rendered(f"substring({listed})", "text")
-        case _:
-            template, family = _FUNCTION_TEMPLATES[at.value]
-            return Rendered(template.format(listed), family or _joint(args))
+            return _substring(at, args)
+        case "UPPER" | "LOWER":
+            return _other_case(at.value, args[0].sql)
+        case "NULLIF" if _alike(args) is not args:
+            # It gives a float, which it compares as a double.
+            return None
+    args = _alike(args)
+    template, family = _FUNCTION_TEMPLATES[at.value]
+    listed = ", ".join(arg.sql for arg in args)
+    return Rendered(template.format(listed, *(arg.sql for arg in args)), family or _joint(args))
+
+
+def _substring(at: Node, args: list[Rendered]) -> Rendered | None:
+    bounds = at.args[1:]
+    if not all(each.kind == "number" and each.value.isdecimal() for each in bounds):
+        # From a negative length Spark makes no text, DuckDB text on the other side.
+        return None
+    if not int(bounds[0].value):
+        return None
+    return Rendered(f"substring({', '.join(arg.sql for arg in args)})", "text")
+
+
+def _other_case(name: str, text: str) -> Rendered:
+    """Spell text in capitals or small letters; beyond ASCII, Spark has more letters for one."""
+    plain = f"coalesce(regexp_full_match({text}, '[\\x00-\\x7F]*'), true)"
+    refused = f"error('{name} of letters beyond ASCII')"
+    return Rendered(f"CASE WHEN {plain} THEN {name.lower()}({text}) ELSE {refused} END", "text")
 
 
 def _concatenated(args: list[Rendered]) -> Rendered | None:
     """Join text in pairs, so that neither nesting nor copying grows with their number."""
-    if any(arg.family in {"float", "time"} for arg in args):
+    if any(arg.family in {"decimal", "float", "double", "time"} for arg in args):
         # How these are written differs.
         return None
     parts = [arg.sql for arg in args]
@@ -309,16 +356,18 @@ def _concatenated(args: list[Rendered]) -> Rendered | None:
 
 
 def _plain(template: str) -> Callable[[Node, list[Rendered]], Rendered]:
-    return lambda _, args: Rendered(template.format(*(arg.sql for arg in args)))
+    return lambda _, args: Rendered(template.format(*(arg.sql for arg in _alike(args))))
 
 
 def _in(_: Node, args: list[Rendered]) -> Rendered:
-    first, *choices = (arg.sql for arg in args)
+    first, *choices = (arg.sql for arg in _alike(args))
     return Rendered(f"({first} IN ({', '.join(choices)}))")
 
 
 def _row(_: Node, args: list[Rendered]) -> Rendered:
-    return Rendered("row(" + ", ".join(arg.sql for arg in args) + ")")
+    # A row is compared with others, field by field.
+    doubles = (_double(arg).sql if arg.family == "float" else arg.sql for arg in args)
+    return Rendered("row(" + ", ".join(doubles) + ")")
 
 
 _MAKERS: Final[Mapping[str, Callable[[Node, list[Rendered]], Rendered | None]]] = {

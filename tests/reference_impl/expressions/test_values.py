@@ -29,6 +29,9 @@ ROWS = pa.table(
         "s": ["Ab c"],
         "z": pa.array([None], pa.string()),
         "f": [1.5],
+        "g": pa.array([0.1], pa.float32()),
+        "p": pa.array([Decimal("1.234567890123456789")], pa.decimal128(38, 18)),
+        "u": ["ß"],
         "m": pa.array([Decimal("-2.75")], pa.decimal128(5, 2)),
         "b": [True],
         "d": pa.array([DAY]),
@@ -40,6 +43,9 @@ ROWS = pa.table(
     }
 )
 SCHEMA = from_arrow(ROWS.schema)
+TENTH = ROWS["g"][0].as_py()
+"""The float that is nearest to 0.1, which lies above it."""
+
 VALUES: dict[str, Any] = {
     "1": 1,
     "-1": -1,
@@ -221,6 +227,28 @@ VALUES: dict[str, Any] = {
     "a;": 7,
     "TRUE": True,
     "null": None,
+    # A float beside a decimal is a double, wherever they are compared or one of them is given.
+    "g = 0.1": False,
+    "0.1 < g": True,
+    "g <=> 0.1": False,
+    "g IN (1, 0.1)": False,
+    "g BETWEEN 0 AND 0.1": False,
+    "(g, 1) = (0.1, 1)": False,
+    "CASE g WHEN 0.1 THEN 1 ELSE 2 END": 2,
+    "CASE 0.1 WHEN g THEN 1 ELSE 2 END": 2,
+    "CASE WHEN b THEN g ELSE 0.5 END": TENTH,
+    "if(b, g, 0.5)": TENTH,
+    "coalesce(g, 0.5)": TENTH,
+    "nvl(g, 0.5)": TENTH,
+    "greatest(g, 0.05)": TENTH,
+    "least(0.5, g)": TENTH,
+    "g - 0.5": TENTH - 0.5,
+    "mod(g, 0.5)": TENTH,
+    "abs(g) = CAST(0.1 AS FLOAT)": True,
+    # A long decimal is rounded once.
+    "p * 1e0": 1.234567890123456789,
+    "CAST(p AS DOUBLE)": 1.234567890123456789,
+    "upper('é' || z)": None,
 }
 
 
@@ -259,6 +287,13 @@ def test_there_are_a_hundred_expressions() -> None:
         "n[0]": UnsupportedExpression,
         "exists(SELECT 1)": UnsupportedExpression,
         "substring(s, 0, 1)": UnsupportedExpression,
+        "substring(s, 1, -1)": UnsupportedExpression,
+        "substring(s, 1, i)": UnsupportedExpression,
+        "concat(m, 'x')": UnsupportedExpression,
+        "nullif(g, 0.1)": UnsupportedExpression,
+        "starts_with(s, 'A')": UnsupportedExpression,
+        "upper(u)": SchemaMismatch,
+        "lower(u) = 'x'": SchemaMismatch,
         "1" * 39: UnsupportedExpression,
         "a AND": InvalidFilter,
         "a b": InvalidFilter,
