@@ -8,7 +8,7 @@ small JSON commits alone. All shapes hold the same files.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -92,7 +92,7 @@ def _adds(start: int, stop: int) -> pa.StructArray:
             partition,
             pc.add(ids, 1000),
             pc.add(ids, 1700000000000),
-            pa.array([True] * count),
+            pa.array([True] * count, pa.bool_()),
             stats,
         ],
         fields=list(_ADD),
@@ -144,7 +144,7 @@ def _head() -> list[dict[str, object]]:
     return [{"protocol": protocol}, {"metaData": _METADATA}]
 
 
-def _write_commit(log: Path, version: int, actions: Iterator[dict[str, object]]) -> None:
+def _write_commit(log: Path, version: int, actions: Iterable[dict[str, object]]) -> None:
     text = "".join(json.dumps(action) + "\n" for action in actions)
     (log / f"{version:020}.json").write_text(text)
 
@@ -155,16 +155,17 @@ def _add_actions(start: int, stop: int) -> Iterator[dict[str, object]]:
 
 
 def _tail(log: Path, files: int) -> None:
-    """Twenty commits of a thousand adds and a thousand removes each."""
+    """Write twenty commits, each of which replaces a thousand files, or all of fewer."""
+    count = min(_ADDS_PER_COMMIT, files)
     for commit in range(_COMMITS):
-        start = files + commit * _ADDS_PER_COMMIT
-        gone = _adds(commit * _ADDS_PER_COMMIT, (commit + 1) * _ADDS_PER_COMMIT).field("path")
+        start = files + commit * count
+        gone = _adds(commit * count, (commit + 1) * count).field("path")
         removes = (
             {"remove": {"path": path, "deletionTimestamp": 1700000000000, "dataChange": True}}
             for path in gone.to_pylist()
         )
-        actions = (*_add_actions(start, start + _ADDS_PER_COMMIT), *removes)
-        _write_commit(log, 11 + commit, iter(actions))
+        actions = (*_add_actions(start, start + count), *removes)
+        _write_commit(log, 11 + commit, actions)
 
 
 def _hint(log: Path, size: int, parts: int | None = None) -> None:
@@ -211,9 +212,8 @@ def _sidecars(log: Path, files: int, sidecars: int = 8) -> None:
 def _commits(log: Path, files: int, commits: int = 2000) -> None:
     bounds = [files * commit // commits for commit in range(commits + 1)]
     for commit in range(commits):
-        head = iter(_head() if commit == 0 else [])
-        actions = (*head, *_add_actions(bounds[commit], bounds[commit + 1]))
-        _write_commit(log, commit, iter(actions))
+        head = _head() if commit == 0 else []
+        _write_commit(log, commit, [*head, *_add_actions(bounds[commit], bounds[commit + 1])])
 
 
 SHAPES = {"classic": _classic, "sidecars": _sidecars, "parts": _parts, "commits": _commits}

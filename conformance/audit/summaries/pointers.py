@@ -6,7 +6,8 @@ Covers "Last Checkpoint File", "JSON checksum" and "Log Compaction Files".
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +20,7 @@ from conformance.audit.checks.commits import (
     schema_findings,
     without_nulls,
 )
-from conformance.audit.columnar.keys import FileIndex, repeated
+from conformance.audit.columnar.keys import Codes, FileIndex, repeated
 from conformance.audit.columnar.rows import ADD
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.log_files import HINT, LOG_DIR, LogFile
@@ -27,7 +28,7 @@ from conformance.audit.grammar.retention import retention
 from conformance.audit.read.layout import layout_of
 from conformance.audit.read.log import Checkpoint, Log
 from conformance.audit.read.raw import Lines
-from conformance.audit.read.state import Key, State, file_key
+from conformance.audit.read.state import Body, Key, State, file_key
 from conformance.audit.subjects import LogView
 from conformance.audit.summaries.actions import REPEATED, known_of
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
@@ -196,7 +197,8 @@ class _Replay:
 )
 def compactions(view: LogView) -> Findings:
     """Report compactions that do not hold the reconciled actions of their commits."""
-    replay, latest = _Replay(view.log), max(view.log.commits, default=None)
+    replay, before = _Replay(view.log), _Before(view)
+    latest = max(view.log.commits, default=None)
     first = min(view.log.commits, default=0)
     for file, content in view.log.compactions:
         budget().check_time()
@@ -216,8 +218,7 @@ def compactions(view: LogView) -> Findings:
             continue
         if replayed is not None:
             want, commits = replayed
-            before = _Before(view, file.version, whole=first == 0)
-            yield from _same(place, want, content, commits, before)
+            yield from _same(file, want, content, commits, before)
             continue
         if file.version >= first:
             continue  # what is broken within the log is reported
@@ -271,58 +272,78 @@ def _added(keys: set[Key], commits: Sequence[Lines], index: FileIndex) -> set[Ke
     return {key for key in keys if index.code(key) in added}
 
 
-@dataclass(frozen=True, slots=True)
 class _Before:
-    """What is known of the table before the range of a compaction.
+    """What the commits before the range of a compaction say; the log is looked through once.
 
     Attributes:
-        view: the log.
-        start: the version that the range begins with.
-        whole: whether the log has all commits before the range.
+        whole: whether the log has all of them.
     """
 
-    view: LogView
-    start: int
-    whole: bool
+    def __init__(self, view: LogView) -> None:
+        """Take the log."""
+        self._view = view
+        self._commits = view.log.commits
+        self.whole = min(self._commits, default=0) == 0
 
-    def expired(self, want: State, lost: set[Key], commits: Sequence[Lines]) -> set[Key]:
+    def expired(self, file: LogFile, want: State, lost: set[Key]) -> set[Key]:
         """Return the files of some that the range alone had, and whose tombstones have expired."""
         if not lost:
             return set()
-        earlier = self._commits()
-        bodies = [line.body for held in earlier for line in held.of("metaData")]
-        metadata = want.metadata or (bodies[-1] if bodies else None)
-        horizon = self.view.now - retention(layout_of(want.protocol, metadata).properties)
+        before = [version for version in self._metadata if version < file.version]
+        metadata = want.metadata or (self._metadata[max(before)] if before else None)
+        horizon = self._view.now - retention(layout_of(want.protocol, metadata).properties)
         old = {key for key in lost if expired(want.removed[key], horizon)}
-        return _added(old, commits, want.index) - _added(old, earlier, want.index)
+        first = self._first_adds
+        return {key for key in old if file.version <= first[want.index.code(key)] <= file.end}
 
-    def ended(self, want: State, have: State) -> set[str]:
+    def ended(self, file: LogFile, want: State, have: State) -> set[str]:
         """Return the domains that a compaction lacks, and that the range both set and removed."""
         lost = {name for name, body in want.domains.items() if body.get("removed") is True}
         lost -= have.domains.keys()
         if not self.whole or not lost:
             return set()
-        said = (line.body for held in self._commits() for line in held.of("domainMetadata"))
-        return lost - {str(body.get("domain")) for body in said}
+        return {name for name in lost if self._first_domains[name] >= file.version}
 
-    def _commits(self) -> list[Lines]:
-        log = self.view.log
-        return [each.content for version, each in log.commits.items() if version < self.start]
+    @cached_property
+    def _metadata(self) -> dict[int, Body]:
+        """The metadata of each version that has one."""
+        found = ((number, each.content.of("metaData")) for number, each in self._commits.items())
+        return {number: line.body for number, lines in found for line in lines}
+
+    @cached_property
+    def _first_domains(self) -> dict[str, int]:
+        """The version that first has each domain."""
+        found: dict[str, int] = {}
+        for version, commit in self._commits.items():
+            for line in commit.content.of("domainMetadata"):
+                found.setdefault(str(line.body.get("domain")), version)
+        return found
+
+    @cached_property
+    def _first_adds(self) -> Codes:
+        """The version that first adds each file, by the code of its key; -1 where none does."""
+        index = self._view.log.index
+        found = np.full(index.keys, -1)
+        for version in sorted(self._commits, reverse=True):
+            rows = self._commits[version].content.rows
+            found[index.codes_of(rows)[rows.kind == ADD]] = version
+        return found
 
 
 def _same(
-    place: str, want: State, content: Lines, commits: Sequence[Lines], before: _Before
+    file: LogFile, want: State, content: Lines, commits: Sequence[Lines], before: _Before
 ) -> Findings:
     """Compare a compaction with its commits."""
+    place = f"{LOG_DIR}/{file.name}"
     layout, have = layout_of(want.protocol, want.metadata), State(want.index)
     have.apply(0, content)
     yield from _repeated(content, have.index)
     lost = want.removed.minus(have.removed)
     older = lost - _added(lost, commits, want.index)
-    for file in sorted(map(str, older)):
-        message = f"the compaction lacks the tombstone of {file}, an older file"
+    for key in sorted(map(str, older)):
+        message = f"the compaction lacks the tombstone of {key}, an older file"
         yield finding("COMP-007", place, message, "readers bring its rows back")
-    ended = before.ended(want, have)
+    ended = before.ended(file, want, have)
     wanted = {name: body for name, body in want.domains.items() if name not in ended}
     txns, domains = (
         [known_of(action, bodies) for bodies in pair]
@@ -332,10 +353,10 @@ def _same(
         )
     )
     # A tombstone remains until it has expired; what came before the range is gone by this one.
-    spent = before.expired(want, lost - older, commits)
+    spent = before.expired(file, want, lost - older)
     others = (lost - older - spent) | (have.removed.minus(want.removed))
-    for file in () if before.whole else sorted(map(str, spent)):
-        message = f"the compaction lacks the expired tombstone of {file}"
+    for key in () if before.whole else sorted(map(str, spent)):
+        message = f"the compaction lacks the expired tombstone of {key}"
         hint = "readers bring its rows back if it is older than the range"
         yield finding("COMP-006", place, message, hint, severity="warning")
     for name in sorted(ended):

@@ -126,6 +126,21 @@ def test_the_same_broken_line_is_explained_once(
     assert calls.count(("log/commit-line", {"txn": {"appId": 7}})) <= 1
 
 
+def test_commits_before_the_ranges_of_compactions_are_searched_once(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version in range(1, 31):
+        domain = {"domain": f"d{version}", "configuration": "", "removed": True}
+        line = json.dumps({"domainMetadata": domain}) + "\n"
+        (root / LOG / f"{version:020d}.json").write_text(line)
+    for start in range(2, 30):
+        compact(root, start, start + 1, '{"txn":{"appId":"a","version":1}}\n')
+    calls = counting(monkeypatch, raw.Lines, "of")
+    lacking = [each for each in audit(str(root)) if "which began in its range" in each.message]
+    assert sum(each.count for each in lacking) == 2 * 28
+    assert sum(actions == ["domainMetadata"] for _, *actions in calls) < 10 * 31
+
+
 def test_checkpoints_without_statistics_are_read_again_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
