@@ -160,12 +160,11 @@ def _tail(log: Path, files: int) -> None:
     for commit in range(_COMMITS):
         start = files + commit * count
         gone = _adds(commit * count, (commit + 1) * count).field("path")
-        removes = (
+        removes: Iterable[dict[str, object]] = (
             {"remove": {"path": path, "deletionTimestamp": 1700000000000, "dataChange": True}}
             for path in gone.to_pylist()
         )
-        actions = (*_add_actions(start, start + count), *removes)
-        _write_commit(log, 11 + commit, actions)
+        _write_commit(log, 11 + commit, [*_add_actions(start, start + count), *removes])
 
 
 def _hint(log: Path, size: int, parts: int | None = None) -> None:

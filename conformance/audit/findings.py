@@ -128,11 +128,15 @@ def finding(  # noqa: PLR0913  each keyword is one fact about what is found
     hint: str = "",
     *,
     severity: Severity | None = None,
+    sure: bool = True,
     count: int = 1,
     limit: str = "",
 ) -> Finding:
-    """Make a finding, by default with the severity that the registry gives its requirement."""
-    found = severity or severity_of(requirement)
+    """Make a finding, by default with the severity that the registry gives its requirement.
+
+    It is a warning where it is not ``sure`` that the requirement is broken.
+    """
+    found = severity or (severity_of(requirement) if sure else "warning")
     return Finding(requirement, found, place, message, hint, count, limit=limit)
 
 

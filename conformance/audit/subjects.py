@@ -16,7 +16,7 @@ from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.read.layout import Layout, layout_of
 from conformance.audit.read.log import Checkpoint, Commit, Log
 from conformance.audit.read.raw import Line, Lines
-from conformance.audit.read.state import Body, State, file_key, highest_row_id
+from conformance.audit.read.state import Body, State, highest_row_id
 from reference_impl.storage import Storage
 
 
@@ -105,16 +105,23 @@ class Step:
         """Yield all of the commit's lines, less what the check's screen leaves out."""
         return self.commit.content.every(self.shown)
 
+    def keys(self, *actions: str) -> set[Key]:
+        """Return the keys of the files that some actions name, as :meth:`of` yields them."""
+        return {key for line in self.of(*actions) if (key := line.key)}
+
+    def paths(self, *actions: str) -> set[str]:
+        """Return the decoded paths of these files."""
+        return {path for path, _ in self.keys(*actions)}
+
     @cached_property
     def keeps_files(self) -> bool:
         """Whether files of the version before stay, so that the table is not replaced."""
         adds = self.before.adds
-        removed = {file_key(line.body) for line in self.of("remove")}
-        return len(adds) > sum(key in adds for key in removed)
+        return len(adds) > sum(key in adds for key in self.keys("remove"))
 
     def staying(self) -> Iterator[tuple[Key, Body]]:
         """Yield key and add of each live file of the version before that the commit passes over."""
-        here = {file_key(line.body) for line in self.of("add", "remove")}
+        here = self.keys("add", "remove")
         return ((key, body) for key, body in self.before.adds.items() if key not in here)
 
     @property

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from conformance.audit.findings import Findings, Severity, check, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.read.layout import PHYSICAL_NAME, Column, Layout, parts_of
 from conformance.audit.read.raw import mapping_in
 from conformance.audit.subjects import Step
@@ -147,8 +147,7 @@ def column_ids_are_permanent(step: Step) -> Findings:
             continue
         if was is not None and was != column.physical[-1]:
             message = f"the physical name of {column.name} changes from {was}"
-            severity: Severity | None = "warning" if step.replaces_files else None
-            yield finding("CM-014", place, message, severity=severity)
+            yield finding("CM-014", place, message, sure=not step.replaces_files)
         elif was is None and column.field_id is not None:
             yield from _new_column(step, column, column.field_id, place)
 
@@ -165,8 +164,7 @@ def _stored_names(step: Step, place: str) -> Findings:
         former = column.physical in step.before.paths or (len(column.path) == 1 and name in names)
         if was is not None and was != name and not former:
             message = f"files have the column {column.name} as {was}, and it is {name} from now"
-            sure: Severity | None = None if step.before.whole else "warning"
-            yield finding("CM-014", place, message, severity=sure)
+            yield finding("CM-014", place, message, sure=step.before.whole)
 
 
 def _new_column(step: Step, column: Column, number: int, place: str) -> Findings:
@@ -181,9 +179,8 @@ def _new_column(step: Step, column: Column, number: int, place: str) -> Findings
         # given once in a table, though not in all tables.
         numbered = _is_numbered(column.physical[-1], number)
         sure = step.before.whole and not step.replaces_files and not numbered
-        unsure: Severity | None = None if sure else "warning"
         hint = "the name may come again, and files keep it"
-        yield finding("CM-018", place, message, hint, severity=unsure)
+        yield finding("CM-018", place, message, hint, sure=sure)
     # A table that is replaced as a whole, as by a clone, may have the columns of another.
     if step.keeps_files and any(number in ids for ids in step.before.paths.values()):
         message = f"the new column {column.name} has id {number}, which another column had"

@@ -23,7 +23,7 @@ from conformance.audit.findings import (
 from conformance.audit.grammar.uris import is_absolute, unescaped
 from conformance.audit.read.layout import LISTS
 from conformance.audit.read.raw import ACTIONS, Fault, Line, mapping_in, parse_json, parse_object
-from conformance.audit.read.state import dv_id, file_key, row_count
+from conformance.audit.read.state import dv_id, row_count
 from conformance.audit.screens import (
     beside_change_files,
     doubled_paths,
@@ -150,9 +150,9 @@ def fault_finding(requirement: str, fault: Fault, prefix: str = "", hint: str = 
     """Make the finding for what cannot be read; a blank line is worth a warning."""
     if fault.limit is not None:
         return unchecked(requirement, fault.place, fault.limit)
-    severity: Severity | None = "warning" if fault.kind == "blank" else None
+    sure = fault.kind != "blank"
     message = f"{prefix}{fault.message}"
-    return finding(requirement, fault.place, message, hint, severity=severity, count=fault.count)
+    return finding(requirement, fault.place, message, hint, sure=sure, count=fault.count)
 
 
 @check("commit", "LOG-001 LOG-004 LOG-007")
@@ -208,7 +208,7 @@ def one_file_action_per_path(step: Step) -> Findings:
     for action in ("add", "remove"):
         seen: dict[str, str | None] = {}
         for line in step.of(action):
-            key = file_key(line.body)
+            key = line.key
             if key is None:
                 continue
             path, vector = key
@@ -227,9 +227,9 @@ def one_file_action_per_path(step: Step) -> Findings:
 @check("commit", "WLOG-001", screen=doubled_paths)
 def added_or_removed(step: Step) -> Findings:
     """Report a logical file that one commit both adds and removes."""
-    removed = {file_key(line.body) for line in step.of("remove")}
+    removed = step.keys("remove")
     for line in step.of("add"):
-        key = file_key(line.body)
+        key = line.key
         if key is not None and key in removed:
             message = (
                 f"{key[0]} is added and removed by one commit, with one deletion vector or none"
@@ -269,9 +269,9 @@ def one_action_without_vectors(step: Step) -> Findings:
     """Report a path that a commit both adds and removes where no vector distinguishes them."""
     if step.new.writer >= LISTS:
         return  # the text that knows table features lets vectors do so
-    removed = {key[0] for line in step.of("remove") if (key := file_key(line.body))}
+    removed = step.paths("remove")
     for line in step.of("add"):
-        key = file_key(line.body)
+        key = line.key
         if key is not None and key[0] in removed:
             message = f"{key[0]} is both added and removed"
             yield finding("FA-016", line.place, message)
@@ -280,9 +280,9 @@ def one_action_without_vectors(step: Step) -> Findings:
 @check("commit", "CDFF-001", screen=beside_change_files)
 def change_files_in_their_directory(step: Step) -> Findings:
     """Report change data files outside of ``_change_data`` that are no data files either."""
-    added = {key[0] for line in step.of("add") if (key := file_key(line.body))}
+    added = step.paths("add")
     for line in step.of("cdc"):
-        key = file_key(line.body)
+        key = line.key
         if key and not among_changes(key[0]) and key[0] not in added:
             message = f"the change data file {key[0]} is not under _change_data"
             yield finding("CDFF-001", line.place, message)
@@ -333,8 +333,7 @@ def bare_path(requirement: str, line: Line) -> Findings:
     if plain or beyond:
         message = f"{line.action}.path {path!r} has unescaped {plain + beyond!r}"
         hint = "write each byte as % and two hex digits"
-        severity: Severity | None = None if plain else "warning"
-        yield finding(requirement, line.place, message, hint, severity=severity)
+        yield finding(requirement, line.place, message, hint, sure=bool(plain))
 
 
 @check("add", *UNCOUNTED, screen=no_plain_row)

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from conformance.audit.checks.values import statistics_of
-from conformance.audit.findings import Findings, Severity, check, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.types import is_primitive, widens
 from conformance.audit.read.layout import Column, parts_of
 from conformance.audit.read.raw import parse_object
-from conformance.audit.read.state import Body, counted, file_key
+from conformance.audit.read.state import Body, counted
 from conformance.audit.subjects import Step, VersionView
 
 _ENABLED: Final = "delta.enableTypeWidening"
@@ -109,8 +109,7 @@ def _changed(step: Step, column: Column, path: str, types: tuple[str, Any]) -> F
     if not recorded:
         message = f"column {where} goes from {before} to {after} unrecorded"
         # Without the feature nothing asks for a record: files of the other type are reported.
-        severity: Severity | None = None if supported else "warning"
-        yield finding("TW-006", step.place, message, severity=severity)
+        yield finding("TW-006", step.place, message, sure=supported)
         if supported and not (isinstance(after, str) and _widens(before, after)):
             message = f"column {where} goes from {before} to {after}, which is no widening"
             yield finding("TW-003", step.place, message)
@@ -130,8 +129,7 @@ def new_columns_have_no_default(step: Step) -> Findings:
         if former and len(column.physical) == 1:
             continue
         message = f"the column {column.name} is added together with a default"
-        unsure: Severity | None = "warning" if names is None or former else None
-        yield finding("DFT-008", step.place, message, severity=unsure)
+        yield finding("DFT-008", step.place, message, sure=names is not None and not former)
 
 
 @check("commit", "VOID-003 VOID-004 VOID-005")
@@ -303,7 +301,7 @@ def added_files_have_statistics(step: Step) -> Findings:
         columns = {column.physical: column for column in step.new.columns}
         for line in step.of("add"):
             stats = statistics_of(line.body) or {}
-            key = file_key(line.body)
+            key = line.key
             yield from _uncounted(stats, wanted, columns, key[0] if key else line.place)
 
 
@@ -341,21 +339,21 @@ def _uncounted(
     missing = [name for name in names if not _is_counted(stats, name, columns.get(name))]
     if missing:
         message = f"no statistics of the clustering column {'.'.join(missing[0])}"
-        yield finding(requirement, path, message, severity=_unsure(stats, missing, columns))
+        yield finding(requirement, path, message, sure=not _may_be_nan(stats, missing, columns))
     elif counted(stats) is None:
         yield finding(requirement, path, "no numRecords in a file of a clustered table")
 
 
-def _unsure(
+def _may_be_nan(
     stats: dict[str, Any],
     missing: list[tuple[str, ...]],
     columns: Mapping[tuple[str, ...], Column],
-) -> Severity | None:
-    """Lower the severity where what is missing may not exist: JSON has no NaN to be a bound."""
+) -> bool:
+    """Return whether missing bounds may not exist: JSON has no NaN to be one."""
     floats = all((of := columns.get(x)) and of.type in ("float", "double") for x in missing)
     held = [_of_column(stats, name) for name in missing]
     bare = all(nulls is not None and low is None and high is None for nulls, low, high in held)
-    return "warning" if floats and bare else None
+    return floats and bare
 
 
 def _is_counted(stats: dict[str, Any], name: tuple[str, ...], column: Column | None) -> bool:

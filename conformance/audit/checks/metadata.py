@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import schemas
 from conformance.audit.checks.commits import configuration_findings, schema_findings
-from conformance.audit.findings import Findings, Severity, check, finding, unchecked
+from conformance.audit.findings import Findings, check, finding, unchecked
 from conformance.audit.grammar.types import BITS, PRIMITIVES, decimal_of, widens
 from conformance.audit.read.layout import (
     COLUMN_ID,
@@ -242,8 +242,8 @@ def columns_need_their_features(step: Step) -> Findings:
             if needs_feature(column, feature) and feature not in step.new.features:
                 message = f"column {column.name} {words}, but {feature} is not supported"
                 # What the key of a feature is worth where it is not supported, no sentence says.
-                severity: Severity | None = None if feature in _TYPE_FEATURES else "warning"
-                yield finding(LISTED_BY[feature], step.place, message, severity=severity)
+                sure = feature in _TYPE_FEATURES
+                yield finding(LISTED_BY[feature], step.place, message, sure=sure)
     for name in step.new.partitions:
         of = step.new.by_path.get((name,))
         if of is not None and of.type == "timestamp_ntz" and not _listed(step, "timestampNtz"):
@@ -317,8 +317,7 @@ def properties_need_their_features(step: Step) -> Findings:
         if step.new.is_true(name) and feature not in step.new.features:
             message = f"{name} is true without effect: {feature} is not supported"
             # To set a property that is without effect is forbidden of one alone.
-            severity: Severity | None = None if requirement == "SHRED-005" else "warning"
-            yield finding(requirement, step.place, message, severity=severity)
+            yield finding(requirement, step.place, message, sure=requirement == "SHRED-005")
         elif requirement == "SHRED-005" and step.new.is_true(name) and not _listed(step, feature):
             message = f"{name} is true, and {feature} is in one list alone"
             yield finding(requirement, step.place, message)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Final
 
-from conformance.audit.findings import Finding, Findings, Severity, check, finding
+from conformance.audit.findings import Finding, Findings, check, finding
 from conformance.audit.grammar.log_files import LOG_DIR, LogFile, commit_name, name_of
 from conformance.audit.read.contents import is_log_content
 from conformance.audit.read.log import Log
@@ -257,8 +257,7 @@ def _misplaced(
     view: LogView | VersionView, requirement: str, path: str, message: str, hint: str
 ) -> Finding:
     """Report a file that no reader finds: an error of a file that the log misses."""
-    severity: Severity | None = None if _is_missed(view, path, requirement) else "warning"
-    return finding(requirement, path, message, hint, severity=severity)
+    return finding(requirement, path, message, hint, sure=_is_missed(view, path, requirement))
 
 
 @check(
@@ -301,7 +300,7 @@ def contiguous(view: LogView) -> Findings:
                 "a later checkpoint covers them: only older versions are lost"
                 if covered
                 else "versions after the gap cannot be read",
-                severity="warning" if covered else None,
+                sure=not covered,
             )
             if not covered:
                 message = f"version {high} is committed after version {low}"
@@ -387,13 +386,12 @@ def _staged(view: VersionView, path: str) -> Findings:
     if folder == _STAGED and not _STAGED_NAME.fullmatch(name) and _STAGED_ANY.fullmatch(name):
         message = "a staged commit is called VERSION.UUID.json, its version of twenty digits"
         # In a table that no catalog manages the folder has no meaning.
-        severity: Severity | None = None if catalogued else "warning"
-        yield finding("CAT-002", path, message, severity=severity)
+        yield finding("CAT-002", path, message, sure=catalogued)
     elif LOG_DIR in folder.split("/")[1:]:
         return  # the log of another table
     elif catalogued and folder != _STAGED and _STAGED_LIKE.fullmatch(name):
-        severity = None if _is_missed(view, path, "LOG-001") else "warning"
-        yield finding("CAT-002", path, "a staged commit is in _staged_commits", severity=severity)
+        sure = _is_missed(view, path, "LOG-001")
+        yield finding("CAT-002", path, "a staged commit is in _staged_commits", sure=sure)
 
 
 @check("files", "CRC-004 COMP-001 LOG-001 CAT-002", whole=True)

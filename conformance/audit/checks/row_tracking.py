@@ -7,10 +7,10 @@ from typing import Final
 
 import schemas
 from conformance.audit.checks.commits import configuration_findings
-from conformance.audit.findings import Findings, Severity, check, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.types import LONG_END
 from conformance.audit.read.raw import Line, parse_object
-from conformance.audit.read.state import Body, IdRange, State, file_key, last_row_id
+from conformance.audit.read.state import Body, IdRange, State, last_row_id
 from conformance.audit.subjects import Step, VersionView
 
 _DOMAIN: Final = "delta.rowTracking"
@@ -47,17 +47,16 @@ def adds_have_ids(step: Step) -> Findings:
         base, version = line.body.get("baseRowId"), line.body.get("defaultRowCommitVersion")
         if type(base) is not int:
             yield finding("RT-028", line.place, "row tracking is supported: baseRowId is missing")
-        of, key = _fresh(step, line), file_key(line.body)
+        of, key = _fresh(step, line), line.key
         if type(version) is not int or (of and version != step.version and step.before.known):
             file = of or "new file"
             message = f"defaultRowCommitVersion is {version} in a {file} of version {step.version}"
             # The field is described as the first version of the path, and due as in a new file.
             first = key is not None and of == _GIVEN_IDS and step.before.seen.get(key[0]) == version
             sure = not first and not _may_come_back(step, line)
-            severity: Severity | None = None if sure else "warning"
-            yield finding("RT-040", line.place, message, severity=severity)
+            yield finding("RT-040", line.place, message, sure=sure)
             if of == _GIVEN_IDS and type(version) is int:
-                yield finding("RT-046", line.place, message, severity=severity)
+                yield finding("RT-046", line.place, message, sure=sure)
 
 
 _GIVEN_IDS: Final = "file without ids before"
@@ -69,7 +68,7 @@ def _fresh(step: Step, line: Line) -> str | None:
 
     Files of the table that get their ids later are as new ones.
     """
-    key = file_key(line.body)
+    key = line.key
     if key is None:
         return None
     if key[0] not in step.before.seen:
@@ -109,11 +108,10 @@ def ids_are_above_the_mark(step: Step) -> Findings:
         if given or not step.before.whole:
             message = f"baseRowId {base} of a {of} is not above the high water mark {mark}"
             certain = given and not _may_come_back(step, line)
-            severity: Severity | None = None if certain else "warning"
             hint = "the ids may be taken by another file"
-            yield finding("RT-039", line.place, message, hint, severity=severity)
+            yield finding("RT-039", line.place, message, hint, sure=certain)
             if of == _GIVEN_IDS:
-                yield finding("RT-046", line.place, message, hint, severity=severity)
+                yield finding("RT-046", line.place, message, hint, sure=certain)
 
 
 @check("commit", "RT-030")
@@ -122,7 +120,7 @@ def ids_are_repeated(step: Step) -> Findings:
     if not _supported(step) or not step.before.known:
         return
     for line in step.of("add", "remove"):
-        key = file_key(line.body)
+        key = line.key
         was = step.before.ids.get(key[0]) if key else None
         if was is None:
             continue
@@ -135,8 +133,7 @@ def ids_are_repeated(step: Step) -> Findings:
                 )
                 # The clause may mean the removes of checkpoints alone.
                 lenient = line.action == "remove" and held is None
-                severity: Severity | None = "warning" if lenient else None
-                yield finding("RT-030", line.place, message, severity=severity)
+                yield finding("RT-030", line.place, message, sure=not lenient)
 
 
 _IDS: Final = ("baseRowId", "defaultRowCommitVersion")
@@ -219,13 +216,13 @@ def enablement_is_complete(step: Step) -> Findings:
     if not (step.sets_metadata or step.sets_protocol) or not step.new.is_true(_ENABLED):
         return
     # What is asked of a commit that turns it on; without its feature it has no effect later.
-    severity: Severity | None = None if step.sets_metadata else "warning"
+    sure = step.sets_metadata
     if "rowTracking" not in step.new.features:
         message = f"{_ENABLED} is true, but the protocol does not support rowTracking"
-        yield finding("RT-041", step.place, message, severity=severity)
+        yield finding("RT-041", step.place, message, sure=sure)
     if step.new.writer < _WRITER:
         message = f"{_ENABLED} is true, and the writer version is {step.new.writer}"
-        yield finding("RT-006", step.place, message, severity=severity)
+        yield finding("RT-006", step.place, message, sure=sure)
     if step.sets_metadata:
         yield from _named_columns(step)
     if step.new.is_true("delta.rowTrackingSuspended"):
@@ -258,7 +255,7 @@ def files_have_ids_before(step: Step) -> Findings:
     """Report files that have no ids when row tracking is turned on over them."""
     if not step.sets_metadata or step.old.is_true(_ENABLED) or not step.new.is_true(_ENABLED):
         return
-    here = {file_key(line.body): line for line in step.of("remove", "add")}
+    here = {line.key: line for line in step.of("remove", "add")}
     for key, body in step.before.adds.items():
         again = here.get(key)
         if again is not None and again.action == "remove":
@@ -307,9 +304,9 @@ def _ended(step: Step) -> Iterator[IdRange]:
     """Yield the row ids of the files that a commit removes, and does not add again."""
     if "rowTracking" not in step.old.features or not step.before.known:
         return
-    again = {key[0] for line in step.of("add") if (key := file_key(line.body))}
+    again = step.paths("add")
     for line in step.of("remove"):
-        key = file_key(line.body)
+        key = line.key
         body = step.before.adds.get(key) if key and key[0] not in again else None
         found = key and body and _range(step.before, key[0], body, step.version)
         if found:

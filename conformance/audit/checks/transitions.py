@@ -5,7 +5,7 @@ Covers "Add File and Remove File" and "Append-only Tables".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -15,10 +15,10 @@ import numpy as np
 
 from conformance.audit.columnar.keys import Codes, FileIndex
 from conformance.audit.columnar.rows import ADD, REMOVE, Rows
-from conformance.audit.findings import Findings, Severity, check, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.uris import is_absolute
 from conformance.audit.read.raw import mapping_in
-from conformance.audit.read.state import Body, Key, dv_id, file_key, is_empty, row_count
+from conformance.audit.read.state import Body, Key, dv_id, is_empty, row_count
 from conformance.audit.screens import (
     differing_removes,
     moved_partitions,
@@ -38,11 +38,9 @@ _MAX_LISTED: Final = 10
 _Live: TypeAlias = Sequence[str | None]
 
 
-def _live_vectors(
-    step: Step, removed: Collection[Key | None]
-) -> Callable[[str], tuple[_Live, _Live]]:
+def _live_vectors(step: Step) -> Callable[[str], tuple[_Live, _Live]]:
     """Return what gives the vectors that a path is live with, and those that are not removed."""
-    vectors = step.before.vectors
+    vectors, removed = step.before.vectors, step.keys("remove")
 
     @cache
     def of(path: str) -> tuple[_Live, _Live]:
@@ -57,12 +55,10 @@ def removes_name_live_files(step: Step) -> Findings:
     """Report removes of files that are not in the table, or not with that vector."""
     if not step.before.known:
         return
-    removed = {file_key(line.body) for line in step.of("remove")}
-    added_keys = (file_key(line.body) for line in step.of("add"))
-    again = {path for path, vector in filter(None, added_keys) if vector is not None}
-    vectors = _live_vectors(step, removed)
+    again = {path for path, vector in step.keys("add") if vector is not None}
+    vectors = _live_vectors(step)
     for line in step.of("remove"):
-        key = file_key(line.body)
+        key = line.key
         added = step.before.adds.get(key) if key else None
         if added is not None and added["path"] != line.body["path"]:
             message = f"{line.body['path']} is removed, which the add spells {added['path']}"
@@ -94,7 +90,7 @@ def removes_repeat_their_file(step: Step) -> Findings:
         return
     types = {name: c.type for name, c in step.old.partition_columns.items() if c is not None}
     for line in step.of("remove"):
-        key = file_key(line.body)
+        key = line.key
         added = step.before.adds.get(key) if key else None
         if added is None:
             continue
@@ -143,7 +139,7 @@ def files_stay_in_their_partition(step: Step) -> Findings:
         return
     types = {name: c.type for name, c in step.new.partition_columns.items() if c is not None}
     for line in step.of("add"):
-        key = file_key(line.body)
+        key = line.key
         held = step.before.adds.get(key) if key else None
         if held is None or line.body.get("dataChange") is not False:
             continue
@@ -157,11 +153,10 @@ def one_vector_per_path(step: Step) -> Findings:
     """Report an add that brings a path in again under another vector without a remove."""
     if not step.before.known:
         return
-    removed = {file_key(line.body) for line in step.of("remove")}
-    paths = {key[0] for key in removed if key}
-    vectors = _live_vectors(step, removed)
+    paths = step.paths("remove")
+    vectors = _live_vectors(step)
     for line in step.of("add"):
-        key = file_key(line.body)
+        key = line.key
         if key is None or key[0] in paths:
             continue  # a remove of another vector is reported as such
         stale = [vector for vector in vectors(key[0])[1][:2] if vector != key[1]]
@@ -180,22 +175,21 @@ def rearrangements_only_rearrange(step: Step) -> Findings:
     counts = step.commit.content.counts()
     if not counts["remove"]:
         for line in step.of("add"):
-            key = file_key(line.body)
+            key = line.key
             new = key is not None and key not in step.before.adds and not is_empty(line.body)
             if line.body.get("dataChange") is False and new:
                 message = "a new file is added with dataChange false and nothing is removed"
                 yield from _misdeclared("ADD-009", line.place, message, counted=line.body)
     if not counts["add"]:
         for line in step.of("remove"):
-            key = file_key(line.body)
+            key = line.key
             old = step.before.adds.get(key) if key else None
             if line.body.get("dataChange") is False and old and not is_empty(old):
                 message = "a file is removed with dataChange false and nothing is added"
                 yield from _misdeclared("REM-005", line.place, message, counted=old)
                 if _is_locked(step):
-                    unsure: Severity | None = None if row_count(old) is not None else "warning"
                     message = f"data of an append-only table is removed: {line.body.get('path')}"
-                    yield finding("APP-002", line.place, message, severity=unsure)
+                    yield finding("APP-002", line.place, message, sure=row_count(old) is not None)
 
 
 def _misdeclared(
@@ -206,9 +200,8 @@ def _misdeclared(
     A file that does not say how many rows it has may have none.
     """
     uncounted = counted is not None and row_count(counted) is None
-    severity: Severity | None = "warning" if uncounted else None
     for each in (requirement, "FA-017"):
-        yield finding(each, place, message, severity=severity)
+        yield finding(each, place, message, sure=not uncounted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +306,7 @@ def rearrangements_keep_rows(step: Step) -> Findings:
 def names_are_new(step: Step) -> Findings:
     """Report a name that stands for another file than it once did, as sizes and counts show."""
     for line in step.of("add"):
-        key = file_key(line.body)
+        key = line.key
         if key is None or key[0] not in step.before.seen:
             continue
         # A remove need not say how large the file was, nor how many rows it had.
@@ -340,7 +333,7 @@ def append_only(step: Step) -> Findings:
     if not _is_locked(step):
         return
     for line in step.of("remove"):
-        key = file_key(line.body)
+        key = line.key
         held = step.before.adds.get(key) if key else None
         if held is None and key and step.before.known:
             continue  # what is not in the table takes no data away
@@ -361,13 +354,12 @@ def vectors_need_their_feature(step: Step) -> Findings:
             message = "a deletion vector, but the protocol does not support deletionVectors"
             yield finding("DV-001", line.place, message)
         elif line.action == "add" and not enabled and step.before.known:
-            key = file_key(line.body)
+            key = line.key
             if key not in step.before.adds and not _was_removed(step, key):
                 message = "a new deletion vector, but delta.enableDeletionVectors is not true"
                 # It is no new one where it comes back from before the log, or out of a clone.
                 sure = step.before.whole and not (key and is_absolute(key[0]))
-                unsure: Severity | None = None if sure else "warning"
-                yield finding("DV-002", line.place, message, severity=unsure)
+                yield finding("DV-002", line.place, message, sure=sure)
 
 
 def _was_removed(step: Step, key: Key | None) -> bool:

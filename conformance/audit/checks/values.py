@@ -17,7 +17,7 @@ from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of
 from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Column, Layout
 from conformance.audit.read.raw import Document, Line, parse_json, parse_object
-from conformance.audit.read.state import counted, file_key, is_empty, row_count
+from conformance.audit.read.state import counted, is_empty, row_count
 from conformance.audit.screens import broken_statistics, by_partition_values
 from conformance.audit.subjects import Step, VersionView
 
@@ -69,9 +69,8 @@ def _keys(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
     for name in sorted(wanted - set(values)):
         message = f"{line.action} has no value for partition column {name}"
         # The clause speaks of the files in the table, and a removed one has left it.
-        severity: Severity | None = "warning" if line.action == "remove" else None
         for requirement in ("CDC-007",) if line.action == "cdc" else VALUELESS:
-            yield finding(requirement, line.place, message, severity=severity)
+            yield finding(requirement, line.place, message, sure=line.action != "remove")
     for name in sorted(set(values) - wanted):
         logical = layout.by_path.get((name,))
         mapped = logical is not None and logical.physical[-1] in wanted
@@ -240,7 +239,7 @@ def _describes_no_column(
     step: Step, line: Line, stats: Mapping[str, Any], columns: Mapping[tuple[str, ...], Column]
 ) -> bool:
     """Return whether a new file has statistics, and none of a column that there is or was."""
-    key = file_key(line.body)
+    key = line.key
     if key is None or not step.before.known or key[0] in step.before.seen:
         return False
     names = {name for kind in _KINDS if isinstance(stats.get(kind), dict) for name in stats[kind]}
@@ -311,8 +310,7 @@ def bounds_have_types(step: Step) -> Findings:
                     requirement = "VAR-010" if declared == "variant" else "STAT-012"
                     # How JSON has a decimal is said nowhere, and a text keeps all of its digits.
                     written = decimal_of(declared) is not None and is_decimal(value)
-                    severity: Severity | None = "warning" if written else None
-                    yield finding(requirement, line.place, message, severity=severity)
+                    yield finding(requirement, line.place, message, sure=not written)
 
 
 def is_decimal(value: Any) -> bool:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from conformance.audit.columnar.json_rows import JsonRows
+from conformance.audit.columnar.keys import Key, file_key
 from conformance.audit.columnar.parquet_rows import file_rows
 from conformance.audit.columnar.rows import ADD, REMOVE, Mask, Rows
 from conformance.judging.compare.families import is_list
@@ -117,6 +118,11 @@ class Line:
     document: Any
     action: str | None
     body: dict[str, Any]
+
+    @property
+    def key(self) -> Key | None:
+        """The key of a file action; ``None`` when it has no path."""
+        return file_key(self.body)
 
 
 class Lines:

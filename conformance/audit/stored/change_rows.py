@@ -26,7 +26,6 @@ from conformance.audit.grammar.uris import decode_path
 from conformance.audit.grammar.vectors import load_vector
 from conformance.audit.read.layout import Layout
 from conformance.audit.read.raw import Line
-from conformance.audit.read.state import file_key
 from conformance.audit.sql.errors import Uncertain
 from conformance.audit.sql.values import arrow_of
 from conformance.audit.stored.data_file import read_columns
@@ -162,9 +161,9 @@ def _moving_files(step: Step) -> Iterator[Line]:
 
     An add of a file that stays restates it, and what is not there takes no row away.
     """
-    live, gone = step.before.adds, {file_key(line.body) for line in step.of("remove")}
+    live, gone = step.before.adds, step.keys("remove")
     for line in step.of("add", "remove"):
-        key = file_key(line.body)
+        key = line.key
         if (key not in live or key in gone) if line.action == "add" else key in live:
             yield line
 
@@ -214,7 +213,7 @@ def _changes_without_moves(place: str, moved: RowChanges) -> Findings:
 
 def _body(line: Line, step: Step) -> Mapping[str, Any]:
     """Return an action, a remove with what the add of its file says."""
-    key = file_key(line.body)
+    key = line.key
     if line.action == "remove" and key is not None:
         return {**step.before.adds.get(key, {}), **line.body}
     return line.body

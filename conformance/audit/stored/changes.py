@@ -11,10 +11,9 @@ import pyarrow.parquet as pq
 
 from conformance.audit.checks.commits import among_changes
 from conformance.audit.columnar.rows import Mask, Rows
-from conformance.audit.findings import Findings, Severity, check, finding, not_followed, unchecked
+from conformance.audit.findings import Findings, check, finding, not_followed, unchecked
 from conformance.audit.grammar.uris import decode_path, is_absolute
 from conformance.audit.read.raw import Line
-from conformance.audit.read.state import file_key
 from conformance.audit.screens import beside_change_files
 from conformance.audit.stored.change_rows import differing_changes, read_row_changes
 from conformance.audit.stored.data_file import read_columns, stored_as_int96
@@ -116,8 +115,7 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
         elif place.stored is None and place.declared != "void":
             message = f"the change data file {path} lacks the column {place.name}"
             # A data file may lack one that is null throughout, and may be a change file as well.
-            severity: Severity | None = None if place.required else "warning"
-            yield finding("CDFF-007", line.place, message, severity=severity)
+            yield finding("CDFF-007", line.place, message, sure=place.required)
         for part, given in other_field_ids(place, layout.mode):
             message = f"column {part.name} has id {part.column_id}, {path} gives it {given}"
             yield finding("CM-015", line.place, message)
@@ -138,9 +136,9 @@ def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Finding
 @check("change", "CDFF-001", screen=lambda view: beside_change_files(view.step))
 def change_files_at_the_root(view: ChangeView) -> Findings:
     """Report change files that a whole path leads to, in another folder of the table."""
-    added = {key[0] for line in view.step.of("add") if (key := file_key(line.body))}
+    added = view.step.paths("add")
     for line in view.step.of("cdc"):
-        key = file_key(line.body)
+        key = line.key
         if key is None or key[0] in added or not is_absolute(key[0]):
             continue
         if not among_changes(key[0]):

@@ -35,7 +35,7 @@ from conformance.audit.grammar.vectors import (
 from conformance.audit.read.contents import is_parquet
 from conformance.audit.read.layout import fields_of
 from conformance.audit.read.raw import listed
-from conformance.audit.read.state import Body, Key, counted, file_key
+from conformance.audit.read.state import Body, Key, counted
 from conformance.audit.screens import removes_of_live_files
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.stored.data_file import DataFile, stored_as_int96
@@ -156,11 +156,7 @@ def _partition_folders(view: LiveFiles) -> tuple[str, ...]:
 
 def _change_files(view: VersionView) -> set[str]:
     """Return the decoded paths of all change files of the log."""
-    keys = (
-        file_key(line.body)
-        for commit in view.log.commits.values()
-        for line in commit.content.of("cdc")
-    )
+    keys = (line.key for commit in view.log.commits.values() for line in commit.content.of("cdc"))
     return {key[0] for key in keys if key is not None}
 
 
@@ -185,7 +181,7 @@ def removed_files(view: ChangeView) -> Findings:
     rules: Rules | None = None
     for line in step.of("remove") if step.before.known else ():
         budget().check_time()
-        key = file_key(line.body)
+        key = line.key
         body = step.before.adds.get(key) if key else None
         if key is None or body is None:
             continue
@@ -338,8 +334,7 @@ def _contents(opened: _LiveFile) -> Findings:
         yield from opened.ids.add(opened)
     for requirement, message in of_iceberg(opened.file, opened.view.layout):
         # The file may be older than what asks for it.
-        severity: Severity | None = None if opened.follows("icebergCompatV2") else "warning"
-        yield finding(requirement, opened.path, message, severity=severity)
+        yield finding(requirement, opened.path, message, sure=opened.follows("icebergCompatV2"))
     if "variantShredding" not in opened.view.layout.features or opened.precedes("variantShredding"):
         for requirement, message in not_shredded(opened.schema, opened.view.layout):
             yield finding(requirement, opened.path, message)
@@ -359,8 +354,8 @@ def _columns(opened: _LiveFile) -> Findings:
     if extra and layout.mode != "none" and not set(schema.names) & (wanted | (once or set())):
         message = f"no column of the file has a physical name of the schema: {', '.join(extra[:5])}"
         # Columns that were dropped: in a schema that the log lacks, or that a clone came from.
-        unsure: Severity | None = "warning" if once is None or is_absolute(opened.path) else None
-        yield finding("CM-013", opened.path, message, severity=unsure)
+        sure = once is not None and not is_absolute(opened.path)
+        yield finding("CM-013", opened.path, message, sure=sure)
     elif extra:
         message = f"the file has columns that the schema lacks: {', '.join(extra[:5])}"
         # With column mapping a column can be dropped without rewriting its files.
@@ -379,8 +374,7 @@ def _schema_columns(opened: _LiveFile) -> Findings:
     if layout.mode == "id" and not numbered:
         message = "the file has no field ids, and its columns would be found by nothing else"
         # What was written before columns were mapped was to have none.
-        severity: Severity | None = None if opened.follows("columnMapping") else "warning"
-        yield finding("CM-015", opened.path, message, severity=severity)
+        yield finding("CM-015", opened.path, message, sure=opened.follows("columnMapping"))
         return
     int96 = stored_as_int96(opened.file)
     named = Counter(schema.names)
@@ -415,8 +409,7 @@ def _column(opened: _LiveFile, place: SchemaPlace, *, typed: bool) -> Findings:
     if compared:
         for requirement, message in forbidden_nulls(place, opened.live(values)):
             # No sentence says what the flag of a map is for.
-            severity: Severity | None = "warning" if requirement == "SCH-035" else None
-            yield finding(requirement, opened.path, message, severity=severity)
+            yield finding(requirement, opened.path, message, sure=requirement != "SCH-035")
         if typed:
             yield from wrong_statistics(opened, place, values)
     if encoded:

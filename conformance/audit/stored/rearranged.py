@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from conformance.audit.findings import Findings, finding
 from conformance.audit.read.raw import Line
-from conformance.audit.read.state import file_key, row_count
+from conformance.audit.read.state import row_count
 from conformance.audit.stored.change_rows import FILES, UNREADABLE, rows_of
 from conformance.audit.subjects import Step
 from reference_impl.errors import LimitExceeded
@@ -85,10 +85,10 @@ def read_moved(step: Step, storage: Storage) -> Moved | None:
     if step.new.schema is None or counts["add"] + counts["remove"] > FILES:
         return Moved(known=False)
     found = Moved()
-    gone = {file_key(line.body) for line in step.of("remove")}
+    gone = step.keys("remove")
     try:
         for line in step.of("add", "remove"):
-            key = file_key(line.body)
+            key = line.key
             restated = line.action == "add" and key in before.adds and key not in gone
             _count(found, line, step, storage, restated=restated)
             if found.size > _ROWS:
@@ -107,7 +107,7 @@ def _count(moved: Moved, line: Line, step: Step, storage: Storage, *, restated: 
 
     What is removed, and was not in the table any more, takes no rows away.
     """
-    key = file_key(line.body)
+    key = line.key
     if line.action == "remove" and key not in step.before.adds and key in step.before.removed:
         return
     if (row_count(line.body) or 0) > _ROWS:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from conformance.audit.checks.row_tracking import row_id_mark
 from conformance.audit.findings import Finding, Findings, check, finding
 from conformance.audit.grammar.roaring import Rows
-from conformance.audit.read.state import file_key, row_count
+from conformance.audit.read.state import row_count
 from conformance.audit.stored.change_rows import ROW_IDS, ROW_VERSIONS
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.stored.data_file import DataFile, read_columns
@@ -180,7 +180,7 @@ def row_ids_without_row_tracking(view: ChangeView) -> Findings:
     if not (supported and named) or layout.is_true("delta.enableRowTracking"):
         return
     for line in step.of("add"):
-        key = file_key(line.body)
+        key = line.key
         if key is None or key[0] in step.before.seen:
             continue
         with suppress(DeltaError, OSError, ValueError, pa.ArrowException):  # others report these

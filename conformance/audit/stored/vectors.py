@@ -10,7 +10,6 @@ from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.roaring import Rows
 from conformance.audit.grammar.vectors import load_vector
 from conformance.audit.read.raw import Line
-from conformance.audit.read.state import file_key
 from conformance.audit.screens import doubled_paths
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.subjects import VersionView
@@ -31,10 +30,10 @@ def vectors_keep_rows(view: ChangeView) -> Findings:
     replaced = {
         key[0]: line.body["deletionVector"]
         for line in step.of("remove")
-        if (key := file_key(line.body)) and key[1] is not None and key in step.before.adds
+        if (key := line.key) and key[1] is not None and key in step.before.adds
     }
     for line in step.of("add"):
-        key = file_key(line.body)
+        key = line.key
         if key is None or key[0] not in replaced:
             continue
         if key[1] is None:

@@ -21,7 +21,7 @@ from conformance.audit.checks.commits import bare_path, fault_finding, line_find
 from conformance.audit.checks.values import statistics_of
 from conformance.audit.columnar.keys import repeated
 from conformance.audit.columnar.rows import Mask, Rows
-from conformance.audit.findings import Findings, Severity, check, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.retention import RETENTION, retention
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import Document, Line, parse_json
@@ -59,7 +59,7 @@ class FilesWithoutStatistics:
             earlier = self._left.popleft()
             lacking = _without_text(earlier.all.rows)
             self._keys |= {
-                file_key(line.body)
+                line.key
                 for line in earlier.all.of("add", shown=lacking | earlier.all.rows.irregular)
                 if not _counts(line.body)
             }
@@ -186,7 +186,7 @@ def one_action_per_file(subject: CheckpointView) -> Findings:
     """Report a logical file that the checkpoint adds, or removes, twice, or both."""
     found: dict[Key, list[str]] = {}
     for line in subject.of("add", "remove"):
-        key = file_key(line.body)
+        key = line.key
         if key is not None and line.action is not None:
             found.setdefault(key, []).append(line.action)
     for (path, vector), actions in found.items():
@@ -210,8 +210,7 @@ def times_of_sidecars(subject: CheckpointView) -> Findings:
         time = line.body.get("modificationTime")
         if type(time) is int and (time < 0 or time in _SECONDS or time >= _MICROSECONDS):
             message = f"modificationTime {time} is not in milliseconds"
-            severity: Severity | None = None if _in_another_unit(time, made) else "warning"
-            yield finding("SCA-006", line.place, message, severity=severity)
+            yield finding("SCA-006", line.place, message, sure=_in_another_unit(time, made))
 
 
 _SECONDS: Final = range(10**9, 10**11)
@@ -280,16 +279,15 @@ def files_equal_replay(subject: CheckpointView) -> Findings:
         message = f"the checkpoint has a tombstone of {path}{_with(vector)}, which was not removed"
         # An expired one may be older than the log: it can be kept, and be left out earlier.
         old = not want.whole and expired(have.removed[path, vector], horizon)
-        yield finding("CKPT-006", place, message, severity="warning" if old else None)
+        yield finding("CKPT-006", place, message, sure=not old)
     yield from _stale(subject)
     # The threshold is the user's: where the table does not say it, it may be a shorter one.
-    severity: Severity | None = None if RETENTION in properties else "warning"
     for key in sorted(want.removed.minus(have.removed), key=str):
         if not expired(want.removed[key], horizon):
             message = f"the checkpoint lacks the unexpired tombstone of {key[0]}{_with(key[1])}"
             for requirement in ("CKC-005", "CKPT-007"):
                 hint = "vacuum may keep the file for ever"
-                yield finding(requirement, place, message, hint, severity=severity)
+                yield finding(requirement, place, message, hint, sure=RETENTION in properties)
 
 
 def expired(tombstone: Body, horizon: int) -> bool:
@@ -306,8 +304,7 @@ def _stale(subject: CheckpointView) -> Findings:
         return
     lines = commit.content
     added, removed = (
-        {key for line in lines.of(action) if (key := file_key(line.body))}
-        for action in ("add", "remove")
+        {key for line in lines.of(action) if (key := line.key)} for action in ("add", "remove")
     )
     lacking, beyond = want.adds.minus(have.adds), have.adds.minus(want.adds)
     fresh = added - removed
@@ -348,7 +345,7 @@ def typed_otherwise(subject: CheckpointView) -> Iterator[tuple[str, Body]]:
     rows = subject.rows
     shown = subject.only(rows.rich | rows.irregular) if rows.plain else subject
     for line in shown.of("add"):
-        if key := file_key(line.body):
+        if key := line.key:
             bodies = otherwise(line.body, line.body, subject.view.layout)
             yield from ((key[0], body) for body in bodies if body.get("stats") is None)
 
@@ -439,7 +436,6 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
     text = layout.properties.get("delta.checkpoint.writeStatsAsJson", "true").lower() != "false"
     # The sentences that ask for typed copies are about columns of Parquet.
     columns = bool(subject.checkpoint.sidecars) or not place.endswith(".json")
-    typed: Severity | None = None if columns else "warning"
     for have, key, logged in _with_logged(subject):
         counted = _counts(logged if subject.replayed else have)
         path = key[0] if key else ""
@@ -462,8 +458,7 @@ def statistics_as_configured(subject: CheckpointView) -> Findings:
                 or key not in subject.left_out.before(subject.checkpoint.version)
             ):
                 message = f"the checkpoint has no {field} of {path}, which the table asks for"
-                severity = None if field == "stats" else typed
-                yield finding(requirement, place, message, severity=severity)
+                yield finding(requirement, place, message, sure=columns or field == "stats")
         parsed, stats = have.get("stats_parsed"), statistics_of(have) or statistics_of(logged)
         if struct and stats and isinstance(parsed, Mapping) and is_stated(parsed):
             for name in islice(left_out(stats, parsed, layout), 1):

@@ -90,8 +90,7 @@ def _without_action(subject: CheckpointView) -> Findings:
             if not any(value is not None for value in held.values()):
                 # It may stand for one whose column the file leaves out.
                 sure = all(wanted <= _action_columns(checkpoint, path) for path in paths)
-                severity: Severity | None = None if sure else "warning"
-                yield finding("CKC-001", line.place, "the row holds no action", severity=severity)
+                yield finding("CKC-001", line.place, "the row holds no action", sure=sure)
 
 
 def _whole_rows(subject: CheckpointView) -> frozenset[str]:
@@ -179,8 +178,7 @@ def _values(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:
             message = f"partitionValues_parsed.{name} is {stored}, the column is {declared}"
             # As in a data file, the values are those of the type, though its width is not said.
             narrow = declared in _NARROW_TYPES and (type_name(stored), declared) in UNANNOTATED
-            severity: Severity | None = "warning" if narrow else None
-            yield finding("CKC-016", path, message, severity=severity)
+            yield finding("CKC-016", path, message, sure=not narrow)
     known = {*layout.partition_columns, *layout.partitions}  # by another name, it is reported
     for other in (field.name for field in parsed if layout.partitions and field.name not in known):
         message = f"partitionValues_parsed has a field {other}, which is no partition column"
@@ -196,13 +194,12 @@ def _bounds(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:
     """Report fields of ``stats_parsed`` that are stored as another kind of value."""
     # In their original format they are written where the table asks for it.
     asked = layout.writer >= _ASKING and layout.is_true("delta.checkpoint.writeStatsAsStruct")
-    severity: Severity | None = None if asked else "warning"
     for name, stored, declared in _statistics(layout, parsed):
         if stored is None or at.is_null(stored):
             continue  # a column without any value has no type of its own
         if not _is_kind(type_name(stored), declared):
             message = f"stats_parsed.{name} is {stored}, not {declared}"
-            yield finding("CKC-021", path, message, severity=severity)
+            yield finding("CKC-021", path, message, sure=asked)
 
 
 def _statistics(

@@ -15,7 +15,7 @@ from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.retention import retention
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import Line
-from conformance.audit.read.state import State, file_key
+from conformance.audit.read.state import State
 from conformance.audit.summaries.actions import file_differences
 from conformance.audit.summaries.checkpoints import CheckpointView, expired, repeated_paths
 from conformance.audit.summaries.parsed import comparable
@@ -168,7 +168,7 @@ def parts_split_by_key(subject: CheckpointView) -> Findings:
     vectors = "deletionVectors" in subject.view.layout.features
     where: dict[Any, set[str]] = {}
     for line in subject.of("add", "remove"):
-        key = file_key(line.body)
+        key = line.key
         if key is not None:
             where.setdefault(key if vectors else key[0], set()).add(_part(line))
     for key, parts in where.items():
@@ -202,7 +202,7 @@ def parts_split_by_hash(subject: CheckpointView) -> Findings:
     vectors = "deletionVectors" in subject.view.layout.features
     places = {entry.path: number for number, entry in enumerate(checkpoint.entries)}
     for line in subject.of("add", "remove"):
-        key, place = file_key(line.body), places.get(_part(line))
+        key, place = line.key, places.get(_part(line))
         if key is None or place is None:
             continue
         bare = {murmur3_text(path, 42) for path in (key[0], str(line.body["path"]))}

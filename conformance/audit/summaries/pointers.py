@@ -22,13 +22,13 @@ from conformance.audit.checks.commits import (
 )
 from conformance.audit.columnar.keys import Codes, FileIndex, repeated
 from conformance.audit.columnar.rows import ADD
-from conformance.audit.findings import Findings, Severity, check, finding, unchecked
+from conformance.audit.findings import Findings, check, finding, unchecked
 from conformance.audit.grammar.log_files import HINT, LOG_DIR, LogFile
 from conformance.audit.grammar.retention import retention
 from conformance.audit.read.layout import layout_of
 from conformance.audit.read.log import Checkpoint, Log
 from conformance.audit.read.raw import Lines
-from conformance.audit.read.state import Body, Key, State, file_key
+from conformance.audit.read.state import Body, Key, State
 from conformance.audit.subjects import LogView
 from conformance.audit.summaries.actions import REPEATED, known_of
 from conformance.audit.summaries.canonical_json import broken_rules, canonical_form, digest
@@ -96,9 +96,9 @@ def hint_describes_its_checkpoint(view: LogView) -> Findings:
         message = f"there is no complete checkpoint of version {document['version']}"
         # An old hint may name one that a cleanup took, with the commits up to it or those before.
         first = min(view.log.commits, default=0)
-        gone: Severity | None = "warning" if 0 < first >= document["version"] else None
+        sure = not (0 < first >= document["version"])
         advice = "readers fall back to listing the log"
-        yield finding("LASTS-002", HINT, message, advice, severity=gone)
+        yield finding("LASTS-002", HINT, message, advice, sure=sure)
         return
     parts = document.get("parts")
     kinds = {c.files[0].parts or None for c in named}
@@ -129,8 +129,7 @@ def _wrong_numbers(document: dict[str, Any], checkpoint: Checkpoint) -> Findings
         stated = document.get(field)
         if type(stated) is int and stated not in right:
             message = f"{field} is {stated}, the checkpoint has {right[0]}"
-            severity: Severity | None = None if field == "size" else "warning"
-            yield finding(requirement, HINT, message, severity=severity)
+            yield finding(requirement, HINT, message, sure=field == "size")
 
 
 def _sidecar_bytes(checkpoint: Checkpoint) -> Iterator[int]:
@@ -393,7 +392,7 @@ def _repeated(content: Lines, index: FileIndex) -> Findings:
     again = repeated(index.codes_of(content.rows))
     files = set()
     for line in content.of("add", "remove", shown=again | content.rows.irregular):
-        file = file_key(line.body)
+        file = line.key
         if file is not None and file in files:
             message = f"the compaction has another action of {file[0]}"
             yield finding("COMP-004", line.place, message)

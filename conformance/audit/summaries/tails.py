@@ -7,7 +7,7 @@ whatever the commits said that are gone.
 
 from __future__ import annotations
 
-from conformance.audit.findings import Findings, Severity, check, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.retention import RETENTION, retention
 from conformance.audit.read.log import Commit
 from conformance.audit.read.state import State
@@ -61,10 +61,9 @@ def _lost_tombstones(subject: CheckpointView, tail: State, *, redefined: bool) -
     properties, place = subject.view.layout.properties, subject.checkpoint.place
     horizon = subject.view.now - retention(properties)
     sure = RETENTION in properties and not redefined
-    severity: Severity | None = None if sure else "warning"
     for key in sorted(tail.removed.minus(subject.content.removed), key=str):
         if not expired(tail.removed[key], horizon):
             message = f"the checkpoint lacks the unexpired tombstone of {key[0]}"
             for requirement in ("CKC-005", "CKPT-007"):
                 hint = "vacuum may keep the file for ever"
-                yield finding(requirement, place, message, hint, severity=severity)
+                yield finding(requirement, place, message, hint, sure=sure)

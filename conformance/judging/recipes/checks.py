@@ -26,7 +26,6 @@ from conformance.audit.grammar.log_files import LOG_DIR, commit_name
 from conformance.audit.read.layout import LISTS, Layout, layout_of
 from conformance.audit.read.log import Checkpoint, open_log
 from conformance.audit.read.raw import Lines
-from conformance.audit.read.state import file_key
 from conformance.audit.stored.features import not_shredded, of_iceberg
 from conformance.judging.recipes.clustering import check_providers
 from conformance.judging.recipes.features import (
@@ -167,7 +166,7 @@ class Watch:
     def _lost_changes(self, version: int) -> Iterator[Fault]:
         """Look for change files of young versions that are gone with the step."""
         for commit in read_commits(self.table, range(version + 1)):
-            keys = (file_key(line.body) for line in commit.of("cdc"))
+            keys = (line.key for line in commit.of("cdc"))
             for path in (key[0] for key in keys if key is not None):
                 if path in self.there and not (self.table / path).exists():
                     yield "FA-008", f"{path} is gone, which has the changes of a young version"

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.audit.checks.values import is_decimal
-from conformance.audit.findings import Finding, Severity, finding
+from conformance.audit.findings import Finding, finding
 from conformance.audit.grammar.types import decimal_of
 from conformance.audit.stored.data_file import DataFile
 from conformance.audit.stored.places import SchemaPlace
@@ -175,17 +175,15 @@ def _bounds(
             cut = isinstance(value, str) and (
                 (limit and value.startswith(limit)) or _reordered(limit, value)
             )
-            severity: Severity | None = "warning" if cut else None
-            yield finding(requirement, opened.path, message, hint, severity=severity)
+            yield finding(requirement, opened.path, message, hint, sure=not cut)
         elif tight and _loose(limit, value):
             message = f"{side} of {column.name} is {stated} under tight bounds, not {actual}"
             # A vector that came later leaves bounds of rows that went: it has to loosen them.
             # The text before tightBounds asks for bounds alone, so that who writes it is bound.
             # Whether NaN is above all numbers, no clause says.
             bound = opened.deleted is not None or opened.stats.get("tightBounds") is True
-            unsure = not bound or stated == _NOT_FINITE[0]
-            severity = "warning" if unsure else None
-            yield finding("STAT-012", opened.path, message, severity=severity)
+            sure = bound and stated != _NOT_FINITE[0]
+            yield finding("STAT-012", opened.path, message, sure=sure)
 
 
 def _reordered(one: str, other: str) -> bool:
