@@ -10,7 +10,9 @@ from conformance.audit.read.log import list_log
 from conformance.audit.read.raw import Lines
 from conformance.pipeline.audit.buckets import (
     BucketResult,
+    Job,
     Options,
+    SmallLog,
     audit_bucket,
     audit_files,
     audit_whole,
@@ -28,34 +30,33 @@ from conformance.pipeline.audit.split import Piece
 
 def in_parts(location: str, options: Options, buckets: int) -> list[Finding]:
     """Audit a table in buckets, one after the other."""
-    listing, now = list_log(options.storage(location)), int(time.time() * 1000)
+    job = Job(location, options, buckets, now=int(time.time() * 1000))
+    listing = list_log(job.storage())
     held: list[Piece] = []
     small: dict[str, Lines] = {}
 
     def read(units: Iterable[Unit]) -> None:
         for unit in units:
-            for each in read_unit(location, options, buckets, unit):
+            for each in read_unit(job, unit):
                 if isinstance(each, Lines):
                     small[unit.path] = each
                 else:
                     held.append(each)
 
     read(units_of(listing))
-    read(sidecars_of(location, options, list(small.values())))
+    read(sidecars_of(job.storage(), list(small.values())))
+    log = SmallLog(listing, small)
     found: list[Finding] = []
     left: list[BucketResult] = []
     for bucket in range(buckets):
         mine = [piece for piece in held if piece.bucket == bucket]
-        run = audit_bucket(
-            location, options, listing, small, mine, bucket=bucket, buckets=buckets, now=now
-        )
-        for each in run:
+        for each in audit_bucket(job, log, bucket, mine):
             (left if isinstance(each, BucketResult) else found).append(each)  # type: ignore[arg-type]
-    found += audit_whole(location, options, listing, small, left, now)
+    found += audit_whole(job, log, left)
     latest = latest_of(left)
     if latest is not None:
         lives = [live for each in left for live in each.live]
         # All files are one task where rows of all of them are compared.
         for task in [lives] if ids_are_stored(latest) else [[live] for live in lives]:
-            found += audit_files(location, options, latest, task, now)
+            found += audit_files(job, latest, task)
     return gathered(dict.fromkeys(found), options.revision)

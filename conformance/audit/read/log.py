@@ -6,10 +6,10 @@ Checkpoint File".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final
+from typing import Final, Protocol
 
 import pyarrow as pa
 
@@ -90,13 +90,21 @@ def sidecar_path(storage: Storage, path: str) -> str:
     return where
 
 
+class ReadLines(Protocol):
+    """Gives what a file of actions holds, by its path and whether it is a ``sidecar``."""
+
+    def __call__(self, path: str, *, sidecar: bool = False) -> Lines:
+        """Read the file."""
+        ...
+
+
 class Checkpoint:
     """A checkpoint with all of its parts, read when it is first looked at."""
 
     def __init__(
         self,
         storage: Storage,
-        read: Callable[..., Lines],
+        read: ReadLines,
         files: tuple[LogFile, ...],
         entries: tuple[Entry, ...],
     ) -> None:
@@ -215,7 +223,7 @@ class Log:
 
 
 def _checkpoints(
-    storage: Storage, read: Callable[..., Lines], files: Iterable[tuple[LogFile, Entry]]
+    storage: Storage, read: ReadLines, files: Iterable[tuple[LogFile, Entry]]
 ) -> tuple[Checkpoint, ...]:
     groups: dict[tuple[object, ...], list[tuple[LogFile, Entry]]] = {}
     for file, entry in files:
@@ -268,13 +276,13 @@ def list_log(storage: Storage) -> Listing:
     return Listing(entries, files)
 
 
-def read_log(storage: Storage, listing: Listing, read: Callable[..., Lines]) -> Log:
+def read_log(storage: Storage, listing: Listing, read: ReadLines) -> Log:
     """Make a log of its listing.
 
     Args:
         storage: where the table is; checksums and the hint are read from there.
         listing: of the log.
-        read: gives what a file of actions holds, by its path and whether it is a ``sidecar``.
+        read: reads a file of actions.
     """
     return Log(
         entries=listing.entries,

@@ -24,7 +24,7 @@ from conformance.audit.stored.rearranged import Moved, changed_rows
 from conformance.audit.stored.vectors import shared_vectors, stored_vectors
 from conformance.audit.subjects import Layouts, LogView, VersionView
 from conformance.audit.summaries.checksums import ChecksumView, Measure
-from conformance.pipeline.audit.split import Piece, bucket_of, lines_of_bucket
+from conformance.pipeline.audit.split import Bucket, Piece, lines_of_bucket
 from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
 from reference_impl.places import SAME_STORE, Outside
 from reference_impl.storage import Storage, open_storage
@@ -56,6 +56,54 @@ class Options:
     def findings(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Return the findings of the revision that is asked for."""
         return iter(findings) if self.revision is None else in_revision(findings, self.revision)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What every task of the audit of one table is told.
+
+    Attributes:
+        location: of the table.
+        options: of the audit.
+        buckets: how many the paths are spread over.
+        now: current time in ms since the epoch.
+    """
+
+    location: str
+    options: Options
+    buckets: int
+    now: int
+
+    def storage(self) -> Storage:
+        """Open the store of the table."""
+        return self.options.storage(self.location)
+
+
+@dataclass(frozen=True, slots=True)
+class SmallLog:
+    """A log less its file actions.
+
+    Attributes:
+        listing: of the log.
+        lines: what each of its files holds, by path.
+    """
+
+    listing: Listing
+    lines: Mapping[str, Lines]
+
+    def of_bucket(self, storage: Storage, bucket: Bucket, pieces: Iterable[Piece]) -> Log:
+        """Make the log of a bucket; what a checkpoint holds is put together when it is read."""
+        by_path: dict[str, list[Piece]] = {}
+        for piece in pieces:
+            by_path.setdefault(piece.path, []).append(piece)
+
+        def read(path: str, *, sidecar: bool = False) -> Lines:
+            del sidecar  # it was read as one
+            return lines_of_bucket(self.lines[path], by_path.get(path, ()), bucket)
+
+        log = read_log(storage, self.listing, read)
+        checksums = {version: _listed(each, bucket) for version, each in log.checksums.items()}
+        return replace(log, checksums=checksums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +141,7 @@ def latest_of(left: Iterable[BucketResult]) -> State | None:
     return next((each.latest for each in left if each.latest is not None), None)
 
 
-def _log(
-    storage: Storage,
-    listing: Listing,
-    small: Mapping[str, Lines],
-    pieces: Mapping[str, Sequence[Piece]],
-    mine: Mapping[str, int],
-) -> Log:
-    """Make the log of a bucket; what a checkpoint holds is put together when it is looked at."""
-
-    def read(path: str, *, sidecar: bool = False) -> Lines:
-        del sidecar  # it was read as one
-        return lines_of_bucket(small[path], pieces.get(path, ()), mine)
-
-    log = read_log(storage, listing, read)
-    checksums = {version: _listed(each, mine) for version, each in log.checksums.items()}
-    return replace(log, checksums=checksums)
-
-
-def _listed(document: Document, mine: Mapping[str, int]) -> Document:
+def _listed(document: Document, bucket: Bucket) -> Document:
     """Return a checksum with those of its ``allFiles`` that are in the bucket."""
     listed = document.value.get("allFiles") if isinstance(document.value, dict) else None
     if not isinstance(listed, list):
@@ -119,34 +149,20 @@ def _listed(document: Document, mine: Mapping[str, int]) -> Document:
 
     def here(item: Any) -> bool:
         key = file_key(item) if isinstance(item, dict) else None
-        return bucket_of(key[0] if key else "", mine["buckets"]) == mine["bucket"]
+        return bucket.has(key[0] if key else "")
 
     kept = [item for item in listed if here(item)]
     return replace(document, value={**document.value, "allFiles": kept})
 
 
-def audit_bucket(  # noqa: PLR0913  what a bucket is
-    location: str,
-    options: Options,
-    listing: Listing,
-    small: Mapping[str, Lines],
-    pieces: Iterable[Piece],
-    *,
-    bucket: int,
-    buckets: int,
-    now: int,
+def audit_bucket(
+    job: Job, small: SmallLog, number: int, pieces: Iterable[Piece]
 ) -> Iterator[Finding | BucketResult]:
-    """Audit a table by the file actions of one bucket, and yield what is left to others last.
-
-    ``now`` is in milliseconds since the epoch.
-    """
-    by_path: dict[str, list[Piece]] = {}
-    for piece in pieces:
-        by_path.setdefault(piece.path, []).append(piece)
-    storage = options.storage(location)
+    """Audit a table by the file actions of one bucket, and yield what is left to others last."""
+    storage, options = job.storage(), job.options
     with within_limits(options.limits, "audit"):
-        log = _log(storage, listing, small, by_path, {"bucket": bucket, "buckets": buckets})
-        run = Run(storage, log, data=options.data, whole=False, first=bucket == 0, now=now)
+        log = small.of_bucket(storage, Bucket(number, job.buckets), pieces)
+        run = Run(storage, log, data=options.data, whole=False, first=number == 0, now=job.now)
         yield from options.findings(run.run())
         yield _left(run, data=options.data)
 
@@ -182,13 +198,8 @@ def _live(view: VersionView) -> Iterator[FileBatch]:
         yield FileBatch(size, tuple(adds), born)
 
 
-def audit_files(
-    location: str, options: Options, latest: State, lives: Iterable[FileBatch], now: int
-) -> Iterator[Finding]:
-    """Check some live data files against what the log says of them.
-
-    ``now`` is in milliseconds since the epoch.
-    """
+def audit_files(job: Job, latest: State, lives: Iterable[FileBatch]) -> Iterator[Finding]:
+    """Check some live data files against what the log says of them."""
     texts: list[str] = []
     born: dict[str, int] = {}
     for live in lives:
@@ -198,30 +209,19 @@ def audit_files(
     state.apply(latest.version, json_lines("", enumerate(text.encode() for text in texts)))
     for path, version in born.items():
         state.seen.versions[state.index.path_code(path)] = version
-    storage = options.storage(location)
     layout = Layouts().get(state.protocol, state.metadata)
-    view = VersionView(storage, state, layout, Log((), {}, (), (), {}, None), now)
-    with within_limits(options.limits, "audit"):
+    view = VersionView(job.storage(), state, layout, Log((), {}, (), (), {}, None), job.now)
+    with within_limits(job.options.limits, "audit"):
         for check in checks_of("files"):
             if not check.whole:
-                yield from options.findings(check.run(view))
+                yield from job.options.findings(check.run(view))
 
 
-def audit_whole(  # noqa: PLR0913, PLR0917  all that buckets leave
-    location: str,
-    options: Options,
-    listing: Listing,
-    small: Mapping[str, Lines],
-    left: Sequence[BucketResult],
-    now: int,
-) -> Iterator[Finding]:
-    """Run the checks that need all files of a version, over what the buckets left.
-
-    ``now`` is in milliseconds since the epoch.
-    """
-    storage = options.storage(location)
+def audit_whole(job: Job, small: SmallLog, left: Sequence[BucketResult]) -> Iterator[Finding]:
+    """Run the checks that need all files of a version, over what the buckets left."""
+    storage, options, now = job.storage(), job.options, job.now
     with within_limits(options.limits, "audit"):
-        log = _log(storage, listing, small, {}, {"bucket": 0, "buckets": 1})
+        log = small.of_bucket(storage, Bucket(0, 1), ())
         found: list[Iterable[Finding]] = [
             check.run(LogView(storage, log, now)) for check in checks_of("log") if check.whole
         ]

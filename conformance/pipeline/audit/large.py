@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +23,9 @@ from conformance.audit.read.state import State
 from conformance.pipeline.audit.buckets import (
     BucketResult,
     FileBatch,
+    Job,
     Options,
+    SmallLog,
     audit_bucket,
     audit_files,
     audit_whole,
@@ -33,6 +35,7 @@ from conformance.pipeline.audit.split import Piece, buckets_for, pieces, size_of
 from conformance.pipeline.store import columns
 from reference_impl.errors import DeltaError
 from reference_impl.limits import within_limits
+from reference_impl.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -56,9 +59,8 @@ def units_of(listing: Listing) -> list[Unit]:
     ]
 
 
-def sidecars_of(location: str, options: Options, small: Iterable[Lines]) -> list[Unit]:
+def sidecars_of(storage: Storage, small: Iterable[Lines]) -> list[Unit]:
     """Return the sidecars that checkpoints name; those that are at fault are reported elsewhere."""
-    storage = options.storage(location)
     lines = (line for each in small for _, line in each.small if line.action == "sidecar")
     named = {path for line in lines if isinstance(path := line.body.get("path"), str) and path}
     found: dict[str, Unit] = {}
@@ -69,11 +71,11 @@ def sidecars_of(location: str, options: Options, small: Iterable[Lines]) -> list
     return list(found.values())
 
 
-def read_unit(location: str, options: Options, buckets: int, unit: Unit) -> Iterator[Lines | Piece]:
+def read_unit(job: Job, unit: Unit) -> Iterator[Lines | Piece]:
     """Read a file, and take it apart by the buckets of its file actions."""
-    with within_limits(options.limits, "audit"):
-        lines = read_parts(options.storage(location), unit.path, sidecar=unit.sidecar)
-        yield from pieces(unit.path, lines, buckets)
+    with within_limits(job.options.limits, "audit"):
+        lines = read_parts(job.storage(), unit.path, sidecar=unit.sidecar)
+        yield from pieces(unit.path, lines, job.buckets)
 
 
 def ids_are_stored(latest: State) -> bool:
@@ -118,14 +120,12 @@ _AT_ONCE: Final = 4 << 20
 """Bytes of rows that go to Spark at a time."""
 
 
-def _split(
-    location: str, options: Options, buckets: int, batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
+def _split(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     def rows() -> Iterator[dict[str, Any]]:
         for batch in batches:
             for given in batch.column(0).to_pylist():
                 unit = pickle.loads(given)  # noqa: S301  of this job
-                for each in read_unit(location, options, buckets, unit):
+                for each in read_unit(job, unit):
                     if isinstance(each, Lines):
                         yield {
                             "bucket": _SMALL_ACTIONS_BUCKET,
@@ -153,7 +153,7 @@ def _text(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def _bucket(audit: Callable[..., Iterator[Finding | BucketResult]], table: pa.Table) -> pa.Table:
+def _bucket(job: Job, small: SmallLog, table: pa.Table) -> pa.Table:
     """Audit the pieces of one bucket."""
     bucket = table.column("bucket")[0].as_py()
     pieces = (
@@ -164,7 +164,7 @@ def _bucket(audit: Callable[..., Iterator[Finding | BucketResult]], table: pa.Ta
     )
 
     def rows() -> Iterator[dict[str, Any]]:
-        for each in audit(pieces=pieces, bucket=bucket):
+        for each in audit_bucket(job, small, bucket, pieces):
             if isinstance(each, Finding):
                 yield from _rows_of([each])
                 continue
@@ -177,18 +177,17 @@ def _bucket(audit: Callable[..., Iterator[Finding | BucketResult]], table: pa.Ta
 
 
 def _files(
-    audit: Callable[[Iterable[FileBatch]], Iterator[Finding]],
-    together: bool,
-    batches: Iterable[pa.RecordBatch],
+    job: Job, latest: State, together: bool, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    lives = (
+    lives: Iterator[FileBatch] = (
         pickle.loads(data)  # noqa: S301  of this job
         for batch in batches
         for data in batch.column(0).to_pylist()
     )
-    if together:
-        return _batches(_rows_of(audit(list(lives))), _OUT)
-    return _batches((row for live in lives for row in _rows_of(audit([live]))), _OUT)
+    tasks = [lives] if together else ([live] for live in lives)
+    return _batches(
+        (row for task in tasks for row in _rows_of(audit_files(job, latest, task))), _OUT
+    )
 
 
 def on_spark(
@@ -203,10 +202,10 @@ def on_spark(
 
     storage, now = options.storage(location), int(time.time() * 1000)
     listing = list_log(storage)
-    count = buckets or buckets_for(size_of(storage, listing))
+    job = Job(location, options, buckets or buckets_for(size_of(storage, listing)), now)
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "16")
     slots = session.sparkContext.defaultParallelism
-    session.conf.set("spark.sql.shuffle.partitions", str(min(2 * slots, 2 * count)))
+    session.conf.set("spark.sql.shuffle.partitions", str(min(2 * slots, 2 * job.buckets)))
 
     def read(units: Sequence[Unit]) -> DataFrame:
         # The largest ones first, and small ones in turns, so that tasks take about as long.
@@ -216,7 +215,7 @@ def on_spark(
         given = session.createDataFrame(
             session.sparkContext.parallelize(rows, parts), "unit binary"
         )
-        frame = given.mapInArrow(partial(_split, location, options, count), _ddl(_SPLIT))
+        frame = given.mapInArrow(partial(_split, job), _ddl(_SPLIT))
         return frame.persist(StorageLevel.DISK_ONLY)
 
     def collected(frame: DataFrame) -> dict[str, Lines]:
@@ -225,30 +224,30 @@ def on_spark(
 
     held = read(units_of(listing))
     small = collected(held)
-    more = sidecars_of(location, options, small.values())
+    more = sidecars_of(storage, small.values())
     frames = [held]
     if more:
         frames.append(read(more))
         small |= collected(frames[1])
     # Every bucket is audited, those that no file action is in as well.
-    nothing = [(bucket, "", 0, bytearray(), bytearray()) for bucket in range(count)]
+    nothing = [(bucket, "", 0, bytearray(), bytearray()) for bucket in range(job.buckets)]
     all_ = session.createDataFrame(nothing, _ddl(_SPLIT))
     for frame in frames:
         all_ = all_.unionByName(frame.where("bucket >= 0"))
-    shared = session.sparkContext.broadcast(small)
+    log = SmallLog(listing, small)
+    shared = session.sparkContext.broadcast(log)
 
     def of_bucket(table):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  Spark reads hints
-        audit = partial(audit_bucket, location, options, listing, shared.value)
-        return _bucket(partial(audit, buckets=count, now=now), table)
+        return _bucket(job, shared.value, table)
 
     out = (
-        all_.repartition(min(count, 64 * slots), "bucket")
+        all_.repartition(min(job.buckets, 64 * slots), "bucket")
         .groupBy("bucket")
         .applyInArrow(of_bucket, _ddl(_OUT))
         .persist(StorageLevel.DISK_ONLY)
     )
     try:
-        return _gathered(session, location, options, (listing, small, out), now)
+        return _gathered(session, job, log, out)
     finally:
         out.unpersist()
         shared.unpersist()
@@ -256,36 +255,27 @@ def on_spark(
             frame.unpersist()
 
 
-def _gathered(
-    session: SparkSession,
-    location: str,
-    options: Options,
-    parts: tuple[Listing, dict[str, Lines], DataFrame],
-    now: int,
-) -> list[Finding]:
+def _gathered(session: SparkSession, job: Job, log: SmallLog, out: DataFrame) -> list[Finding]:
     """Put together what buckets, data files and the whole say."""
-    listing, small, out = parts
     left: list[BucketResult] = [
         pickle.loads(bytes(row[0]))  # noqa: S301  of this job
         for row in out.where("kind = 'left'").select("data").toLocalIterator()
     ]
     found = out.where("kind = 'finding'")
     latest = latest_of(left)
-    if latest is not None and options.data:
+    if latest is not None and job.options.data:
         together = ids_are_stored(latest)
         lives = out.where("kind = 'live'").select("data")
         tasks = sum(part.tasks for part in left)
         lives = lives.coalesce(1) if together else lives.repartition(max(1, tasks))
-        look = partial(audit_files, location, options, latest, now=now)
-        files = lives.mapInArrow(partial(_files, look, together), _ddl(_OUT))
+        files = lives.mapInArrow(partial(_files, job, latest, together), _ddl(_OUT))
         found = found.unionByName(files)
     whole = [
-        tuple(row.get(name) for name in _OUT.names)
-        for row in _rows_of(audit_whole(location, options, listing, small, left, now))
+        tuple(row.get(name) for name in _OUT.names) for row in _rows_of(audit_whole(job, log, left))
     ]
     if whole:
         found = found.unionByName(session.createDataFrame(whole, _ddl(_OUT)))
-    return gathered(dict.fromkeys(_counted(found)), options.revision)
+    return gathered(dict.fromkeys(_counted(found)), job.options.revision)
 
 
 def _counted(findings: DataFrame) -> Iterator[Finding]:

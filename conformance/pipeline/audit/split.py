@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -81,14 +81,31 @@ class Piece:
     data: bytes
 
 
-def bucket_of(path: str, buckets: int) -> int:
-    """Return the bucket of a decoded path."""
+def _bucket_of(path: str, buckets: int) -> int:
+    """Return the number of the bucket of a decoded path."""
     return zlib.crc32(path.encode(errors="backslashreplace")) % buckets
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One of several buckets of paths.
+
+    Attributes:
+        number: which one, from 0.
+        buckets: how many there are.
+    """
+
+    number: int
+    buckets: int
+
+    def has(self, path: str) -> bool:
+        """Return whether a decoded path is in it."""
+        return _bucket_of(path, self.buckets) == self.number
 
 
 def _buckets(rows: Rows, buckets: int) -> npt.NDArray[np.int64]:
     found = [
-        bucket_of(text_key(text)[0], buckets)
+        _bucket_of(text_key(text)[0], buckets)
         for chunk in rows.keys.chunks
         for text in chunk.to_pylist()
     ]
@@ -137,16 +154,15 @@ def _pieces(path: str, rows: Rows, buckets: int) -> Iterator[Piece]:
                 )
 
 
-def lines_of_bucket(small: Lines, pieces: Iterable[Piece], mine: Mapping[str, int]) -> Lines:
+def lines_of_bucket(small: Lines, pieces: Iterable[Piece], bucket: Bucket) -> Lines:
     """Make the lines of a file of a bucket's pieces of it.
 
     Args:
         small: of the file, without its file actions.
         pieces: the pieces.
-        mine: ``bucket`` and how many ``buckets`` there are, which says whose change files
-            these are.
+        bucket: says which change files are its own.
     """
-    kept = [(at, line) for at, line in small.small if _is_mine(line, **mine)]
+    kept = [(at, line) for at, line in small.small if _is_in(line, bucket)]
     rows: list[Rows] = []
     texts: list[tuple[int, bytes]] = []
     for piece in sorted(pieces, key=lambda each: each.start):
@@ -161,8 +177,8 @@ def lines_of_bucket(small: Lines, pieces: Iterable[Piece], mine: Mapping[str, in
     return Lines(kept, small.faults, Rows.joined(rows), small.facts)
 
 
-def _is_mine(line: Line, bucket: int, buckets: int) -> bool:
+def _is_in(line: Line, bucket: Bucket) -> bool:
     if line.action != "cdc":
         return True
     path = line.body.get("path")
-    return bucket_of(lenient_path(path) if isinstance(path, str) else "", buckets) == bucket
+    return bucket.has(lenient_path(path) if isinstance(path, str) else "")
