@@ -6,7 +6,6 @@ that a program loads what it uses: a reader loads no writer.
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -20,47 +19,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from reference_impl.log.ratified import RatifiedCommits
-    from reference_impl.model import protocol
-    from reference_impl.scan import cdf
-    from reference_impl.snapshot import history, segment, snapshot
     from reference_impl.snapshot.history import CommitRecord, History
     from reference_impl.snapshot.snapshot import Snapshot
-    from reference_impl.write.alter import columns, create, dropping, replace, settings
     from reference_impl.write.alter.columns import Path
     from reference_impl.write.alter.create import Schema
-    from reference_impl.write.checkpoints import write as checkpoints
     from reference_impl.write.checkpoints.write import Style
-    from reference_impl.write.interop import convert, manifest
     from reference_impl.write.predicates import Filter
-    from reference_impl.write.rows import merge, operations
     from reference_impl.write.rows.clauses import Clauses, When
-    from reference_impl.write.upkeep import cleanup, compaction, maintenance, vacuum
-else:
-
-    class _Later:
-        """A module that is imported when a name of it is used."""
-
-        def __init__(self, name: str) -> None:
-            self._name = f"{__package__}.{name}"
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(importlib.import_module(self._name), name)
-
-    protocol, cdf = _Later("model.protocol"), _Later("scan.cdf")
-    history, segment, snapshot = (
-        _Later(f"snapshot.{name}") for name in ("history", "segment", "snapshot")
-    )
-    columns, create, dropping, replace, settings = (
-        _Later(f"write.alter.{name}")
-        for name in ("columns", "create", "dropping", "replace", "settings")
-    )
-    checkpoints = _Later("write.checkpoints.write")
-    convert, manifest = _Later("write.interop.convert"), _Later("write.interop.manifest")
-    merge, operations = _Later("write.rows.merge"), _Later("write.rows.operations")
-    cleanup, compaction, maintenance, vacuum = (
-        _Later(f"write.upkeep.{name}")
-        for name in ("cleanup", "compaction", "maintenance", "vacuum")
-    )
 
 
 @limited
@@ -123,6 +88,8 @@ class Table:
             InvalidTableError: the log breaks the protocol.
             UnsupportedError: the table needs what this implementation does not read.
         """
+        from reference_impl.snapshot import history, snapshot
+
         if timestamp is not None:
             if version is not None:
                 raise ValueError("give a version or a timestamp, not both")
@@ -149,9 +116,13 @@ class Table:
             IncompatibleSchemas: a column was dropped, or changed otherwise than by widening.
             DeltaError: another subclass that says what is wrong with the table.
         """
+        from reference_impl.scan import cdf
+
         return cdf.read_changes(self.storage, start, end, ratified=self.ratified)
 
     def _history(self) -> History:
+        from reference_impl.snapshot import history, snapshot
+
         latest = snapshot.load(self.storage, from_start=True, ratified=self.ratified)
         return history.History(self.storage, latest.listing, latest)
 
@@ -161,6 +132,8 @@ class Table:
         Raises:
             TableNotFound: there is no table.
         """
+        from reference_impl.snapshot import segment
+
         latest = segment.list_log(self.storage, ratified=self.ratified).latest
         assert latest is not None
         return latest
@@ -190,6 +163,8 @@ class Table:
             InvalidTableError: the definition contradicts itself.
             ConstraintError: the rows do not fit.
         """
+        from reference_impl.write.alter import create
+
         wanted = create.definition_of(
             schema, partition_columns, properties, features, clustering_columns
         )
@@ -212,6 +187,8 @@ class Table:
             AppendOnlyViolation: the table is append-only and has rows.
             DeltaError: as :meth:`create`.
         """
+        from reference_impl.write.alter import create, replace
+
         wanted = create.definition_of(schema, partition_columns, properties)
         return replace.replace_table(self.snapshot(), wanted, rows)
 
@@ -233,6 +210,9 @@ class Table:
             CommitConflict: there is a table already.
             DeltaError: another subclass that says which file or folder does not fit.
         """
+        from reference_impl.write.alter import create
+        from reference_impl.write.interop import convert
+
         if schema is None:
             schema, inferred = convert.inferred_schema(self.storage)
             partition_columns = partition_columns or inferred
@@ -250,6 +230,8 @@ class Table:
             PlaceRefused: a path is not to be followed, or cannot stand on a line.
             UnsupportedFeatures: files have deletion vectors, or columns are mapped.
         """
+        from reference_impl.write.interop import manifest
+
         return manifest.write_manifests(self.snapshot())
 
     def append(self, rows: pa.Table, *, txn: tuple[str, int] | None = None) -> int:
@@ -263,6 +245,8 @@ class Table:
             SchemaMismatch: columns or values do not fit the schema.
             ConstraintViolation: a row breaks a rule of the table.
         """
+        from reference_impl.write.rows import operations
+
         return operations.append(self.snapshot(), rows, txn)
 
     def delete(self, filter: Filter = None) -> int:
@@ -272,6 +256,8 @@ class Table:
             AppendOnlyViolation: the table only grows.
             DeltaError: as :meth:`append`; or the filter does not fit the schema.
         """
+        from reference_impl.write.rows import operations
+
         return operations.delete(self.snapshot(), filter)
 
     def overwrite(
@@ -285,6 +271,8 @@ class Table:
             ConstraintViolation: a row that comes in does not match the filter.
             DeltaError: as :meth:`delete`.
         """
+        from reference_impl.write.rows import operations
+
         return operations.overwrite(self.snapshot(), rows, filter, txn)
 
     def update(self, values: Mapping[str, Any], filter: Filter = None) -> int:
@@ -299,6 +287,8 @@ class Table:
             AppendOnlyViolation: the table only grows.
             DeltaError: as :meth:`append`; or the filter does not fit the schema.
         """
+        from reference_impl.write.rows import operations
+
         return operations.update(self.snapshot(), values, filter)
 
     def merge(
@@ -324,6 +314,8 @@ class Table:
             SchemaMismatch: the source does not fit the schema, or a key is not in both.
             DeltaError: as :meth:`update`.
         """
+        from reference_impl.write.rows import merge
+
         return merge.merge(self.snapshot(), source, on, clauses)
 
     def set_properties(self, properties: Mapping[str, str], *, features: Iterable[str] = ()) -> int:
@@ -332,6 +324,8 @@ class Table:
         Raises:
             InvalidMetadata: a property has a value that it cannot have.
         """
+        from reference_impl.write.alter import settings
+
         return settings.set_properties(self.snapshot(), properties, features)
 
     def unset_properties(self, names: Iterable[str]) -> int:
@@ -340,6 +334,8 @@ class Table:
         Raises:
             InvalidMetadata: a property cannot be unset.
         """
+        from reference_impl.write.alter import settings
+
         return settings.unset_properties(self.snapshot(), names)
 
     def drop_feature(self, name: str) -> int:
@@ -349,6 +345,8 @@ class Table:
             ConstraintViolation: a trace of it is left, or another feature needs it.
             UnsupportedFeatures: the table does not support it.
         """
+        from reference_impl.write.alter import dropping
+
         return dropping.drop_feature(self.snapshot(), name)
 
     def add_constraint(self, name: str, expression: str) -> int:
@@ -359,6 +357,8 @@ class Table:
             UnsupportedExpression: it cannot be evaluated.
             UnknownColumn: it names a column that the table does not have.
         """
+        from reference_impl.write.alter import settings
+
         return settings.add_constraint(self.snapshot(), name, expression)
 
     def drop_constraint(self, name: str) -> int:
@@ -367,6 +367,8 @@ class Table:
         Raises:
             ConstraintViolation: there is no such constraint.
         """
+        from reference_impl.write.alter import settings
+
         return settings.drop_constraint(self.snapshot(), name)
 
     def set_transaction(self, app_id: str, version: int) -> int:
@@ -375,6 +377,8 @@ class Table:
         Raises:
             ConflictError: the application made progress in the meantime.
         """
+        from reference_impl.write.alter import settings
+
         return settings.set_transaction(self.snapshot(), app_id, version)
 
     def set_domain(self, domain: str, configuration: str | None) -> int:
@@ -384,6 +388,8 @@ class Table:
             ConstraintViolation: the domain is the system's.
             UnsupportedFeatures: the table does not support metadata domains.
         """
+        from reference_impl.write.alter import settings
+
         return settings.set_domain(self.snapshot(), domain, configuration)
 
     def add_columns(self, fields: Schema, parent: Path = ()) -> int:
@@ -393,6 +399,8 @@ class Table:
             ConstraintViolation: a column cannot be added to rows that are there.
             InvalidSchema: a column of that name exists.
         """
+        from reference_impl.write.alter import columns
+
         return columns.add_columns(self.snapshot(), fields, parent)
 
     def rename_column(self, path: Path, name: str) -> int:
@@ -402,6 +410,8 @@ class Table:
             InvalidColumnMapping: column mapping is off, so that data files have the name.
             ConstraintViolation: a rule of the table names the column.
         """
+        from reference_impl.write.alter import columns
+
         return columns.rename_column(self.snapshot(), path, name)
 
     def drop_column(self, path: Path) -> int:
@@ -411,6 +421,8 @@ class Table:
             InvalidColumnMapping: column mapping is off.
             ConstraintViolation: something names it, or it is the only one.
         """
+        from reference_impl.write.alter import columns
+
         return columns.drop_column(self.snapshot(), path)
 
     def reorder_columns(self, names: Sequence[str]) -> int:
@@ -419,6 +431,8 @@ class Table:
         Raises:
             SchemaMismatch: the names are not those of the columns, each once.
         """
+        from reference_impl.write.alter import columns
+
         return columns.reorder_columns(self.snapshot(), names)
 
     def change_type(self, path: Path, wanted: str) -> int:
@@ -429,6 +443,8 @@ class Table:
             UnsupportedFeatures: type widening is not enabled.
             ConstraintViolation: a rule of the table names the column.
         """
+        from reference_impl.write.alter import columns
+
         return columns.change_type(self.snapshot(), path, wanted)
 
     def set_nullable(self, name: str, *, nullable: bool) -> int:
@@ -437,10 +453,14 @@ class Table:
         Raises:
             ConstraintViolation: a row has null in it.
         """
+        from reference_impl.write.alter import columns
+
         return columns.set_nullable(self.snapshot(), name, nullable=nullable)
 
     def set_comment(self, name: str, comment: str) -> int:
         """Set the comment of a column, and return the version."""
+        from reference_impl.write.alter import columns
+
         return columns.set_comment(self.snapshot(), name, comment)
 
     def set_default(self, name: str, expression: str | None) -> int:
@@ -449,6 +469,8 @@ class Table:
         Raises:
             ConstraintViolation: the column is a variant.
         """
+        from reference_impl.write.alter import columns
+
         return columns.set_default(self.snapshot(), name, expression)
 
     def cluster_by(self, paths: Sequence[Path]) -> int:
@@ -461,6 +483,8 @@ class Table:
             UnknownColumn: there is no such column.
             ConstraintViolation: a column has no bounds to cluster by.
         """
+        from reference_impl.write.alter import columns
+
         return columns.cluster_by(self.snapshot(), paths)
 
     def optimize(self, *, purge_only: bool = False) -> int:
@@ -469,6 +493,8 @@ class Table:
         With ``purge_only`` files with a deletion vector are rewritten, and no others. Where there
         is nothing to do the version stays.
         """
+        from reference_impl.write.upkeep import maintenance
+
         return maintenance.optimize(self.snapshot(), purge_only=purge_only)
 
     def restore(self, version: int) -> int:
@@ -477,6 +503,8 @@ class Table:
         Raises:
             NotFoundError: there is no such version, or a file of it is gone.
         """
+        from reference_impl.write.upkeep import maintenance
+
         return maintenance.restore(self.snapshot(), self.snapshot(version))
 
     def vacuum(
@@ -494,6 +522,8 @@ class Table:
             ConstraintViolation: the retention is too short.
             InvalidTableError: the paths of the log cannot be resolved.
         """
+        from reference_impl.write.upkeep import vacuum
+
         return vacuum.vacuum(self.snapshot(), retention=retention, dry_run=dry_run, unsafe=unsafe)
 
     def clean_log(self) -> list[str]:
@@ -502,6 +532,8 @@ class Table:
         Every version from the newest one at the cutoff on loads as before. Without a checkpoint
         at or before it that is read whole, nothing is deleted.
         """
+        from reference_impl.write.upkeep import cleanup
+
         return cleanup.clean_log(self.snapshot())
 
     def compact_log(self, start: int, end: int) -> None:
@@ -510,6 +542,8 @@ class Table:
         Raises:
             VersionNotFound: a commit of the range is gone, or there are fewer than two.
         """
+        from reference_impl.write.upkeep import compaction
+
         compaction.compact_log(self.snapshot(), start, end)
 
     def checkpoint(self, style: Style | None = None) -> int:
@@ -522,7 +556,10 @@ class Table:
             UnsupportedFeatures: the table does not support that kind.
             ConstraintViolation: no checkpoint has so many files, or the kinds exclude each other.
         """
+        from reference_impl.model import protocol
+        from reference_impl.write.checkpoints.write import write_checkpoint
+
         latest = self.snapshot()
         protocol.check_writable(latest.protocol)
-        checkpoints.write_checkpoint(latest, style)
+        write_checkpoint(latest, style)
         return int(latest.version)
