@@ -95,7 +95,7 @@ _ROW_ID: Final = "_row_id"
 _ROW_ID_REQUIREMENTS: Final = ("RT-023", "RT-024")
 """The requirements on row ids that are stored in files, and on those that follow from positions."""
 _TRACKING_REQUIREMENTS: Final = tuple(
-    row for pairs in _SIBLING_REQUIREMENTS.values() for row in pairs.values()
+    each for pairs in _SIBLING_REQUIREMENTS.values() for each in pairs.values()
 )
 _TRACKING_COLUMN_REQUIREMENTS: Final[Mapping[frozenset[str], str]] = {
     frozenset({"_row_id"}): "RT-024",
@@ -128,27 +128,27 @@ def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
     """Return the requirements that a difference may show instead of the judged one."""
     version = _version(spec)
     if spec.type == "snapshot":
-        rows = [_newest_action(case.table, version, part) for part in _NEWEST_ACTION]
-        rows += [_REPLACED_METADATA] if _NEWEST_ACTION["metadata"][0] in rows else []
-        return (*rows, *_refused(case, spec, rows))
+        found = [_newest_action(case.table, version, part) for part in _NEWEST_ACTION]
+        found += [_REPLACED_METADATA] if _NEWEST_ACTION["metadata"][0] in found else []
+        return (*found, *_refused(case, spec, found))
     if spec.type not in ("read", "row_ids", "changes", "aggregate"):
         return ()
-    rows = [ROWS_READ, *(_TRACKING_REQUIREMENTS if spec.type == "row_ids" else ())]
-    rows += _possible_by_files(case, spec, version)
+    found = [ROWS_READ, *(_TRACKING_REQUIREMENTS if spec.type == "row_ids" else ())]
+    found += _possible_by_files(case, spec, version)
     if spec.type in _COLUMN_QUESTIONS and _hidden(case.table):
-        rows.append(_HIDDEN_COLUMNS)
-    rows += _refused(case, spec, rows)
+        found.append(_HIDDEN_COLUMNS)
+    found += _refused(case, spec, found)
     mapping = _mapping(case, version)
     if mapping is not None:
         data, partition = _MAPPING_REQUIREMENTS[mapping.mode]
-        rows += [data, *([partition] if mapping.partitions else [])]
-    return tuple(rows)
+        found += [data, *([partition] if mapping.partitions else [])]
+    return tuple(found)
 
 
 def _refused(case: Case, spec: Spec, known: Sequence[str]) -> list[str]:
     """Return what refusals may show, in any revision, beside what is known."""
     found = {requirement_refused(spec, case, revision) for revision in SELECTIONS}
-    return sorted(row for row in found.difference(known) if row is not None)
+    return sorted(each for each in found.difference(known) if each is not None)
 
 
 def requirement_refused(spec: Spec, case: Case, revision: str) -> str | None:
@@ -159,23 +159,23 @@ def requirement_refused(spec: Spec, case: Case, revision: str) -> str | None:
     breaks what the case names of protocols.
     """
     judged = judged_of(spec, case)
-    row = judged.in_revision(revision)
+    requirement = judged.in_revision(revision)
 
     def unshown(name: str) -> bool:
         return name in _FORBIDDEN_CONTENT or judged.unshown(name)
 
     if spec.type == "snapshot":
-        if judged.own is not None or judged.timed or row in judged.named:
+        if judged.own is not None or judged.timed or requirement in judged.named:
             return None
         files = replace(judged, question="files", unshown=unshown, _found={}).in_revision(revision)
         return files if files in judged.named else None
-    if spec.type in _ROW_QUESTIONS and row == judged.own == ROWS_READ:
+    if spec.type in _ROW_QUESTIONS and requirement == judged.own == ROWS_READ:
         named = tuple(name for name in judged.named if matches(name, _PROTOCOL_REQUIREMENTS))
         return replace(judged, own=None, named=named, _found={}).in_revision(revision)
-    if spec.type in _ROW_QUESTIONS and row == _DEFAULT_REQUIREMENT:
+    if spec.type in _ROW_QUESTIONS and requirement == _DEFAULT_REQUIREMENT:
         mapping = _mapping(case, _version(spec))
         return ROWS_READ if mapping is None else _MISSING_COLUMN_REQUIREMENTS[mapping.mode]
-    if spec.type not in _ROW_QUESTIONS or row not in _FORBIDDEN_CONTENT:
+    if spec.type not in _ROW_QUESTIONS or requirement not in _FORBIDDEN_CONTENT:
         return None
     return replace(judged, own=None, unshown=unshown, _found={}).in_revision(revision)
 
@@ -205,9 +205,39 @@ def requirement_shown(  # noqa: PLR0913  all that it depends on
         return None
     if load_registry()[judged].level == "SHOULD":
         return None  # what is advised alone fails by nothing else
-    if spec.type in _COLUMN_QUESTIONS and _shows_hidden(case.table, expected.rows(), actual):
+    wrong = _WrongRows(case, spec, judged, expected.rows(), actual)
+    if spec.type in _COLUMN_QUESTIONS and _shows_hidden(wrong):
         return _HIDDEN_COLUMNS
-    return _shown_by_rows(case, spec, judged, expected.rows(), actual)
+    return _shown_by_rows(wrong)
+
+
+@dataclass(frozen=True, slots=True)
+class _WrongRows:
+    """An answer of rows that is wrong.
+
+    Attributes:
+        case: the table.
+        spec: the question.
+        judged: the requirement that the question is held to.
+        expected: the rows that have to be given.
+        actual: the rows that were.
+    """
+
+    case: Case
+    spec: Spec
+    judged: str
+    expected: pa.Table
+    actual: pa.Table
+
+    @property
+    def version(self) -> int | None:
+        """The version that is asked for; ``None`` for the latest."""
+        return _version(self.spec)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a time is asked for, so that the version is unknown."""
+        return "timestamp" in self.spec.parameters
 
 
 def _shown_by_snapshot(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown`
@@ -221,15 +251,15 @@ def _shown_by_snapshot(  # noqa: PLR0913, PLR0917  as of :func:`requirement_show
     part = difference.summary.partition(".")[0].partition(" ")[0]
     if part not in _NEWEST_ACTION or judged not in _SNAPSHOT_REQUIREMENTS:
         return None
-    row = _newest_action(case.table, _version(spec), part)
-    if row == _NEWEST_ACTION["metadata"][0] and _has_more_properties(expected, actual):
+    newest, single = _NEWEST_ACTION[part]
+    requirement = _newest_action(case.table, _version(spec), part)
+    if requirement == _NEWEST_ACTION["metadata"][0] and _has_more_properties(expected, actual):
         return _REPLACED_METADATA
-    if judged not in _NEWEST_ACTION[part]:
-        return row
-    again, one = _NEWEST_ACTION[part]
-    if spec.requirement is not None or judged != one:
+    if judged not in (newest, single):
+        return requirement
+    if spec.requirement is not None or judged != single:
         return None  # the case says which of both it is about
-    return again if _is_replaced(case, spec, part, actual) else None
+    return newest if _is_replaced(case, spec, part, actual) else None
 
 
 def _is_replaced(case: Case, spec: Spec, part: str, actual: Any) -> bool:
@@ -254,70 +284,63 @@ def _has_more_properties(expected: Mapping[str, Any], actual: Any) -> bool:
         return False
 
 
-def _shown_by_rows(
-    case: Case, spec: Spec, judged: str, expected: pa.Table, actual: pa.Table
-) -> str | None:
+def _shown_by_rows(wrong: _WrongRows) -> str | None:
+    judged, expected, actual = wrong.judged, wrong.expected, wrong.actual
     empty = judged not in _NULL_REQUIREMENTS and equal_with_empty_as_null(expected, actual)
-    if empty or (judged == _DELETED_ROWS and _has_fewer_rows(spec, expected, actual)):
+    if empty or (judged == _DELETED_ROWS and _has_fewer_rows(wrong)):
         return ROWS_READ
-    if spec.type == "aggregate":
+    if wrong.spec.type == "aggregate":
         return None
-    changed = _shown_by_changes(case, spec, judged, expected, actual)
+    changed = _shown_by_changes(wrong)
     if changed is not None:
         return changed
-    wrong = wrong_columns(expected, actual)
-    if _has_older_columns(case, spec, judged, expected, actual):
+    columns = wrong_columns(expected, actual)
+    if _has_older_columns(wrong):
         return _NEWEST_METADATA
-    if wrong is None:
-        return _shown_by_live_rows(case, spec, judged, expected, actual)
-    return _shown_by_columns(case, spec, judged, wrong, expected, actual)
+    return _shown_by_live_rows(wrong) if columns is None else _shown_by_columns(wrong, columns)
 
 
-def _shown_by_changes(
-    case: Case, spec: Spec, judged: str, expected: pa.Table, actual: pa.Table
-) -> str | None:
+def _shown_by_changes(wrong: _WrongRows) -> str | None:
     """Return the requirement on which rows changed, where a version has other changes.
 
     No requirement on values is on which rows changed.
     """
-    if spec.type != "changes" or not matches(judged, _VALUE_REQUIREMENTS):
+    if wrong.spec.type != "changes" or not matches(wrong.judged, _VALUE_REQUIREMENTS):
         return None
+    expected, actual = wrong.expected, wrong.actual
     if not {*_CHANGE_COLUMNS} <= {*actual.column_names} & {*expected.column_names}:
         return None
     right, seen = (counted_rows(table, _CHANGE_COLUMNS) for table in (expected, actual))
     versions = {version for _, version in (right - seen) + (seen - right)}
     if not versions:
         return None
-    recorded = any(b'"cdc"' in (commits_in(case.table).get(v) or b"") for v in versions)
+    commits = commits_in(wrong.case.table)
+    recorded = any(b'"cdc"' in (commits.get(version) or b"") for version in versions)
     return _CHANGE_REQUIREMENTS[not recorded]
 
 
-def _shown_by_columns(  # noqa: PLR0913, PLR0917  as of :func:`requirement_shown`
-    case: Case, spec: Spec, judged: str, wrong: WrongColumns, expected: pa.Table, actual: pa.Table
-) -> str | None:
+def _shown_by_columns(wrong: _WrongRows, columns: WrongColumns) -> str | None:
     """Return the requirement that wrong columns show, where the rows are right else."""
-    if (
-        wrong.keyed
-        and judged in _VECTOR_REQUIREMENTS
-        and wrong.columns in _TRACKING_COLUMN_REQUIREMENTS
-    ):
-        return _TRACKING_COLUMN_REQUIREMENTS[wrong.columns]
-    if wrong.columns == {_ROW_ID} and judged in _TRACKING_REQUIREMENTS:
-        return _shown_by_row_ids(case, spec, expected, actual) or _SIBLING_REQUIREMENTS[
-            wrong.columns
-        ].get(judged)
-    if wrong.columns & _FEATURE_COLUMNS:
-        return _SIBLING_REQUIREMENTS.get(wrong.columns, {}).get(judged)
-    mapping = _mapping(case, _version(spec))
+    judged, names = wrong.judged, columns.columns
+    by_vectors = columns.keyed and judged in _VECTOR_REQUIREMENTS
+    if by_vectors and names in _TRACKING_COLUMN_REQUIREMENTS:
+        return _TRACKING_COLUMN_REQUIREMENTS[names]
+    sibling = _SIBLING_REQUIREMENTS.get(names, {}).get(judged)
+    if names == {_ROW_ID} and judged in _TRACKING_REQUIREMENTS:
+        return _shown_by_row_ids(wrong) or sibling
+    if names & _FEATURE_COLUMNS:
+        return sibling
+    mapping = _mapping(wrong.case, wrong.version)
     if mapping is not None:
-        of_partitions = wrong.columns <= mapping.partitions
-        row = _MAPPING_REQUIREMENTS[mapping.mode][of_partitions]
+        of_partitions = names <= mapping.partitions
+        requirement = _MAPPING_REQUIREMENTS[mapping.mode][of_partitions]
         own = matches(
             judged, _PARTITION_VALUE_REQUIREMENTS if of_partitions else _VALUE_REQUIREMENTS
         )
-        if judged in _ALL_MAPPING_REQUIREMENTS - {row} or (wrong.misnamed and not own):
-            return row
-    return ROWS_READ if wrong.keyed and matches(judged, _ROW_REQUIREMENTS) else None
+        others = _ALL_MAPPING_REQUIREMENTS - {requirement}
+        if judged in others or (columns.misnamed and not own):
+            return requirement
+    return ROWS_READ if columns.keyed and matches(judged, _ROW_REQUIREMENTS) else None
 
 
 def _possible_by_files(case: Case, spec: Spec, version: int | None) -> Iterator[str]:
@@ -325,7 +348,7 @@ def _possible_by_files(case: Case, spec: Spec, version: int | None) -> Iterator[
     if spec.type == "changes":
         judged = judged_of(spec, case)
         found = (judged.in_revision(revision) for revision in SELECTIONS)
-        if any(row is not None and matches(row, _VALUE_REQUIREMENTS) for row in found):
+        if any(each is not None and matches(each, _VALUE_REQUIREMENTS) for each in found):
             yield from _CHANGE_REQUIREMENTS
     if spec.type in ("read", "row_ids") and "deletionVectors" in case.features:
         yield _DELETED_ROWS
@@ -333,33 +356,29 @@ def _possible_by_files(case: Case, spec: Spec, version: int | None) -> Iterator[
         yield _NEWEST_METADATA
 
 
-def _shown_by_live_rows(
-    case: Case, spec: Spec, judged: str, expected: pa.Table, actual: pa.Table
-) -> str | None:
+def _shown_by_live_rows(wrong: _WrongRows) -> str | None:
     """Return the requirement that missing or additional rows show, where all others are right.
 
     They break no requirement on values; but a filter looks at values.
     """
-    tracked = judged.startswith("RT-")
-    found = differing_rows(expected, actual)
-    if (
-        spec.type == "changes"
-        or found is None
-        or not (tracked or matches(judged, _VALUE_REQUIREMENTS))
-    ):
+    tracked = wrong.judged.startswith("RT-")
+    found = differing_rows(wrong.expected, wrong.actual)
+    on_values = tracked or matches(wrong.judged, _VALUE_REQUIREMENTS)
+    if wrong.spec.type == "changes" or found is None or not on_values:
         return None
     lacking, more = found
-    if more and _are_deleted(case, spec, expected.column_names, more):
+    if more and _are_deleted(wrong, more):
         return _DELETED_ROWS
     alone = bool(lacking) is not bool(more)
-    return ROWS_READ if alone and (tracked or "filter" not in spec.parameters) else None
+    return ROWS_READ if alone and (tracked or "filter" not in wrong.spec.parameters) else None
 
 
-def _are_deleted(case: Case, spec: Spec, names: list[str], rows: Rows) -> bool:
+def _are_deleted(wrong: _WrongRows, rows: Rows) -> bool:
     """Return whether deletion vectors of a version mark all of some rows."""
-    if "timestamp" in spec.parameters or "deletionVectors" not in case.features:
+    if wrong.is_timed or "deletionVectors" not in wrong.case.features:
         return False
-    marked = marked_rows(case.table, _version(spec))
+    names = wrong.expected.column_names
+    marked = marked_rows(wrong.case.table, wrong.version)
     known = [name for name in names if name not in _FEATURE_COLUMNS]
     if marked is None or not {*known} <= {*marked.column_names}:
         return False
@@ -369,36 +388,31 @@ def _are_deleted(case: Case, spec: Spec, names: list[str], rows: Rows) -> bool:
     return min(held.values()) >= 0
 
 
-def _shown_by_row_ids(case: Case, spec: Spec, expected: pa.Table, actual: pa.Table) -> str | None:
+def _shown_by_row_ids(wrong: _WrongRows) -> str | None:
     """Return which requirement on row ids is broken; ``None`` where both are, or it is unknown."""
-    fresh = fresh_ids(case.table, _version(spec)) if "timestamp" not in spec.parameters else None
-    found = differing_rows(expected, actual)
+    fresh = None if wrong.is_timed else fresh_ids(wrong.case.table, wrong.version)
+    found = differing_rows(wrong.expected, wrong.actual)
     if fresh is None or found is None:
         return None
-    at = expected.column_names.index(_ROW_ID)
+    at = wrong.expected.column_names.index(_ROW_ID)
     by_position = {any(row[at] in ids for ids in fresh) for row in found[0]}
     return _ROW_ID_REQUIREMENTS[by_position.pop()] if len(by_position) == 1 else None
 
 
-def _has_older_columns(
-    case: Case, spec: Spec, judged: str, expected: pa.Table, actual: pa.Table
-) -> bool:
+def _has_older_columns(wrong: _WrongRows) -> bool:
     """Return whether the columns of a read are those of older metadata."""
-    if (
-        spec.type != "read"
-        or spec.parameters.keys() - {"version"}
-        or not matches(judged, _LIVE_FILE_REQUIREMENTS)
-    ):
+    plain = wrong.spec.type == "read" and wrong.spec.parameters.keys() <= {"version"}
+    if not plain or not matches(wrong.judged, _LIVE_FILE_REQUIREMENTS):
         return False
-    names = actual.column_names
-    others = sorted(names) != sorted(expected.column_names)
-    return others and names in older_columns(case.table, _version(spec))
+    names = wrong.actual.column_names
+    others = sorted(names) != sorted(wrong.expected.column_names)
+    return others and names in older_columns(wrong.case.table, wrong.version)
 
 
-def _shows_hidden(table: Path, expected: pa.Table, actual: pa.Table) -> bool:
+def _shows_hidden(wrong: _WrongRows) -> bool:
     """Return whether an answer has columns of row tracking, and no other one, beside its own."""
-    extra = set(actual.column_names).difference(expected.column_names)
-    return bool(extra) and extra <= _hidden(table)
+    extra = set(wrong.actual.column_names).difference(wrong.expected.column_names)
+    return bool(extra) and extra <= _hidden(wrong.case.table)
 
 
 @lru_cache(maxsize=2048)
@@ -408,9 +422,10 @@ def _hidden(table: Path) -> frozenset[str]:
     return frozenset(name.decode() for names in found for name in names)
 
 
-def _has_fewer_rows(spec: Spec, expected: pa.Table, actual: pa.Table) -> bool:
+def _has_fewer_rows(wrong: _WrongRows) -> bool:
     """Return whether an answer has fewer rows than it has to."""
-    if spec.type != "aggregate":
+    expected, actual = wrong.expected, wrong.actual
+    if wrong.spec.type != "aggregate":
         return bool(actual.num_rows < expected.num_rows)
     if actual.num_rows != 1 or "count" not in actual.column_names:
         return False
@@ -423,8 +438,8 @@ def _version(spec: Spec) -> int | None:
 
 
 def _newest_action(table: Path, version: int | None, part: str) -> str:
-    again, one = _NEWEST_ACTION[part]
-    return again if shows(table, version, "", again) else one
+    newest, single = _NEWEST_ACTION[part]
+    return newest if shows(table, version, "", newest) else single
 
 
 @dataclass(frozen=True, slots=True)

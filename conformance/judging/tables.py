@@ -86,7 +86,7 @@ class TableStore:
         return self._copies[case.id].path
 
     def adopt(self, case: Case) -> None:
-        """Take the table of a case, which was made by :meth:`fresh`, for its copy."""
+        """Take the table of a case, which was made for one item, for its copy."""
         self._copies[case.id] = _Copy(case.table, fingerprint(case.table))
 
     def written(self, case: Case | None) -> Path:
