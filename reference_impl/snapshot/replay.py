@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -137,7 +138,7 @@ def _logical_keys(paths: pa.ChunkedArray | pa.Array, vectors: pa.ChunkedArray) -
     return logical_keys(_combine(paths), _combine(vectors))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Newest:
     """The newest reference to each logical file among commits.
 
@@ -148,6 +149,13 @@ class _Newest:
 
     tables: dict[str, pa.Table]
     paths: dict[str, Paths]
+
+    @cached_property
+    def touched(self) -> _Touched:
+        """The logical files, to look up those of a checkpoint."""
+        vectors = {kind: self.tables[kind]["deletionVector"] for kind in _KINDS}
+        paths = Paths.joined([self.paths[kind] for kind in _KINDS])
+        return _Touched(PathSet(paths), _logical_keys(paths.texts, _both(vectors)))
 
     @classmethod
     def of(cls, committed: CommittedFiles) -> _Newest:
@@ -205,12 +213,6 @@ class _Touched:
     paths: PathSet
     keys: pa.Array
 
-    @classmethod
-    def of(cls, newest: _Newest) -> _Touched:
-        vectors = {kind: newest.tables[kind]["deletionVector"] for kind in _KINDS}
-        paths = Paths.joined([newest.paths[kind] for kind in _KINDS])
-        return cls(PathSet(paths), _logical_keys(paths.texts, _both(vectors)))
-
     def survivors(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Paths]:
         """Return the actions that no commit overrides, and their decoded paths."""
         paths = Paths.of([batch["path"]])
@@ -243,7 +245,7 @@ class _Survivors:
         given = list(portions)
         if not given:
             return cls(committed, newest.paths[kind])
-        touched = _Touched.of(newest)
+        touched = newest.touched
 
         def survive(batch: Callable[[], pa.RecordBatch]) -> tuple[pa.RecordBatch, Paths]:
             return touched.survivors(batch())
