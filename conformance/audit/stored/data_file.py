@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 
 from conformance.audit.checks.values import statistics_of
 from conformance.audit.grammar.roaring import Rows
+from conformance.audit.grammar.uris import is_absolute
 from conformance.audit.read.state import Body
+from conformance.audit.subjects import LiveFiles
 from reference_impl.errors import DataFileTooLarge
 from reference_impl.limits import budget, exceeded
 from reference_impl.parquet.bounds import Bounded
@@ -115,3 +117,28 @@ class DataFile:
         # As long as what was read: a footer may claim any number of rows.
         kept = self.deleted.kept(len(values)) if self.deleted else None
         return values if kept is None else values.filter(kept)
+
+
+@dataclass(frozen=True)
+class LiveFile(DataFile):
+    """A data file in a version that it is live in."""
+
+    view: LiveFiles
+
+    @property
+    def born(self) -> int | None:
+        """The version that first had the file, where the log says."""
+        return self.view.state.seen.get(self.path)
+
+    def follows(self, name: str) -> bool:
+        """Return whether the file is known to have come while something was on already."""
+        since = self.view.state.since.get(name)
+        return self.born is not None and since is not None and self.born >= since
+
+    def precedes(self, name: str) -> bool:
+        """Return whether the file is known to have come while something was off."""
+        state, born = self.view.state, self.born
+        if born is None or not state.whole or is_absolute(self.path):
+            return False
+        last = state.until.get(name)
+        return last is None or (name not in state.since and born > last)

@@ -10,11 +10,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as at
 
+from conformance.audit.findings import Finding, finding
 from conformance.audit.read.layout import PHYSICAL_NAME, Layout
-from conformance.audit.stored.places import places_of
+from conformance.audit.read.raw import listed
+from conformance.audit.stored.data_file import LiveFile
+from conformance.audit.stored.places import field_id, places_of
+from conformance.audit.stored.statistics.columns import plain
+from conformance.audit.summaries.parsed import same_value
 from conformance.judging.compare.families import is_list
 
 _KEYS: Final = ("delta.columnMapping.nested.ids", "parquet.field.nested.ids")
@@ -90,3 +96,55 @@ def not_shredded(schema: pa.Schema, layout: Layout) -> Iterator[tuple[str, str]]
             parts = {each.name for each in place.stored_fields}
             if place.declared == "variant" and "typed_value" in parts:
                 yield "SHRED-002", f"the variants of {place.name} are shredded"
+
+
+_MATERIALISED: Final = (("icebergCompatV1", "ICE1-007"), ("icebergCompatV2", "ICE2-015"))
+"""Versions of Iceberg compatibility, and what they have against a file without partitions."""
+
+
+def partitions_of_iceberg(opened: LiveFile) -> Iterator[Finding]:
+    """Report partition columns that a file lacks or misplaces under Iceberg compatibility."""
+    layout = opened.view.layout
+    top = [column for column in layout.columns if len(column.path) == 1]
+    found = {column.field_id: column.physical[0] for column in top if layout.mode == "id"}
+    # Where columns are found by their ids, a file may call them otherwise.
+    stored = {found.get(field_id(each), each.name): each.name for each in opened.schema}
+    names = list(stored)
+    partitions = layout.partition_columns.keys()
+    declared = layout.top_names
+    for feature, requirement in _MATERIALISED:
+        if not layout.active(feature):
+            continue
+        of_first = feature == "icebergCompatV1"
+        # Under the second version a file may be older than what asks for them.
+        sure = of_first or opened.follows(feature)
+        for physical in partitions - set(names):
+            message = f"the file lacks the partition column {physical}"
+            yield finding(requirement, opened.path, message, sure=sure)
+        for physical in sorted(partitions & set(names)):
+            for message in _materialised(opened, physical, stored[physical]):
+                yield finding(requirement, opened.path, message, sure=sure)
+        # Row ids and other hidden columns are no data columns.
+        last = [name in partitions for name in names if name in declared]
+        if of_first and last != sorted(last):
+            message = "partition columns come before data columns"
+            yield finding("ICE1-008", opened.path, message)
+
+
+def _materialised(opened: LiveFile, physical: str, stored: str) -> Iterator[str]:
+    """Describe values of a partition column in a file that are not the partition's."""
+    column = opened.view.layout.partition_columns[physical]
+    texts = opened.body.get("partitionValues")
+    if column is None or not isinstance(column.type, str) or not isinstance(texts, dict):
+        return
+    if opened.schema.names.count(stored) != 1:
+        return
+    text = texts.get(physical) or None
+    for value in listed(pc.unique(plain(opened.read(stored)))):
+        if None in (text, value):
+            same = text == (None if value == "" else value)  # an empty text may be a null
+        else:
+            # A timestamp's text without zone is in one that the log does not say.
+            same = column.type == "timestamp" or same_value(text, value, column.type)
+        if not same:
+            yield f"partition column {column.name} is {value!r} in the file, the log says {text}"

@@ -7,15 +7,13 @@ Metadata and Data Files".
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from conformance.audit.findings import (
-    Finding,
     Findings,
     Severity,
     check,
@@ -24,22 +22,19 @@ from conformance.audit.findings import (
     unchecked,
 )
 from conformance.audit.grammar.log_files import LOG_DIR
-from conformance.audit.grammar.roaring import Rows, VectorFault
+from conformance.audit.grammar.roaring import Rows
 from conformance.audit.grammar.uris import is_absolute, lenient_path
 from conformance.audit.grammar.vectors import (
     VECTOR_REQUIREMENTS,
     is_there,
-    load_vector,
-    vector_path,
 )
 from conformance.audit.read.contents import is_parquet
 from conformance.audit.read.layout import fields_of
-from conformance.audit.read.raw import listed
 from conformance.audit.read.state import Body, Key, counted
 from conformance.audit.screens import removes_of_live_files
 from conformance.audit.stored.changes import ChangeView
-from conformance.audit.stored.data_file import DataFile, stored_as_int96
-from conformance.audit.stored.features import not_shredded, of_iceberg
+from conformance.audit.stored.data_file import LiveFile, stored_as_int96
+from conformance.audit.stored.features import not_shredded, of_iceberg, partitions_of_iceberg
 from conformance.audit.stored.places import (
     SchemaPlace,
     field_id,
@@ -53,45 +48,29 @@ from conformance.audit.stored.row_ids import RowIds
 from conformance.audit.stored.rules import Rules
 from conformance.audit.stored.statistics.columns import (
     describes,
-    plain,
     wrong_counts_of_absent,
     wrong_statistics,
 )
 from conformance.audit.stored.types import type_mismatches
 from conformance.audit.stored.variants import holds_variants, malformed_variants
+from conformance.audit.stored.vectors import (
+    kept_elsewhere,
+    partition_folders,
+    read_vector,
+    vector_files,
+)
 from conformance.audit.subjects import LiveFiles, RepeatedFiles, VersionView
-from conformance.audit.summaries.parsed import same_value
 from reference_impl.errors import LimitExceeded, PlaceRefused
 from reference_impl.limits import budget, out_of_memory
 from reference_impl.parquet.opening import open_parquet
-from reference_impl.storage import Storage
 
 
 @dataclass(frozen=True)
-class _LiveFile(DataFile):
-    """A data file in a version that it is live in, with its rules; with ids of all, or none."""
+class _LiveFile(LiveFile):
+    """A live file with the rules for its rows; with ids of all rows of the version, or none."""
 
-    view: LiveFiles
     ids: RowIds | None
     rules: Rules
-
-    @property
-    def born(self) -> int | None:
-        """The version that first had the file, where the log says."""
-        return self.view.state.seen.get(self.path)
-
-    def follows(self, name: str) -> bool:
-        """Return whether the file is known to have come while something was on already."""
-        since = self.view.state.since.get(name)
-        return self.born is not None and since is not None and self.born >= since
-
-    def precedes(self, name: str) -> bool:
-        """Return whether the file is known to have come while something was off."""
-        state, born = self.view.state, self.born
-        if born is None or not state.whole or is_absolute(self.path):
-            return False
-        last = state.until.get(name)
-        return last is None or (name not in state.since and born > last)
 
 
 @check(
@@ -127,17 +106,17 @@ def live_files(view: VersionView) -> Findings:
             message = "the data file is in a directory whose name begins with an underscore"
             severity: Severity | None = None
             # Directories are named after partition columns by default, whatever their names.
-            if all(part.startswith(_partition_folders(view)) for part in hidden):
+            if all(part.startswith(partition_folders(view)) for part in hidden):
                 severity = "warning"
             # A file that is that of changes as well has its place there.
             if path in changes:
                 severity = "info"
             yield finding("DATA-001", path, message, severity=severity)
-        vector, broken = _vector(view, body, path)
+        vector, broken = read_vector(view, body, path)
         yield from broken
         if any(fault.requirement == "DVD-003" for fault in broken):
-            kept = _vector_files(view.storage) if kept is None else kept
-            yield from _kept_elsewhere(body, kept)
+            kept = vector_files(view.storage) if kept is None else kept
+            yield from kept_elsewhere(body, kept)
         yield from _file(view, path, body, vector, (row_ids, rules))
     yield from row_ids.duplicates()
     yield from rules.duplicates(place)
@@ -146,12 +125,6 @@ def live_files(view: VersionView) -> Findings:
 def _hidden(path: str) -> list[str]:
     """Return the directories of a path below the table root that begin with an underscore."""
     return [] if is_absolute(path) else [d for d in path.split("/")[:-1] if d.startswith("_")]
-
-
-def _partition_folders(view: LiveFiles) -> tuple[str, ...]:
-    """Return what the names of directories of partitions begin with."""
-    layout = view.layout
-    return tuple(f"{name}=" for name in {*layout.partitions, *layout.partition_columns})
 
 
 def _change_files(view: VersionView) -> set[str]:
@@ -187,7 +160,7 @@ def removed_files(view: ChangeView) -> Findings:
             continue
         if not is_there(view.storage, key[0]):
             continue  # vacuum may have taken it, and its vector
-        vector, broken = _vector(version, body, key[0])
+        vector, broken = read_vector(version, body, key[0])
         if any(fault.requirement == "DVD-003" for fault in broken):
             continue  # of a vector that a newer one replaced, vacuum may have taken the file alone
         yield from broken
@@ -208,62 +181,12 @@ def repeated_files(view: RepeatedFiles) -> Findings:
         budget().check_time()
         if not is_there(view.storage, path):
             continue  # vacuum may have taken it
-        vector, found = _vector(view, body, path)
+        vector, found = read_vector(view, body, path)
         if any(fault.requirement == "DVD-003" for fault in found):
             continue  # vacuum may have taken it as well
         if not found:
             found = list(_file(view, path, body, vector, (None, rules)))
         yield from (replace(each, place=f"{view.place}: {path}") for each in found)
-
-
-def _vector(view: LiveFiles, body: Body, path: str) -> tuple[Rows | None, list[Finding]]:
-    descriptor = body.get("deletionVector")
-    if not isinstance(descriptor, dict):
-        return None, []
-    try:
-        return load_vector(view.storage, descriptor), list(
-            _beside_partition_files(view, descriptor)
-        )
-    except VectorFault as error:
-        message = f"deletion vector of {path}: {error}"
-        broken = [error.requirement]
-        if descriptor.get("storageType") == "i" and error.requirement.startswith("DVFMT-"):
-            broken.append("DVDESC-005")  # inline or not, the form is one
-        return None, [finding(each, error.path or path, message) for each in broken]
-    except LimitExceeded as error:
-        return None, [unchecked("DVFMT-002", path, error)]
-    except PlaceRefused as error:
-        return None, [not_followed(error, path)]
-    except (OSError, ValueError, OverflowError) as error:
-        message = f"the deletion vector cannot be read: {str(error)[:200]}"
-        return None, [finding("DVFMT-002", path, message)]
-
-
-def _vector_files(storage: Storage) -> dict[str, str]:
-    """Return where the vector files below a table are, by name."""
-    paths = (entry.path for entry in storage.walk() if entry.path.endswith(".bin"))
-    return {path.rpartition("/")[2]: path for path in paths}
-
-
-def _kept_elsewhere(body: Body, kept: Mapping[str, str]) -> Findings:
-    """Report a vector file that is not where its descriptor says."""
-    descriptor = body["deletionVector"]
-    where = vector_path(descriptor) or ""
-    found = kept.get(where.rpartition("/")[2])
-    if descriptor.get("storageType") == "u" and found is not None:
-        message = f"the vector file is {found}, by its descriptor it is {where}"
-        yield finding("DVFILE-001", found, message)
-
-
-def _beside_partition_files(view: LiveFiles, descriptor: Body) -> Findings:
-    """Report a vector file in the folder of a partition."""
-    where = vector_path(descriptor)
-    if where is None:
-        return
-    names = _partition_folders(view)
-    if any(folder.startswith(names) for folder in where.rpartition("/")[0].split("/")):
-        message = "the vector file is in the folder of a partition"
-        yield finding("DVFILE-001", where, message)
 
 
 def _file(
@@ -362,7 +285,7 @@ def _columns(opened: _LiveFile) -> Findings:
         strange = once is not None and not once.issuperset(extra) and not is_absolute(opened.path)
         severity: Severity = "warning" if layout.mode == "none" or strange else "info"
         yield finding("WCON-001", opened.path, message, "readers ignore them", severity=severity)
-    yield from _partitions(opened)
+    yield from partitions_of_iceberg(opened)
     yield from _schema_columns(opened)
 
 
@@ -492,57 +415,3 @@ def _misnamed_column(opened: _LiveFile, place: SchemaPlace, misnamed: pa.Field) 
     if named or (given in {None, place.column_id} and opened.follows("columnMapping")):
         message = f"the file has column {place.name} under the name {misnamed.name}"
         yield finding("CM-013", opened.path, message)
-
-
-def _partitions(opened: _LiveFile) -> Iterator[Finding]:
-    """Report partition columns that a file lacks or misplaces under Iceberg compatibility."""
-    layout = opened.view.layout
-    top = [column for column in layout.columns if len(column.path) == 1]
-    found = {column.field_id: column.physical[0] for column in top if layout.mode == "id"}
-    # Where columns are found by their ids, a file may call them otherwise.
-    stored = {found.get(field_id(each), each.name): each.name for each in opened.schema}
-    names = list(stored)
-    partitions = layout.partition_columns.keys()
-    declared = layout.top_names
-    for version, requirement, severity in _MATERIALISED:
-        feature = f"icebergCompatV{version}"
-        if not layout.active(feature):
-            continue
-        severity = None if opened.follows(feature) else severity  # noqa: PLW2901  it is newer
-        for physical in partitions - set(names):
-            message = f"the file lacks the partition column {physical}"
-            yield finding(requirement, opened.path, message, severity=severity)
-        for physical in sorted(partitions & set(names)):
-            for message in _materialised(opened, physical, stored[physical]):
-                yield finding(requirement, opened.path, message, severity=severity)
-        # Row ids and other hidden columns are no data columns.
-        last = [name in partitions for name in names if name in declared]
-        if version == 1 and last != sorted(last):
-            message = "partition columns come before data columns"
-            yield finding("ICE1-008", opened.path, message)
-
-
-def _materialised(opened: _LiveFile, physical: str, stored: str) -> Iterator[str]:
-    """Describe values of a partition column in a file that are not the partition's."""
-    column = opened.view.layout.partition_columns[physical]
-    texts = opened.body.get("partitionValues")
-    if column is None or not isinstance(column.type, str) or not isinstance(texts, dict):
-        return
-    if opened.schema.names.count(stored) != 1:
-        return
-    text = texts.get(physical) or None
-    for value in listed(pc.unique(plain(opened.read(stored)))):
-        if None in (text, value):
-            same = text == (None if value == "" else value)  # an empty text may be a null
-        else:
-            # A timestamp's text without zone is in one that the log does not say.
-            same = column.type == "timestamp" or same_value(text, value, column.type)
-        if not same:
-            yield f"partition column {column.name} is {value!r} in the file, the log says {text}"
-
-
-_MATERIALISED: Final[tuple[tuple[int, str, Severity | None], ...]] = (
-    (1, "ICE1-007", None),
-    (2, "ICE2-015", "warning"),  # it may be older than what asks for it
-)
-"""Versions of Iceberg compatibility, and what they have against a file without partitions."""

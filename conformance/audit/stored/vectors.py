@@ -1,19 +1,30 @@
-"""Deletion vectors against those that they replace (design note, section Deletion Vectors)."""
+"""Deletion vectors of live files, and against those that they replace.
+
+Covers "Deletion Vectors" and the design note on them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from conformance.audit.findings import Findings, check, finding
-from conformance.audit.grammar.roaring import Rows
-from conformance.audit.grammar.vectors import load_vector
+from conformance.audit.findings import (
+    Finding,
+    Findings,
+    check,
+    finding,
+    not_followed,
+    unchecked,
+)
+from conformance.audit.grammar.roaring import Rows, VectorFault
+from conformance.audit.grammar.vectors import load_vector, vector_path
 from conformance.audit.read.raw import Line
+from conformance.audit.read.state import Body
 from conformance.audit.screens import doubled_paths
 from conformance.audit.stored.changes import ChangeView
-from conformance.audit.subjects import VersionView
-from reference_impl.errors import DeltaError
+from conformance.audit.subjects import LiveFiles, VersionView
+from reference_impl.errors import DeltaError, LimitExceeded, PlaceRefused
 from reference_impl.storage import Storage
 
 _DELETES: Final = frozenset({"DELETE", "UPDATE", "MERGE"})
@@ -83,3 +94,60 @@ def shared_vectors(stored: Sequence[tuple[str, str]]) -> Findings:
             message = f"its deletion vector {vector} is that of {path} as well"
             # The rows may be the same by chance, and no reader sees a difference.
             yield finding("DVFILE-003", another, message, severity="warning")
+
+
+def read_vector(view: LiveFiles, body: Body, path: str) -> tuple[Rows | None, list[Finding]]:
+    """Return the rows that the vector of a live file marks, and what is wrong with the vector."""
+    descriptor = body.get("deletionVector")
+    if not isinstance(descriptor, dict):
+        return None, []
+    try:
+        return load_vector(view.storage, descriptor), list(
+            _beside_partition_files(view, descriptor)
+        )
+    except VectorFault as error:
+        message = f"deletion vector of {path}: {error}"
+        broken = [error.requirement]
+        if descriptor.get("storageType") == "i" and error.requirement.startswith("DVFMT-"):
+            broken.append("DVDESC-005")  # inline or not, the form is one
+        return None, [finding(each, error.path or path, message) for each in broken]
+    except LimitExceeded as error:
+        return None, [unchecked("DVFMT-002", path, error)]
+    except PlaceRefused as error:
+        return None, [not_followed(error, path)]
+    except (OSError, ValueError, OverflowError) as error:
+        message = f"the deletion vector cannot be read: {str(error)[:200]}"
+        return None, [finding("DVFMT-002", path, message)]
+
+
+def vector_files(storage: Storage) -> dict[str, str]:
+    """Return where the vector files below a table are, by name."""
+    paths = (entry.path for entry in storage.walk() if entry.path.endswith(".bin"))
+    return {path.rpartition("/")[2]: path for path in paths}
+
+
+def kept_elsewhere(body: Body, kept: Mapping[str, str]) -> Findings:
+    """Report a vector file that is not where its descriptor says."""
+    descriptor = body["deletionVector"]
+    where = vector_path(descriptor) or ""
+    found = kept.get(where.rpartition("/")[2])
+    if descriptor.get("storageType") == "u" and found is not None:
+        message = f"the vector file is {found}, by its descriptor it is {where}"
+        yield finding("DVFILE-001", found, message)
+
+
+def _beside_partition_files(view: LiveFiles, descriptor: Body) -> Findings:
+    """Report a vector file in the folder of a partition."""
+    where = vector_path(descriptor)
+    if where is None:
+        return
+    names = partition_folders(view)
+    if any(folder.startswith(names) for folder in where.rpartition("/")[0].split("/")):
+        message = "the vector file is in the folder of a partition"
+        yield finding("DVFILE-001", where, message)
+
+
+def partition_folders(view: LiveFiles) -> tuple[str, ...]:
+    """Return what the names of directories of partitions begin with."""
+    layout = view.layout
+    return tuple(f"{name}=" for name in {*layout.partitions, *layout.partition_columns})
