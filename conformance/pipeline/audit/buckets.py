@@ -60,7 +60,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What every task of the audit of one table is told.
+    """What the tasks of the audit of one table share.
 
     Attributes:
         location: of the table.
