@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from conformance.audit.checks.metadata import LAST_VERSION
-from conformance.audit.findings import Findings, check, finding
+from conformance.audit.findings import Findings, Severity, check, finding
 from conformance.audit.read.raw import parse_object
 from conformance.audit.subjects import Step
 
@@ -16,13 +16,22 @@ def domains_need_their_feature(step: Step) -> Findings:
     """Report domains where the protocol does not support them."""
     if step.protocol is None or step.new.writer > LAST_VERSION:
         return
+    removed = {
+        line.body.get("domain")
+        for line in step.of("domainMetadata")
+        if line.body.get("removed") is True
+    }
     for name, place in _domains(step):
+        # A commit may remove the domains together with their feature.
+        ends = "domainMetadata" in step.old.features and name in removed
+        severity: Severity | None = "warning" if ends else None
         if step.new.writer < 7:
             message = f"a domain, but the writer version is {step.new.writer}"
             for requirement in ("DOM-008", "CLUS-002") if name == _CLUSTERING else ("DOM-008",):
-                yield finding(requirement, place, message)
+                yield finding(requirement, place, message, severity=severity)
         if "domainMetadata" not in step.new.features:
-            yield finding("DOM-009", place, "a domain, but domainMetadata is not supported")
+            message = "a domain, but domainMetadata is not supported"
+            yield finding("DOM-009", place, message, severity=severity)
 
 
 _CLUSTERING: Final = "delta.clustering"

@@ -11,7 +11,7 @@ from typing import Any, Final
 from conformance.audit.checks.values import statistics_of
 from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.log_files import LOG_DIR
-from conformance.audit.grammar.types import is_primitive, widens
+from conformance.audit.grammar.types import is_primitive, same_type, widens
 from conformance.audit.read.layout import Column, parts_of
 from conformance.audit.read.raw import parse_object
 from conformance.audit.read.state import Body, counted
@@ -47,7 +47,7 @@ def type_changes(step: Step) -> Findings:
                 )
                 for each in (requirement, "TW-003"):
                     yield finding(each, step.place, message)
-            if latest.get(path, before) != before:
+            if not same_type(latest.get(path, before), before):
                 where = f"{column.name}.{path}" if path else column.name
                 message = f"the type changes of {where} go on from {before}, not {latest[path]}"
                 yield finding("TW-009", step.place, message)
@@ -64,7 +64,7 @@ def _misplaced(step: Step, column: Column, path: str, after: str) -> Findings:
     if path == "" and any(parts_of(now)):
         message = f"a type change of {column.name}, a {now['type']}, has no fieldPath"
         yield finding("TW-008", step.place, message)
-    elif now != after:
+    elif not same_type(now, after):
         message = f"the last type change of {where} is to {after}, its type is {now}"
         yield finding("TW-006", step.place, message)
         if now is None:
@@ -105,7 +105,7 @@ def _changed(step: Step, column: Column, path: str, types: tuple[str, Any]) -> F
     if supported and not step.new.is_true(_ENABLED):
         message = f"column {where} goes from {before} while {_ENABLED} is not true"
         yield finding("TW-002", step.place, message)
-    recorded = any(at == path and last == after for at, _, last in column.type_changes)
+    recorded = any(at == path and same_type(last, after) for at, _, last in column.type_changes)
     if not recorded:
         message = f"column {where} goes from {before} to {after} unrecorded"
         # Without the feature nothing asks for a record: files of the other type are reported.

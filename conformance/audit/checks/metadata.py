@@ -82,8 +82,13 @@ def valid_schema(step: Step) -> Findings:
             ):
                 # What a reader has to know may bring types that no text here has.
                 free = _NO_TYPE in each.message and _reads_by_more(step)
-                yield replace(each, severity="warning") if free else each
+                # Outside of the reserved names a key has its meaning by an active feature alone.
+                inert = each.requirement in _NESTED_IDS and not step.new.active("icebergCompatV2")
+                yield replace(each, severity="warning") if free or inert else each
 
+
+_NESTED_IDS: Final = frozenset({"ICE2-009", "ICE2-010"})
+"""Requirements of the key ``parquet.field.nested.ids``."""
 
 _NO_TYPE: Final = "not the name of a type"
 """What the schema says of a name that no primitive type has."""

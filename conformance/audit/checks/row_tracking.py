@@ -319,7 +319,7 @@ def _range(state: State, path: str, body: Body, until: int) -> IdRange | None:
         return None
     if not isinstance(base, int) or last < base:
         return None
-    return base, last, path, state.seen.get(path) or 0, until
+    return base, last, path, state.ids.since(path), until
 
 
 def overlaps(ranges: Iterable[IdRange]) -> Findings:

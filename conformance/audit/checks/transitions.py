@@ -17,7 +17,7 @@ from conformance.audit.columnar.keys import Codes, FileIndex
 from conformance.audit.columnar.rows import ADD, REMOVE, Rows
 from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.uris import is_absolute
-from conformance.audit.read.raw import mapping_in
+from conformance.audit.read.raw import Line, mapping_in
 from conformance.audit.read.state import Body, Key, dv_id, is_empty, row_count
 from conformance.audit.screens import (
     differing_removes,
@@ -68,7 +68,7 @@ def removes_name_live_files(step: Step) -> Findings:
             continue
         live, left = vectors(key[0])
         apart = key not in step.before.removed
-        if live and (apart or len(left) == len(live)):
+        if live and (apart or len(left) == len(live)) and not _is_repeated(step, line, key):
             listed = ", ".join(map(str, live[:_MAX_LISTED])) + ", …" * (len(live) > _MAX_LISTED)
             message = (
                 f"{key[0]} is removed with deletion vector {key[1]}, "
@@ -81,6 +81,12 @@ def removes_name_live_files(step: Step) -> Findings:
         else:
             message = f"{key[0]} is removed but was not in the table"
             yield finding("REC-018", line.place, message, severity="warning")
+
+
+def _is_repeated(step: Step, line: Line, key: Key) -> bool:
+    """Return whether a remove is an earlier one again, of the same moment."""
+    stamp = line.body.get("deletionTimestamp")
+    return stamp is not None and step.before.removed.get(key, {}).get("deletionTimestamp") == stamp
 
 
 @check("commit", "REM-009 REM-010 REM-014 STAT-001", screen=differing_removes)

@@ -16,7 +16,7 @@ from conformance.audit.findings import Findings, Severity, check, finding, unche
 from conformance.audit.grammar.partition_text import TEXT_REQUIREMENTS, fault_of, padded
 from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Column, Layout
-from conformance.audit.read.raw import Document, Line, parse_json, parse_object
+from conformance.audit.read.raw import Document, Line, mapping_in, parse_json, parse_object
 from conformance.audit.read.state import counted, is_empty, row_count
 from conformance.audit.screens import broken_statistics, by_partition_values
 from conformance.audit.subjects import Step, VersionView
@@ -48,7 +48,7 @@ def _partition_values(step: Step) -> Findings:
                 (list(typed_values(line, values, layout)) for layout in fitting), key=len
             )
         elif line.action != "remove" or values:
-            yield from _keys(line, values, step.new)
+            yield from _keys(line, values, step.new, gone=_is_gone(step, line))
 
 
 @check(
@@ -63,7 +63,13 @@ def partition_values(step: Step) -> Findings:
     return _partition_values(step)
 
 
-def _keys(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
+def _is_gone(step: Step, line: Line) -> bool:
+    """Return whether a remove is of a file that was removed before, with values of that time."""
+    key = line.key
+    return line.action == "remove" and step.before.known and key not in step.before.adds
+
+
+def _keys(line: Line, values: Mapping[str, Any], layout: Layout, *, gone: bool = False) -> Findings:
     wanted = set(layout.partition_columns)
     by_name = ("CM-016",) if wanted and layout.mode != "none" else ()
     for name in sorted(wanted - set(values)):
@@ -79,7 +85,7 @@ def _keys(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
             message = f"{line.action} keys a partition value by {name}, not by its physical name"
         requirement = "CDC-007" if line.action == "cdc" else "ADD-005"
         for each in ("CM-016",) if mapped else (requirement, *by_name):
-            yield finding(each, line.place, message)
+            yield finding(each, line.place, message, sure=not gone)
 
 
 def typed_values(line: Line, values: Mapping[str, Any], layout: Layout) -> Findings:
@@ -217,20 +223,47 @@ def statistics_name_columns(step: Step) -> Findings:
             for path, _ in leaves(stats.get(kind)):
                 if path and path not in unknown:
                     unknown.update(dict.fromkeys([path] if path not in columns else []))
-                    yield from _named(step.new, line, path, columns, aliases)
+                    dropped = _may_be_dropped(step, line, path, stats, columns)
+                    yield from _named(step.new, line, path, columns, {} if dropped else aliases)
         if unknown and step.new.mode != "none" and _describes_no_column(step, line, stats, columns):
             message = f"stats are keyed by {next(iter(unknown))[0]}, and by no physical name"
             yield finding("CM-017", line.place, message, "use the physical names")
 
 
-def logical_statistics(place: str, stats: Any, layout: Layout) -> Findings:
-    """Report statistics that a summary keys by logical names."""
+def _may_be_dropped(
+    step: Step,
+    line: Line,
+    path: tuple[str, ...],
+    stats: Mapping[str, Any],
+    columns: Mapping[tuple[str, ...], Column],
+) -> bool:
+    """Return whether statistics may be of a column that was dropped, whose name another has now.
+
+    A file keeps its statistics when it is added again. Where the log does not have every schema,
+    an older file may have some whose columns are not known any more.
+    """
+    if path in step.before.paths:
+        return True
+    key = line.key
+    older = step.from_checkpoint or (key is not None and key[0] in step.before.seen)
+    if step.before.whole or not older:
+        return False
+    return any(path in columns for kind in _KINDS for path, _ in leaves(stats.get(kind)))
+
+
+def logical_statistics(
+    place: str, stats: Any, logged: Mapping[str, Any] | None, layout: Layout
+) -> Findings:
+    """Report statistics that a summary keys by logical names, unlike those of the log."""
     columns = {column.physical: column for column in layout.columns}
     aliases = {(*each.physical[:-1], each.path[-1]): each.physical for each in layout.columns}
-    held = stats if isinstance(stats, dict) else {}
-    paths = dict.fromkeys(path for kind in _KINDS for path, _ in leaves(held.get(kind)))
+    paths, former = (
+        dict.fromkeys(path for kind in _KINDS for path, _ in leaves(mapping_in(each, kind)))
+        for each in (stats, logged)
+    )
     for path in paths:
-        if path and path not in columns and _has_logical_step(path, columns, aliases):
+        known = path in columns or path in former
+        if path and not known and _has_logical_step(path, columns, aliases):
             message = f"stats of {'.'.join(path)} are keyed by its logical name"
             yield finding("CM-017", place, message, "use the physical name")
 

@@ -210,12 +210,32 @@ class Seen:
 
 
 class Ids:
-    """The row ids that the last add of each path with some had."""
+    """The row ids that the last add of each path has; a path whose last add has none is left out.
+
+    A table that no longer supports row tracking may add its files again without ids.
+    """
 
     def __init__(self, index: FileIndex) -> None:
         """Begin with none."""
         self.index = index
         self.rows = np.full(index.paths, -1, np.int64)
+        self._given = np.full(index.paths, -1, np.int64)
+
+    def know(self, index: FileIndex) -> None:
+        """Go on over an index that has more rows."""
+        self.index = index
+        self.rows, self._given = resized(self.rows, index.paths), resized(self._given, index.paths)
+
+    def note(self, version: int, bare: Codes, based: Codes, rows: Codes) -> None:
+        """Take the adds of a version: paths without ids, and paths with some and their rows."""
+        self.rows[bare] = -1
+        self._given[based[self.rows[based] < 0]] = version
+        self.rows[based] = rows
+
+    def since(self, path: str) -> int:
+        """Return the version from which on the adds of a path have ids; 0 where none has."""
+        code = self.index.path_code(path)
+        return max(int(self._given[code]), 0) if 0 <= code < len(self._given) else 0
 
     def get(self, path: str) -> tuple[Any, Any] | None:
         """Return ``baseRowId`` and ``defaultRowCommitVersion``; ``None`` for none."""

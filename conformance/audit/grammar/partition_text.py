@@ -35,6 +35,9 @@ _ISO: Final = re.compile(
 )
 _SINGLE_DIGIT: Final = re.compile(r"(?<![0-9.])[0-9](?![0-9])", re.ASCII)
 _DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_MAX_DIGITS: Final = 40
+"""Characters of a whole number, at most."""
+
 _MAX_CHARACTERS: Final = 400
 """Characters that no number or point in time needs."""
 
@@ -134,9 +137,13 @@ def fault_of(text: str, declared: str) -> str | None:
 
 
 def padded(text: str, declared: str) -> str:
-    """Return a date or a point in time with single digits padded by zeros; others as they are.
+    """Return a value in the form that its type mostly has; one that has another form as it is.
 
     The section shows padded values in its examples, and its forms do not say how many digits a
-    month has.
+    month has, nor which representation of a number is the one.
     """
+    if declared in BITS:
+        number = Decimal(text) if len(text) <= _MAX_DIGITS and _NUMBER.fullmatch(text) else None
+        small = number is not None and number.adjusted() < _MAX_DIGITS and number == int(number)
+        return str(int(number)) if number is not None and small else text
     return _SINGLE_DIGIT.sub(r"0\g<0>", text) if declared in TEXT_REQUIREMENTS else text

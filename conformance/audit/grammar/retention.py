@@ -26,10 +26,20 @@ _UNITS: Final = {
 
 
 def retention(properties: Mapping[str, str]) -> int:
-    """Return the ms for which removed files are kept; a week where the text is no interval."""
+    """Return the ms for which removed files are kept; a week where the table does not say."""
+    found = stated_retention(properties)
+    return 7 * DAY if found is None else found
+
+
+def stated_retention(properties: Mapping[str, str]) -> int | None:
+    """Return the ms for which a table says that removed files are kept.
+
+    ``None`` where it says nothing, or in a form that is not known here: no sentence of the protocol
+    gives the form.
+    """
     text = properties.get(RETENTION, "").strip()
     parts = _PART.findall(text) if _INTERVAL.fullmatch(text) else []
     known = [(int(count), _UNITS.get(unit.lower().removesuffix("s"))) for count, unit in parts]
     if not known or any(length is None for _, length in known):
-        return 7 * DAY
+        return None
     return sum(count * (length or 0) for count, length in known)

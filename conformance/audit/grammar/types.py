@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 BITS: Final[Mapping[str, int]] = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 """Width of each type of whole numbers."""
@@ -39,6 +39,14 @@ def decimal_of(name: str) -> tuple[int, int] | None:
     if found is None:
         return None
     return (int(found[1]), int(found[2])) if found[1] else (10, 0)
+
+
+def same_type(one: Any, other: Any) -> bool:
+    """Return whether two types are one: a decimal may have spaces in its name."""
+    if one == other:
+        return True
+    sizes = [decimal_of(each) for each in (one, other) if isinstance(each, str)]
+    return len(sizes) > 1 and sizes[0] is not None and sizes[0] == sizes[1]
 
 
 def is_primitive(name: str) -> bool:

@@ -33,7 +33,7 @@ FieldKey: TypeAlias = tuple[tuple[object, ...], str]
 """Identity of a field, and a path through arrays and maps inside of it."""
 
 IdRange: TypeAlias = tuple[int, int, str, int, int]
-"""First and last row id of a file, its path, the version that added it, and the one that
+"""First and last row id of a file, its path, the version that gave them, and the one that
 removed it."""
 
 
@@ -98,7 +98,7 @@ class State:
         timestamp: the in-commit timestamp of the version, when it has one.
         stamped: the version that turned in-commit timestamps on, its timestamp, and whether the
             log says.
-        ids: path to baseRowId and defaultRowCommitVersion of the last add that had one.
+        ids: path to baseRowId and defaultRowCommitVersion of the last add, where it has one.
         id_ranges: row ids of files that were removed.
         given: the highest row id that an add of the log assigns; -1 for none.
         lapsed: the newest removal, in ms since the epoch, that may have expired under a retention
@@ -150,7 +150,7 @@ class State:
         for files in (self.adds, self.removed, self.added):
             files.index, files.rows = index, resized(files.rows, index.keys)
         self.seen.index, self.seen.versions = index, resized(self.seen.versions, index.paths)
-        self.ids.index, self.ids.rows = index, resized(self.ids.rows, index.paths)
+        self.ids.know(index)
 
     def apply(self, version: int, lines: Lines) -> None:
         """Move to a version by its actions; their order does not matter."""
@@ -186,8 +186,7 @@ class State:
         paths = self.index.path_codes(codes)
         self.seen.versions[paths[self.seen.versions[paths] < 0]] = version
         based = added & rows.based
-        if based.any():
-            self.ids.rows[paths[based]] = numbers[based]
+        self.ids.note(version, paths[added & ~rows.based], paths[based], numbers[based])
 
     def note(self, active: Collection[str], version: int) -> None:
         """Keep what is active from a version on."""

@@ -55,7 +55,6 @@ from conformance.audit.stored.types import type_mismatches
 from conformance.audit.stored.variants import holds_variants, malformed_variants
 from conformance.audit.stored.vectors import (
     kept_elsewhere,
-    partition_folders,
     read_vector,
     vector_files,
 )
@@ -105,8 +104,9 @@ def live_files(view: VersionView) -> Findings:
             changes = _change_files(view) if changes is None else changes
             message = "the data file is in a directory whose name begins with an underscore"
             severity: Severity | None = None
-            # Directories are named after partition columns by default, whatever their names.
-            if all(part.startswith(partition_folders(view)) for part in hidden):
+            # Directories are named after partition columns by default, whatever their names, which
+            # are escaped there and may have been others.
+            if view.layout.partitions and all("=" in part for part in hidden):
                 severity = "warning"
             # A file that is that of changes as well has its place there.
             if path in changes:

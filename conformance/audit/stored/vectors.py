@@ -18,6 +18,7 @@ from conformance.audit.findings import (
     unchecked,
 )
 from conformance.audit.grammar.roaring import Rows, VectorFault
+from conformance.audit.grammar.uris import is_absolute
 from conformance.audit.grammar.vectors import load_vector, vector_path
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body
@@ -139,6 +140,9 @@ def kept_elsewhere(body: Body, kept: Mapping[str, str]) -> Findings:
 def _beside_partition_files(view: LiveFiles, descriptor: Body) -> Findings:
     """Report a vector file in the folder of a partition."""
     where = vector_path(descriptor)
+    if where is not None and is_absolute(where):
+        # The folders that a table lies in say nothing of its partitions, nor do those of another.
+        where = view.storage.locator()(where)
     if where is None:
         return
     names = partition_folders(view)

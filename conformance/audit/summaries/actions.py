@@ -106,7 +106,8 @@ def _field(body: Body, name: str) -> Any:
 
 def _recognized(name: str, value: Any) -> Any:
     if name in _INNER and isinstance(value, Mapping):
-        return {k: value.get(k) for k in _INNER[name]}
+        # No options are an empty map, null, or nothing.
+        return {k: value.get(k) for k in _INNER[name] if k != "options" or value.get(k)}
     if name == "schemaString":
         # JSON that is written differently is the same schema.
         schema = parse_object(value, exact=True)
@@ -243,7 +244,7 @@ def malformed(place: str, want: Body, have: Body, layout: Layout) -> Findings:
         if parsed.fault is None:
             held = [(parsed.value, place)]
             yield from line_findings("table/statistics", held, "STAT-007", "stats")
-            yield from logical_statistics(place, parsed.value, layout)
+            yield from logical_statistics(place, parsed.value, statistics_of(want), layout)
             if dv_id(have) is not None and row_count(want) is not None and row_count(have) is None:
                 yield from uncounted(place)
 

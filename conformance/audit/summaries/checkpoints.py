@@ -22,7 +22,7 @@ from conformance.audit.checks.values import statistics_of
 from conformance.audit.columnar.keys import repeated
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Findings, check, finding
-from conformance.audit.grammar.retention import RETENTION, retention
+from conformance.audit.grammar.retention import retention, stated_retention
 from conformance.audit.read.log import Checkpoint, sidecar_path
 from conformance.audit.read.raw import Document, Line, parse_json
 from conformance.audit.read.state import Body, Key, State, file_key
@@ -282,12 +282,13 @@ def files_equal_replay(subject: CheckpointView) -> Findings:
         yield finding("CKPT-006", place, message, sure=not old)
     yield from _stale(subject)
     # The threshold is the user's: where the table does not say it, it may be a shorter one.
+    sure = stated_retention(properties) is not None
     for key in sorted(want.removed.minus(have.removed), key=str):
         if not expired(want.removed[key], horizon):
             message = f"the checkpoint lacks the unexpired tombstone of {key[0]}{_with(key[1])}"
             for requirement in ("CKC-005", "CKPT-007"):
                 hint = "vacuum may keep the file for ever"
-                yield finding(requirement, place, message, hint, sure=RETENTION in properties)
+                yield finding(requirement, place, message, hint, sure=sure)
 
 
 def expired(tombstone: Body, horizon: int) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from conformance.audit.checks.values import leaves
 from conformance.audit.grammar.types import BITS, decimal_of
 from conformance.audit.read.layout import Layout
+from conformance.audit.read.raw import mapping_in
 
 _KINDS: Final = ("minValues", "maxValues", "nullCount")
 _GLOBAL: Final = ("numRecords", "tightBounds")
@@ -185,10 +186,15 @@ def wrong_statistics(
             if not isinstance(declared, str):
                 continue
             name = f"stats_parsed.{kind}.{'.'.join(path)}"
-            if path not in held:
+            if path not in held and not _is_no_number(value):
                 yield f"{name} is {value}, the log says nothing of it"
-            elif not _same_bound(held[path], value, declared):
+            elif path in held and not _same_bound(held[path], value, declared):
                 yield f"{name} is {value}, the log says {held[path]}"
+
+
+def _is_no_number(value: Any) -> bool:
+    """Return whether JSON has no number for a value, so that a text may leave it out."""
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def left_out(stats: Mapping[str, Any], parsed: Mapping[str, Any], layout: Layout) -> Iterator[str]:
@@ -257,7 +263,8 @@ def misnamed(
     if isinstance(values, Mapping):
         found.append((values, "CKSCH-012", "partitionValues_parsed"))
     for node, requirement, what in found:
-        wrong = next(_logical_names(node, (), columns, layout), None)
+        kept = mapping_in(stats, what.rpartition(".")[2])  # by a name that the log has as well
+        wrong = next((x for x in _logical_names(node, (), columns, layout) if x not in kept), None)
         if wrong is not None:
             yield requirement, f"{what} is keyed by the logical name {wrong}"
         elif requirement == "CKSCH-013" and stats is not None:

@@ -8,7 +8,7 @@ whatever the commits said that are gone.
 from __future__ import annotations
 
 from conformance.audit.findings import Findings, check, finding
-from conformance.audit.grammar.retention import RETENTION, retention
+from conformance.audit.grammar.retention import retention, stated_retention
 from conformance.audit.read.log import Commit
 from conformance.audit.read.state import State
 from conformance.audit.summaries.actions import REPEATED, file_differences
@@ -60,7 +60,7 @@ def _lost_tombstones(subject: CheckpointView, tail: State, *, redefined: bool) -
     """Report unexpired tombstones that are missing; their retention may have been another one."""
     properties, place = subject.view.layout.properties, subject.checkpoint.place
     horizon = subject.view.now - retention(properties)
-    sure = RETENTION in properties and not redefined
+    sure = stated_retention(properties) is not None and not redefined
     for key in sorted(tail.removed.minus(subject.content.removed), key=str):
         if not expired(tail.removed[key], horizon):
             message = f"the checkpoint lacks the unexpired tombstone of {key[0]}"

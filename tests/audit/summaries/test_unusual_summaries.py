@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from reference_impl import Table
+
 _NAME: Final = ".checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
 _V2: Final = "r:v2Checkpoint"
 _DAY: Final = 86_400_000
@@ -142,7 +144,74 @@ def _ended_within(lake: Any, *, before: bool = False) -> None:
     lake.write(f"{1:020d}.{2:020d}.compacted.json", lake.lines([kept]))
 
 
+def _hinted(lake: Any, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Write a checkpoint and a hint that is changed."""
+    lake.basic()
+    Table(str(lake.root)).checkpoint()
+    path = lake.log / "_last_checkpoint"
+    hint = json.loads(path.read_text())
+    change(hint)
+    path.write_text(json.dumps(hint))
+
+
+def _without_checksum(hint: dict[str, Any], **changes: Any) -> None:
+    del hint["checksum"]
+    hint |= changes
+
+
+def _retained(lake: Any, interval: str) -> None:
+    """Leave a tombstone out by a retention that has another form."""
+    table = lake.protocol(_V2), lake.metadata(deletedFileRetentionDuration=interval)
+    lake.commit(*table, lake.file("a"))
+    lake.commit(lake.remove("a", deletionTimestamp=int(time.time() * 1000) - _DAY))
+    _summary(lake, *table)
+
+
+def _without_a_number(lake: Any, *, cut: bool) -> None:
+    """Keep a bound by type for which JSON has no number."""
+    table = lake.protocol(reader=1, writer=3), lake.metadata(lake.field("x", "double"))
+    stats = {"numRecords": 1, "nullCount": {"x": 0}}
+    nan = float("nan")
+    added = lake.file("a", pa.table({"x": [nan]}), stats=json.dumps(stats))
+    lake.commit(*table, added)
+    parsed = stats | {"minValues": {"x": nan}, "maxValues": {"x": nan}}
+    rows = [{"metaData": table[1]["metaData"]}, {"protocol": table[0]["protocol"]}, added]
+    path = lake.checkpoint(rows)
+    held = pq.read_table(path)
+    bodies = [row and row | {"stats_parsed": parsed} for row in held["add"].to_pylist()]
+    bounds = pa.struct({"x": pa.float64()})
+    of = pa.struct(
+        {"numRecords": pa.int64(), "minValues": bounds, "maxValues": bounds}
+        | {"nullCount": pa.struct({"x": pa.int64()})}
+    )
+    fields = [f.with_type(of) if f.name == "stats_parsed" else f for f in held["add"].type]
+    at = held.schema.get_field_index("add")
+    pq.write_table(held.set_column(at, "add", pa.array(bodies, pa.struct(fields))), path)
+    if cut:
+        (lake.log / f"{0:020d}.json").unlink()
+
+
+def _null_options(lake: Any) -> None:
+    """Have null for the empty map of the options."""
+    table = lake.protocol(_V2), lake.metadata()
+    lake.commit(*table)
+    body = table[1]["metaData"]
+    _summary(lake, table[0], {"metaData": {**body, "format": {**body["format"], "options": None}}})
+
+
 UNUSUAL: dict[str, Callable[[Any], None]] = {
+    "a hint of one part": lambda x: _hinted(x, lambda hint: _without_checksum(hint, parts=1)),
+    "a hint with a schema in another form": lambda x: _hinted(
+        x, lambda hint: _without_checksum(hint, checkpointSchema={"columns": ["add"]})
+    ),
+    "a hint whose checksum is in capitals": lambda x: _hinted(
+        x, lambda hint: hint.update(checksum=hint["checksum"].upper())
+    ),
+    "a retention in quotes": lambda x: _retained(x, "interval '1' hour"),
+    "a retention in microseconds": lambda x: _retained(x, "interval 3600000000 microseconds"),
+    "typed bounds of NaN": lambda x: _without_a_number(x, cut=False),
+    "typed bounds of NaN without the log": lambda x: _without_a_number(x, cut=True),
+    "options that a checkpoint has as null": _null_options,
     "values in other texts": _respelled,
     "a typed bound with microseconds": _moments,
     "a feature that is listed once": _listed_once,
