@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
@@ -136,12 +137,26 @@ def fault_of(text: str, declared: str) -> str | None:
     return check(text) if check else None
 
 
+def _instant(text: str) -> str | None:
+    """Return an instant in UTC in the form of the section, which names ISO 8601 with all its forms.
+
+    ``None`` where the text is none.
+    """
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found.isoformat() if found.utcoffset() == timedelta(0) else None
+
+
 def padded(text: str, declared: str) -> str:
     """Return a value in the form that its type mostly has; one that has another form as it is.
 
     The section shows padded values in its examples, and its forms do not say how many digits a
     month has, nor which representation of a number is the one.
     """
+    if declared == "timestamp" and (instant := _instant(text)) is not None:
+        return instant
     if declared in BITS:
         number = Decimal(text) if len(text) <= _MAX_DIGITS and _NUMBER.fullmatch(text) else None
         small = number is not None and number.adjusted() < _MAX_DIGITS and number == int(number)

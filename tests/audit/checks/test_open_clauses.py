@@ -237,6 +237,27 @@ def _spaced_decimals(lake: Any) -> None:
     lake.commit(lake.protocol("r:typeWidening"), lake.metadata(column, enableTypeWidening="true"))
 
 
+def _instant(lake: Any, text: str) -> None:
+    fields = lake.field("id"), lake.field("t", "timestamp")
+    lake.commit(lake.protocol(), lake.metadata(*fields, partition=["t"]))
+    lake.commit(lake.file("a.parquet", pa.table({"id": [1]}), partitionValues={"t": text}))
+
+
+def _vectors_with_their_feature(lake: Any) -> None:
+    """Rewrite the last file with a vector in the commit that drops the feature."""
+    metadata = lake.metadata(enableDeletionVectors="true")
+    old = lake.file("a.parquet", deletionVector=lake.vector([0]))
+    lake.commit(lake.protocol("appendOnly", "r:deletionVectors"), metadata, old)
+    left = pa.table({"id": [2], "name": pa.array([None], pa.string())})
+    gone = {"deletionVector": old["add"]["deletionVector"], "dataChange": False}
+    lake.commit(
+        lake.protocol("appendOnly"),
+        lake.metadata(),
+        lake.remove("a.parquet", **gone),
+        lake.file("b.parquet", left, dataChange=False),
+    )
+
+
 def _null_options(lake: Any) -> None:
     metadata = lake.metadata()
     metadata["metaData"]["format"]["options"] = None
@@ -255,6 +276,12 @@ OPEN: dict[str, tuple[set[str], Callable[[Any], None]]] = {
     ),
     "a whole number with a fraction of zero": ({"PART-004"}, lambda x: _whole_number(x, "1.0")),
     "a whole number with an exponent": ({"PART-004"}, lambda x: _whole_number(x, "-1.5E1")),
+    "an instant with nanoseconds": (
+        {"PART-006"},
+        lambda x: _instant(x, "2024-01-01T00:00:00.123456000Z"),
+    ),
+    "an instant in the basic form": ({"PART-006"}, lambda x: _instant(x, "20240101T000000Z")),
+    "vectors that go with their feature": ({"DV-001", "TF-016"}, _vectors_with_their_feature),
     "a partition value of a file that went long ago": (
         {"ADD-005", "REC-018", "WCON-002"},
         _partition_of_old,
@@ -360,6 +387,7 @@ BOUND: dict[str, tuple[str, Callable[[Any], None]]] = {
         "DATA-001",
         lambda x: x.commit(x.protocol(), x.metadata(), x.file("_p=1/a.parquet")),
     ),
+    "an instant in another zone": ("PART-006", lambda x: _instant(x, "20240101T000000+0100")),
     "a whole number with a fraction": ("PART-004", lambda x: _whole_number(x, "1.5")),
     "a number that is no short one": ("PART-004", lambda x: _whole_number(x, "1e30")),
     "changes that the property alone asks for": (
