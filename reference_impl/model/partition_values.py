@@ -38,7 +38,13 @@ from reference_impl.types.model import (
     Decimal,
     Primitive,
 )
-from reference_impl.types.temporal import format_timestamp, parse_date, parse_timestamp
+from reference_impl.types.temporal import (
+    format_days,
+    format_micros,
+    format_timestamp,
+    parse_date,
+    parse_timestamp,
+)
 from reference_impl.untrusted import refuse_length
 
 _INTEGER = re.compile(r"[+-]?\d{1,40}", re.ASCII)
@@ -185,7 +191,8 @@ def format_value(  # noqa: PLR0911  one return per type
     """Spell a partition value for an action.
 
     Args:
-        value: what Arrow gives for the type: ``datetime``, ``date``, ``Decimal``, …
+        value: what Arrow gives for the type: ``datetime``, ``date``, ``Decimal``, …; of a date
+            or timestamp beyond Python's calendar the days or microseconds since the epoch.
         of: the column's type.
 
     Returns:
@@ -203,9 +210,11 @@ def format_value(  # noqa: PLR0911  one return per type
         case Primitive("boolean"):
             return "true" if value else "false"
         case Primitive("timestamp"):
-            return format_timestamp(value, zone=True)
+            return _instant(value, zone=True)
         case Primitive("timestamp_ntz"):
-            return format_timestamp(value, zone=False)
+            return _instant(value, zone=False)
+        case Primitive("date") if isinstance(value, int):
+            return format_days(value)
         case Primitive("binary"):
             return bytes(value).decode("latin-1")
         case Primitive("float"):
@@ -216,6 +225,12 @@ def format_value(  # noqa: PLR0911  one return per type
             return f"{value:.{scale}f}"
         case _:
             return str(value)
+
+
+def _instant(value: Any, *, zone: bool) -> str:
+    if isinstance(value, int):
+        return format_micros(value, zone=zone)
+    return format_timestamp(value, zone=zone)
 
 
 def _format_float(text: str) -> str:

@@ -72,6 +72,25 @@ def format_timestamp(value: datetime, *, zone: bool) -> str:
     return value.isoformat(sep=" ", timespec="microseconds" if value.microsecond else "seconds")
 
 
+def format_days(days: int) -> str:
+    """Write a date of any year by its days since the epoch, as ISO 8601 has it."""
+    day = np.datetime64(days, "D")
+    year = int(day.astype("datetime64[Y]").astype(np.int64)) + 1970
+    month_and_day = str(day)[-6:]
+    sign = "-" if year < 0 else "+" if year > 9999 else ""
+    return f"{sign}{abs(year):04d}{month_and_day}"
+
+
+def format_micros(instant: int, *, zone: bool) -> str:
+    """Write a timestamp of any year by its microseconds since the epoch, as `format_timestamp`."""
+    days, micros = divmod(instant, _DAY_MICROS)
+    seconds, fraction = divmod(micros, 1_000_000)
+    time = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    if zone:
+        return f"{format_days(days)}T{time}.{fraction:06d}Z"
+    return f"{format_days(days)} {time}" + (f".{fraction:06d}" if fraction else "")
+
+
 def _days(year: int, month: int, day: int) -> int:
     sign = "-" if year < 0 else ""
     written = f"{sign}{abs(year):04d}-{month:02d}-{day:02d}"

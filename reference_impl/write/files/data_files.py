@@ -149,7 +149,10 @@ class FileWriter:
         table, target = self.target.table, self.target
         inside = is_iceberg_compatible(target.protocol, target.metadata)
         partition = table.partition_names
-        stored = [f for f in stored_columns(target.schema) if inside or f.name not in partition]
+        whole = stored_columns(target.schema)
+        # A Parquet file without columns has no rows.
+        inside = inside or not (self.extra or any(f.name not in partition for f in whole))
+        stored = [f for f in whole if inside or f.name not in partition]
         stored.sort(key=lambda f: f.name in partition)
         fields = [*(stored_field(f, table.mode) for f in stored), *self.extra]
         names = [*(f.name for f in stored), *(f.name for f in self.extra)]
@@ -238,7 +241,7 @@ def _texts(values: pa.ChunkedArray, column: Field) -> pa.ChunkedArray:
     encoded = pc.dictionary_encode(values)
     chunks = []
     for chunk in encoded.chunks:
-        written = [format_value(v, column.type) for v in chunk.dictionary.to_pylist()]
+        written = [format_value(v, column.type) for v in _counted(chunk.dictionary)]
         chunks.append(pa.array(written, pa.string()).take(chunk.indices))
     texts = pa.chunked_array(chunks, pa.string())
     if not column.nullable and texts.null_count:
@@ -248,6 +251,15 @@ def _texts(values: pa.ChunkedArray, column: Field) -> pa.ChunkedArray:
             requirement="SCH-025",
         )
     return texts
+
+
+def _counted(values: pa.Array) -> list[Any]:
+    """Return Python's values, days and instants as counts where Python has no dates for them."""
+    try:
+        return list(values.to_pylist())
+    except (OverflowError, ValueError):
+        width = pa.int32() if pa.types.is_date32(values.type) else pa.int64()
+        return list(values.view(width).to_pylist())
 
 
 def _pieces(rows: pa.Table) -> Iterator[pa.Table]:

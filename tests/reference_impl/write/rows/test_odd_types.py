@@ -245,5 +245,56 @@ def _replanted(table: Table, *columns: dict[str, Any]) -> None:
     table.create(schema(column("id", "long")), rows=pa.table({"id": [1]}))
     body = table.snapshot().metadata.to_wire()
     body["schemaString"] = json.dumps(schema(column("id", "long"), *columns))
-    commit = Path(table.storage.location) / "_delta_log" / f"{1:020d}.json"
-    commit.write_text(json.dumps({"metaData": body}) + "\n")
+    _planted(table, 1, body)
+
+
+def _planted(table: Table, version: int, metadata: dict[str, Any]) -> None:
+    commit = Path(table.storage.location) / "_delta_log" / f"{version:020d}.json"
+    commit.write_text(json.dumps({"metaData": metadata}) + "\n")
+
+
+@pytest.mark.parametrize("mode", ["none", "name", "id"])
+@pytest.mark.parametrize("more", [[], [column("v", "void")]], ids=["alone", "with void"])
+def test_rows_of_partition_columns_alone_are_kept(
+    table: Table, clean: Callable[[], None], mode: str, more: list[dict[str, Any]]
+) -> None:
+    properties = {"delta.columnMapping.mode": mode, "delta.enableDeletionVectors": "true"}
+    columns = [column("id", "long"), column("p", "string"), *more, column("x", "long")]
+    table.create(schema(*columns), partition_columns=["p", "id"], properties=properties)
+    # A writer may drop the last column that is in files.
+    body = table.snapshot().metadata.to_wire()
+    fields = json.loads(body["schemaString"])["fields"][:-1]
+    body["schemaString"] = json.dumps(schema(*fields))
+    _planted(table, 1, body)
+    table.append(pa.table({"p": ["a", "a", "a", None], "id": [1, 1, 2, None]}))
+    table.delete("id = 2")
+    table.optimize()
+    table.update({"id": 3}, "p IS NULL")
+    found = [(row["p"], row["id"]) for row in rows(table)]
+    assert found == [("a", 1), ("a", 1), (None, 3)]
+    clean()
+
+
+def test_days_and_instants_beyond_pythons_years_partition_a_table(
+    table: Table, clean: Callable[[], None]
+) -> None:
+    types = [column("d", "date"), column("t", "timestamp"), column("n", "timestamp_ntz")]
+    table.create(schema(column("id", "long"), *types), partition_columns=["d", "t", "n"])
+    far = pa.array([-719529, 3664000, None], pa.int32())
+    instants = pa.array([-(2**62), 2**62, None], pa.int64())
+    written = pa.table(
+        {
+            "id": [1, 2, 3],
+            "d": far.view(pa.date32()),
+            "t": instants.view(pa.timestamp("us", "UTC")),
+            "n": instants.view(pa.timestamp("us")),
+        }
+    )
+    table.append(written)
+    table.optimize()
+    assert read_table(table.storage.location).sort_by("id").equals(written)
+    lines = (Path(table.storage.location) / "_delta_log" / f"{1:020d}.json").read_text()
+    adds = [json.loads(line)["add"] for line in lines.splitlines() if line.startswith('{"add"')]
+    days = {add["partitionValues"]["d"] for add in adds}
+    assert days == {"-0001-12-31", "+12001-09-10", None}
+    clean()
