@@ -62,6 +62,20 @@ def _fallen(lake: Any, *actions: dict[str, Any]) -> None:
     lake.commit(*actions)
 
 
+def _untracked_for_a_while(lake: Any) -> None:
+    """Suspend row tracking, take the ids of a file away, and give it others later on."""
+    _again(lake, "add")
+    lake.commit(lake.metadata(enableRowTracking="false", rowTrackingSuspended="true"))
+    lake.commit(lake.file("a.parquet", dataChange=False))
+    lake.commit(lake.metadata(enableRowTracking="false", **NAMES))
+    lake.commit(lake.file("a.parquet", dataChange=False, **_IDS_OF_SIX), _mark(12))
+    lake.commit(lake.metadata(enableRowTracking="true", **NAMES))
+    lake.commit(lake.remove("a.parquet", **_IDS_OF_SIX))
+
+
+_IDS_OF_SIX: dict[str, int] = {"baseRowId": 10, "defaultRowCommitVersion": 6}
+
+
 def _given_again(lake: Any) -> None:
     _fallen(lake, lake.remove("a.parquet", baseRowId=0, defaultRowCommitVersion=1))
     lake.commit(_add(lake, "b.parquet", 5, 3, pa.table({"id": [7]})))
@@ -249,6 +263,7 @@ RIGHT: dict[str, Plant] = {
         x, pa.array([None, None], pa.int64()), pa.array([None, 1], pa.int64())
     ),
     "a file as it was": lambda x: _again(x, "add"),
+    "a file that had no ids for a while": _untracked_for_a_while,
     "a file that is removed": lambda x: _again(x, "remove"),
     "a mark that rises": lambda x: _fallen(x, _mark(12)),
     "a mark that falls to what was given": lambda x: _fallen(x, _mark(5)),
