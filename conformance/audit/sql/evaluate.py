@@ -140,7 +140,8 @@ def _known(node: exp.Expression) -> None:
         bool(value) and key not in (*allowed[0], *_IGNORED) for key, value in node.args.items()
     )
     if foreign:
-        raise Uncertain(f"it uses {type(node).__name__}: {node.name[:100]}")
+        name = f": {node.name[:100]}" if node.name else ""
+        raise Uncertain(f"it uses {type(node).__name__}{name}")
 
 
 _IGNORED: Final = frozenset({"safe", "coalesce", "ignore_nulls", "is_string", "negate", "to"})

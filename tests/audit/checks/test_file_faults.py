@@ -407,6 +407,17 @@ def test_a_loose_tight_bound_is_a_warning(lake: Any) -> None:
     assert [finding.severity for finding in lake.audit()] == ["warning"]
 
 
+def test_a_bound_of_a_julian_day_says_so(lake: Any) -> None:
+    rows = pa.table({"v": [date(100, 2, 28)]})
+    marked = rows.replace_schema_metadata({"org.apache.spark.legacyDateTime": ""})
+    lake.commit(lake.protocol(), lake.metadata(lake.field("v", "date")))
+    for name, table in (("a.parquet", rows), ("b.parquet", marked)):
+        stats = {"numRecords": 1, "minValues": {"v": "0100-03-01"}}
+        lake.commit(lake.file(name, table, stats=json.dumps(stats)))
+    found = {f.place: "Julian" in f.hint for f in lake.audit() if f.severity == "error"}
+    assert found == {"a.parquet": False, "b.parquet": True}
+
+
 def test_a_removed_file_that_says_less_than_its_partition_is_a_warning(lake: Any) -> None:
     _partitioned(lake, "string", {"p": "a"})
     lake.commit(lake.remove("a.parquet", partitionValues={}))

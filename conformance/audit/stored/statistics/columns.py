@@ -169,7 +169,7 @@ def _bounds(
             message = (
                 f"{side} of {column.name} is {stated}, but the file has {actual}, {relation} it"
             )
-            hint = "readers that skip by statistics lose rows"
+            hint = _OLD_DAYS if _of_old_days(opened, value) else _LOST
             # Strings are cut off at a prefix: the text does not say that the greatest is raised,
             # nor whether they are in the order of UTF-8 or of UTF-16.
             cut = isinstance(value, str) and (
@@ -184,6 +184,19 @@ def _bounds(
             bound = opened.deleted is not None or opened.stats.get("tightBounds") is True
             sure = bound and stated != _NOT_FINITE[0]
             yield finding("STAT-012", opened.path, message, sure=sure)
+
+
+_LOST: Final = "readers that skip by statistics lose rows"
+_OLD_DAYS: Final = "the footer says that Spark wrote Julian dates, which Parquet does not have"
+_LEGACY: Final = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
+_GREGORIAN: Final = date(1582, 10, 15)
+
+
+def _of_old_days(opened: DataFile, value: Any) -> bool:
+    """Return whether a day is from before the Gregorian calendar, in a file with Julian days."""
+    day = value.date() if isinstance(value, datetime) else value
+    marked = not _LEGACY.isdisjoint(opened.file.metadata.metadata or ())
+    return marked and isinstance(day, date) and day < _GREGORIAN
 
 
 def _reordered(one: str, other: str) -> bool:
