@@ -156,7 +156,7 @@ class Checkpoint:
                 except DeltaError as error:
                     found[path] = Lines(faults=(Fault(line.place, error.message),))
                 except OSError:
-                    fault = Fault(where, "does not exist")
+                    fault = Fault(where, "does not exist", "gone")
                     name = where.rpartition("/")[2]
                     if name != path and self._is_there(f"{SIDECAR_DIR}/{path}"):
                         message = f"{path} is the name of the file, which is no URI of it"

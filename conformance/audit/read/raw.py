@@ -59,7 +59,8 @@ class Fault:
         kind: ``empty`` for a file without bytes, ``blank`` for a line without any, ``no JSON`` for
             one of another form, ``other format`` for the first of a file that begins as those of
             another format do, ``elsewhere`` for a file that is not in the folder where it has
-            to be, ``unescaped`` for one that is named as it is called, and not as a URI.
+            to be, ``gone`` for one that is nowhere, ``unescaped`` for one that is named as it is
+            called, and not as a URI.
         count: how many lines in a row are blank.
         limit: the limit that it is beyond, where nothing is wrong with it otherwise.
     """
@@ -67,7 +68,7 @@ class Fault:
     place: str
     message: str
     kind: Literal[
-        "broken", "empty", "blank", "no JSON", "other format", "elsewhere", "unescaped"
+        "broken", "gone", "empty", "blank", "no JSON", "other format", "elsewhere", "unescaped"
     ] = "broken"
     count: int = 1
     limit: LimitExceeded | None = None

@@ -135,7 +135,7 @@ def _without_text(rows: Rows) -> Mask:
     return ~np.asarray(pc.fill_null(says, fill_value=False).to_numpy(), np.bool_)
 
 
-@check("checkpoint", "CKPT-005 CKC-001 SIDE-004 SIDE-005 SCA-002")
+@check("checkpoint", "CKPT-005 CKPT-011 CKC-001 SIDE-004 SIDE-005 SCA-002")
 def readable(subject: CheckpointView) -> Findings:
     """Report checkpoints and sidecars that cannot be read."""
     checkpoint = subject.checkpoint
@@ -147,6 +147,19 @@ def readable(subject: CheckpointView) -> Findings:
         for fault in lines.faults:
             requirement = _SIDECAR_FAULTS.get(fault.kind, "SIDE-005")
             yield fault_finding(requirement, fault, "sidecar: ")
+    faults = (fault for lines in checkpoint.sidecars.values() for fault in lines.faults)
+    if any(fault.kind == "gone" for fault in faults) and _is_alone(subject):
+        message = "sidecars are gone, and neither commits nor another checkpoint make the version"
+        yield finding("CKPT-011", checkpoint.place, message, "restore the sidecars")
+
+
+def _is_alone(subject: CheckpointView) -> bool:
+    """Return whether nothing else covers the commits that are gone up to its version."""
+    log, version = subject.view.log, subject.checkpoint.version
+    first = min(log.commits, default=version + 1)
+    others = (each.version for each in log.checkpoints if each.complete)
+    covering = [other for other in others if other >= first - 1]
+    return first > 0 and covering == [version]
 
 
 _SIDECAR_FAULTS: Final = {"elsewhere": "SIDE-004", "unescaped": "SCA-002"}

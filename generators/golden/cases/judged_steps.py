@@ -27,6 +27,7 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "column-mapping/write-columns": {6: "CM-019"},
     "column-mapping/write-turn-on": {2: "CM-011", 3: "CM-012"},
     "column-mapping/write-turn-on-legacy": {0: "CM-010", 1: "WVER-004"},
+    "default-columns/write-columns-course": {1: "DFT-006"},
     "default-columns/write-default": {2: "DFT-005", 3: "DFT-006"},
     "default-columns/write-merge-null": {2: "DFT-006"},
     "default-columns/write-merge-with-default": {2: "DFT-005"},

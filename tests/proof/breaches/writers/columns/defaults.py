@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,9 +55,12 @@ def _nameless(rows: pa.Table) -> pa.Table:
     return rows.set_column(at, rows.field(at), pa.nulls(rows.num_rows, rows.field(at).type))
 
 
-def _defaulted(table: pa.Table) -> pa.Table:
-    at = table.column_names.index("name")
-    return table.set_column(at, table.field(at), table.column("name").fill_null("none"))
+def _defaulted(name: str) -> Callable[[pa.Table], pa.Table]:
+    def changed(table: pa.Table) -> pa.Table:
+        at = table.column_names.index(name)
+        return table.set_column(at, table.field(at), table.column(name).fill_null("none"))
+
+    return changed
 
 
 def _bringing(change: Any) -> How:
@@ -127,8 +131,14 @@ ROWS = (
     writer(
         "updates-nulls-to-the-default",
         "DFT-006",
-        during("update", parquet(_defaulted, DATA)),
+        during("update", parquet(_defaulted("name"), DATA)),
         "*/write-update-null/*",
+    ),
+    writer(
+        "defaults-the-null-of-one-row",
+        "DFT-006",
+        during("append", parquet(_defaulted("d"), DATA)),
+        "default-columns/write-columns-course/*",
     ),
     *(
         writer(
