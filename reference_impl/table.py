@@ -249,8 +249,10 @@ class Table:
 
         return operations.append(self.snapshot(), rows, txn)
 
-    def delete(self, filter: Filter = None) -> int:
+    def delete(self, filter: Filter = None, *, txn: tuple[str, int] | None = None) -> int:
         """Delete the rows for which a filter is true, all by default, and return the version.
+
+        ``txn`` is as in :meth:`append`.
 
         Raises:
             AppendOnlyViolation: the table only grows.
@@ -258,7 +260,7 @@ class Table:
         """
         from reference_impl.write.rows import operations
 
-        return operations.delete(self.snapshot(), filter)
+        return operations.delete(self.snapshot(), filter, txn)
 
     def overwrite(
         self, rows: pa.Table, filter: Filter = None, *, txn: tuple[str, int] | None = None
@@ -275,13 +277,20 @@ class Table:
 
         return operations.overwrite(self.snapshot(), rows, filter, txn)
 
-    def update(self, values: Mapping[str, Any], filter: Filter = None) -> int:
+    def update(
+        self,
+        values: Mapping[str, Any],
+        filter: Filter = None,
+        *,
+        txn: tuple[str, int] | None = None,
+    ) -> int:
         """Set columns of the rows for which a filter is true, and return the version.
 
         Args:
             values: column to its new value: a constant as Arrow takes it for the column's type,
                 or :class:`~reference_impl.expressions.sql.Sql` over the row as it was.
             filter: which rows; all by default.
+            txn: as in :meth:`append`.
 
         Raises:
             AppendOnlyViolation: the table only grows.
@@ -289,13 +298,15 @@ class Table:
         """
         from reference_impl.write.rows import operations
 
-        return operations.update(self.snapshot(), values, filter)
+        return operations.update(self.snapshot(), values, filter, txn)
 
     def merge(
         self,
         source: pa.Table,
         on: str | Sequence[str],
         clauses: Clauses | Sequence[When] | None = None,
+        *,
+        txn: tuple[str, int] | None = None,
     ) -> int:
         """Merge rows, and return the version.
 
@@ -308,6 +319,7 @@ class Table:
                 names of columns that are equal. Null matches nothing, as in SQL's ``=``.
             clauses: what becomes of rows that match and rows that do not; rows that match are
                 updated and others inserted by default.
+            txn: as in :meth:`append`.
 
         Raises:
             ConstraintViolation: several source rows change one row, or a rule is broken.
@@ -316,7 +328,7 @@ class Table:
         """
         from reference_impl.write.rows import merge
 
-        return merge.merge(self.snapshot(), source, on, clauses)
+        return merge.merge(self.snapshot(), source, on, clauses, txn)
 
     def set_properties(self, properties: Mapping[str, str], *, features: Iterable[str] = ()) -> int:
         """Set table properties, support features, and return the version.

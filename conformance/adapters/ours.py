@@ -65,8 +65,9 @@ _CAPABILITIES: Final = frozenset(
     | METADATA_KEYS.keys()
     | {"scan.columns", "scan.filter", "scan.row_ids", "changes.column_mapping", "checkpoint.kind"}
     | {"create.sql", "add_constraint.sql"}
-    | {"append.invariants", "append.txn", "txn.version", "domain_metadata.version"}
-    | {"overwrite.filter", "overwrite.partition", "overwrite.txn", "optimize.purge"}
+    | {f"{operation}.txn" for operation in ("append", "overwrite", "delete", "update", "merge")}
+    | {"append.invariants", "txn.version", "domain_metadata.version"}
+    | {"overwrite.filter", "overwrite.partition", "optimize.purge"}
     | {"set_nullable.required"}
 )
 
@@ -201,7 +202,8 @@ def _merge(table: Table, request: Write) -> int:
         )
         for each in given["when"]
     ]
-    return table.merge(request.rows, render(given["on"], SPARK, SIDES), clauses)
+    condition = render(given["on"], SPARK, SIDES)
+    return table.merge(request.rows, condition, clauses, txn=_progress(request))
 
 
 def _keeping_version(table: Table, work: Callable[[], object]) -> int:
@@ -239,9 +241,9 @@ _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
     "overwrite": lambda table, request: table.overwrite(
         request.rows, _filter(request), txn=_progress(request)
     ),
-    "delete": lambda table, request: table.delete(_filter(request)),
+    "delete": lambda table, request: table.delete(_filter(request), txn=_progress(request)),
     "update": lambda table, request: table.update(
-        _values(request.arguments["set"]), _filter(request)
+        _values(request.arguments["set"]), _filter(request), txn=_progress(request)
     ),
     "merge": _merge,
     "replace": lambda table, request: table.replace(

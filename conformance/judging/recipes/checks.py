@@ -402,13 +402,15 @@ def _purged(now: Snapshot) -> Iterator[Fault]:
 
 
 def _txn_without_rows(commits: Iterable[Lines], txn: Mapping[str, Any]) -> Iterator[Fault]:
-    """Look for the commit that has both the rows and the progress of their application."""
+    """Look for the commit that has both the change of rows and the progress of its application."""
     wanted = txn["app_id"], txn["txn_version"]
     held = False
     apart = []
     for commit in commits:
         known = [(line.body.get("appId"), line.body.get("version")) for line in commit.of("txn")]
-        rows = [line for line in commit.of("add") if line.body.get("dataChange") is not False]
+        # Rows that are deleted may leave no file in the place of theirs.
+        files = commit.of("add", "remove")
+        rows = [line for line in files if line.body.get("dataChange") is not False]
         if wanted in known:
             held = held or bool(rows)
         else:

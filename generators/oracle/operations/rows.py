@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -22,6 +22,10 @@ from generators.oracle.operations.merging import CLAUSES, MergeClause, merge_pla
 
 _INPUT: Final = {"rows": args.ROWS, "columns": args.COLUMNS}
 _SELECTED: Final = {"filter": args.FILTER, "predicate": args.PREDICATE}
+_PROGRESS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
+    "txn": lambda step: "txn" in step
+}
+"""That the progress of an application is committed together with the change."""
 
 
 @operation(
@@ -90,7 +94,7 @@ OPERATIONS["convert"] = Entry(
             {"rows_per_file": {"type": "integer", "minimum": 1}}, rows_per_file=None
         ),
     },
-    capabilities={"txn": lambda step: "txn" in step},
+    capabilities=_PROGRESS,
 )
 @dataclass(frozen=True, slots=True)
 class Append(Operation):
@@ -116,7 +120,7 @@ class Append(Operation):
     },
     replaces=True,
     capabilities={
-        "txn": lambda step: "txn" in step,
+        **_PROGRESS,
         "filter": lambda step: "filter" in step,
         "partition": lambda step: "partition" in step,
     },
@@ -136,7 +140,12 @@ class Overwrite(Operation):
 
 @operation(
     "delete",
-    {**_SELECTED, "layout": args.layout({"vectors": {"enum": ["inline", "file"]}}, vectors=None)},
+    {
+        **_SELECTED,
+        "txn": args.TXN,
+        "layout": args.layout({"vectors": {"enum": ["inline", "file"]}}, vectors=None),
+    },
+    capabilities=_PROGRESS,
 )
 @dataclass(frozen=True, slots=True)
 class Delete(Operation):
@@ -157,8 +166,15 @@ class Delete(Operation):
 
 @operation(
     "update",
-    {"set": args.NODES, "stored": args.COMPUTED, **_SELECTED, "values": args.WIDE_VALUES},
+    {
+        "set": args.NODES,
+        "stored": args.COMPUTED,
+        **_SELECTED,
+        "txn": args.TXN,
+        "values": args.WIDE_VALUES,
+    },
     either=("set", "values"),
+    capabilities=_PROGRESS,
 )
 @dataclass(frozen=True, slots=True)
 class Update(Operation):
@@ -199,7 +215,9 @@ class Update(Operation):
         "identity": args.IDENTITY,
         "on": args.TREE("on", note="tree"),
         "when": CLAUSES,
+        "txn": args.TXN,
     },
+    capabilities=_PROGRESS,
 )
 @dataclass(frozen=True, slots=True)
 class Merge(Operation):

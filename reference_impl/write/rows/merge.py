@@ -34,6 +34,7 @@ from reference_impl.write.rows.clauses import (
 )
 from reference_impl.write.rows.conform import conform
 from reference_impl.write.rows.incoming import prepare
+from reference_impl.write.rows.operations import is_recorded, record
 from reference_impl.write.rows.rules import rules_of
 
 _Places = npt.NDArray[np.int64]
@@ -44,10 +45,14 @@ def merge(
     source: pa.Table,
     on: str | Sequence[str],
     clauses: Clauses | Sequence[When] | None,
+    txn: tuple[str, int] | None = None,
 ) -> int:
     """Carry out :meth:`~reference_impl.table.Table.merge`."""
+    if is_recorded(snapshot, txn):
+        return int(snapshot.version)
     predicate = on if isinstance(on, str) else list(on)
     transaction = Transaction(snapshot, "MERGE", {"predicate": predicate})
+    record(transaction, txn)
     run = _Merge.of(transaction, source, on, Clauses() if clauses is None else clauses)
     for file in transaction.open_files():
         run.change(file)

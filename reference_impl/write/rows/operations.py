@@ -30,9 +30,17 @@ def _condition(where: Filter, transaction: Transaction) -> Predicate | None:
     return bind_predicate(where, transaction.read_target.schema)
 
 
-def _is_recorded(snapshot: Snapshot, txn: tuple[str, int] | None) -> bool:
+def is_recorded(snapshot: Snapshot, txn: tuple[str, int] | None) -> bool:
+    """Return whether a table has recorded the progress of an application already."""
     held = None if txn is None else snapshot.txns.get(txn[0])
     return txn is not None and held is not None and held.version >= txn[1]
+
+
+def record(transaction: Transaction, txn: tuple[str, int] | None) -> None:
+    """Stage the progress of an application, if any, so that it is committed with the rows."""
+    # Obeys TXN-004.
+    if txn is not None:
+        transaction.set_txn(*txn)
 
 
 def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = None) -> int:
@@ -40,22 +48,24 @@ def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = Non
 
     Nothing is committed where the table has recorded that progress already.
     """
-    if _is_recorded(snapshot, txn):
+    if is_recorded(snapshot, txn):
         return int(snapshot.version)
     transaction = Transaction(snapshot, "WRITE", {"mode": "Append"})
-    if txn is not None:
-        transaction.set_txn(*txn)
+    record(transaction, txn)
     changes = Changes(transaction)
     changes.insert(prepare(transaction, rows))
     return changes.commit()
 
 
-def delete(snapshot: Snapshot, where: Filter) -> int:
+def delete(snapshot: Snapshot, where: Filter, txn: tuple[str, int] | None = None) -> int:
     """Delete the rows for which a filter is true, and return the version.
 
-    Where no row is deleted nothing is committed.
+    Where no row is deleted nothing is committed but the progress of an application.
     """
+    if is_recorded(snapshot, txn):
+        return int(snapshot.version)
     transaction = Transaction(snapshot, "DELETE", {"predicate": predicate_for_history(where)})
+    record(transaction, txn)
     changes = Changes(transaction)
     _delete_rows(transaction, changes, _condition(where, transaction))
     return changes.commit()
@@ -68,13 +78,12 @@ def overwrite(
 
     The progress of an application is recorded as :func:`append` does.
     """
-    if _is_recorded(snapshot, txn):
+    if is_recorded(snapshot, txn):
         return int(snapshot.version)
     transaction = Transaction(
         snapshot, "WRITE", {"mode": "Overwrite", "predicate": predicate_for_history(where)}
     )
-    if txn is not None:
-        transaction.set_txn(*txn)
+    record(transaction, txn)
     condition = _condition(where, transaction)
     fresh = prepare(transaction, rows)
     if condition is not None:
@@ -99,12 +108,20 @@ def refuse_outside(rows: pa.Table, condition: Predicate) -> None:
         )
 
 
-def update(snapshot: Snapshot, values: Mapping[str, Any], where: Filter) -> int:
+def update(
+    snapshot: Snapshot,
+    values: Mapping[str, Any],
+    where: Filter,
+    txn: tuple[str, int] | None = None,
+) -> int:
     """Set columns of the rows for which a filter is true, and return the version.
 
-    Where no row is updated nothing is committed.
+    Where no row is updated nothing is committed but the progress of an application.
     """
+    if is_recorded(snapshot, txn):
+        return int(snapshot.version)
     transaction = Transaction(snapshot, "UPDATE", {"predicate": predicate_for_history(where)})
+    record(transaction, txn)
     condition = _condition(where, transaction)
     changes = Changes(transaction)
     schema, rules = transaction.target.schema, rules_of(transaction.target)

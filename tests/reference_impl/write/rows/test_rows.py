@@ -58,6 +58,33 @@ def test_an_overwrite_records_progress_with_its_rows_and_does_so_once(
     assert seen(table) == [(2, "b")]
 
 
+_CHANGES: dict[str, Callable[[Table, tuple[str, int]], int]] = {
+    "delete": lambda table, txn: table.delete("id = 1", txn=txn),
+    "update": lambda table, txn: table.update({"name": "z"}, "id = 1", txn=txn),
+    "merge": lambda table, txn: table.merge(people((1, "z")), ["id"], txn=txn),
+}
+
+
+@pytest.mark.parametrize("change", _CHANGES.values(), ids=_CHANGES)
+def test_a_change_records_progress_with_its_rows_and_does_so_once(
+    change: Callable[[Table, tuple[str, int]], int], table: Table, actions: Actions
+) -> None:
+    table.create(SCHEMA, rows=people((1, "a"), (2, "b")))
+    assert change(table, ("app", 4)) == 1
+    assert [body["version"] for body in actions(1, "txn")] == [4]
+    assert (1, "a") not in seen(table)
+    table.overwrite(people((1, "again")))
+    assert change(table, ("app", 4)) == 2
+    assert seen(table) == [(1, "again")]
+
+
+def test_a_change_of_no_row_records_its_progress(table: Table, actions: Actions) -> None:
+    table.create(SCHEMA, rows=people((1, "a")))
+    assert table.delete("id = 7", txn=("app", 4)) == 1
+    assert [body["version"] for body in actions(1, "txn")] == [4]
+    assert actions(1, "remove") == []
+
+
 def test_creating_with_rows_takes_one_version(table: Table, clean: Callable[[], None]) -> None:
     assert table.create(SCHEMA, rows=people((1, "a"))) == 0
     assert seen(table) == [(1, "a")]

@@ -8,7 +8,7 @@ from typing import Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.recipes import PAIR, Recipe, pairs
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.golden.chapters.writing.starts import KEYED, keyed
 from generators.oracle.delta_schema import struct
 
@@ -77,6 +77,17 @@ def _progress_with_overwrites(case: CaseWriter) -> None:
     recipe = Recipe(PAIR).append(pairs(1, 2, 3)).overwrite(pairs(4, 5)).by_application("app", 1)
     recipe.overwrite(pairs(6), compare("id", ">=", 5, "long")).by_application("other", 7)
     recipe.overwrite(pairs(8)).by_application("app", 2).publish(case)
+
+
+@TRANSACTIONS.case("write-with-changes", "TXN-004")
+def _progress_with_changes(case: CaseWriter) -> None:
+    """Progress is committed together with the rows that change."""
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).append(pairs(4, 5))
+    recipe.delete(compare("id", "=", 1, "long")).by_application("app", 1)
+    recipe.delete(compare("id", "=", 3, "long")).by_application("other", 7)
+    recipe.update({"name": "later"}, compare("id", "=", 4, "long")).by_application("app", 2)
+    recipe.merge(pairs(5, 6), SAME_ID, *UPSERT).by_application("app", 3)
+    recipe.delete().by_application("other", 8).publish(case)
 
 
 @METADATA.case("write-properties", "META-011 LOG-003")

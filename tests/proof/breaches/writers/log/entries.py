@@ -19,7 +19,7 @@ from breaches.edits import (
     without,
 )
 from breaches.model import Ask, writer
-from breaches.seams import afterwards, by_request, during, leaving, writing
+from breaches.seams import afterwards, by_request, during, leaving, where_asked, writing
 from breaches.views import commits_of, log_of
 from conformance.adapter import Answer, Request, Write
 
@@ -87,6 +87,21 @@ def _in_two_commits(ask: Ask, request: Request) -> Answer:
     return ask(request)
 
 
+@by_request
+def _removing_before(ask: Ask, request: Request) -> Answer:
+    """Remove the rows in a commit of its own, before that of the new rows and the progress."""
+    if (
+        isinstance(request, Write)
+        and request.operation == "overwrite"
+        and "txn" in request.arguments
+    ):
+        chosen = {k: v for k, v in request.arguments.items() if k in ("filter", "predicate")}
+        ask(Write(request.table, "delete", chosen))
+        arguments = {k: v for k, v in request.arguments.items() if k not in chosen}
+        request = replace(request, operation="append", arguments=arguments)
+    return ask(request)
+
+
 ROWS = (
     writer("leaves-versions-out", "LOG-003", leaving(_shifted)),
     writer("overwrites-commits", "WNEW-001", leaving(_onto_the_last)),
@@ -109,6 +124,21 @@ ROWS = (
         "TXN-004",
         _in_two_commits,
         "transaction-identifiers/write-with-rows*",
+    ),
+    *(
+        writer(
+            f"commits-txn-before-its-{operation}",
+            "TXN-004",
+            where_asked(writing(operation), _in_two_commits),
+            "transaction-identifiers/write-with-changes/*",
+        )
+        for operation in ("delete", "update", "merge")
+    ),
+    writer(
+        "removes-rows-before-their-txn",
+        "TXN-004",
+        _removing_before,
+        "transaction-identifiers/write-with-overwrites/*",
     ),
     writer(
         "forgets-txn-of-rows",
