@@ -307,7 +307,11 @@ def added_files_have_statistics(step: Step) -> Findings:
 
 @check("commit", "CLUS-010")
 def joining_columns_have_statistics(step: Step) -> Findings:
-    """Report files that stay without statistics of a column that joins those of the clustering."""
+    """Report files that are kept without statistics of a column that joins the clustering.
+
+    Files that stay, and files of the version before that the commit adds again: it is the place
+    to give them what they lack.
+    """
     if "clustering" not in step.new.features:
         return
     before = step.before.live_domains.get(_CLUSTERING)
@@ -326,6 +330,12 @@ def joining_columns_have_statistics(step: Step) -> Findings:
         if left_out and not stats:
             continue
         yield from _uncounted(stats, joining, columns, key[0], "CLUS-010")
+    there = {path for path, _ in step.before.adds}
+    for line in step.of("add"):
+        restated = file_key(line.body)
+        if restated is not None and restated[0] in there:
+            stats = statistics_of(line.body) or {}
+            yield from _uncounted(stats, joining, columns, restated[0], "CLUS-010")
 
 
 def _uncounted(

@@ -201,8 +201,11 @@ _CANONICAL: Final = _Form()
 _OTHER_ENCODINGS: Final = ("latin-1", "cp1252", "ascii", "utf-16-be", "utf-16-le", "utf-8-sig")
 """Encodings that are not UTF-8."""
 
-_SPARED_CHARACTERS: Final = ("-._~ ", "-._~/", "-._~:/", "-._~!*'()", "-._~!*'();,/?:@&=+$#")
-"""Characters that functions of common libraries leave as they are."""
+_SPARED_CHARACTERS: Final = (
+    *("-._~:/", "-._~!*'()", "-._~!*'();,/?:@&=+$#"),
+    *(f"-._~{chr(each)}" for each in range(0x20, 0x7F) if not chr(each).isalnum()),
+)
+"""Characters that functions of common libraries leave as they are, and each mark for itself."""
 
 _MARKS: Final = tuple(some for count in range(1, 5) for some in combinations(_UNRESERVED, count))
 """Marks that are never encoded, and that functions of common libraries encode."""

@@ -197,7 +197,7 @@ def _bounds(layout: Layout, path: str, parsed: pa.DataType | None) -> Findings:
     for name, stored, declared in _statistics(layout, parsed):
         if stored is None or at.is_null(stored):
             continue  # a column without any value has no type of its own
-        if not _is_kind(type_name(stored), declared):
+        if not _is_kind(type_name(stored), declared) or _is_other_time(stored, declared):
             message = f"stats_parsed.{name} is {stored}, not {declared}"
             yield finding("CKC-021", path, message, sure=asked)
 
@@ -261,8 +261,13 @@ def _fits(stored: pa.DataType, declared: str) -> bool:
     name, sized = type_name(stored), decimal_of(declared)
     wanted = declared if sized is None else f"decimal({sized[0]},{sized[1]})"
     if {name, declared} == {"timestamp", "timestamp_ntz"}:
-        return bool(stored == _INT96)
+        return not _is_other_time(stored, declared)
     return name == wanted or declared in ("variant", "binary")
+
+
+def _is_other_time(stored: pa.DataType, declared: str) -> bool:
+    """Return whether an instant is stored as a local time, or a local time as an instant."""
+    return {type_name(stored), declared} == {"timestamp", "timestamp_ntz"} and stored != _INT96
 
 
 _INT96: Final = pa.timestamp("ns")

@@ -115,7 +115,7 @@ def _typed(root: Path, **options: Any) -> TableBuilder:
     return builder
 
 
-def _valued(root: Path) -> TableBuilder:
+def _valued(root: Path, **options: Any) -> TableBuilder:
     """Make a table of many types with statistics of each, and required parts."""
     schema = struct(
         field("id", "long", nullable=False),
@@ -135,7 +135,7 @@ def _valued(root: Path) -> TableBuilder:
         field("l", array("long", contains_null=False)),
         field("m", map_of("string", "long", value_contains_null=False)),
     )
-    builder = TableBuilder(root, schema, seed="valued")
+    builder = TableBuilder(root, schema, seed="valued", **options)
     builder.create()
     builder.append([
         {
@@ -378,6 +378,7 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     ),
     "checkpoint-legacy": _then(_filled, _remove_first, _checkpoint()),
     "checkpoint-early": _then(_filled, _checkpoint(version=1)),
+    "checkpoint-valued": _then(_valued, _checkpoint(style=_STRUCT), properties=_AS_STRUCT),
     "checkpoint-mapped": _checkpointed_mapped,
     "checkpoint-mapped-nested": _checkpointed_mapped_nested,
     "checkpoint-typed": _then(_typed, _checkpoint(style=_STRUCT), properties=_AS_STRUCT),

@@ -267,6 +267,18 @@ def _bare_remove(case: CaseWriter, form: str) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 0})
 
 
+def _without_offset(case: CaseWriter, form: str) -> None:
+    table = _vectors(case, form)
+    file = table.file(numbered(6))
+    (vector,) = store(table, [2])
+    table.create(add(file, deletionVector=vector), add(table.file(numbered(2, 20))))
+    SUMMARIES[form](table, 0)
+    other = {name: value for name, value in vector.items() if name != "offset"}
+    table.commit(remove(file, deletionVector=other), operation="DELETE")
+    case.judged |= dict.fromkeys(("read-latest", "files-latest"), "DVDESC-013")
+    publish(case, table, log_info={"lastCheckpointVersion": 0})
+
+
 def _null_removes(case: CaseWriter, form: str) -> None:
     table = _vectors(case, form)
     null, absent, kept = (table.file(numbered(2, n)) for n in (0, 10, 20))
@@ -319,6 +331,12 @@ for _form in ("classic", "v2-json-sidecars"):
         "A remove of the bare file leaves a checkpoint's with a vector",
         "REC-010 FA-002 REM-014",
         partial(_bare_remove, form=_form),
+    )
+    VECTORS.define(
+        f"remove-without-offset-after-{_form}",
+        "A vector without offset is another one than that at an offset",
+        "DVDESC-013 DVDESC-014 FA-002 REM-014",
+        partial(_without_offset, form=_form),
     )
     VECTORS.define(
         f"property-off-in-{_form}",

@@ -6,11 +6,16 @@ read from commits alone elsewhere is read from a checkpoint, or beside a compact
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter, title_of
@@ -39,7 +44,12 @@ from generators.golden.cases.table import (
 from generators.golden.chapters.log.checkpoints import grown
 from generators.golden.chapters.log.reconciliation import domain_spec
 from generators.golden.chapters.tables.column_mapping import mapped_table
-from generators.materialise.log.files import LOG_DIRECTORY, drop_commits
+from generators.materialise.log.files import (
+    LOG_DIRECTORY,
+    SIDECAR_DIRECTORY,
+    drop_commits,
+    json_text,
+)
 from generators.oracle.delta_schema import decimal, field, struct
 
 FILES: Final = Chapter("data-files")
@@ -80,7 +90,7 @@ def _after(
 
 def _protocol(name: str, *writers: str) -> dict[str, Any]:
     """Return the protocol of a table that has a summary of a form."""
-    readers = ["v2Checkpoint"] if name == "v2-json-sidecars" else []
+    readers = ["v2Checkpoint"] if name.startswith("v2") else []
     if readers or writers:
         return feature_protocol(readers, writers)
     return legacy_protocol(1, 2)
@@ -403,6 +413,59 @@ def _flagged(case: CaseWriter, form: str) -> None:
     title = "Whatever is asked, rearranged files count"
     aggregated(case, table, "count", ["id"], title)
     filtered(case, table, "filter", compare("id", "<", 9, "long"), title)
+
+
+@_after(CHECKPOINTS, "rearranged-back", "CKC-027 REC-018", ("commits", *_AFTER))
+def _rearranged_back(case: CaseWriter, form: str) -> None:
+    """Files that come back without new data are live again."""
+    table = GoldenTable.of(case, PAIR, protocol=_protocol(form))
+    old = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
+    table.create(*map(add, old))
+    merged = table.file([*old[0].rows, *old[1].rows])
+    gone = [remove(file, dataChange=False) for file in old[:2]]
+    table.commit(add(merged, dataChange=False), *gone, operation="OPTIMIZE")
+    if form != "commits":
+        SUMMARIES[form](table, 1)
+    again = [add(file, dataChange=False) for file in old[:2]]
+    table.commit(*again, remove(merged, dataChange=False), operation="RESTORE")
+    case.judged = dict.fromkeys(("read-latest", "files-latest", "count"), "CKC-027")
+    publish(case, table, versions=[1])
+    aggregated(case, table, "count", ["id"], "Counts are of what is live")
+
+
+def _either_way(path: Path) -> None:
+    """Say of every other file of a checkpoint that it changes data."""
+    held = pq.read_table(path)
+    rows = held.to_pylist()
+    for number, row in enumerate(row for row in rows if row.get("add") is not None):
+        row["add"]["dataChange"] = number % 2 == 0
+    pq.write_table(pa.Table.from_pylist(rows, held.schema), path, store_schema=False)
+
+
+@_after(
+    CHECKPOINTS,
+    "data-change-either-way",
+    "CKC-027 CKC-004",
+    ("multi-part", "v2-parquet", "v2-json-sidecars"),
+)
+def _flagged_in(case: CaseWriter, form: str) -> None:
+    """dataChange says nothing in any form of checkpoint."""
+    table = GoldenTable.of(case, PAIR, protocol=_protocol(form))
+    table.create(*(add(table.file([{"id": n, "name": f"n{n}"}])) for n in range(6)))
+    table.append([{"id": 6, "name": "n6"}])
+    SUMMARIES[form](table, 1)
+    log = table.root / LOG_DIRECTORY
+    for path in log.rglob("*.parquet"):
+        _either_way(path)
+    for path in log.glob("*.checkpoint.*.json"):
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for body in (line["sidecar"] for line in lines if "sidecar" in line):
+            body["sizeInBytes"] = (table.root / SIDECAR_DIRECTORY / body["path"]).stat().st_size
+        path.write_text("".join(f"{json_text(line)}\n" for line in lines), encoding="utf-8")
+    drop_commits(table.root, 1)
+    table.append([{"id": 9, "name": "n9"}])
+    case.judged = dict.fromkeys(("read-latest", "files-latest", "read-v1"), "CKC-027")
+    publish(case, table, versions=[1, 2], log_info={"lastCheckpointVersion": 1})
 
 
 def _newer(case: CaseWriter, summarise: Summarise, newer: Summarise, **options: Any) -> None:

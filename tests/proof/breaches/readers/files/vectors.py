@@ -191,6 +191,24 @@ def _later_inline_vectors_stay(root: Path, fresh: frozenset[str]) -> None:
     each("remove", change, COMMIT)(root, fresh)
 
 
+def _no_offset_is_any(root: Path, fresh: frozenset[str]) -> None:
+    """Take a remove whose vector has no offset for one of that vector at any."""
+    held = {
+        (body["path"], vector["pathOrInlineDv"]): vector
+        for body in bodies(root, "add")
+        if (vector := body.get("deletionVector"))
+    }
+
+    def change(body: dict[str, Any]) -> dict[str, Any]:
+        vector = body.get("deletionVector") or {}
+        known = held.get((body["path"], vector.get("pathOrInlineDv")))
+        if known is None or vector.get("offset") is not None:
+            return body
+        return {**body, "deletionVector": known}
+
+    each("remove", change, COMMIT)(root, fresh)
+
+
 def _vector_in_folder(root: Path) -> bool:
     return any(
         "/" in body["path"] and (body.get("deletionVector") or {}).get("storageType") == "u"
@@ -412,6 +430,12 @@ ROWS = (
         "DVDESC-013",
         viewing(_later_inline_vectors_stay),
         "deletion-vectors/inline-after-*",
+    ),
+    reader(
+        "takes-no-offset-for-any",
+        "DVDESC-013",
+        viewing(_no_offset_is_any),
+        "deletion-vectors/remove-without-offset-*",
     ),
     reader(
         "looks-for-vectors-beside-data",

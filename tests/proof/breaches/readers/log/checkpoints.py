@@ -34,7 +34,19 @@ from breaches.edits import (
 )
 from breaches.model import How, reader
 from breaches.seams import asking, refusing, viewing
-from breaches.views import checkpoints_of, log_of
+from breaches.views import checkpoints_of, log_of, replaying
+
+
+def _nothing_comes_back(actions: Lines, kept: dict[Any, Any]) -> Lines:
+    """Leave out what comes back, after an earlier commit removed it, without a change of data."""
+    gone = kept.setdefault("gone", set())
+    found = [
+        a
+        for a in actions
+        if "add" not in a or a["add"].get("dataChange") or a["add"]["path"] not in gone
+    ]
+    gone.update(a["remove"]["path"] for a in actions if "remove" in a)
+    return found
 
 
 def _one_later(pattern: str) -> How:
@@ -254,6 +266,24 @@ ROWS = (
         viewing(each("remove", lambda b: b if b.get("dataChange") else None, COMPACTION)),
     ),
     reader("keeps-rearranged-files", "CKC-027", viewing(_quiet_removes_stay)),
+    reader(
+        "brings-nothing-back-without-a-change",
+        "CKC-027",
+        viewing(replaying(_nothing_comes_back)),
+        "checkpoints/rearranged-back-*",
+    ),
+    *(
+        reader(
+            f"leaves-files-that-change-data-out-of-{name}",
+            "CKC-027",
+            viewing(each("add", lambda b: None if b.get("dataChange") else b, where)),
+            f"checkpoints/data-change-either-way-{case}/*",
+        )
+        for name, where, case in (
+            ("parts", CHECKPOINT, "multi-part"),
+            ("sidecars", SIDECAR, "v2-json-sidecars"),
+        )
+    ),
     *(
         reader(
             f"reads-no-files-within-{name}-checkpoints",

@@ -153,6 +153,8 @@ def _renamed_others(root: Path, fresh: frozenset[str]) -> None:
     lines(change, COMMIT)(root, fresh)
 
 
+_BOUNDS = ("minValues", "maxValues")
+
 ROWS = (
     writer(
         "counts-not-what-clusters",
@@ -164,6 +166,15 @@ ROWS = (
         "clusters-later-what-is-not-counted",
         "CLUS-010",
         during("cluster_by", without("add", where=COMMIT)),
+        "clustered-table/write-cluster-later*",
+    ),
+    writer(
+        "counts-again-without-bounds",
+        "CLUS-010",
+        during(
+            "cluster_by",
+            statistics(lambda s: {k: v for k, v in s.items() if k not in _BOUNDS}, COMMIT),
+        ),
         "clustered-table/write-cluster-later*",
     ),
     writer(
