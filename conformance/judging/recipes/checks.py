@@ -179,18 +179,23 @@ class Watch:
                 yield path
 
     def _early_files(self) -> Iterator[Fault]:
-        """Look for checkpoints and checksums that were there before the commit of the same step."""
-        for path in (self.table / LOG_DIR).glob("*"):
+        """Look for checkpoints and checksums that are there before the commit of their version."""
+        log = self.table / LOG_DIR
+        former = -1 if self.former is None else self.former.version
+        commits = (path.stem for path in log.glob("*.json"))
+        newest = max([former, *(int(stem) for stem in commits if stem.isdecimal())])
+        for path in log.glob("*"):
             named = _AFTER_COMMIT.fullmatch(path.name)
             if named is None:
                 continue
             commit = path.with_name(f"{named[1]}.json")
-            known = any(f"{LOG_DIR}/{each.name}" in self.there for each in (path, commit))
-            if known or not commit.exists():
+            if any(f"{LOG_DIR}/{each.name}" in self.there for each in (path, commit)):
                 continue
+            broken = "CRC-038" if named[2] == "crc" else "CKPT-031"
+            if int(named[1]) > newest:
+                yield broken, f"{path.name} is of a version that is not committed"
             # By when the other got its name: it may be prepared beside, and renamed afterwards.
-            if path.stat().st_ctime_ns < commit.stat().st_mtime_ns:
-                broken = "CRC-038" if named[2] == "crc" else "CKPT-031"
+            elif commit.exists() and path.stat().st_ctime_ns < commit.stat().st_mtime_ns:
                 yield broken, f"{path.name} was written before {commit.name}"
 
     def _modified(self, version: int) -> int:

@@ -280,6 +280,15 @@ ROWS = (
         "checkpoints/*",
     ),
     writer(
+        "checkpoints-the-version-to-come",
+        "CKPT-031",
+        during(
+            "checkpoint",
+            renaming(_CLASSIC, lambda n: re.sub(r"\d{20}", lambda m: f"{int(m[0]) + 1:020}", n)),
+        ),
+        "checkpoints/write-checkpoint/*",
+    ),
+    writer(
         "marks-no-second-kind",
         "CKPT-V2-002",
         leaving(without("checkpointMetadata", where=CHECKPOINTS)),
