@@ -196,3 +196,23 @@ def _any_order(case: CaseWriter) -> None:
     publish(case, table)
     txn_spec(case, "app", 3)
     domain_spec(case, "app", "3")
+
+
+@ORDERED.case("commit-info-amid", "FA-015 CINFO-003")
+def _info_amid(case: CaseWriter) -> None:
+    """What stands after commitInfo counts as what stands before it."""
+    info: Any = {"commitInfo": {"timestamp": EPOCH, "operation": "WRITE"}}
+    table = GoldenTable.of(case, PAIR, protocol=feature_protocol([], ["domainMetadata"]))
+    first, second, third = (table.file([{"id": n, "name": f"n{n}"}]) for n in range(3))
+    begun: Any = (table.metadata(), add(first), txn("app", 0), domain("app", "0"))
+    table.commit(table.protocol_action(), info, *begun, with_info=False)
+    table.commit(add(second), info, remove(first), txn("app", 1), with_info=False)
+    table.schema = table.schema.with_fields(field("extra", "double"))
+    table.commit(
+        txn("app", 2), info, table.metadata(), add(third), domain("app", "2"), with_info=False
+    )
+    slugs = ("read-latest", "read-v0", "read-v1", "files-latest", "txn-app", "domain-app")
+    case.judged = dict.fromkeys(slugs, "FA-015")
+    publish(case, table)
+    txn_spec(case, "app", 2)
+    domain_spec(case, "app", "2")

@@ -123,6 +123,12 @@ def _since_commit_info(actions: Lines) -> Lines:
     return actions[next((at for at, each in enumerate(actions) if "commitInfo" in each), 0) :]
 
 
+def _up_to_commit_info(actions: Lines) -> Lines:
+    """Take nothing that comes after a commitInfo that is not first."""
+    at = next((at for at, each in enumerate(actions) if "commitInfo" in each), 0)
+    return actions[:at] if at > 0 else actions
+
+
 def _null_is_a_key(actions: Lines, kept: dict[Any, Any]) -> Lines:
     """Take a null vector for a key of its own, which a remove without one does not name."""
     found = []
@@ -239,6 +245,12 @@ ROWS = (
     ),
     reader(
         "takes-nothing-before-commit-info", "FA-015", viewing(lines(_since_commit_info, COMMIT))
+    ),
+    reader(
+        "takes-nothing-after-commit-info",
+        "FA-015",
+        viewing(lines(_up_to_commit_info, COMMIT)),
+        "delta-log-entries/commit-info-amid/*",
     ),
     reader("keeps-vectors-that-null-takes-off", "ADD-012", viewing(replaying(_null_keeps))),
     reader("takes-null-for-a-key-of-its-own", "ADD-012", viewing(replaying(_null_is_a_key))),
