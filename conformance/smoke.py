@@ -111,10 +111,10 @@ def _asks(adapter: Adapter, claims: Claims, spec: Spec, table: Path) -> Iterator
                 return
             case _:
                 yield Step(title, f"answered {type(answer).__name__}, not Ok or Refused")
-        answer = yield from _attempt("it answers for no table", _running(adapter, missing))
+        answer = yield from _attempt("it answers where no table is", _running(adapter, missing))
         if answer is not None:
             refused = isinstance(answer, Refused)
-            yield Step("it refuses no table", None if refused else "it answered")
+            yield Step("it refuses a path without a table", None if refused else "it answered")
 
 
 def _running(adapter: Adapter, request: Request) -> Callable[[], object]:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from conformance.base.faults import KitError
 from conformance.base.status import Status, status_of_error
-from conformance.base.terminal import say, warn
+from conformance.base.terminal import meant, say, warn
 
 Commands: TypeAlias = Mapping[str, tuple[str, str]]
 """Name of each command: what it does, and its ``module:function`` below ``conformance``, which gets
@@ -34,6 +34,9 @@ def run_command(program: str, commands: Commands, arguments: Sequence[str]) -> i
     try:
         if given not in commands:
             asked = given in ("-h", "--help")
+            if given and not asked:
+                near = meant(given, commands)
+                warn(f"{program}: there is no command {given!r}{near}")
             (say if asked else warn)(_usage(program, commands))
             return Status.OK if asked else Status.USAGE
         return int(function_of(f"conformance.{commands[given][1]}")(list(arguments[1:])))

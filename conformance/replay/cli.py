@@ -31,7 +31,9 @@ from generators.materialise.layouts import lay_out
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="delta-tck replay", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="delta-tck replay", description="Judge an implementation by a bundle once more."
+    )
     parser.add_argument("bundle", type=Path, help="folder of a failure on a drawn history")
     parser.add_argument("--impl", required=True, help="as for a run")
     add_options(parser, *LIMITS, "--tck-isolation")

@@ -145,8 +145,14 @@ def test_cut_and_flipped_bytes_are_survived(lake: Any, tmp_path: Path) -> None:
 def test_a_place_without_a_log_is_no_table(tmp_path: Path) -> None:
     with pytest.raises(AuditError, match="no commit and no checkpoint"):
         audit(str(tmp_path))
-    with pytest.raises(AuditError):
+    with pytest.raises(AuditError, match=r"_delta_log, which is empty or not there$"):
         audit(str(tmp_path / "missing"))
+
+
+def test_the_log_in_place_of_its_table_is_said(lake: Any) -> None:
+    lake.basic()
+    with pytest.raises(AuditError, match=r"; name the folder that it lies in$"):
+        audit(f"{lake.root}/_delta_log/")
 
 
 def test_findings_come_gravest_first(lake: Any) -> None:

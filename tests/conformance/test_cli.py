@@ -71,7 +71,7 @@ def test_smoke_accepts_the_java_example_which_reads_snapshots_only(
 @pytest.mark.parametrize(
     ("impl", "words"),
     [
-        ("python:fakes:told", "it answers for no table"),
+        ("python:fakes:told", "it answers where no table is"),
         ("python:fakes:misspelled", "did you mean 'deletionVectors'?"),
         ("python:fakes:silent", "nothing can be judged"),
         ("python:fakes:never", "it comes up and says who it is"),
@@ -88,6 +88,12 @@ def test_smoke_finds_an_adapter_that_cannot_be_judged(
 def test_smoke_needs_a_corpus(tmp_path: Path) -> None:
     missing = tmp_path / "nothing"
     assert main(["smoke", "--impl=ours", f"--corpus={missing}"]) == Status.CORPUS
+
+
+def test_an_unknown_command_is_named_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reprot"]) == Status.USAGE
+    said = capsys.readouterr().err
+    assert said.startswith("delta-tck: there is no command 'reprot'; did you mean 'report'?\n")
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -272,7 +272,10 @@ def list_log(storage: Storage) -> Listing:
         if not versions or len(versions) == max(versions) - min(versions) + 1:
             break
     if not any(file.kind == "commit" or "checkpoint" in file.kind for file, _ in files):
-        raise AuditError(storage.location, f"no commit and no checkpoint in {LOG_DIR}")
+        empty = "" if entries else ", which is empty or not there"
+        within = storage.location.rstrip("/").endswith(f"/{LOG_DIR}")
+        hint = "; name the folder that it lies in" if within else ""
+        raise AuditError(storage.location, f"no commit and no checkpoint in {LOG_DIR}{empty}{hint}")
     return Listing(entries, files)
 
 
