@@ -20,7 +20,7 @@ from conformance.base.options import STATUS, destination
 from conformance.base.outcomes import Outcome
 from conformance.base.scratch import sweep
 from conformance.base.status import Status, status_of_error
-from conformance.base.terminal import printable
+from conformance.base.terminal import printable, warn
 from conformance.items.items import Item
 from conformance.plugin.partial import LEFT_OUT_ELSEWHERE, partial_reasons, set_elsewhere
 from conformance.plugin.spread import Crew, processes_for
@@ -232,7 +232,18 @@ class _MainPlugin(_WorkerPlugin):
         if self._session is not None and self._session.exitstatus == Status.OK:
             # Another plugin may have set it at the end; no run that failed is a success for that.
             self._session.exitstatus = self._status
+        self._look_at_results()
         sweep()
+
+    def _look_at_results(self) -> None:
+        """Fail a run whose results another plugin wrote over at its end, as a report of JUnit."""
+        if self._writer is None or self._session is None:
+            return
+        try:
+            self._writer.refuse_altered()
+        except OutputError as error:
+            warn(f"delta-tck: {error}; exit status {int(Status.USAGE)}")
+            self._session.exitstatus = Status.USAGE
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

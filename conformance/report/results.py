@@ -34,6 +34,9 @@ FORMAT: Final = 2
 _MAX_FILE_BYTES: Final = 256 * MIB
 """Bytes of a results file; one of six thousand cases has six."""
 
+_BEGIN: Final = b'{"line": "header"'
+"""How every results file begins."""
+
 _MAX_VALUES: Final = 5_000_000
 """Values in all lines, which take more memory than bytes; that file has a tenth of them."""
 
@@ -77,6 +80,22 @@ def record_of(
     }
 
 
+def _refuse_others(path: Path) -> None:
+    """Refuse to replace what is no results file, as a baseline or a program.
+
+    Raises:
+        OutputError: there is a file that does not begin as one.
+    """
+    with suppress(OSError, ValueError):  # the file is opened next, and that says why it cannot be
+        if not path.is_file():
+            return
+        with path.open("rb") as file:
+            begin = file.read(len(_BEGIN))
+        if begin and not _BEGIN.startswith(begin):
+            reason = "what is there is no results file, and is not replaced"
+            raise OutputError(f"results cannot be written to {path}: {reason}")
+
+
 class ResultsWriter:
     """Write a results file line by line; use as a context or call :meth:`close`.
 
@@ -85,11 +104,12 @@ class ResultsWriter:
             its results does not begin.
 
     Raises:
-        OutputError: the file cannot be written.
+        OutputError: the file cannot be written, or holds something else than results.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        _refuse_others(path)
         self._file: IO[bytes] = open_output(path, "results")
         self._kept = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
         self._digest = hashlib.sha256()
@@ -136,11 +156,15 @@ class ResultsWriter:
         sealed.update(_line(footer))
         self._put({**footer, "digest": f"sha256:{sealed.hexdigest()}"})
         self._file.close()
-        self._refuse_altered()
+        self.refuse_altered()
 
-    def _refuse_altered(self) -> None:
-        """Refuse a file that holds something else than what was written."""
-        if not self._kept:
+    def refuse_altered(self) -> None:
+        """Refuse a closed file that holds something else than what was written.
+
+        Raises:
+            OutputError: it does, or cannot be read.
+        """
+        if not (self._kept and self._file.closed):
             return
         whole = hashlib.sha256()
         try:
@@ -150,7 +174,7 @@ class ResultsWriter:
             raise OutputError(f"results are kept no longer in {self._path}: {error}") from error
         if whole.digest() != self._digest.digest():
             raise OutputError(
-                f"results are kept no longer in {self._path}: another process wrote there"
+                f"results are kept no longer in {self._path}: something else was written there"
             )
 
     def __enter__(self) -> Self:

@@ -46,3 +46,23 @@ def test_an_output_among_what_is_not_its_own_is_refused(kit: Kit, option: str, p
 def test_a_name_with_a_nul_is_refused(kit: Kit) -> None:
     assert kit("--tck-results=a\0b") is Status.USAGE
     assert "INTERNALERROR" not in kit.output
+
+
+def test_a_file_that_holds_no_results_is_not_replaced_by_them(kit: Kit) -> None:
+    kit.results.write_text("class Reader {}")
+    assert kit(f"--tck-results={kit.results}") is Status.USAGE
+    assert "what is there is no results file, and is not replaced" in kit.output
+    assert kit.results.read_text() == "class Reader {}"
+
+
+@pytest.mark.parametrize("begin", ["", '{"line": "hea', '{"line": "header", "format": 1}\n'])
+def test_results_replace_what_is_left_of_others(kit: Kit, begin: str) -> None:
+    kit.results.write_text(begin)
+    assert kit(f"--tck-results={kit.results}") is Status.OK
+    assert kit.read().footer["status"] == Status.OK
+
+
+def test_results_that_a_report_of_pytest_replaces_are_missed(kit: Kit) -> None:
+    same = (f"--tck-results={kit.results}", f"--junitxml={kit.results}")
+    assert kit("-pjunitxml", *same) is Status.USAGE
+    assert "something else was written there; exit status 4" in kit.output
