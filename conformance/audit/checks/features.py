@@ -332,7 +332,7 @@ def joining_columns_have_statistics(step: Step) -> Findings:
         yield from _uncounted(stats, joining, columns, key[0], "CLUS-010")
     there = {path for path, _ in step.before.adds}
     for line in step.of("add"):
-        restated = file_key(line.body)
+        restated = line.key
         if restated is not None and restated[0] in there:
             stats = statistics_of(line.body) or {}
             yield from _uncounted(stats, joining, columns, restated[0], "CLUS-010")

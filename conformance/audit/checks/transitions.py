@@ -359,9 +359,8 @@ def vectors_need_their_feature(step: Step) -> Findings:
         if "deletionVectors" not in step.new.features:
             # A commit may remove the last vectors together with their feature.
             ends = line.action == "remove" and "deletionVectors" in step.old.features
-            severity: Severity | None = "warning" if ends else None
             message = "a deletion vector, but the protocol does not support deletionVectors"
-            yield finding("DV-001", line.place, message, severity=severity)
+            yield finding("DV-001", line.place, message, sure=not ends)
         elif line.action == "add" and not enabled and step.before.known:
             key = line.key
             if key not in step.before.adds and not _was_removed(step, key):

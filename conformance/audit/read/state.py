@@ -11,8 +11,6 @@ from copy import copy
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from conformance.audit.columnar.files import Files, Ids, Seen, Vectors, resized
 from conformance.audit.columnar.keys import Body, FileIndex, Key, dv_id, file_key
 from conformance.audit.columnar.rows import ADD
