@@ -22,6 +22,8 @@ from generators.golden.cases.feed import (
 )
 from generators.golden.cases.publish import publish, publish_timed
 from generators.golden.cases.table import (
+    EPOCH,
+    MINUTE,
     add,
     feature_protocol,
     legacy_protocol,
@@ -134,6 +136,32 @@ def _files_win_after_the_feed(case: CaseWriter) -> None:
         ("update_postimage", 1, new),
     ]
     ask_changes(case, table, "changes-0-1", 0, 1, changes, "Copied rows are no changes")
+    ask_changes(case, table, "changes-1-1", 1, 1, changes, "An update has both its images")
+
+
+@FILES.case("in-any-order", "FA-015 CDC-003 CDFF-006", since="2025")
+def _any_order(case: CaseWriter) -> None:
+    """Change files tell the changes wherever in a commit they are named."""
+    table = feed_table(case)
+    first = table.create_with(pairs(0, 3))
+    kept, old, last = first.rows
+    new = {**old, "name": "updated"}
+    rewritten, rest = table.file([kept, new, last]), table.file([kept, last])
+    cdc = change_file(table, [old, new], ["update_preimage", "update_postimage"])
+    info: Any = {"commitInfo": {"timestamp": EPOCH + MINUTE, "operation": "UPDATE"}}
+    table.commit(cdc, info, remove(first), add(rewritten), with_info=False)
+    gone = change_file(table, [new], ["delete"])
+    later: Any = {"commitInfo": {"timestamp": EPOCH + 2 * MINUTE, "operation": "DELETE"}}
+    table.commit(remove(rewritten), later, gone, add(rest), with_info=False)
+    case.judged |= dict.fromkeys(("changes-all", "changes-1-1"), "FA-015")
+    publish_timed(case, table)
+    changes = [
+        *each_row("insert", 0, first.rows),
+        ("update_preimage", 1, old),
+        ("update_postimage", 1, new),
+        ("delete", 2, new),
+    ]
+    ask_changes(case, table, "changes-all", 0, None, changes, "Copied rows are no changes")
     ask_changes(case, table, "changes-1-1", 1, 1, changes, "An update has both its images")
 
 

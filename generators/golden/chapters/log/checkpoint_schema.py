@@ -119,6 +119,16 @@ def _data_change(case: CaseWriter) -> None:
     publish_cut(case, table, 4)
 
 
+@SCHEMA.case("rows-in-reverse", "REC-012 REC-013 REC-018")
+def _reversed(case: CaseWriter) -> None:
+    """The rows of a checkpoint may have any order."""
+    table = grown(case, 6)
+    held = checkpoint_rows(table.states[4])
+    store_checkpoint(table, 4, held.take(pa.array(range(held.num_rows)[::-1])))
+    case.judged = {"snapshot-v4": "REC-012", "snapshot-latest": "REC-013"}
+    publish_cut(case, table, 4)
+
+
 @SCHEMA.case("data-change-of-removes", "CKC-027 ADD-008 REM-004")
 def _data_change_of_removes(case: CaseWriter) -> None:
     """A file that is removed without a change of data is gone."""

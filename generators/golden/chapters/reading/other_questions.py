@@ -267,16 +267,40 @@ def _bare_remove(case: CaseWriter, form: str) -> None:
     publish(case, table, log_info={"lastCheckpointVersion": 0})
 
 
-def _without_offset(case: CaseWriter, form: str) -> None:
+def _other_vector(case: CaseWriter, form: str, other: str, requirement: str) -> None:
     table = _vectors(case, form)
     file = table.file(numbered(6))
-    (vector,) = store(table, [2])
+    if other == "other-inline":
+        vector, named = inline(table, [2]), inline(table, [3])
+    else:
+        vector, named = store(table, [2], [3])
+    if other == "without-offset":
+        named = {name: value for name, value in vector.items() if name != "offset"}
     table.create(add(file, deletionVector=vector), add(table.file(numbered(2, 20))))
     SUMMARIES[form](table, 0)
-    other = {name: value for name, value in vector.items() if name != "offset"}
-    table.commit(remove(file, deletionVector=other), operation="DELETE")
-    case.judged |= dict.fromkeys(("read-latest", "files-latest"), "DVDESC-013")
+    table.commit(remove(file, deletionVector=named), operation="DELETE")
+    case.judged |= dict.fromkeys(("read-latest", "files-latest"), requirement)
     publish(case, table, log_info={"lastCheckpointVersion": 0})
+
+
+def _marked_again(case: CaseWriter, form: str, requirement: str) -> None:
+    table = _vectors(case, form)
+    file = table.file(numbered(6))
+    if requirement == "DVDESC-013":
+        first, second = inline(table, [1]), inline(table, [1, 3])
+    else:
+        first, second = store(table, [1], [1, 3])
+    table.create(add(file), add(table.file(numbered(2, 20))))
+    table.commit(*with_vector(file, first), operation="DELETE")
+    table.commit(*with_vector(file, second, first), operation="DELETE")
+    SUMMARIES[form](table, 2)
+    summed = form != "compaction"
+    if summed:
+        drop_commits(table.root, 2)
+    table.commit(add(table.file(numbered(2, 30))))
+    case.judged |= dict.fromkeys(("read-latest", "read-v2", "files-latest"), requirement)
+    info = {"lastCheckpointVersion": 2} if summed else {}
+    publish(case, table, versions=[2, 3], log_info=info)
 
 
 def _null_removes(case: CaseWriter, form: str) -> None:
@@ -293,6 +317,15 @@ def _null_removes(case: CaseWriter, form: str) -> None:
     case.judged |= dict.fromkeys(("read-latest", "read-v2"), "REM-013")
     publish(case, table, files=False, log_info={"lastCheckpointVersion": 0} if summed else {})
 
+
+for _form in ("classic", "v2-json-sidecars", "compaction"):
+    for _slug, _requirement in (("inline", "DVDESC-013"), ("one-file", "DVDESC-014")):
+        VECTORS.define(
+            f"marked-again-{_slug}-in-{_form}",
+            "A file is live beside the tombstones of its former vectors",
+            f"{_requirement} REC-010 REC-018",
+            partial(_marked_again, form=_form, requirement=_requirement),
+        )
 
 for _form, _how in (
     ("after-classic", "classic"),
@@ -332,12 +365,17 @@ for _form in ("classic", "v2-json-sidecars"):
         "REC-010 FA-002 REM-014",
         partial(_bare_remove, form=_form),
     )
-    VECTORS.define(
-        f"remove-without-offset-after-{_form}",
-        "A vector without offset is another one than that at an offset",
-        "DVDESC-013 DVDESC-014 FA-002 REM-014",
-        partial(_without_offset, form=_form),
-    )
+    for _other, _title, _requirement in (
+        ("without-offset", "A vector without offset is another one", "DVDESC-013"),
+        ("other-offset", "A vector at another offset of one file is another one", "DVDESC-014"),
+        ("other-inline", "Another vector inside the log is another one", "DVDESC-013"),
+    ):
+        VECTORS.define(
+            f"remove-{_other}-after-{_form}",
+            _title,
+            f"{_requirement} FA-002 REM-014",
+            partial(_other_vector, form=_form, other=_other, requirement=_requirement),
+        )
     VECTORS.define(
         f"property-off-in-{_form}",
         "Vectors of a checkpoint count when the property is off",

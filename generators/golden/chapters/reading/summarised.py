@@ -30,7 +30,7 @@ from generators.golden.cases.publish import (
     refuse_load,
 )
 from generators.golden.cases.recipes import PAIR
-from generators.golden.cases.summarise import SUMMARIES, Summarise
+from generators.golden.cases.summarise import SUMMARIES, Summarise, checkpoint
 from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
@@ -446,19 +446,21 @@ def _either_way(path: Path) -> None:
     CHECKPOINTS,
     "data-change-either-way",
     "CKC-027 CKC-004",
-    ("multi-part", "v2-parquet", "v2-json-sidecars"),
+    ("multi-part", "v2-parquet", "v2-json", "v2-json-sidecars"),
 )
 def _flagged_in(case: CaseWriter, form: str) -> None:
     """dataChange says nothing in any form of checkpoint."""
     table = GoldenTable.of(case, PAIR, protocol=_protocol(form))
     table.create(*(add(table.file([{"id": n, "name": f"n{n}"}])) for n in range(6)))
     table.append([{"id": 6, "name": "n6"}])
-    SUMMARIES[form](table, 1)
+    {**SUMMARIES, "v2-json": checkpoint("v2-json", hint=False)}[form](table, 1)
     log = table.root / LOG_DIRECTORY
     for path in log.rglob("*.parquet"):
         _either_way(path)
     for path in log.glob("*.checkpoint.*.json"):
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for number, body in enumerate(line["add"] for line in lines if "add" in line):
+            body["dataChange"] = number % 2 == 0
         for body in (line["sidecar"] for line in lines if "sidecar" in line):
             body["sizeInBytes"] = (table.root / SIDECAR_DIRECTORY / body["path"]).stat().st_size
         path.write_text("".join(f"{json_text(line)}\n" for line in lines), encoding="utf-8")

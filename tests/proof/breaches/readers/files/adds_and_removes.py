@@ -123,6 +123,13 @@ def _since_commit_info(actions: Lines) -> Lines:
     return actions[next((at for at, each in enumerate(actions) if "commitInfo" in each), 0) :]
 
 
+def _changes_after_files(actions: Lines) -> Lines:
+    """Take change files that come after other files alone."""
+    files = [at for at, action in enumerate(actions) if {"add", "remove"} & action.keys()]
+    last = max(files, default=-1)
+    return [a for at, a in enumerate(actions) if "cdc" not in a or at > last]
+
+
 def _up_to_commit_info(actions: Lines) -> Lines:
     """Take nothing that comes after a commitInfo that is not first."""
     at = next((at for at, each in enumerate(actions) if "commitInfo" in each), 0)
@@ -245,6 +252,19 @@ ROWS = (
     ),
     reader(
         "takes-nothing-before-commit-info", "FA-015", viewing(lines(_since_commit_info, COMMIT))
+    ),
+    *(
+        reader(
+            slug,
+            "FA-015",
+            for_changes(viewing(lines(change, COMMIT))),
+            "change-data-files/in-any-order/*",
+        )
+        for slug, change in (
+            ("sees-no-changes-before-files", _changes_after_files),
+            ("sees-no-changes-after-commit-info", _up_to_commit_info),
+            ("sees-no-changes-before-commit-info", _since_commit_info),
+        )
     ),
     reader(
         "takes-nothing-after-commit-info",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,7 @@ from breaches.edits import (
     CHECKPOINT,
     CHECKPOINTS,
     COMMIT,
+    COMPACTION,
     JSON_CHECKPOINT,
     SIDECAR,
     VECTOR,
@@ -30,7 +31,7 @@ from breaches.edits import (
 )
 from breaches.model import reader
 from breaches.readers.questions import by_files
-from breaches.seams import asking, for_changes, refusing, viewing
+from breaches.seams import Edit, asking, for_changes, refusing, viewing
 from breaches.views import BATCH, bodies, by_path_alone, groups_of, log_actions, vectors
 from conformance.adapter import Scan
 
@@ -191,22 +192,49 @@ def _later_inline_vectors_stay(root: Path, fresh: frozenset[str]) -> None:
     each("remove", change, COMMIT)(root, fresh)
 
 
-def _no_offset_is_any(root: Path, fresh: frozenset[str]) -> None:
-    """Take a remove whose vector has no offset for one of that vector at any."""
-    held = {
-        (body["path"], vector["pathOrInlineDv"]): vector
-        for body in bodies(root, "add")
-        if (vector := body.get("deletionVector"))
-    }
+def _taken_for(alike: Callable[[Any, Any], object]) -> Edit:
+    """Take a remove with a vector for one of the vector that its file has, where they are alike."""
 
-    def change(body: dict[str, Any]) -> dict[str, Any]:
-        vector = body.get("deletionVector") or {}
-        known = held.get((body["path"], vector.get("pathOrInlineDv")))
-        if known is None or vector.get("offset") is not None:
-            return body
-        return {**body, "deletionVector": known}
+    def edit(root: Path, fresh: frozenset[str]) -> None:
+        held = {body["path"]: body.get("deletionVector") for body in bodies(root, "add")}
 
-    each("remove", change, COMMIT)(root, fresh)
+        def change(body: dict[str, Any]) -> dict[str, Any]:
+            known, named = held.get(body["path"]), body.get("deletionVector")
+            if not known or not named or not alike(known, named):
+                return body
+            return {**body, "deletionVector": known}
+
+        each("remove", change, COMMIT)(root, fresh)
+
+    return edit
+
+
+def _of_one_file(known: Any, named: Any) -> bool:
+    return bool(known["pathOrInlineDv"] == named["pathOrInlineDv"])
+
+
+def _of_any_offset(known: Any, named: Any) -> bool:
+    return _of_one_file(known, named) and named.get("offset") is None
+
+
+def _of_the_log(known: Any, named: Any) -> bool:
+    return bool(known["storageType"] == named["storageType"] == "i")
+
+
+def _hidden_by_tombstones(alike: Callable[[Any, Any], object]) -> Edit:
+    """Lose a live file of a summary beside a tombstone of it whose vector is alike."""
+
+    def change(actions: Lines) -> Lines:
+        gone = [a["remove"] for a in actions if a.get("remove")]
+
+        def hidden(body: Any) -> bool:
+            vectors = (b.get("deletionVector") for b in gone if b["path"] == body["path"])
+            held = body.get("deletionVector")
+            return bool(held) and any(named and alike(held, named) for named in vectors)
+
+        return [a for a in actions if not a.get("add") or not hidden(a["add"])]
+
+    return lines(change, f"{CHECKPOINTS}|{COMPACTION}")
 
 
 def _vector_in_folder(root: Path) -> bool:
@@ -434,8 +462,33 @@ ROWS = (
     reader(
         "takes-no-offset-for-any",
         "DVDESC-013",
-        viewing(_no_offset_is_any),
+        viewing(_taken_for(_of_any_offset)),
         "deletion-vectors/remove-without-offset-*",
+    ),
+    reader(
+        "removes-vectors-of-one-file-for-one",
+        "DVDESC-014",
+        viewing(_taken_for(_of_one_file)),
+        "deletion-vectors/remove-other-offset-*",
+    ),
+    reader(
+        "removes-inline-vectors-for-one",
+        "DVDESC-013",
+        viewing(_taken_for(_of_the_log)),
+        "deletion-vectors/remove-other-inline-*",
+    ),
+    *(
+        reader(
+            f"hides-files-by-tombstones-of-vectors-{slug}-in-{form}",
+            requirement,
+            viewing(_hidden_by_tombstones(alike)),
+            f"deletion-vectors/marked-again-{slug}-in-{form}/*",
+        )
+        for form in ("classic", "v2-json-sidecars", "compaction")
+        for slug, requirement, alike in (
+            ("inline", "DVDESC-013", _of_the_log),
+            ("one-file", "DVDESC-014", _of_one_file),
+        )
     ),
     reader(
         "looks-for-vectors-beside-data",

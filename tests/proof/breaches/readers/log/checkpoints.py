@@ -34,7 +34,15 @@ from breaches.edits import (
 )
 from breaches.model import How, reader
 from breaches.seams import asking, refusing, viewing
-from breaches.views import checkpoints_of, log_of, replaying
+from breaches.views import checkpoints_of, log_actions, log_of, replaying
+
+
+def _files_first(root: Path) -> bool:
+    """Say whether a classic checkpoint begins with a file."""
+    return any(
+        {"add", "remove"} & {kind for kind, body in log_actions(path)[0].items() if body}
+        for path in log_of(root).glob("*.checkpoint.parquet")
+    )
 
 
 def _nothing_comes_back(actions: Lines, kept: dict[Any, Any]) -> Lines:
@@ -282,7 +290,14 @@ ROWS = (
         for name, where, case in (
             ("parts", CHECKPOINT, "multi-part"),
             ("sidecars", SIDECAR, "v2-json-sidecars"),
+            ("json", JSON_CHECKPOINT, "v2-json"),
         )
+    ),
+    reader(
+        "wants-files-last-in-checkpoints",
+        "REC-013",
+        refusing(_files_first),
+        "checkpoint-schema/rows-in-reverse/*",
     ),
     *(
         reader(
