@@ -233,10 +233,19 @@ def is_there(storage: Storage, path: str) -> bool:
     return True
 
 
+def takes_first(storage: Storage, path: str, size: int) -> bool:
+    """Return whether a vector without an offset is the first of a file that has its version."""
+    return _is_first(storage.get_range(path, 0, 1 + _FIELD), size)
+
+
+def _is_first(head: bytes, size: int) -> bool:
+    return int.from_bytes(head[1:], "big") == size
+
+
 def _stored(storage: Storage, path: str, offset: int | None, size: int) -> bytes:
     head = storage.get_range(path, 0, 1 + _FIELD)
     begin = offset or 0
-    if offset is None and int.from_bytes(head[1:], "big") == size:
+    if offset is None and _is_first(head, size):
         begin = 1  # without an offset, the first vector of the file
     if begin and head[:1] != _VERSION:
         raise VectorFault("DVSTO-003", f"the file has version {head[:1].hex()}, not 01", path)

@@ -19,7 +19,7 @@ from conformance.audit.findings import (
 )
 from conformance.audit.grammar.roaring import Rows, VectorFault
 from conformance.audit.grammar.uris import is_absolute
-from conformance.audit.grammar.vectors import load_vector, vector_path
+from conformance.audit.grammar.vectors import load_vector, takes_first, vector_path
 from conformance.audit.read.raw import Line
 from conformance.audit.read.state import Body
 from conformance.audit.screens import doubled_paths
@@ -103,9 +103,8 @@ def read_vector(view: LiveFiles, body: Body, path: str) -> tuple[Rows | None, li
     if not isinstance(descriptor, dict):
         return None, []
     try:
-        return load_vector(view.storage, descriptor), list(
-            _beside_partition_files(view, descriptor)
-        )
+        rows = load_vector(view.storage, descriptor)
+        return rows, [*_beside_partition_files(view, descriptor), *_begun(view.storage, descriptor)]
     except VectorFault as error:
         message = f"deletion vector of {path}: {error}"
         broken = [error.requirement]
@@ -135,6 +134,17 @@ def kept_elsewhere(body: Body, kept: Mapping[str, str]) -> Findings:
     if descriptor.get("storageType") == "u" and found is not None:
         message = f"the vector file is {found}, by its descriptor it is {where}"
         yield finding("DVFILE-001", found, message)
+
+
+def _begun(storage: Storage, descriptor: Body) -> Findings:
+    """Report a vector that has no offset in a file that begins with its version."""
+    where = vector_path(descriptor)
+    if where is None or descriptor.get("offset") is not None:
+        return
+    if takes_first(storage, where, descriptor["sizeInBytes"]):
+        message = "the vector has no offset, and the file begins with its version"
+        hint = "who takes 0 for the offset finds no vector there: the offset is 1"
+        yield finding("DVDESC-012", where, message, hint, sure=False)
 
 
 def _beside_partition_files(view: LiveFiles, descriptor: Body) -> Findings:
