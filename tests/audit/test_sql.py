@@ -183,6 +183,27 @@ def test_a_name_that_is_no_column_is_reported() -> None:
         Expression.of("i > 0 AND ghost < 1", ROWS.column_names)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ghost.part > 0",
+        "lake.ghost.part > 0",
+        "ghost[0].part > 0",
+        "abs(ghost.part) > 0",
+        "any_of(ghost.x)",
+    ],
+)
+def test_a_path_none_of_whose_parts_is_a_column_is_reported(text: str) -> None:
+    with pytest.raises(NoColumn, match="ghost"):
+        Expression.of(text, ROWS.column_names)
+
+
+@pytest.mark.parametrize("text", ["people.i > 0", "lake.people.i > 0", "any_of(l, x -> x.y > 0)"])
+def test_a_path_may_begin_with_the_name_of_its_table_or_a_variable(text: str) -> None:
+    with pytest.raises(Uncertain):
+        Expression.of(text, ROWS.column_names)
+
+
 HOSTILE = {
     "brackets": "(" * 3000 + "i" + ")" * 3000,
     "nots": "NOT " * 3000 + "b",

@@ -345,6 +345,20 @@ def checkpoints_follow_commits(view: LogView) -> Findings:
             yield finding("CKPT-030", checkpoint.place, message, severity="warning")
 
 
+@check("version", "CAT-017", whole=True)
+def summaries_follow_publication(view: VersionView) -> Findings:
+    """Report checkpoints and compactions of versions of a catalog that are not published."""
+    latest = max(view.log.commits, default=None)
+    if "catalogManaged" not in view.layout.features or latest is None:
+        return
+    ends = [(each.version, each.place) for each in view.log.checkpoints]
+    ends += [(file.end, f"{LOG_DIR}/{file.name}") for file, _ in view.log.compactions]
+    for version, place in ends:
+        if version > latest:
+            message = f"it reaches version {version}, and {latest} is the last that is published"
+            yield finding("CAT-017", place, message, "publish the commits first")
+
+
 @check("version", "CRC-038", whole=True)
 def checksums_follow_commits(view: VersionView) -> Findings:
     """Report checksums of versions that were never committed."""

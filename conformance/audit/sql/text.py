@@ -183,11 +183,21 @@ def used(tree: exp.Expression, folded: Mapping[str, str]) -> tuple[str, ...]:
         known = folded.get(parts[0].lower()) if parts else None
         if known is not None:
             found[known] = None
-        elif len(parts) != 1 or parts[0].upper() in _WITHOUT_BRACKETS:
+        elif not parts or parts[0].upper() in _WITHOUT_BRACKETS or _holds(folded, parts):
             raise Uncertain(f"it names {'.'.join(parts)[:100]}")
         else:
-            raise NoColumn(f"an expression names column {parts[0]!r}, which the table has not")
+            raise _no_column(parts)
     return tuple(found)
+
+
+def _holds(folded: Container[str], parts: Sequence[str]) -> bool:
+    """Return whether a part is a column: what is before it may be the name of the table."""
+    return any(part.lower() in folded for part in parts)
+
+
+def _no_column(parts: Sequence[str]) -> NoColumn:
+    name = ".".join(parts)[:100]
+    return NoColumn(f"an expression names column {name!r}, which the table has not")
 
 
 _OTHER_NAMES: Final = (exp.Query, exp.Window, exp.Kwarg, exp.Alias)
@@ -207,11 +217,10 @@ def absent(tree: exp.Expression, folded: Container[str]) -> None:
     bound = {each.name.lower() for fun in tree.find_all(exp.Lambda) for each in fun.expressions}
     for node in tree.find_all(exp.Column):
         parts = name_of(node)
-        plain = isinstance(node.parent, exp.Func | exp.Binary) or node.parent is None
-        if len(parts) != 1 or not plain or tree.find(*_OTHER_NAMES):
+        plain = isinstance(node.parent, exp.Func | exp.Binary | exp.Bracket) or node.parent is None
+        if not parts or not plain or tree.find(*_OTHER_NAMES):
             continue
-        [name] = parts
-        if name.lower() in bound or name.upper() in _UNITS | _WITHOUT_BRACKETS:
+        if parts[0].lower() in bound or parts[0].upper() in _UNITS | _WITHOUT_BRACKETS:
             continue
-        if name.lower() not in folded:
-            raise NoColumn(f"an expression names column {name!r}, which the table has not")
+        if not _holds(folded, parts):
+            raise _no_column(parts)

@@ -459,6 +459,15 @@ TABLES: Mapping[str, Callable[[Path], TableBuilder]] = {
     "clustered-mapped": _clustered_later,
     "append-only": _then(_filled, properties={"delta.appendOnly": "true"}),
     "catalogued": _then(_filled, properties=_TIMED, features=["catalogManaged"]),
+    "catalogued-checkpoint": _then(
+        _filled, _checkpoint(), properties=_TIMED, features=["catalogManaged"]
+    ),
+    "catalogued-compaction": _then(
+        _filled,
+        lambda builder: builder.compact_log(1, builder.version),
+        properties=_TIMED,
+        features=["catalogManaged"],
+    ),
     "legacy-2-5": _then(_filled, protocol=Protocol(2, 5)),
     "legacy-1-7": _then(_filled, features=["appendOnly"]),
     "features-3-7": _then(_filled, features=["vacuumProtocolCheck"]),
