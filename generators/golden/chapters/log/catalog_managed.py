@@ -8,6 +8,7 @@ from typing import Any
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.filters import compare
 from generators.golden.cases.publish import (
     aggregated,
     describe,
@@ -29,6 +30,7 @@ from generators.golden.cases.table import (
     txn,
 )
 from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS, inline, with_vector
+from generators.golden.chapters.tables.row_tracking import TRACKED_PROPERTIES, high_water_mark
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.materialise.log.hints import write_compaction
 from generators.oracle.delta_schema import field, struct
@@ -75,12 +77,16 @@ class _Managed:
     ) -> None:
         """Commit versions of one file each, all of them published.
 
-        ``since`` is the first version that the catalog manages.
+        ``since`` is the first version that the catalog manages. Rows have ids where ``writers``
+        has row tracking.
         """
         self.kept: dict[int, dict[str, Any]] = {}
+        self.tracked = "rowTracking" in writers
         self.table = GoldenTable.of(case, _PLAIN)
         for version in range(versions):
-            actions = [add(self.table.file(_ROWS) if version == 0 else self.file())]
+            actions = [add(self.file())]
+            if self.tracked:
+                actions.append(high_water_mark(version + 1))
             if version == since:
                 names = ["inCommitTimestamp", *writers]
                 self.table.protocol = feature_protocol(["catalogManaged"], names)
@@ -94,9 +100,12 @@ class _Managed:
             self.commit(*actions)
 
     def file(self) -> Any:
-        """Write a file with one row that names the version to come."""
+        """Write a file with one row that names the version to come; the first one has two."""
         number = self.table.version + 1
-        return self.table.file([{"c": 100 + number, "name": f"version {number}"}])
+        rows = [{"c": 100 + number, "name": f"version {number}"}] if number else _ROWS
+        base = number + 1 if number else 0
+        ids: dict[str, Any] = {"baseRowId": base, "defaultRowCommitVersion": number}
+        return self.table.file(rows, **(ids if self.tracked else {}))
 
     def commit(self, *actions: Any) -> int:
         """Commit the next version as a published one."""
@@ -392,6 +401,37 @@ def _changes(case: CaseWriter) -> None:
             requirement=judged,
             ratified=managed.answer(),
         )
+
+
+@CATALOG.case("parts-of-rows", "CAT-007 CAT-010")
+def _parts(case: CaseWriter) -> None:
+    """Reads of some rows, some columns and of row ids go by the catalog."""
+    writers = ["domainMetadata", "rowTracking"]
+    managed = _Managed(case, 5, writers=writers, properties=TRACKED_PROPERTIES)
+    managed.keep_staged(2)
+    managed.keep_inline(3)
+    describe(case, managed.table)
+    table, latest = managed.table, 3
+    _standing(case, managed, latest=latest)
+    title = "The latest ratified version gives its rows, and no later ones"
+    options: dict[str, Any] = {"ratified": managed.answer(latest), "requirement": "CAT-007"}
+    schema, rows = table.schema_at(latest), table.rows(latest)
+    case.read("columns", schema, rows, title=title, columns=["name"], **options)
+    for slug, kept in (
+        ("filter-ratified", compare("c", "=", 103, "long")),
+        ("filter-range", compare("c", ">", 101, "long")),
+        ("filter-text", compare("name", "=", "version 2", "string")),
+    ):
+        case.read(slug, schema, rows, title=title, filter=kept, **options)
+    versions = [0, 0, *range(1, latest + 1)]
+    numbered = [
+        {**row, "_row_id": number, "_row_commit_version": version}
+        for number, (row, version) in enumerate(
+            zip(sorted(rows, key=lambda row: row["c"]), versions, strict=True)
+        )
+    ]
+    of_ids = _PLAIN.with_fields(field("_row_id", "long"), field("_row_commit_version", "long"))
+    case.row_spec("row_ids", "row-ids", of_ids, numbered, title=title, parameters={}, **options)
 
 
 # Answers that do not fit the table.

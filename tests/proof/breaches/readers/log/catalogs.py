@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,10 @@ def _with_ratified(kind: type, change: Callable[[Any], Any]) -> How:
         return replace(request, ratified=change(request))
 
     return where_asked(lambda request: isinstance(request, kind), asking(changed))
+
+
+def _asks_for(part: str, request: Any) -> bool:
+    return isinstance(request, Scan) and bool(getattr(request, part))
 
 
 def _to_the_end(request: Any) -> dict[str, Any]:
@@ -145,5 +150,14 @@ ROWS = (
             (Txn, "crossed-staged"),
             (Changes, "changes"),
         )
+    ),
+    *(
+        reader(
+            f"asks-published-commits-for-scans-by-{part.replace('_', '-')}",
+            "CAT-007",
+            where_asked(partial(_asks_for, part), _with_ratified(Scan, _as_published)),
+            "catalog-managed-tables/parts-of-rows/*",
+        )
+        for part in ("filter", "columns", "row_ids")
     ),
 )
