@@ -86,7 +86,7 @@ def _without(prefix: str) -> Callable[[pa.Table], pa.Table]:
     return lambda table: table.select([n for n in table.column_names if not n.startswith(prefix)])
 
 
-def _new_files(change: Callable[[dict[str, Any], Path, str], dict[str, Any]]) -> Change:
+def new_files(change: Callable[[dict[str, Any], Path, str], dict[str, Any]]) -> Change:
     """Change files that no earlier commit names, with what the commit says of them."""
 
     def changed(actions: Actions, root: Path) -> Actions:
@@ -112,7 +112,7 @@ def _written(change: Callable[[pa.Table], pa.Table] = _same, **options: Any) -> 
         pq.write_table(table, path, **options)
         return {**body, "size": path.stat().st_size}
 
-    return committing(_new_files(again))
+    return committing(new_files(again))
 
 
 def _counts_alone(body: dict[str, Any], _root: Path) -> dict[str, Any]:
@@ -266,7 +266,7 @@ FREEDOMS_OF_FILES = (
     _w(
         "names-without-meaning",
         "this directory format is not required",
-        committing(_new_files(_moved)),
+        committing(new_files(_moved)),
         (*_CHANGED, *_VECTORS[:1]),
     ),
     _w("absolute-paths", "or an absolute path", committing(bodies("add cdc", _absolute)), _CHANGED),

@@ -8,12 +8,13 @@ import pytest
 from breaches.model import Breach
 from breaches.proving import items, judged, revision_of
 from freedoms import FREEDOMS, Freedom
+from freedoms_of_commits import FREEDOMS_OF_COMMITS
 from freedoms_of_files import FREEDOMS_OF_FILES
 
 from conformance.base.outcomes import Outcome
 from conformance.items.items import Item
 
-ALL = (*FREEDOMS, *FREEDOMS_OF_FILES)
+ALL = (*FREEDOMS, *FREEDOMS_OF_FILES, *FREEDOMS_OF_COMMITS)
 
 
 def _tried(freedom: Freedom) -> list[Item]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -424,4 +425,12 @@ def files_below_the_log(view: VersionView) -> Findings:
             continue
         if requirement := _DIRECT.get(file.kind):
             message, hint = f"the file is not in {LOG_DIR} itself", "readers do not find it there"
-            yield _misplaced(view, requirement, entry.path, message, hint)
+            found = _misplaced(view, requirement, entry.path, message, hint)
+            yield replace(found, severity="warning") if _is_attempt(view, folder, file) else found
+
+
+def _is_attempt(view: VersionView, folder: str, file: LogFile) -> bool:
+    """Return whether a file may be what a writer prepared for the next version, and left aside."""
+    latest = max(view.log.commits, default=-1)
+    hidden = folder.rpartition("/")[2].startswith(("_", ".")) and folder != LOG_DIR
+    return hidden and folder != _STAGED and file.kind == "commit" and file.version > latest
