@@ -6,7 +6,7 @@ Covers "Delta Log Entries", "Actions" and "Requirements for Writers".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from conformance.audit.findings import (
     unchecked,
 )
 from conformance.audit.grammar.uris import is_absolute, unescaped
-from conformance.audit.read.layout import LISTS
+from conformance.audit.read.layout import LISTS, Layout
 from conformance.audit.read.raw import ACTIONS, Fault, Line, mapping_in, parse_json, parse_object
 from conformance.audit.read.state import dv_id, row_count
 from conformance.audit.screens import (
@@ -146,6 +146,25 @@ def line_findings(
             yield finding(fallback, place, message, severity="error")
 
 
+_SETTINGS: Final[Mapping[str, str]] = {
+    "CM-005": "columnMapping",
+    "CM-020": "columnMapping",
+    "ICT-010": "inCommitTimestamp",
+    "ICT-011": "inCommitTimestamp",
+    "RT-016": "rowTracking",
+    "RT-021": "rowTracking",
+}
+"""Requirements of the form of a table property to the feature that gives it a meaning."""
+
+
+def with_inert_settings(findings: Findings, layout: Layout) -> Findings:
+    """Warn of table properties in a wrong form whose features are not supported: none is read."""
+    for each in findings:
+        feature = _SETTINGS.get(each.requirement)
+        inert = feature is not None and feature not in layout.features
+        yield replace(each, severity="warning") if inert else each
+
+
 def fault_finding(requirement: str, fault: Fault, prefix: str = "", hint: str = "") -> Finding:
     """Make the finding for what cannot be read; a blank line is worth a warning."""
     if fault.limit is not None:
@@ -181,7 +200,8 @@ def valid_actions(step: Step) -> Findings:
                 spared.append(line.place)
             yield document, line.place
 
-    yield from line_findings("log/commit-line", documents(), "LOG-004")
+    found = line_findings("log/commit-line", documents(), "LOG-004")
+    yield from with_inert_settings(found, step.new)
     for place in spared:
         message = "an action is null beside the one that the line holds"
         hint = "leave it out: not every reader takes null for nothing"

@@ -17,7 +17,12 @@ import numpy as np
 import pyarrow.compute as pc
 
 import schemas
-from conformance.audit.checks.commits import bare_path, fault_finding, line_findings
+from conformance.audit.checks.commits import (
+    bare_path,
+    fault_finding,
+    line_findings,
+    with_inert_settings,
+)
 from conformance.audit.checks.values import statistics_of
 from conformance.audit.columnar.keys import repeated
 from conformance.audit.columnar.rows import Mask, Rows
@@ -170,7 +175,8 @@ _SIDECAR_FAULTS: Final = {"elsewhere": "SIDE-004", "unescaped": "SCA-002"}
 def valid_rows(subject: CheckpointView) -> Findings:
     """Report rows that break the schema of a checkpoint row."""
     documents = ((line.document, line.place) for line in subject.every())
-    yield from line_findings("log/checkpoint-row", documents, "CKC-001")
+    found = line_findings("log/checkpoint-row", documents, "CKC-001")
+    yield from with_inert_settings(found, subject.view.layout)
 
 
 @check("checkpoint content", "CKC-002 CKC-003 CKPT-006 REC-005")

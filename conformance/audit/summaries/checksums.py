@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 import schemas
-from conformance.audit.checks.commits import schema_findings
+from conformance.audit.checks.commits import schema_findings, with_inert_settings
 from conformance.audit.columnar.keys import CARDINALITY, Codes
 from conformance.audit.findings import Findings, Severity, check, finding, unchecked
 from conformance.audit.grammar.log_files import LOG_DIR, checksum_name
@@ -92,9 +92,10 @@ def valid(subject: ChecksumView) -> Findings:
         message = f"the checksum is not one JSON object: {subject.document.fault}"
         yield finding("CRC-005", subject.place, message)
         return
-    yield from schema_findings(
+    found = schema_findings(
         "log/version-checksum", subject.document.value, subject.place, "CRC-005"
     )
+    yield from with_inert_settings(found, subject.view.layout)
 
 
 # Fields that may be left out must be right where they are there: CRC-037 binds, whatever the

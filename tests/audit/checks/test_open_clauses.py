@@ -258,6 +258,17 @@ def _vectors_with_their_feature(lake: Any) -> None:
     )
 
 
+def _copied(lake: Any, **properties: str) -> None:
+    """Set properties that no feature reads, and have them in a checkpoint and a checksum."""
+    table = lake.protocol("appendOnly"), lake.metadata(**properties)
+    lake.commit(*table)
+    lake.checkpoint(table)
+    protocol, metadata = table[0]["protocol"], table[1]["metaData"]
+    counts = {"tableSizeBytes": 0, "numFiles": 0, "numMetadata": 1, "numProtocol": 1}
+    copies = json.dumps({**counts, "protocol": protocol, "metadata": metadata})
+    lake.write(f"{0:020d}.crc", copies)
+
+
 def _null_options(lake: Any) -> None:
     metadata = lake.metadata()
     metadata["metaData"]["format"]["options"] = None
@@ -282,6 +293,14 @@ OPEN: dict[str, tuple[set[str], Callable[[Any], None]]] = {
     ),
     "an instant in the basic form": ({"PART-006"}, lambda x: _instant(x, "20240101T000000Z")),
     "vectors that go with their feature": ({"DV-001", "TF-016"}, _vectors_with_their_feature),
+    "a mode of its own, where no column is mapped": (
+        {"CM-005", "CM-006"},
+        lambda x: _copied(x, columnMapping__mode="off"),
+    ),
+    "a version of its own, where commits have no timestamps": (
+        {"ICT-010"},
+        lambda x: _copied(x, inCommitTimestampEnablementVersion="first"),
+    ),
     "a partition value of a file that went long ago": (
         {"ADD-005", "REC-018", "WCON-002"},
         _partition_of_old,
