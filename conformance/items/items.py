@@ -12,7 +12,7 @@ from functools import partial
 from typing import Literal, Protocol, TypeAlias
 
 from conformance.base.outcomes import Verdict
-from conformance.golden.cases import Spec
+from conformance.golden.cases import Case, Spec
 from conformance.golden.corpus import Corpus
 from conformance.judging.judge import Judge
 from conformance.judging.verdicts import named_instead
@@ -101,19 +101,26 @@ class Item:
         return frozenset({whole, *other, *(name for name in steps if name is not None)})
 
 
+class TakesVerdict(Protocol):
+    """Takes the verdict on a spec as :meth:`Judge.judge` does."""
+
+    def __call__(self, judge: Judge, /, case: Case, spec: Spec) -> Verdict:
+        """Return the verdict."""
+        ...
+
+
 def golden_items(
-    corpus: Corpus, special: Mapping[str, Callable[..., Verdict]] | None = None
+    corpus: Corpus, special: Mapping[str, TakesVerdict] | None = None
 ) -> Iterator[Item]:
     """Return an item for every spec of a corpus.
 
     Args:
         corpus: the golden tables.
-        special: types of specs that no adapter is asked, and what takes their verdict of
-            ``judge``, ``case`` and ``spec``.
+        special: types of specs that no adapter is asked, and what takes their verdict.
     """
     for case in corpus.cases:
         for spec in case.specs:
-            judged_by = (special or {}).get(spec.type, Judge.judge)
+            judged_by: TakesVerdict = (special or {}).get(spec.type, Judge.judge)
             yield Item(
                 spec.id,
                 "golden",

@@ -98,7 +98,7 @@ def _records(data: bytes, at: int, wanted: Wanted, depth: int) -> tuple[list[Any
     return records, at
 
 
-_READERS: Final[Mapping[str, Callable[..., tuple[Any, int]]]] = {
+_READERS: Final[Mapping[str, Callable[[bytes, int, Any, int], tuple[Any, int]]]] = {
     INTEGER: _number,
     RECORD: _record,
     LIST: _records,

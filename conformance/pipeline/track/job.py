@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import duckdb
 import pyarrow as pa
@@ -40,8 +40,13 @@ from conformance.requirements.clauses import read_protocol
 from conformance.requirements.drift import find_drift
 from conformance.requirements.registry import REVISIONS, load_registry
 
-Ask: TypeAlias = Callable[..., pa.Table]
-"""Runs a question over the views; keywords give further views as Arrow tables."""
+
+class Ask(Protocol):
+    """Runs a question over the views; keywords give further views as Arrow tables."""
+
+    def __call__(self, question: str, **more: pa.Table) -> pa.Table:
+        """Return the rows of the answer."""
+        ...
 
 
 @contextmanager

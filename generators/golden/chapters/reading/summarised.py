@@ -12,7 +12,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -63,7 +63,15 @@ FEATURES: Final = Chapter("table-features", since="2025")
 EVOLUTION: Final = Chapter("protocol-evolution")
 METADATA: Final = Chapter("change-metadata")
 
-_Build: TypeAlias = Callable[..., None]
+
+class _Build(Protocol):
+    """Builds a case after a form of a summary."""
+
+    def __call__(self, case: CaseWriter, form: str) -> None:
+        """Write the table and the questions."""
+        ...
+
+
 _AFTER: Final = ("classic", "v2-json-sidecars", "compaction")
 """Forms of summaries that a case is asked after."""
 
