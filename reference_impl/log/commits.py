@@ -80,26 +80,17 @@ def parse_commit(data: bytes, place: LogPlace, *, files: bool, compacted: bool =
 
     def decode(name: str, value: Any) -> None:
         if name in _V2_ONLY:
-            raise InvalidAction(
-                f"a commit has a {name} action, which only V2 checkpoints may have",
-                path=place.path,
-                version=place.version,
-                action=name,
-                requirement=_V2_ONLY[name],
-            )
+            message = f"a commit has a {name} action, which only V2 checkpoints may have"
+            raise place.error(InvalidAction, message, action=name, requirement=_V2_ONLY[name])
         action = decode_action(name, value, place)
         if isinstance(action, Protocol):
             action = validate_protocol(action, place)
         key = action_key(action)
         if key in seen and name in _UNIQUE_ACTIONS:
             about = f" for {key[1]!r}" if key[1] else ""
-            raise DuplicateAction(
-                f"a commit has two {name} actions{about}",
-                path=place.path,
-                version=place.version,
-                action=name,
-                requirement=_UNIQUE_ACTIONS[name],
-            )
+            message = f"a commit has two {name} actions{about}"
+            broken = _UNIQUE_ACTIONS[name]
+            raise place.error(DuplicateAction, message, action=name, requirement=broken)
         seen.add(key)
         actions.append(action)
 

@@ -244,13 +244,14 @@ def parse_line(line: bytes, number: int, place: LogPlace) -> tuple[str, Any] | N
     except orjson.JSONDecodeError as error:
         if deep := too_deep(error, place.path):
             raise deep from None
-        raise _malformed(f"{named} is not JSON: {error}: {_start_of(line)}", place) from None
+        message = f"{named} is not JSON: {error}: {_start_of(line)}"
+        raise place.error(MalformedCommit, message) from None
     if type(value) is not dict:
-        raise _malformed(f"{named} is not a JSON object", place)
+        raise place.error(MalformedCommit, f"{named} is not a JSON object")
     found = [item for item in value.items() if item[1] is not None and item[0] in _KNOWN_ACTIONS]
     if len(found) > 1:
         names = " and ".join(name for name, _ in found)
-        raise _malformed(f"{named} has more than one action: {names}", place)
+        raise place.error(MalformedCommit, f"{named} has more than one action: {names}")
     return found[0] if found else None
 
 
@@ -265,7 +266,8 @@ def parse_bodies(action: str, lines: Iterable[bytes], place: LogPlace) -> list[A
     for line in lines:
         name, body = parse_line(line, 0, place) or (None, None)
         if name != action:
-            raise _malformed(f"a line has no {action} action: {_start_of(line)}", place)
+            message = f"a line has no {action} action: {_start_of(line)}"
+            raise place.error(MalformedCommit, message)
         bodies.append(body)
     return bodies
 
@@ -273,7 +275,3 @@ def parse_bodies(action: str, lines: Iterable[bytes], place: LogPlace) -> list[A
 def _start_of(line: bytes) -> str:
     """Return as much of a line as a message shows."""
     return repr(line[:80].decode(errors="replace"))
-
-
-def _malformed(message: str, place: LogPlace) -> MalformedCommit:
-    return MalformedCommit(message, path=place.path, version=place.version)

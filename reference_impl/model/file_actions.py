@@ -137,13 +137,8 @@ def from_objects(action: str, objects: Sequence[Any], place: LogPlace) -> pa.Tab
     except _WrongColumn as wrong:
         name, expected, requirement = wrong.args
         where = f"{action}.{name}" if name else action
-        raise InvalidAction(
-            f"{where} is {expected}" if expected == "missing" else f"{where} is not {expected}",
-            path=place.path,
-            version=place.version,
-            action=action,
-            requirement=requirement,
-        ) from None
+        message = f"{where} is {'' if expected == 'missing' else 'not '}{expected}"
+        raise place.error(InvalidAction, message, action=action, requirement=requirement) from None
     return pa.Table.from_arrays(columns, schema=kind.schema)
 
 

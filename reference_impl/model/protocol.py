@@ -36,22 +36,18 @@ def validate_protocol(protocol: Protocol, place: LogPlace) -> Protocol:
     Raises:
         InvalidProtocol: they do not fit.
     """
-
-    def refuse(message: str, requirement: str) -> InvalidProtocol:
-        return InvalidProtocol(
-            message, path=place.path, version=place.version, requirement=requirement
-        )
-
     reader, writer = protocol.min_reader_version, protocol.min_writer_version
     if reader < 1 or writer < 1:
-        raise refuse(f"protocol versions ({reader}, {writer}) begin at 1", "PROTO-001")
+        message = f"protocol versions ({reader}, {writer}) begin at 1"
+        raise place.error(InvalidProtocol, message, requirement="PROTO-001")
     if reader > MAX_READER_VERSION or writer > MAX_WRITER_VERSION:
         return protocol
     if reader == 3 and writer != 7:
-        raise refuse(f"minReaderVersion 3 needs minWriterVersion 7, not {writer}", "RVER-003")
+        message = f"minReaderVersion 3 needs minWriterVersion 7, not {writer}"
+        raise place.error(InvalidProtocol, message, requirement="RVER-003")
     valid = _without_empty_lists(protocol)
     for message, requirement in _list_faults(valid):
-        raise refuse(message, requirement)
+        raise place.error(InvalidProtocol, message, requirement=requirement)
     return valid
 
 

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, cast
 
-from reference_impl.errors import InvalidAction
+from reference_impl.errors import DeltaError, InvalidAction
 from reference_impl.model.ranges import INT64
 
 _T = TypeVar("_T")
+_E = TypeVar("_E", bound=DeltaError)
 Decoder = Callable[[object], Any]
 """Return the value of a JSON value, or raise :class:`TypeError` saying what was expected."""
 
@@ -30,6 +31,19 @@ class LogPlace:
 
     path: str
     version: int
+
+    def error(
+        self,
+        kind: type[_E],
+        message: str,
+        *,
+        action: str | None = None,
+        requirement: str | None = None,
+    ) -> _E:
+        """Return an error about what was read here."""
+        return kind(
+            message, path=self.path, version=self.version, action=action, requirement=requirement
+        )
 
 
 def json_text(document: Any) -> str:
@@ -50,26 +64,25 @@ def decode(cls: type[_T], action: str, value: object, place: LogPlace) -> _T:
         InvalidAction: a required field is missing, or a field has a wrong type or range.
     """
     # Obeys PROTO-009.
-
-    def wrong(message: str, requirement: str | None) -> InvalidAction:
-        return InvalidAction(
-            message, path=place.path, version=place.version, action=action, requirement=requirement
-        )
-
     if not isinstance(value, Mapping):
-        raise wrong(f"{action} is {_kind(value)}, not an object", None)
+        message = f"{action} is {_kind(value)}, not an object"
+        raise place.error(InvalidAction, message, action=action)
     arguments: dict[str, Any] = {}
     for spec in fields(cls):  # type: ignore[arg-type]  # a dataclass always
         name, requirement = spec.metadata["wire"], spec.metadata["requirement"] or None
         found = value.get(name)
         if found is None:
             if requirement is not None:
-                raise wrong(f"{action}.{name} is missing", requirement)
+                message = f"{action}.{name} is missing"
+                raise place.error(InvalidAction, message, action=action, requirement=requirement)
             continue
         try:
             arguments[spec.name] = spec.metadata["decoder"](found)
         except TypeError as error:
-            raise wrong(f"{action}.{name} is not {error}", requirement) from None
+            message = f"{action}.{name} is not {error}"
+            raise place.error(
+                InvalidAction, message, action=action, requirement=requirement
+            ) from None
     return cls(**arguments)
 
 

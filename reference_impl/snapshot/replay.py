@@ -292,13 +292,8 @@ def _check_commits(
             continue
         row = rows[np.flatnonzero(np.isin(numbers, repeated))[0]]
         place, kind = committed.places[orders[row]], _KINDS[int(kinds[row])]
-        raise DuplicateAction(
-            f"a commit has {message.format(kind)}: {paths[int(row)]}",
-            path=place.path,
-            version=place.version,
-            action=kind,
-            requirement=requirement,
-        )
+        found = f"a commit has {message.format(kind)}: {paths[int(row)]}"
+        raise place.error(DuplicateAction, found, action=kind, requirement=requirement)
 
 
 def _check_unique(live: _Survivors, dead: _Survivors) -> None:

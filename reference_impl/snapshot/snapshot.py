@@ -155,7 +155,7 @@ class Snapshot:
         self.segment: Segment
         self._reader: CheckpointReader | None
         self._start_from(next(self._segments))
-        state = self._retry(self._load)
+        state = self._with_fallback(self._load)
         self.version = self.segment.version
         ratified = listing.ratified is not None
         self.protocol: Protocol = state.required("protocol", self.version)
@@ -250,7 +250,7 @@ class Snapshot:
         start = segment.checkpoint
         self._reader = CheckpointReader(self.storage, start) if start is not None else None
 
-    def _retry(self, load: Callable[[], _T]) -> _T:
+    def _with_fallback(self, load: Callable[[], _T]) -> _T:
         """Load, going on to the next segment while a checkpoint or compaction is damaged.
 
         The log may hold the version also without that file. When no segment is left, the first
@@ -269,7 +269,7 @@ class Snapshot:
             if self._damaged > self.limits.checkpoints:
                 found = f"{self._damaged} checkpoints and compactions are damaged, and maybe more"
                 raise exceeded("checkpoints", found) from first
-            following = self._following()
+            following = self._next_segment()
             if following is None:
                 raise first from None
             self._start_from(following)
@@ -292,7 +292,7 @@ class Snapshot:
                 state.required("metaData", 0)
         return state
 
-    def _following(self) -> Segment | None:
+    def _next_segment(self) -> Segment | None:
         """Return the next segment, going back to before the hinted checkpoint if need be."""
         following = next(self._segments, None)
         if following is None and self.listing.start:
@@ -304,7 +304,7 @@ class Snapshot:
 
     def _files(self) -> Reconciled:
         if self._reconciled is None:
-            self._reconciled = self._retry(self._reconcile)
+            self._reconciled = self._with_fallback(self._reconcile)
             self._cached_commits = None
         return self._reconciled
 
@@ -394,7 +394,7 @@ class State:
         return self.single[name]
 
 
-class _FallbackNeeded(Exception):  # noqa: N818  a signal to _retry
+class _FallbackNeeded(Exception):  # noqa: N818  a signal to _with_fallback
     """A checkpoint or compaction is damaged; other files of the log can replace it."""
 
     def __init__(self, error: DeltaError) -> None:

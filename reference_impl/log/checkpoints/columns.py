@@ -38,7 +38,7 @@ def file_actions_of(column: pa.Array, action: str, place: LogPlace) -> pa.Record
     """
     kind = FILE_ACTIONS[action]
     if not pa.types.is_struct(column.type):
-        raise _invalid(f"{action} is not a struct", action, None, place)
+        raise place.error(InvalidAction, f"{action} is not a struct", action=action)
     present = column.drop_null()
     fields = dict(zip((field.name for field in present.type), present.flatten(), strict=True))
     arrays = []
@@ -46,7 +46,8 @@ def file_actions_of(column: pa.Array, action: str, place: LogPlace) -> pa.Record
         array = _field(fields.get(field.name), field, action, len(present), place)
         if field.name in kind.required and array.null_count:
             requirement = kind.required[field.name]
-            raise _invalid(f"{action}.{field.name} is missing", action, requirement, place)
+            message = f"{action}.{field.name} is missing"
+            raise place.error(InvalidAction, message, action=action, requirement=requirement)
         arrays.append(array)
     if action == "add":
         position = kind.schema.get_field_index("stats")
@@ -55,7 +56,8 @@ def file_actions_of(column: pa.Array, action: str, place: LogPlace) -> pa.Record
         for array in arrays:
             refuse_bad_text(array)
     except pa.ArrowException as error:
-        raise _invalid(f"{action} cannot be read: {error}", action, None, place) from None
+        message = f"{action} cannot be read: {error}"
+        raise place.error(InvalidAction, message, action=action) from None
     return pa.RecordBatch.from_arrays(arrays, schema=kind.schema)
 
 
@@ -69,7 +71,8 @@ def _field(
         array = array.dictionary_decode()
     family, expected = next((test, name) for test, name in _FAMILIES if test(field.type))
     if not family(array.type):
-        raise _invalid(f"{action}.{field.name} is not {expected}", action, None, place)
+        message = f"{action}.{field.name} is not {expected}"
+        raise place.error(InvalidAction, message, action=action)
     try:
         if field.type == DELETION_VECTOR:
             return _vectors(array, action, place)
@@ -77,7 +80,7 @@ def _field(
         return _last_values(array) if pa.types.is_map(field.type) else array
     except (pa.ArrowException, OverflowError) as error:
         message = f"{action}.{field.name} is not {expected} of its range: {error}"
-        raise _invalid(message, action, None, place) from None
+        raise place.error(InvalidAction, message, action=action) from None
 
 
 _FEW_KEYS: Final = 64
@@ -131,8 +134,9 @@ def _vectors(array: pa.StructArray, action: str, place: LogPlace) -> pa.Array:
     for field in DELETION_VECTOR:
         child = _field(given.get(field.name), field, f"{action}.deletionVector", len(array), place)
         if field.name in REQUIRED and pc.any(pc.and_(child.is_null(), array.is_valid())).as_py():
-            name = f"{action}.deletionVector.{field.name}"
-            raise _invalid(f"{name} is missing", action, REQUIRED[field.name], place)
+            message = f"{action}.deletionVector.{field.name} is missing"
+            requirement = REQUIRED[field.name]
+            raise place.error(InvalidAction, message, action=action, requirement=requirement)
         children.append(child)
     return pa.StructArray.from_arrays(children, fields=list(DELETION_VECTOR), mask=array.is_null())
 
@@ -193,9 +197,3 @@ def _text(value: object) -> object:
             return value.isoformat()
         case _:
             raise TypeError(type(value).__name__)
-
-
-def _invalid(message: str, action: str, requirement: str | None, place: LogPlace) -> InvalidAction:
-    return InvalidAction(
-        message, path=place.path, version=place.version, action=action, requirement=requirement
-    )
