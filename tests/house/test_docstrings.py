@@ -62,11 +62,18 @@ def _raised(node: ast.AST, caught: frozenset[str] = frozenset()) -> Iterator[str
                 yield from _raised(ast.Module([each], []), caught)  # type: ignore[list-item]
             continue
         if isinstance(child, ast.Raise) and child.exc is not None:
-            called = child.exc.func if isinstance(child.exc, ast.Call) else child.exc
-            name = ast.unparse(called).split(".")[-1]
+            name = ast.unparse(_error_class(child.exc)).split(".")[-1]
             if name[0].isupper() and name not in caught:
                 yield name
         yield from _raised(child, caught)
+
+
+def _error_class(raised: ast.expr) -> ast.expr:
+    """Return what is called to make an error, or the class that ``error`` of a place is given."""
+    if not isinstance(raised, ast.Call):
+        return raised
+    by_place = isinstance(raised.func, ast.Attribute) and raised.func.attr == "error"
+    return raised.args[0] if by_place and raised.args else raised.func
 
 
 def _unnamed_errors(node: Callables, bases: dict[str, set[str]]) -> set[str]:
@@ -180,6 +187,8 @@ def test_an_error_that_is_not_named_is_noticed() -> None:
     text = 'def f():\n    """Do.\n\n    Raises:\n        OSError: no.\n    """\n    raise {}(1)'
     assert _unnamed_errors(_function(text.format("ValueError")), {}) == {"ValueError"}
     assert _unnamed_errors(_function(text.format("Lost")), {"Lost": {"OSError"}}) == set()
+    by_place = text.replace("{}(1)", "place.error(Lost, 1)")
+    assert _unnamed_errors(_function(by_place), {}) == {"Lost"}
 
 
 def test_a_field_that_is_not_named_is_noticed() -> None:
