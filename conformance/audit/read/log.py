@@ -142,36 +142,48 @@ class Checkpoint:
     def sidecars(self) -> Mapping[str, Lines]:
         """The rows of each sidecar that the checkpoint refers to, by the path of its action."""
         found: dict[str, Lines] = {}
-        read: dict[str, Lines] = {}
+        read: dict[str, Lines] = {}  # a file that is named often is read once
         for line in self.top.of("sidecar"):
             path = line.body.get("path")
             if isinstance(path, str) and path and path not in found:
                 budget().check_time()  # one that is gone is looked for in many folders
-                try:
-                    where = sidecar_path(self._storage, path)
-                    self._storage.head(where)
-                except ValueError as error:
-                    fault = Fault(line.place, f"{error}: {path[:500]!r}", "elsewhere")
-                    found[path] = Lines(faults=(fault,))
-                except DeltaError as error:
-                    found[path] = Lines(faults=(Fault(line.place, error.message),))
-                except OSError:
-                    fault = Fault(where, "does not exist", "gone")
-                    name = where.rpartition("/")[2]
-                    if name != path and self._is_there(f"{SIDECAR_DIR}/{path}"):
-                        message = f"{path} is the name of the file, which is no URI of it"
-                        fault = Fault(line.place, message, "unescaped")
-                    found_in = (f for f in _NOT_SIDECAR_DIRS if self._is_there(f"{f}{path}"))
-                    if (folder := next(found_in, None)) is not None:
-                        message = f"lies in {folder or 'the root'}, not in {SIDECAR_DIR}/"
-                        fault = Fault(line.place, message, "elsewhere")
-                    found[path] = Lines(faults=(fault,))
-                else:
-                    # A file that is named often is read once.
-                    if where not in read:
-                        read[where] = self._read(where, sidecar=True)
-                    found[path] = read[where]
+                found[path] = self._sidecar(line.place, path, read)
         return found
+
+    def _sidecar(self, place: str, path: str, read: dict[str, Lines]) -> Lines:
+        """Return the rows of the sidecar that the action at a place names, or why there are none.
+
+        Rows are taken from ``read`` by the path of the file, or added to it.
+        """
+        try:
+            where = sidecar_path(self._storage, path)
+            fault = self._missing(place, path, where)
+        except ValueError as error:
+            fault = Fault(place, f"{error}: {path[:500]!r}", "elsewhere")
+        except DeltaError as error:
+            fault = Fault(place, error.message)
+        if fault is not None:
+            return Lines(faults=(fault,))
+        if where not in read:
+            read[where] = self._read(where, sidecar=True)
+        return read[where]
+
+    def _missing(self, place: str, path: str, where: str) -> Fault | None:
+        """Return the fault of a sidecar that is not there, by where it is instead."""
+        try:
+            self._storage.head(where)
+        except (ValueError, DeltaError):
+            raise
+        except OSError:
+            folder = next((f for f in _NOT_SIDECAR_DIRS if self._is_there(f"{f}{path}")), None)
+            if folder is not None:
+                message = f"lies in {folder or 'the root'}, not in {SIDECAR_DIR}/"
+                return Fault(place, message, "elsewhere")
+            if where.rpartition("/")[2] != path and self._is_there(f"{SIDECAR_DIR}/{path}"):
+                message = f"{path} is the name of the file, which is no URI of it"
+                return Fault(place, message, "unescaped")
+            return Fault(where, "does not exist", "gone")
+        return None
 
     def _is_there(self, path: str) -> bool:
         try:
