@@ -251,7 +251,7 @@ def clustering_columns_exist(step: Step) -> Findings:
     changed = set_here or step.sets_metadata or step.sets_protocol
     if not changed or "clustering" not in step.new.features or step.new.schema is None:
         return
-    columns = {column.physical: column for column in step.new.columns}
+    columns = step.new.by_physical
     for named in clustering_of(domain):
         name = _dotted(named, columns)
         column = columns.get(name)
@@ -282,7 +282,7 @@ def clustered_files_have_statistics(view: VersionView) -> Findings:
         yield finding("CLUS-006", place, message, severity="warning")
     if not wanted:
         return
-    columns = {column.physical: column for column in view.layout.columns}
+    columns = view.layout.by_physical
     # A checkpoint leaves statistics out where the table asks for that, so that none are left.
     left_out = view.layout.properties.get(_AS_JSON, "").lower() == "false"
     for (path, _), body in view.state.adds.items():
@@ -298,7 +298,7 @@ def added_files_have_statistics(step: Step) -> Findings:
     if "clustering" not in step.new.features:
         return
     if wanted := clustering_of(_domain_after(step)):
-        columns = {column.physical: column for column in step.new.columns}
+        columns = step.new.by_physical
         for line in step.of("add"):
             stats = statistics_of(line.body) or {}
             key = line.key
@@ -319,7 +319,7 @@ def joining_columns_have_statistics(step: Step) -> Findings:
     was = "clustering" in step.old.features
     if was and after is before:
         return
-    columns = {column.physical: column for column in step.new.columns}
+    columns = step.new.by_physical
     held = {_dotted(name, columns) for name in clustering_of(before)} if was else set()
     joining = [n for n in clustering_of(after) if _dotted(n, columns) not in held]
     if not joining:

@@ -210,10 +210,7 @@ def leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, .
 @check("add", "CM-017 STAT-007", screen=broken_statistics)
 def statistics_name_columns(step: Step) -> Findings:
     """Report statistics of columns that the schema does not have, or shaped otherwise."""
-    columns = {column.physical: column for column in step.new.columns}
-    aliases = {
-        (*column.physical[:-1], column.path[-1]): column.physical for column in step.new.columns
-    }
+    columns = step.new.by_physical
     if not columns:
         return
     for line in step.of("add"):
@@ -223,9 +220,9 @@ def statistics_name_columns(step: Step) -> Findings:
             for path, _ in leaves(stats.get(kind)):
                 if path and path not in unknown:
                     unknown.update(dict.fromkeys([path] if path not in columns else []))
-                    dropped = _may_be_dropped(step, line, path, stats, columns)
-                    yield from _named(step.new, line, path, columns, {} if dropped else aliases)
-        if unknown and step.new.mode != "none" and _describes_no_column(step, line, stats, columns):
+                    dropped = _may_be_dropped(step, line, path, stats)
+                    yield from _named(step.new, line, path, dropped=dropped)
+        if unknown and step.new.mode != "none" and _describes_no_column(step, line, stats):
             message = f"stats are keyed by {next(iter(unknown))[0]}, and by no physical name"
             yield finding("CM-017", line.place, message, "use the physical names")
 
@@ -235,7 +232,6 @@ def _may_be_dropped(
     line: Line,
     path: tuple[str, ...],
     stats: Mapping[str, Any],
-    columns: Mapping[tuple[str, ...], Column],
 ) -> bool:
     """Return whether statistics may be of a column that was dropped, whose name another has now.
 
@@ -248,6 +244,7 @@ def _may_be_dropped(
     older = step.from_checkpoint or (key is not None and key[0] in step.before.seen)
     if step.before.whole or not older:
         return False
+    columns = step.new.by_physical
     return any(path in columns for kind in _KINDS for path, _ in leaves(stats.get(kind)))
 
 
@@ -255,50 +252,40 @@ def logical_statistics(
     place: str, stats: Any, logged: Mapping[str, Any] | None, layout: Layout
 ) -> Findings:
     """Report statistics that a summary keys by logical names, unlike those of the log."""
-    columns = {column.physical: column for column in layout.columns}
-    aliases = {(*each.physical[:-1], each.path[-1]): each.physical for each in layout.columns}
     paths, former = (
         dict.fromkeys(path for kind in _KINDS for path, _ in leaves(mapping_in(each, kind)))
         for each in (stats, logged)
     )
     for path in paths:
-        known = path in columns or path in former
-        if path and not known and _has_logical_step(path, columns, aliases):
+        known = path in layout.by_physical or path in former
+        if path and not known and _has_logical_step(path, layout):
             message = f"stats of {'.'.join(path)} are keyed by its logical name"
             yield finding("CM-017", place, message, "use the physical name")
 
 
-def _describes_no_column(
-    step: Step, line: Line, stats: Mapping[str, Any], columns: Mapping[tuple[str, ...], Column]
-) -> bool:
+def _describes_no_column(step: Step, line: Line, stats: Mapping[str, Any]) -> bool:
     """Return whether a new file has statistics, and none of a column that there is or was."""
     key = line.key
     if key is None or not step.before.known or key[0] in step.before.seen:
         return False
     names = {name for kind in _KINDS if isinstance(stats.get(kind), dict) for name in stats[kind]}
-    held = {path[0] for path in columns} | {column.physical[0] for column in step.old.columns}
+    held = {column.physical[0] for column in (*step.new.columns, *step.old.columns)}
     logical = {column.path[0] for column in step.new.columns}
     return not names & (held | logical)
 
 
-def _named(
-    layout: Layout,
-    line: Line,
-    path: tuple[str, ...],
-    columns: Mapping[tuple[str, ...], Column],
-    aliases: Mapping[tuple[str, ...], tuple[str, ...]],
-) -> Findings:
-    name, column = ".".join(path), columns.get(path)
+def _named(layout: Layout, line: Line, path: tuple[str, ...], *, dropped: bool) -> Findings:
+    name, column = ".".join(path), layout.by_physical.get(path)
     flat = tuple(name.split("."))
     if column is not None:
         nested = column.type.get("type") if isinstance(column.type, Mapping) else None
         if nested == "struct" and column.reachable:
             message = f"stats of the struct {name} do not go down to its fields"
             yield finding("STAT-007", line.place, message)
-    elif _has_logical_step(path, columns, aliases):
+    elif not dropped and _has_logical_step(path, layout):
         message = f"stats of {name} are keyed by its logical name"
         yield finding("CM-017", line.place, message, "use the physical name")
-    elif flat in columns or _below_a_leaf(columns, path):
+    elif flat in layout.by_physical or _below_a_leaf(path, layout):
         message = f"stats of {name} do not have the nesting of the schema"
         yield finding("STAT-007", line.place, message, "nest objects as the schema nests structs")
     else:
@@ -308,33 +295,28 @@ def _named(
         yield finding("STAT-007", line.place, message, severity=severity)
 
 
-def _has_logical_step(
-    path: tuple[str, ...],
-    columns: Mapping[tuple[str, ...], Column],
-    aliases: Mapping[tuple[str, ...], tuple[str, ...]],
-) -> bool:
+def _has_logical_step(path: tuple[str, ...], layout: Layout) -> bool:
     """Return whether a path leads to a column where some steps are its logical names."""
     at: tuple[str, ...] = ()
     for name in path:
         step = (*at, name)
-        at = step if step in columns else aliases.get(step, step)
-    return at in columns
+        at = step if step in layout.by_physical else layout.aliases.get(step, step)
+    return at in layout.by_physical
 
 
-def _below_a_leaf(columns: Mapping[tuple[str, ...], Column], path: tuple[str, ...]) -> bool:
-    above = (columns.get(path[:depth]) for depth in range(len(path)))
+def _below_a_leaf(path: tuple[str, ...], layout: Layout) -> bool:
+    above = (layout.by_physical.get(path[:depth]) for depth in range(len(path)))
     return any(column is not None and isinstance(column.type, str) for column in above)
 
 
 @check("add", "STAT-012 VAR-010", screen=broken_statistics)
 def bounds_have_types(step: Step) -> Findings:
     """Report bounds that are of another kind than their columns."""
-    types = {column.physical: column for column in step.new.columns}
     for line in step.of("add"):
         stats = statistics_of(line.body) or {}
         for kind in _BOUNDS:
             for path, value in leaves(stats.get(kind)):
-                column = types.get(path)
+                column = step.new.by_physical.get(path)
                 declared = column.type if column else None
                 if isinstance(declared, str) and not _fits(value, declared):
                     message = (

@@ -88,6 +88,8 @@ class Layout:
         columns: every field of the schema, depth first.
         partitions: names of partition columns.
         by_path: the columns by their logical paths.
+        by_physical: the columns by their physical paths.
+        aliases: physical paths by those that end with the logical name.
     """
 
     features: frozenset[str]
@@ -100,6 +102,8 @@ class Layout:
     columns: tuple[Column, ...]
     partitions: tuple[str, ...]
     by_path: Mapping[tuple[str, ...], Column] = field(repr=False)
+    by_physical: Mapping[tuple[str, ...], Column] = field(repr=False)
+    aliases: Mapping[tuple[str, ...], tuple[str, ...]] = field(repr=False)
 
     def is_true(self, name: str) -> bool:
         """Whether a table property is ``true``."""
@@ -273,4 +277,6 @@ def layout_of(protocol: Body | None, metadata: Body | None) -> Layout:
             if isinstance(name, str)
         ),
         by_path={column.path: column for column in columns},
+        by_physical={column.physical: column for column in columns},
+        aliases={(*each.physical[:-1], each.path[-1]): each.physical for each in columns},
     )

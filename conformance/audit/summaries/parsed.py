@@ -178,11 +178,11 @@ def wrong_statistics(
         yield f"stats_parsed has no numRecords, the log says {stats['numRecords']}"
     if stats.get("tightBounds") is False and parsed.get("tightBounds") is None:
         yield "stats_parsed has no tightBounds, so that bounds count as exact; the log says false"
-    types = {column.physical: column.type for column in layout.columns}
     for kind in _KINDS:
         held = dict(leaves(stats.get(kind)))
         for path, value in leaves(parsed.get(kind)):
-            declared = "long" if kind == "nullCount" else types.get(path)
+            column = layout.by_physical.get(path)
+            declared = "long" if kind == "nullCount" else column and column.type
             if not isinstance(declared, str):
                 continue
             name = f"stats_parsed.{kind}.{'.'.join(path)}"
