@@ -142,7 +142,7 @@ def from_objects(action: str, objects: Sequence[Any], place: LogPlace) -> pa.Tab
     return pa.Table.from_arrays(columns, schema=kind.schema)
 
 
-def chosen(files: pa.Table, flags: Iterable[bool]) -> pa.Table:
+def choose(files: pa.Table, flags: Iterable[bool]) -> pa.Table:
     """Return the file actions of a table whose flag is true, one flag for each."""
     return files.filter(pa.array(flags, pa.bool_()))
 

@@ -116,7 +116,7 @@ def define(
         return
     fresh = {n: check for n, check in checks.items() if f"{CONSTRAINT_PREFIX}{n}" not in before}
     _check_existing(transaction, fresh)
-    with transaction.cleaned_up_on_failure():
+    with transaction.cleanup_on_failure():
         _rewrite_files(transaction, base)
         if not tracked and transaction.target.active("rowTracking"):
             backfill(transaction, base)

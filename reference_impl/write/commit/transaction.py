@@ -234,7 +234,7 @@ class Transaction:
         """Whether nothing is staged."""
         return self._staged == _Staged()
 
-    def cleaned_up_on_failure(self) -> AbstractContextManager[None]:
+    def cleanup_on_failure(self) -> AbstractContextManager[None]:
         """Remove the files of the transaction where the block fails.
 
         Nothing is removed once the commit may exist.
@@ -258,7 +258,7 @@ class Transaction:
             OSError: the storage refused; the commit is not there.
         """
         # Obeys SNAP-008 TXN-004 DATA-005.
-        with self.cleaned_up_on_failure():
+        with self.cleanup_on_failure():
             version, lines = self._commit()
         after_commit(Committed(self.storage, self.base, self.target, version, lines))
         return version

@@ -17,7 +17,7 @@ from reference_impl.errors import InvalidMetadata
 from reference_impl.model.actions import Metadata, Protocol
 from reference_impl.model.column_mapping import Mode, lasting_name
 from reference_impl.model.features import active, supported
-from reference_impl.model.file_actions import chosen
+from reference_impl.model.file_actions import choose
 from reference_impl.types.keys import TYPE_CHANGES_KEY
 from reference_impl.types.model import (
     DOUBLE,
@@ -120,7 +120,7 @@ def files_to_rewrite(protocol: Protocol, metadata: Metadata, adds: pa.Table) -> 
     vectors = adds.column("deletionVector").to_pylist()
     texts = adds.column("stats").to_pylist()
     pairs = zip(vectors, texts, strict=True)
-    return chosen(
+    return choose(
         adds, [vector is not None or num_records_of(text) is None for vector, text in pairs]
     )
 

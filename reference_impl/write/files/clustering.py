@@ -22,7 +22,7 @@ from reference_impl.errors import (
     UnknownColumn,
 )
 from reference_impl.model.actions import DomainMetadata
-from reference_impl.model.file_actions import ADD_SCHEMA, chosen
+from reference_impl.model.file_actions import ADD_SCHEMA, choose
 from reference_impl.model.wire import json_text
 from reference_impl.snapshot.stats import Leaf, Structs, column_at, leaves
 from reference_impl.storage import Storage
@@ -123,7 +123,7 @@ def named_leaves(target: Target, paths: Iterable[Sequence[str]]) -> tuple[Leaf, 
 
 def without_statistics(adds: pa.Table, columns: Sequence[Leaf]) -> pa.Table:
     """Return the add actions, in wire columns, that lack statistics of columns."""
-    return chosen(adds, [_lacks(text, columns) for text in adds.column("stats").to_pylist()])
+    return choose(adds, [_lacks(text, columns) for text in adds.column("stats").to_pylist()])
 
 
 def ensure_clustering_statistics(

@@ -98,7 +98,7 @@ class Changes:
 
     def finish(self) -> None:
         """Write the files and stage the actions; where that fails no file is left."""
-        with self.transaction.cleaned_up_on_failure():
+        with self.transaction.cleanup_on_failure():
             self._finish()
 
     def _finish(self) -> None:

@@ -17,7 +17,7 @@ from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound, NotF
 from reference_impl.model.actions import Metadata
 from reference_impl.model.column_mapping import lasting_name
 from reference_impl.model.features import active
-from reference_impl.model.file_actions import chosen, to_objects
+from reference_impl.model.file_actions import choose, to_objects
 from reference_impl.places import decode_path, decode_paths
 from reference_impl.snapshot.history import ICT_PROVENANCE
 from reference_impl.snapshot.paths import logical_keys
@@ -65,7 +65,7 @@ def optimize(snapshot: Snapshot, *, purge_only: bool) -> int:
     small = pc.less(adds.column("size"), _MIN_LARGE_FILE_BYTES)
     files = adds.filter(deleted if purge_only else pc.or_(deleted, small))
     inside = [snapshot.storage.holds(decode_path(str(p))) for p in files["path"].to_pylist()]
-    files = chosen(files, inside)
+    files = choose(files, inside)
     groups: dict[Any, list[int]] = {}
     for number, values in enumerate(files.column("partitionValues").to_pylist()):
         groups.setdefault(tuple(values), []).append(number)
@@ -99,7 +99,7 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
     have, want = _keys(now), _keys(then)
     wanted = set(want)
     transaction.record_read(None, now)
-    transaction.remove(chosen(now, [key not in wanted for key in have]))
+    transaction.remove(choose(now, [key not in wanted for key in have]))
     numbered = dict(zip(have, now.column("baseRowId").to_pylist(), strict=True))
     ids = then.column("baseRowId").to_pylist()
     # A file that is there still, but lost its row ids when the feature was dropped, comes again.
@@ -107,7 +107,7 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
         key not in numbered or (numbered[key] is None and number is not None)
         for key, number in zip(want, ids, strict=True)
     ]
-    bodies = list(to_objects(chosen(then, missing)))
+    bodies = list(to_objects(choose(then, missing)))
     for add in bodies:
         _require_files(snapshot, add)
     transaction.add(add_of(add, data_change=True) for add in bodies)
