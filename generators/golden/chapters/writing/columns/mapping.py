@@ -126,6 +126,21 @@ def _drop_all_data(case: CaseWriter) -> None:
     recipe.append([{"name": "x", "id": "again"}]).checkpoint().publish(case)
 
 
+@MAPPING.case("write-partitions-alone", "STAT-001 CM-013 DATA-004")
+def _partitions_alone(case: CaseWriter) -> None:
+    """Rows that have partition columns alone are kept, or refused."""
+    recipe = Recipe(PAIR, ("name",), MAPPED, ("columnMapping",)).append(pairs(1, 2))
+    recipe.drop_column("id").given().append([{"name": "x"}, {"name": "x"}, {"name": None}])
+    refused = Refusal("invalid_table", "commit", "STAT-001")
+    recipe.publish(
+        case,
+        contested=[
+            ("refused", "a Parquet file without columns has no rows", refused),
+            ("kept", "a file may have partition columns inside, which readers ignore", None),
+        ],
+    )
+
+
 def _unmapped(operation: str, case: CaseWriter) -> None:
     recipe = Recipe(PAIR).append(pairs(1)).given()
     if operation == "rename":
