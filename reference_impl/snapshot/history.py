@@ -132,7 +132,7 @@ class History:
             )
         return found
 
-    def _search(self, versions: Sequence[int], timestamp: int) -> int:
+    def _search(self, versions: Sequence[int], timestamp: int) -> int | None:
         """Find by bisection: in-commit timestamps rise strictly."""
         low, high = 0, len(versions)
         while high - low > 1:
@@ -141,7 +141,8 @@ class History:
                 low = middle
             else:
                 high = middle
-        return versions[low]
+        # A clone may keep the properties of its source, which say an earlier time.
+        return versions[low] if low or self._time(versions[low]) <= timestamp else None
 
     def _time(self, version: int) -> int:
         return self._record(version).timestamp

@@ -120,6 +120,20 @@ def test_enabled_in_mid_life_file_times_count_before(log: Any) -> None:
     assert [_at(log, moment) for moment in (1000, 1999, 2000, 2999, 3000)] == [0, 0, 2, 2, 3]
 
 
+def test_no_version_is_given_that_is_later_than_what_is_asked_for(log: Any) -> None:
+    # A clone has the properties of its source, which was enabled before the clone was made.
+    enabled = _enabled(
+        log, inCommitTimestampEnablementVersion=1, inCommitTimestampEnablementTimestamp=500
+    )
+    log.commit(_info(1000), *enabled, mtime=1000)
+    log.commit(_info(2000), mtime=2000)
+    log.commit(_info(3000), mtime=3000)
+    for early in (500, 1000, 1999):
+        with pytest.raises(TimestampNotFound):
+            _at(log, early)
+    assert [_at(log, moment) for moment in (2000, 2999, 3000)] == [1, 1, 2]
+
+
 def test_a_commit_without_its_in_commit_timestamp_is_refused(log: Any) -> None:
     log.commit(_info(100), *_enabled(log))
     log.commit(_info())

@@ -169,7 +169,7 @@ def _bounds(
             message = (
                 f"{side} of {column.name} is {stated}, but the file has {actual}, {relation} it"
             )
-            hint = _OLD_DAYS if _of_old_days(opened, value) else _LOST
+            hint = _HINT_JULIAN if _of_old_days(opened, value) else _HINT_SKIPPING
             # Strings are cut off at a prefix: the text does not say that the greatest is raised,
             # nor whether they are in the order of UTF-8 or of UTF-16.
             cut = isinstance(value, str) and (
@@ -186,8 +186,8 @@ def _bounds(
             yield finding("STAT-012", opened.path, message, sure=sure)
 
 
-_LOST: Final = "readers that skip by statistics lose rows"
-_OLD_DAYS: Final = "the footer says that Spark wrote Julian dates, which Parquet does not have"
+_HINT_SKIPPING: Final = "readers that skip by statistics lose rows"
+_HINT_JULIAN: Final = "the footer says that Spark wrote Julian dates, which Parquet does not have"
 _LEGACY: Final = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
 _GREGORIAN: Final = date(1582, 10, 15)
 
