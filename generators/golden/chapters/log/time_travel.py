@@ -216,6 +216,38 @@ def _mid_life(case: CaseWriter) -> None:
     _history(case, table, times)
 
 
+@TIMESTAMPS.case("enabled-in-a-source", "ICT-016")
+def _in_a_source(case: CaseWriter) -> None:
+    """A clone says when its source enabled them, before any commit."""
+    properties = {
+        **_ENABLED,
+        "delta.inCommitTimestampEnablementVersion": "2",
+        "delta.inCommitTimestampEnablementTimestamp": str(EPOCH - 100 * MINUTE),
+    }
+    stamps: dict[int, int | None] = {v: EPOCH + 10 * MINUTE * v for v in range(4)}
+    table = stamped(case, stamps, properties=properties)
+    for version in table.versions:
+        case.file_time(f"{LOG_DIRECTORY}/{commit_name(version)}", EPOCH + 10 * MINUTE * version)
+    publish(case, table)
+    refusal = Refusal(
+        "not_found", "load", "ICT-016", code="DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION"
+    )
+    for version in table.versions:
+        at = EPOCH + 10 * MINUTE * version + MINUTE
+        case.judged[f"at-v{version}-later"] = "ICT-016"
+        if version >= 2:
+            _between(case, table, version, at)
+            continue
+        case.contest_read(
+            "That instant is before every version that is considered",
+            PAIR,
+            Accepted("refused", "Spark: only versions from 2 on are considered", refusal=refusal),
+            Accepted("own", "every commit has a timestamp of its own", rows=table.rows(version)),
+            slug=f"at-v{version}-later",
+            timestamp=_text(at),
+        )
+
+
 @TIMESTAMPS.case("small-values", "ICT-007 ICT-013")
 def _small(case: CaseWriter) -> None:
     """A timestamp of a few milliseconds is a timestamp."""
