@@ -75,6 +75,9 @@ def _fresh(step: Step, line: Line) -> str | None:
         return "new file"
     if step.before.ids.get(key[0]) is not None:
         return None
+    # After an add without ids, as one that ends row tracking, a restore may bring them back.
+    if step.before.ids.former(key[0]) == tuple(map(line.body.get, _IDS)):
+        return None
     vectors = step.before.vectors.get(key[0], ())
     live = [step.before.adds[key[0], vector] for vector in vectors]
     # What has a part of its ids was to have them all, and that is found where it was added.

@@ -216,30 +216,24 @@ def statistics_name_columns(step: Step) -> Findings:
     for line in step.of("add"):
         stats = statistics_of(line.body) or {}
         unknown: dict[tuple[str, ...], None] = {}
+        older = _may_be_of_older_columns(step, line, stats)
         for kind in _KINDS:
             for path, _ in leaves(stats.get(kind)):
                 if path and path not in unknown:
                     unknown.update(dict.fromkeys([path] if path not in columns else []))
-                    dropped = _may_be_dropped(step, line, path, stats)
+                    dropped = path in step.before.paths or older
                     yield from _named(step.new, line, path, dropped=dropped)
         if unknown and step.new.mode != "none" and _describes_no_column(step, line, stats):
             message = f"stats are keyed by {next(iter(unknown))[0]}, and by no physical name"
             yield finding("CM-017", line.place, message, "use the physical names")
 
 
-def _may_be_dropped(
-    step: Step,
-    line: Line,
-    path: tuple[str, ...],
-    stats: Mapping[str, Any],
-) -> bool:
-    """Return whether statistics may be of a column that was dropped, whose name another has now.
+def _may_be_of_older_columns(step: Step, line: Line, stats: Mapping[str, Any]) -> bool:
+    """Return whether statistics may be of dropped columns, whose names others have now.
 
     A file keeps its statistics when it is added again. Where the log does not have every schema,
     an older file may have some whose columns are not known any more.
     """
-    if path in step.before.paths:
-        return True
     key = line.key
     older = step.from_checkpoint or (key is not None and key[0] in step.before.seen)
     if step.before.whole or not older:

@@ -210,7 +210,7 @@ class Seen:
 
 
 class Ids:
-    """The row ids that the last add of each path has; a path whose last add has none is left out.
+    """The row ids that the last add of each path has, and those of an earlier one.
 
     A table that no longer supports row tracking may add its files again without ids.
     """
@@ -218,6 +218,7 @@ class Ids:
     def __init__(self, index: FileIndex) -> None:
         """Begin with none."""
         self.index = index
+        # The row of the last add with ids; below -1 where an add without came after it.
         self.rows = np.full(index.paths, -1, np.int64)
         self._given = np.full(index.paths, -1, np.int64)
 
@@ -228,7 +229,8 @@ class Ids:
 
     def note(self, version: int, bare: Codes, based: Codes, rows: Codes) -> None:
         """Take the adds of a version: paths without ids, and paths with some and their rows."""
-        self.rows[bare] = -1
+        held = self.rows[bare]
+        self.rows[bare] = np.where(held >= 0, -held - 2, held)
         self._given[based[self.rows[based] < 0]] = version
         self.rows[based] = rows
 
@@ -238,9 +240,20 @@ class Ids:
         return max(int(self._given[code]), 0) if 0 <= code < len(self._given) else 0
 
     def get(self, path: str) -> tuple[Any, Any] | None:
-        """Return ``baseRowId`` and ``defaultRowCommitVersion``; ``None`` for none."""
+        """Return the ids of a path's last add; ``None`` for none."""
+        return self._of(self._row(path))
+
+    def former(self, path: str) -> tuple[Any, Any] | None:
+        """Return the ids of a path's last add that had some."""
+        row = self._row(path)
+        return self._of(row if row >= -1 else -row - 2)
+
+    def _row(self, path: str) -> int:
         code = self.index.path_code(path)
-        row = int(self.rows[code]) if 0 <= code < len(self.rows) else -1
+        return int(self.rows[code]) if 0 <= code < len(self.rows) else -1
+
+    def _of(self, row: int) -> tuple[Any, Any] | None:
+        """Return ``baseRowId`` and ``defaultRowCommitVersion`` of a row."""
         if row < 0:
             return None
         body = self.index.bodies(np.array([row], np.int64))[0]

@@ -98,7 +98,7 @@ class State:
         timestamp: the in-commit timestamp of the version, when it has one.
         stamped: the version that turned in-commit timestamps on, its timestamp, and whether the
             log says.
-        ids: path to baseRowId and defaultRowCommitVersion of the last add, where it has one.
+        ids: path to baseRowId and defaultRowCommitVersion of its last add, and of earlier ones.
         id_ranges: row ids of files that were removed.
         given: the highest row id that an add of the log assigns; -1 for none.
         lapsed: the newest removal, in ms since the epoch, that may have expired under a retention
