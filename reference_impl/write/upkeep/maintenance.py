@@ -21,7 +21,8 @@ from reference_impl.model.file_actions import choose, to_objects
 from reference_impl.places import decode_path, decode_paths
 from reference_impl.snapshot.history import ICT_PROVENANCE
 from reference_impl.snapshot.paths import logical_keys
-from reference_impl.snapshot.snapshot import Snapshot
+from reference_impl.snapshot.segment import list_log
+from reference_impl.snapshot.snapshot import Snapshot, read_commit
 from reference_impl.types.keys import HIGH_WATER_MARK_KEY, STEP_KEY
 from reference_impl.types.model import Field, Struct
 from reference_impl.types.schema import format_schema
@@ -108,6 +109,8 @@ def restore(snapshot: Snapshot, earlier: Snapshot) -> int:
         for key, number in zip(want, ids, strict=True)
     ]
     bodies = list(to_objects(choose(then, missing)))
+    if transaction.target.supports("rowTracking"):
+        _repeat_row_ids(snapshot, earlier.version, bodies)
     for add in bodies:
         _require_files(snapshot, add)
     transaction.add(add_of(add, data_change=True) for add in bodies)
@@ -166,6 +169,26 @@ def _restore_row_ids(transaction: Transaction, earlier: Snapshot) -> None:
     wanted = earlier.domain_metadata.get(ROW_TRACKING_DOMAIN)
     if held is None and wanted is not None and transaction.target.supports("rowTracking"):
         transaction.set_domain(wanted)
+
+
+def _repeat_row_ids(now: Snapshot, version: int, adds: list[dict[str, Any]]) -> None:
+    """Give files the row ids of the last add after a version with the same path.
+
+    Row tracking may have been enabled since then, or again.
+    """
+    # Obeys RT-030.
+    wanted = {decode_path(add["path"]): add for add in adds}
+    commits = list_log(now.storage, now.version, from_start=True, ratified=now.listing.ratified)
+    for later in range(now.version, version, -1):
+        if not wanted:
+            break
+        for last in read_commit(now.storage, commits.commits[later]).bodies("add"):
+            add = wanted.pop(decode_path(last["path"]), None)
+            if add is not None and last.get("baseRowId") is not None:
+                add |= {name: last.get(name) for name in _ROW_IDS}
+
+
+_ROW_IDS: Final = ("baseRowId", "defaultRowCommitVersion")
 
 
 def _keys(adds: pa.Table) -> list[str]:

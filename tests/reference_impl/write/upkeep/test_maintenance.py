@@ -98,6 +98,21 @@ def test_rows_of_now_need_not_obey_the_rules_of_then(
     clean()
 
 
+def test_files_keep_ids_that_the_version_restored_lacks(
+    table: Table, clean: Callable[[], None]
+) -> None:
+    table.create(SCHEMA, rows=rows(1, 2))
+    table.append(rows(3))
+    table.set_properties({"delta.enableRowTracking": "true"})
+    numbered = set(table.snapshot().adds().column("baseRowId").to_pylist())
+    table.delete("id >= 1")
+    table.checkpoint()
+    table.restore(1)
+    found = set(table.snapshot().adds().column("baseRowId").to_pylist())
+    assert found == numbered
+    clean()
+
+
 def test_restoring_dropped_row_ids_gives_none_out_twice(table: Table) -> None:
     tracking = {"delta.enableRowTracking": "true", "delta.enableDeletionVectors": "true"}
     table.create(SCHEMA, properties=tracking, rows=rows(1, 2))

@@ -131,6 +131,15 @@ def _restore_tracked(case: CaseWriter) -> None:
     recipe.append(pairs(5)).publish(case)
 
 
+@TRACKING.case("write-restore-untracked", "RT-030")
+def _restore_untracked(case: CaseWriter) -> None:
+    """Files keep their row ids when a version from before them is restored."""
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3))
+    recipe.keep("enable_feature", feature="rowTracking").set_properties(WITH_TRACKING)
+    recipe.delete(compare("id", "=", 1, "long")).delete(compare("id", "=", 3, "long"))
+    recipe.restore(2).publish(case)
+
+
 @TRACKING.case("write-restore-then-append", "RT-039 RT-037 RT-036")
 def _row_ids(case: CaseWriter) -> None:
     """Row ids that a restore takes back are given to no other row."""
