@@ -130,7 +130,7 @@ def _drop_all_data(case: CaseWriter) -> None:
 def _partitions_alone(case: CaseWriter) -> None:
     """Rows that have partition columns alone are kept, or refused."""
     recipe = Recipe(PAIR, ("name",), MAPPED, ("columnMapping",)).append(pairs(1, 2))
-    recipe.drop_column("id").given().append([{"name": "x"}, {"name": "x"}, {"name": None}])
+    recipe.drop_column("id").given().append([{"name": "x"}, {"name": "x"}])
     refused = Refusal("invalid_table", "commit", "STAT-001")
     recipe.publish(
         case,
