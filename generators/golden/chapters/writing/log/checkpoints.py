@@ -307,6 +307,18 @@ def _checkpointed_given(case: CaseWriter) -> None:
     described_files(case)
 
 
+@CHECKPOINTS.case("write-checkpoint-told-removes", "CKC-024 CKC-025 CKC-005")
+def _told_removes(case: CaseWriter) -> None:
+    """Statistics and tags of removes in commits are in no checkpoint."""
+    recipe = Recipe(PAIR, (), _AGES).append(pairs(1, 2)).append(pairs(3))
+    recipe.delete(compare("id", "=", 3, "long")).given()
+    recipe.append(pairs(4)).checkpoint().publish(case)
+    lines = read_commit(case.delta, 3)
+    for body in (line["remove"] for line in lines if "remove" in line):
+        body |= {"stats": '{"numRecords":1}', "tags": {"team": "a"}}
+    write_commit(case.delta, 3, lines)
+
+
 @CHECKPOINTS.case(
     "write-v2-json-vectors", "CKC-004 CKPT-V2-001 CKPT-V2-003 SIDE-002 RT-031", since="2021"
 )
