@@ -14,6 +14,7 @@ from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Findings, check, finding, not_followed, unchecked
 from conformance.audit.grammar.uris import decode_path, is_absolute
 from conformance.audit.read.raw import Line
+from conformance.audit.read.restored import schema_of
 from conformance.audit.screens import beside_change_files
 from conformance.audit.stored.change_rows import differing_changes, read_row_changes
 from conformance.audit.stored.data_file import read_columns, stored_as_int96
@@ -86,7 +87,7 @@ def change_files(view: ChangeView) -> Findings:
 
 
 def _kinds_of_change(file: pq.ParquetFile, source: Any, place: str, path: str) -> Findings:
-    schema = file.schema_arrow
+    schema = schema_of(file)
     if schema.names.count(_NAME) != 1:
         yield finding("CDFF-007", place, f"the change data file {path} has not one column {_NAME}")
         return
@@ -103,7 +104,7 @@ def _kinds_of_change(file: pq.ParquetFile, source: Any, place: str, path: str) -
 
 def _columns(file: pq.ParquetFile, step: Step, line: Line, path: str) -> Findings:
     """Check the columns against the schema of the commit."""
-    layout, schema = step.new, file.schema_arrow
+    layout, schema = step.new, schema_of(file)
     if layout.schema is None:
         return
     places, int96 = places_of(layout, schema), stored_as_int96(file)

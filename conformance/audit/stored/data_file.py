@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from conformance.audit.checks.values import statistics_of
 from conformance.audit.grammar.roaring import Rows
 from conformance.audit.grammar.uris import is_absolute
+from conformance.audit.read.restored import as_stored, schema_of
 from conformance.audit.read.state import Body
 from conformance.audit.subjects import LiveFiles
 from reference_impl.errors import DataFileTooLarge
@@ -55,9 +56,11 @@ def read_columns(file: pq.ParquetFile, source: pa.NativeFile, names: list[str] |
             raise exceeded("data_file", found, error=DataFileTooLarge)
     if rows != promised:
         raise ValueError(f"the footer promises {promised} rows, not {rows}")
-    if batches:
-        return pa.Table.from_batches(batches)
-    return file.schema_arrow.empty_table()
+    if not batches:
+        return schema_of(file).empty_table()
+    table = pa.Table.from_batches(batches)
+    stored = as_stored(table.schema)
+    return table if table.schema == stored else table.cast(stored)
 
 
 def _as_in_json(value: Any) -> Any:
@@ -85,10 +88,10 @@ class DataFile:
     file: pq.ParquetFile
     deleted: Rows | None
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The columns of the file."""
-        return self.file.schema_arrow
+        return schema_of(self.file)
 
     @cached_property
     def stats(self) -> Mapping[str, Any]:

@@ -17,6 +17,7 @@ import pyarrow.types as at
 from conformance.audit.findings import Finding, finding
 from conformance.audit.read.layout import PHYSICAL_NAME, Layout
 from conformance.audit.read.raw import listed
+from conformance.audit.read.restored import schema_of
 from conformance.audit.stored.data_file import LiveFile
 from conformance.audit.stored.places import field_id, places_of
 from conformance.audit.stored.statistics.columns import plain
@@ -35,7 +36,7 @@ def of_iceberg(file: pq.ParquetFile, layout: Layout) -> Iterator[tuple[str, str]
         if column.physical_type == "INT96":
             yield "ICE2-017", f"the timestamps of {column.path} are int96 and not int64"
     top = {c.physical[-1]: c for c in layout.columns if len(c.path) == 1}
-    for field in file.schema_arrow:
+    for field in schema_of(file):
         column = top.get(field.name)
         if column is not None:
             yield from _numbered(field.type, column.type, column.metadata, column.name, "")
