@@ -337,12 +337,12 @@ def _rows_at(at: int, most: int, risks: deque[_Risk]) -> int:
     """Return how many rows to decode from a row on, and drop the risks that lie behind it."""
     while risks and risks[0].until <= at:
         risks.popleft()
-    if not risks:
-        return most
-    first = risks[0]
-    if at < first.start:
-        return min(most, first.start - at)
-    return min(most, first.rows)
+    rows = most
+    for risk in risks:  # a batch goes on over the ends of risks, and of row groups
+        if risk.start >= at + rows:
+            break
+        rows = min(rows, max(risk.rows, risk.start - at))
+    return rows
 
 
 def _has_dictionary(kind: pa.DataType) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,9 @@ from generators.materialise.data.legacy_parquet import chunks, edit_footer
 from generators.materialise.data.thrift import Record
 from reference_impl import LimitExceeded, Limits, Table, read_table
 from reference_impl.errors import DataFileTooLarge
+from reference_impl.limits import within_limits
+from reference_impl.parquet.bounds import Bounded
+from reference_impl.parquet.opening import open_parquet
 
 _STRINGS = {"type": "array", "elementType": "string", "containsNull": True}
 _LONGS = {**_STRINGS, "elementType": "long"}
@@ -99,6 +103,21 @@ def test_one_long_string_among_many_short_ones_is_counted(codec: str, table: Any
     with _measured() as pool, pytest.raises(LimitExceeded, match="limit 'memory'"):
         read_table(table.root, limits=limits)
     assert pool.max_memory() <= 48 * _MEBI
+
+
+def test_a_batch_that_begins_among_short_strings_ends_before_long_ones(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    schema = pa.schema({"v": pa.struct({"s": pa.string()})})  # which is not kept as indices
+    with pq.ParquetWriter(path, schema, store_schema=False) as writer:
+        for length, count in ((2, 1000), (100_000, 200), (2, 1000)):
+            writer.write_table(pa.table({"v": [{"s": "x" * length}] * count}))
+    limits = Limits(batch=_MEBI)
+    with pa.OSFile(str(path)) as source, within_limits(limits, "read"):
+        file = open_parquet(source)
+        held = Bounded(source, file, 100 * _MEBI, ["v"], name="data_file")
+        sizes = [(batch.num_rows, batch.nbytes) for batch in held.batches(65_536)]
+    assert sum(rows for rows, _ in sizes) == 2200
+    assert max(size for _, size in sizes) <= _MEBI + 8 * 2200  # and the offsets
 
 
 def test_a_footer_that_lies_about_sizes_lets_nothing_be_decompressed(table: Any) -> None:
