@@ -149,9 +149,8 @@ def unchecked(requirement: str, place: str, error: LimitExceeded) -> Finding:
     if error.limit == "seconds":
         raise error
     message = f"not checked: {error.message}"
-    return Finding(
-        requirement, "warning", place, message, "raise the limit to check it", limit=error.limit
-    )
+    hint = "raise the limit to check it" if error.allowed is not None else error.hint or ""
+    return Finding(requirement, "warning", place, message, hint, limit=error.limit)
 
 
 PLACES: Final = 100

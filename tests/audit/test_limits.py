@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import os
@@ -10,14 +11,19 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
 import pytest
 
 from conformance.audit import audit, run_audit_cli
 from conformance.audit.cli import BROKEN, LIMITED, NONCONFORMING
+from generators.materialise.data.legacy_parquet import chunks, edit_footer
 from reference_impl import LimitExceeded, Limits, Table
 from reference_impl.storage import LocalStorage
 
@@ -203,6 +209,49 @@ def test_a_data_file_beyond_a_limit_is_not_at_fault(
     assert run_audit_cli([str(lake.root), *options]) == LIMITED
     assert "not checked" in capsys.readouterr().out
     assert run_audit_cli([str(lake.root), "--limit=nonsense=1"]) == 2
+
+
+class _Keys(pe.KmsClient):
+    """Keeps keys where they are needed, unwrapped."""
+
+    def wrap_key(self, key: bytes, _name: str) -> str:
+        return base64.b64encode(key).decode()
+
+
+def _encrypted(path: Path, *, footer: bool) -> None:
+    table, connection = pq.read_table(path), pe.KmsConnectionConfig()
+    made = pe.EncryptionConfiguration("f", column_keys={"c": ["id"]}, plaintext_footer=not footer)
+    keys = pe.CryptoFactory(lambda _: _Keys()).file_encryption_properties(connection, made)
+    with pq.ParquetWriter(path, table.schema, encryption_properties=keys) as writer:
+        writer.write_table(table)
+
+
+def _packed_by_lzo(path: Path) -> None:
+    def change(footer: Any) -> None:
+        for chunk in chain(*chunks(footer)):
+            chunk.get(3).set(4, 5, 3)
+
+    edit_footer(path, change)
+
+
+_BEYOND_ARROW: dict[str, Callable[[Path], None]] = {
+    "LZO": _packed_by_lzo,
+    "an encrypted footer": partial(_encrypted, footer=True),
+    "an encrypted column": partial(_encrypted, footer=False),
+}
+
+
+@pytest.mark.parametrize("kind", _BEYOND_ARROW)
+def test_parquet_that_arrow_does_not_read_is_not_at_fault(lake: Any, kind: str) -> None:
+    stats = json.dumps({"numRecords": 2, "minValues": {"id": 1}, "nullCount": {"id": 0}})
+    lake.commit(lake.protocol(), lake.metadata())
+    add = lake.file("a.parquet", stats=stats)
+    _BEYOND_ARROW[kind](lake.root / "a.parquet")
+    add["add"]["size"] = (lake.root / "a.parquet").stat().st_size
+    lake.commit(add)
+    (found,) = lake.audit()
+    assert (found.requirement, found.severity, found.limit) == ("META-012", "warning", "arrow")
+    assert found.hint == "the limit is Arrow's own: no option raises it"
 
 
 @pytest.mark.parametrize("number", ["x", "-1", "1_0", "1.5", "", "\u0661", "9" * 5000])

@@ -23,6 +23,7 @@ from conformance.audit.columnar.json_rows import JsonRows
 from conformance.audit.columnar.keys import Key, file_key
 from conformance.audit.columnar.parquet_rows import file_rows
 from conformance.audit.columnar.rows import ADD, REMOVE, Mask, Rows
+from conformance.audit.read.arrow import limits_of_arrow
 from conformance.judging.compare.families import is_list
 from reference_impl import untrusted
 from reference_impl.errors import LimitExceeded
@@ -545,7 +546,7 @@ def refuse_names_twice(fields: Iterable[pa.Field]) -> None:
 def parquet_parts(storage: Storage, path: str) -> Iterator[Lines]:
     """Read a checkpoint or sidecar some rows at a time; a fault of the file comes last."""
     try:
-        with storage.open_input(path) as source:
+        with limits_of_arrow(), storage.open_input(path) as source:
             file = open_parquet(source)
             refuse_names_twice(file.schema_arrow)
             names = [name for name in ACTIONS if name in file.schema_arrow.names]

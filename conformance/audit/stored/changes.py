@@ -13,8 +13,8 @@ from conformance.audit.checks.commits import among_changes
 from conformance.audit.columnar.rows import Mask, Rows
 from conformance.audit.findings import Findings, check, finding, not_followed, unchecked
 from conformance.audit.grammar.uris import decode_path, is_absolute
+from conformance.audit.read.arrow import limits_of_arrow, schema_of
 from conformance.audit.read.raw import Line
-from conformance.audit.read.restored import schema_of
 from conformance.audit.screens import beside_change_files
 from conformance.audit.stored.change_rows import differing_changes, read_row_changes
 from conformance.audit.stored.data_file import read_columns, stored_as_int96
@@ -63,7 +63,7 @@ def change_files(view: ChangeView) -> Findings:
             continue
         try:
             decoded = decode_path(path)
-            with view.storage.open_input(decoded) as source:
+            with limits_of_arrow(), view.storage.open_input(decoded) as source:
                 size, stated = view.storage.head(decoded).size, line.body.get("size")
                 if type(stated) is int and stated != size:
                     message = f"the change data file {path} has {size} bytes, size says {stated}"

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from conformance.audit.checks.values import statistics_of
 from conformance.audit.grammar.roaring import Rows
 from conformance.audit.grammar.uris import is_absolute
-from conformance.audit.read.restored import as_stored, schema_of
+from conformance.audit.read.arrow import as_stored, schema_of
 from conformance.audit.read.state import Body
 from conformance.audit.subjects import LiveFiles
 from reference_impl.errors import DataFileTooLarge

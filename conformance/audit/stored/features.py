@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pyarrow.types as at
 
 from conformance.audit.findings import Finding, finding
+from conformance.audit.read.arrow import schema_of
 from conformance.audit.read.layout import PHYSICAL_NAME, Layout
 from conformance.audit.read.raw import listed
-from conformance.audit.read.restored import schema_of
 from conformance.audit.stored.data_file import LiveFile
 from conformance.audit.stored.places import field_id, places_of
 from conformance.audit.stored.statistics.columns import plain

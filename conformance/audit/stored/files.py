@@ -28,6 +28,7 @@ from conformance.audit.grammar.vectors import (
     VECTOR_REQUIREMENTS,
     is_there,
 )
+from conformance.audit.read.arrow import limits_of_arrow
 from conformance.audit.read.contents import is_parquet
 from conformance.audit.read.layout import fields_of
 from conformance.audit.read.state import Body, Key, counted
@@ -214,7 +215,7 @@ def _file(
             yield finding("META-012", path, message)
         return
     try:
-        with view.storage.open_input(path) as source:
+        with limits_of_arrow(), view.storage.open_input(path) as source:
             file = open_parquet(source)
             yield from _contents(_LiveFile(path, body, source, file, vector, view, *whole))
     except MemoryError as error:  # Arrow's is one as well

@@ -1,17 +1,22 @@
-"""What Arrow restores of a file from a schema of its own, which a writer may leave in the footer.
+"""What is of Arrow, and not of the Parquet file that it reads.
 
-The schema is an entry of the key-value metadata, which is free. "Delta Data Type to Parquet Type
-Mappings" is about what the columns of the file are: a number that Arrow takes for a duration is an
-int64, and a text that it takes for JSON is a text.
+A writer may leave a schema of Arrow's own in the footer, as an entry of the key-value metadata,
+which is free. "Delta Data Type to Parquet Type Mappings" is about what the columns of the file are:
+a number that Arrow takes for a duration is an int64, and a text that it takes for JSON is a text.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as at
+
+from reference_impl.errors import LimitExceeded
 
 
 def schema_of(file: pq.ParquetFile) -> pa.Schema:
@@ -51,3 +56,25 @@ _LISTS: Final = (
     (at.is_list_view, pa.list_view),
     (at.is_large_list_view, pa.large_list_view),
 )
+
+_BEYOND: Final = re.compile(
+    "supported by the Parquet format in general|no decryption found|^Cannot decrypt "
+)
+"""What Arrow says of a file that is packed by LZO, and of one that is encrypted."""
+
+
+@contextmanager
+def limits_of_arrow() -> Iterator[None]:
+    """Tell a file that may be Parquet, and that Arrow does not read, from one that is none.
+
+    Raises:
+        LimitExceeded: by the name ``arrow``.
+    """
+    try:
+        yield
+    except OSError as error:
+        if not _BEYOND.search(str(error)):
+            raise
+        hint = "the limit is Arrow's own: no option raises it"
+        message = str(error)[:200]
+        raise LimitExceeded(message, limit="arrow", allowed=None, hint=hint) from error
