@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from reference_impl.errors import InvalidDataFile
 from reference_impl.model.column_mapping import Mode, field_id, physical_name
+from reference_impl.parquet.restored import of_view
 from reference_impl.scan.shredded import unshred
 from reference_impl.types.arrow import (
     arrow_field,
@@ -213,17 +214,10 @@ def _struct(
     return convert
 
 
-def _of_view(values: pa.Array, *, plain: pa.ListType) -> pa.ListArray:
-    """Return the lists of a view; the cast of Arrow 26 gives offsets that are one too few."""
-    ends = pc.cumulative_sum(pc.fill_null(pc.list_value_length(values), 0)).cast(pa.int32())
-    offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
-    return pa.ListArray.from_arrays(offsets, values.flatten(), plain, mask=values.is_null())
-
-
 def _array(stored: pa.DataType, wanted: Array, mode: Mode, place: str) -> Converter | None:
     if pa.types.is_list_view(stored) or pa.types.is_large_list_view(stored):
         plain = pa.list_(stored.value_field)
-        return _after(partial(_of_view, plain=plain), _array(plain, wanted, mode, place))
+        return _after(of_view, _array(plain, wanted, mode, place))
     if pa.types.is_large_list(stored) or pa.types.is_fixed_size_list(stored):
         plain = pa.list_(stored.value_field)
         return _after(lambda a: a.cast(plain), _array(plain, wanted, mode, place))

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from reference_impl.errors import DataFileTooLarge, LimitExceeded
 from reference_impl.limits import budget, exceeded
 from reference_impl.parquet.bounds import Bounded
+from reference_impl.parquet.restored import as_stored
 
 BATCH_ROWS: Final = 65_536
 """Rows that are decoded at a time."""
@@ -23,7 +24,7 @@ BATCH_ROWS: Final = 65_536
 def bounded(
     source: pa.NativeFile, file: pq.ParquetFile, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Decode columns of an opened file in batches.
+    """Decode columns of an opened file in batches, in the types that the file has.
 
     Raises:
         DataFileTooLarge: they decompress to more than a file of its size may.
@@ -37,7 +38,7 @@ def bounded(
         left -= batch.nbytes
         if left < 0:
             raise _too_large(f"{size} bytes decompress to more than {limit}")
-        yield batch
+        yield as_stored(batch)
 
 
 def _most(size: int) -> int:

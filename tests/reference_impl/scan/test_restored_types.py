@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -106,3 +107,57 @@ def test_what_arrow_restores_changes_no_value_and_is_no_finding(tmp_path: Path, 
     Table(tmp_path).delete("id = 2")
     assert read_table(tmp_path).column("m").to_pylist() == rows.to_pylist()[::2]
     assert audit(tmp_path) == []
+
+
+Types = tuple[pa.DataType, pa.DataType, Callable[[pa.Field], pa.DataType]]
+"""Of numbers, of texts, of lists of something."""
+
+IN_CHECKPOINTS: dict[str, Types] = {
+    "durations": (pa.duration("ms"), pa.string(), pa.list_),
+    "JSON": (pa.int64(), pa.json_(), pa.list_),
+    "views": (pa.int64(), pa.string_view(), pa.list_view),
+    "large views of lists": (pa.int64(), pa.large_string(), pa.large_list_view),
+    "opaque numbers": (pa.opaque(pa.int64(), "x", "y"), pa.string(), pa.large_list),
+}
+
+
+def _actions(numbers: pa.DataType, texts: pa.DataType, lists_of: Any) -> pa.Schema:
+    pairs = pa.map_(texts, texts)
+    file = {"path": texts, "partitionValues": pairs, "size": numbers, "modificationTime": numbers}
+    metadata = {
+        "id": texts,
+        "format": pa.struct({"provider": texts, "options": pairs}),
+        "schemaString": texts,
+        "partitionColumns": lists_of(element(texts)),
+        "configuration": pairs,
+    }
+    versions = {"minReaderVersion": pa.int32(), "minWriterVersion": pa.int32()}
+    actions = {
+        "protocol": versions,
+        "metaData": metadata,
+        "txn": {"appId": texts, "version": numbers},
+        "add": {**file, "dataChange": pa.bool_(), "stats": texts},
+    }
+    return pa.schema({name: pa.struct(fields) for name, fields in actions.items()})
+
+
+@pytest.mark.parametrize("name", IN_CHECKPOINTS)
+def test_a_checkpoint_is_what_its_file_says(tmp_path: Path, name: str) -> None:
+    write(tmp_path, "long", NUMBERS, pa.int64())
+    commit = tmp_path / "_delta_log" / f"{0:020}.json"
+    rows = [json.loads(line) for line in commit.read_text().splitlines()]
+    rows.append({"txn": {"appId": "a", "version": 7}})
+    rows[2]["add"] |= {"partitionValues": [], "dataChange": False}
+    rows[1]["metaData"] |= {"format": {"provider": "parquet", "options": []}, "configuration": []}
+    plain = _actions(pa.int64(), pa.string(), pa.list_)
+    seen = _actions(*IN_CHECKPOINTS[name]).serialize().to_pybytes()
+    commit.rename(commit.with_name(f"{1:020}.json")).write_text("")
+    target = tmp_path / "_delta_log" / f"{1:020}.checkpoint.parquet"
+    with pq.ParquetWriter(target, plain, store_schema=False) as writer:
+        writer.write_table(pa.Table.from_pylist(rows, schema=plain))
+        writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(seen).decode()})
+    assert read_table(tmp_path).column("m").to_pylist() == [1, 2, 3]
+    assert [each for each in audit(tmp_path) if each.severity == "error"] == []
+    Table(tmp_path).checkpoint()
+    Table(tmp_path).delete("m = 2")
+    assert read_table(tmp_path).column("m").to_pylist() == [1, 3]
