@@ -65,7 +65,7 @@ _BEYOND: Final = re.compile(
 
 @contextmanager
 def limits_of_arrow() -> Iterator[None]:
-    """Tell a file that may be Parquet, and that Arrow does not read, from one that is none.
+    """Raise a limit for a file that Arrow does not read, and that may be Parquet all the same.
 
     Raises:
         LimitExceeded: by the name ``arrow``.
