@@ -13,7 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.deletion_vectors import Descriptor
-from reference_impl.errors import DataFileNotFound, DeletionVectorNotFound, NotFoundError
+from reference_impl.errors import (
+    DataFileNotFound,
+    DeletionVectorNotFound,
+    InvalidLogSegment,
+    NotFoundError,
+)
 from reference_impl.model.actions import Metadata
 from reference_impl.model.column_mapping import lasting_name
 from reference_impl.model.features import active
@@ -175,6 +180,9 @@ def _repeat_row_ids(now: Snapshot, version: int, adds: list[dict[str, Any]]) -> 
     """Give files the row ids of the last add after a version with the same path.
 
     Row tracking may have been enabled since then, or again.
+
+    Raises:
+        InvalidLogSegment: a commit of that time is gone.
     """
     # Obeys RT-030.
     wanted = {decode_path(add["path"]): add for add in adds}
@@ -182,7 +190,14 @@ def _repeat_row_ids(now: Snapshot, version: int, adds: list[dict[str, Any]]) -> 
     for later in range(now.version, version, -1):
         if not wanted:
             break
-        for last in read_commit(now.storage, commits.commits[later]).bodies("add"):
+        commit = commits.commits.get(later)
+        if commit is None:
+            raise InvalidLogSegment(
+                f"commit {later} is gone, which may say what row ids the files have",
+                version=later,
+                hint="restore a version after it",
+            )
+        for last in read_commit(now.storage, commit).bodies("add"):
             add = wanted.pop(decode_path(last["path"]), None)
             if add is not None and last.get("baseRowId") is not None:
                 add |= {name: last.get(name) for name in _ROW_IDS}

@@ -12,7 +12,7 @@ import pytest
 
 from conformance.audit import audit
 from reference_impl import Table, read_table
-from reference_impl.errors import DataFileNotFound, VersionNotFound
+from reference_impl.errors import DataFileNotFound, InvalidLogSegment, VersionNotFound
 
 SCHEMA = pa.schema([("id", pa.int64()), ("part", pa.string())])
 PROPERTIES = {
@@ -111,6 +111,17 @@ def test_files_keep_ids_that_the_version_restored_lacks(
     found = set(table.snapshot().adds().column("baseRowId").to_pylist())
     assert found == numbered
     clean()
+
+
+def test_files_are_not_restored_where_the_commit_with_their_ids_is_gone(table: Table) -> None:
+    table.create(SCHEMA, rows=rows(1, 2))
+    table.set_properties({"delta.enableRowTracking": "true"})
+    table.delete("id >= 1")
+    table.checkpoint()
+    (gone,) = Path(table.storage.location).glob("_delta_log/*1.json")
+    gone.unlink()
+    with pytest.raises(InvalidLogSegment, match="commit 1 is gone"):
+        table.restore(0)
 
 
 def test_restoring_dropped_row_ids_gives_none_out_twice(table: Table) -> None:
