@@ -140,7 +140,7 @@ def fault_of(text: str, declared: str) -> str | None:
 def _instant(text: str) -> str | None:
     """Return an instant in UTC in the form of the section, which names ISO 8601 with all its forms.
 
-    ``None`` where the text is none.
+    ``None`` for a text that is no such instant.
     """
     try:
         found = datetime.fromisoformat(text)
