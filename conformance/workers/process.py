@@ -330,7 +330,7 @@ class ProcessAdapter:
         try:
             document = encode_request(request, self._next_id, rows_to, rows)
             answer = self._ask(document, self._time_limit)
-            if "error" in answer:
+            if "error" in answer and not answer.keys() & {"ok", "refused"}:
                 # An engine that raised may be poisoned: whatever it says next proves nothing,
                 # unless the adapter says that it has made a new one.
                 if answer.get("fresh") is not True:

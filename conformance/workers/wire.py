@@ -148,8 +148,9 @@ def decode_answer(document: Mapping[str, Any], rows_to: Path | None) -> Answer:
     Raises:
         WireError: the document is no answer.
     """
-    if ("ok" in document) == ("refused" in document):
-        raise WireError(f"an answer has either ok or refused: {sorted(document)}")
+    if len(document.keys() & {"ok", "refused", "error"}) != 1:
+        rule = "an answer has either ok or refused or error, and leaves out the others, null or not"
+        raise WireError(f"{rule}: {sorted(document)}")
     if "refused" in document:
         return _refusal(document["refused"])
     payload = document["ok"]

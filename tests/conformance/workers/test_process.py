@@ -124,6 +124,8 @@ def program(tmp_path: Path, body: str) -> ProcessAdapter:
         ("del answer['id']", "wrong id", "answered None"),
         ("del answer['ok']", "garbage", "either ok or refused"),
         ("answer['refused'] = {'message': 'no'}", "garbage", "either ok or refused"),
+        ("answer['refused'] = None", "garbage", "leaves out the others, null or not"),
+        ("answer['error'] = None", "garbage", "leaves out the others, null or not"),
         ("answer['ok'] = [1, 2]", "garbage", "rows are answered as"),
         ("answer['ok'] = {'rows': asked['rows_to']}", "garbage", "cannot be read"),
         (
