@@ -236,7 +236,8 @@ def exceeded(
 
 def out_of_memory(error: MemoryError, path: str | None = None) -> LimitExceeded:
     """Return the error for memory that the system refused."""
-    return exceeded("memory", f"the system has no memory left ({str(error)[:100]})", path=path)
+    reason = f" ({str(error)[:100]})" if str(error) else ""
+    return exceeded("memory", f"the system has no memory left{reason}", path=path)
 
 
 @contextmanager

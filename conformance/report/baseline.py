@@ -19,6 +19,7 @@ as well, for implementations whose answer depends on chance.
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -180,7 +181,9 @@ def load_baseline(path: Path) -> Baseline:
         claims = _claims(root["claims"]) if "claims" in root else None
         judged = _percent(root["judged"]) if "judged" in root else None
     except RegistryError as error:
-        raise BaselineError(str(error)) from error
+        first = not os.path.lexists(path)  # of a name that is too long this raises nothing
+        hint = f"; a first one is written by --tck-write-baseline={path.name}" if first else ""
+        raise BaselineError(f"{error}{hint}") from error
     taken: dict[str, Entry] = {}
     for entry in entries:
         other = taken.setdefault(entry.id, entry)

@@ -110,6 +110,12 @@ def test_an_entry_for_too_much_names_the_limit_once(kit: Kit) -> None:
     assert kit.output.count("covers 21 cases, and an entry covers at most 20") == 1
 
 
+def test_a_missing_baseline_says_how_a_first_one_is_written(kit: Kit) -> None:
+    kit.case("one")
+    assert kit("--tck-baseline=new.yaml") is Status.USAGE
+    assert "; a first one is written by --tck-write-baseline=new.yaml" in kit.output
+
+
 def test_a_case_has_one_entry(kit: Kit) -> None:
     kit.case("one", WRONG)
     assert kit(kit.baseline(known("one"), known("one", message="of old"))) is Status.USAGE
