@@ -417,13 +417,28 @@ def _variants(case: CaseWriter) -> None:
     asked.ask("VAR-005", ["id"], columns=["v", "p"])
 
 
-def _laid_out(case: CaseWriter, layout: Layout) -> None:
+def _removing(case: CaseWriter, layout: Layout, judged: str) -> GoldenTable:
     asked = Asked(case, struct(id="long", v="long"), layout.readers, layout.properties)
     first, second, third = (asked.file(*_numbers(n, 2)) for n in (0, 10, 20))
     asked.commit(add(first), add(second), add(third))
     asked.commit(remove(first), add(asked.file(*_numbers(30, 2))))
     asked.commit(remove(second), add(asked.file(*_numbers(40, 2))))
-    asked.ask("REC-018", ["id", "v"], layout=layout)
+    asked.ask(judged, ["id", "v"], layout=layout, listed=judged)
+    return asked.table
+
+
+def _laid_out(case: CaseWriter, layout: Layout) -> None:
+    _removing(case, layout, "REC-018")
+
+
+@ORDER.case("every-question-compaction-of-removals", "COMP-012 COMP-007 REC-018")
+def _removed(case: CaseWriter) -> None:
+    """A file that a compaction removes is in no answer."""
+    # Of the commits that remove files of version 0, which is not in its range.
+    layout = Layout(lambda table, _: table.compact_log(1, 2))
+    table = _removing(case, layout, "COMP-012")
+    kept, title = compare("id", "<", 30, "long"), "Rows of files that stay are found"
+    filtered(case, table, "filter-latest", kept, title, requirement="COMP-012")
 
 
 for _layout, _how in LAYOUTS.items():

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from breaches.edits import COMPACTION, without
 from breaches.model import reader
-from breaches.seams import asking, refusing, viewing
+from breaches.seams import asking, refusing, viewing, where_asked
 from breaches.views import commits_of, log_of, vectors
+from conformance.adapter import Aggregate, Scan
 
 
 def _to_their_end(request: Any) -> Any:
@@ -42,6 +44,13 @@ _OF_COMPACTIONS = {
 }
 """Actions of compactions, by what rows of the table call them."""
 
+_PARTS: dict[str, Callable[[Any], bool]] = {
+    "aggregates": lambda request: isinstance(request, Aggregate),
+    "filters": lambda request: isinstance(request, Scan) and request.filter is not None,
+    "columns": lambda request: isinstance(request, Scan) and request.columns is not None,
+}
+"""Requests for less than the rows of a table."""
+
 
 ROWS = (
     *(
@@ -51,6 +60,15 @@ ROWS = (
             viewing(without(action, where=COMPACTION)),
         )
         for called, action in _OF_COMPACTIONS.items()
+    ),
+    *(
+        reader(
+            f"takes-no-removes-of-compactions-for-{name}",
+            "COMP-012",
+            where_asked(wanted, viewing(without("remove", where=COMPACTION))),
+            "action-reconciliation/every-question-compaction-of-removals/*",
+        )
+        for name, wanted in _PARTS.items()
     ),
     reader("takes-compactions-beyond-the-version", "COMP-012", asking(_to_their_end)),
     reader(
