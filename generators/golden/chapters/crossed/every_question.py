@@ -296,6 +296,32 @@ for _mode in ("name", "id"):
     )
 
 
+@MAPPING.case("every-question-id-swapped", "CM-025")
+def _swapped(case: CaseWriter) -> None:
+    """In mode id the names in files play no part, whatever is asked."""
+    schema, mapping = mapped_by("id", struct(id="long", v="long", w="long"), case.info.id)
+    asked = Asked(case, schema, ["columnMapping"], mapping)
+    number, v, w = schema
+    crossed = Struct(
+        (
+            number,
+            annotated(v, PHYSICAL_NAME_KEY, w.physical_name),
+            annotated(w, PHYSICAL_NAME_KEY, v.physical_name),
+        )
+    )
+
+    def file(start: int) -> DataFile:
+        rows = [{**each, "w": 1000 + each["id"]} for each in _numbers(start, 2)]
+        written = asked.file(*rows, written_as=crossed, statistics=False)
+        return asked.table.register(DataFile(written.body, written.rows, schema))
+
+    first = file(0)
+    asked.commit(add(first), add(file(10)))
+    asked.commit(add(file(20)))
+    asked.commit(remove(first), add(file(30)))
+    asked.ask("CM-025", ["id", "v", "w"])
+
+
 def _partitioned(case: CaseWriter, judged: str, *, misled: bool) -> None:
     asked = Asked(case, struct(id="long", v="long", p="string", q="integer"), (), {}, ["p", "q"])
 

@@ -24,8 +24,9 @@ from breaches.edits import (
     zeros_for_nulls,
 )
 from breaches.model import reader
-from breaches.seams import rows, values_of, viewing
+from breaches.seams import rows, values_of, viewing, where_asked
 from breaches.views import bodies, partition_values, replaying
+from conformance.adapter import Changes, Scan
 
 
 def _fields_by_display_name(root: Path, fresh: frozenset[str]) -> None:
@@ -269,6 +270,18 @@ ROWS = (
         "column-mapping/mode-none-with-annotations/*",
     ),
     reader("finds-columns-by-name-in-mode-id", "CM-025", viewing(_mode("id", "name"))),
+    *(
+        reader(
+            f"finds-columns-by-name-in-mode-id-for-{name}",
+            "CM-025",
+            where_asked(wanted, viewing(_mode("id", "name"))),
+            "column-mapping/every-question-id-swapped/*",
+        )
+        for name, wanted in (
+            ("changes", lambda request: isinstance(request, Changes)),
+            ("row-ids", lambda request: isinstance(request, Scan) and request.row_ids),
+        )
+    ),
     reader(
         "finds-columns-by-display-name-in-mode-id",
         "CM-025",
