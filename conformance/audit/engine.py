@@ -20,7 +20,7 @@ from conformance.audit.checks import (
     transitions,
     values,
 )
-from conformance.audit.checks.row_tracking import note_row_ids
+from conformance.audit.checks.row_tracking import MATERIALIZED, note_row_ids
 from conformance.audit.checks.transitions import Balance, balance_of
 from conformance.audit.columnar.keys import FileIndex
 from conformance.audit.findings import (
@@ -269,6 +269,7 @@ class Run:
             self._ruled = rules.lasting_rules(layout)
             if state.names is not None:
                 state.names |= layout.top_names
+            state.hidden |= {layout.properties[n] for n in MATERIALIZED if n in layout.properties}
             if layout.mode == "none":
                 state.paths.clear()
             for path, number in layout.physical_ids:

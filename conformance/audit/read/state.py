@@ -90,6 +90,7 @@ class State:
         until: whatever was ever active to the last version that had it so.
         names: physical names of the top-level columns of every schema so far; ``None`` where the
             log does not have them all.
+        hidden: names that columns of row ids and of row commit versions ever had.
         widened: where type changes were ever recorded.
         paths: physical path of each column since column mapping is on, to its ids.
         removed: tombstones, those that have expired included.
@@ -126,6 +127,7 @@ class State:
         self.until: dict[str, int] = {}
         self.names: set[str] | None = set() if known else None
         self.paths: dict[tuple[str, ...], set[int]] = {}
+        self.hidden: set[str] = set()
         self.widened: set[FieldKey] = set()
         self.id_ranges: list[IdRange] = []
         self.given = -1

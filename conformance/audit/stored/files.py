@@ -269,11 +269,8 @@ def _columns(opened: _LiveFile) -> Findings:
     if layout.schema is None:
         return
     wanted, once = layout.top_names, opened.view.state.names
-    hidden = {
-        "_change_type",
-        layout.properties.get("delta.rowTracking.materializedRowIdColumnName"),
-        layout.properties.get("delta.rowTracking.materializedRowCommitVersionColumnName"),
-    }
+    # Files keep them when row tracking is dropped.
+    hidden = {"_change_type", *opened.view.state.hidden}
     extra = [n for n in schema.names if n not in wanted and n not in hidden]
     if extra and layout.mode != "none" and not set(schema.names) & (wanted | (once or set())):
         message = f"no column of the file has a physical name of the schema: {', '.join(extra[:5])}"

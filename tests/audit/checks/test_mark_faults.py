@@ -297,6 +297,12 @@ def test_an_expression_that_is_not_known_is_left_open(lake: Any) -> None:
     assert {(f.requirement, f.severity) for f in lake.audit()} == {("CHK-005", "info")}
 
 
+def test_columns_of_row_ids_stay_hidden_where_they_have_no_name_now(lake: Any) -> None:
+    _ids(lake, pa.array([None, None], pa.int64()))
+    lake.commit(lake.metadata(lake.field("id"), enableRowTracking="false"))
+    assert lake.audit() == []
+
+
 def test_an_id_of_its_own_is_a_warning(lake: Any) -> None:
     _ids(lake, pa.array([2, None], pa.int64()))
     assert [(each.requirement, each.severity) for each in lake.audit()] == [("RT-050", "warning")]
