@@ -307,8 +307,8 @@ def _checkpointed_given(case: CaseWriter) -> None:
     described_files(case)
 
 
-@CHECKPOINTS.case("write-checkpoint-told-removes", "CKC-024 CKC-025 CKC-005")
-def _told_removes(case: CaseWriter) -> None:
+@CHECKPOINTS.case("write-checkpoint-described-removes", "CKC-024 CKC-025 CKC-005")
+def _described_removes(case: CaseWriter) -> None:
     """Statistics and tags of removes in commits are in no checkpoint."""
     recipe = Recipe(PAIR, (), _AGES).append(pairs(1, 2)).append(pairs(3))
     recipe.delete(compare("id", "=", 3, "long")).given()
