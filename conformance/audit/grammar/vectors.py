@@ -234,7 +234,7 @@ def is_there(storage: Storage, path: str) -> bool:
 
 
 def takes_first(storage: Storage, path: str, size: int) -> bool:
-    """Return whether a vector of ``size`` bytes is the first of a file that begins with a version."""
+    """Return whether a vector of ``size`` bytes comes first in a file, after its version."""
     return _is_first(storage.get_range(path, 0, 1 + _FIELD), size)
 
 
