@@ -332,7 +332,7 @@ def changes_need_their_feature(step: Step) -> Findings:
     obeyed = step.new.is_true("delta.enableChangeDataFeed")
     for line in step.of("cdc"):
         message = "a change data file, but writerFeatures does not list changeDataFeed"
-        yield finding("CDC-013", line.place, message, severity=None if obeyed else "warning")
+        yield finding("CDC-013", line.place, message, sure=obeyed)
 
 
 @check("commit", "SCA-001 CKM-001", screen=no_plain_row)

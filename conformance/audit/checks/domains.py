@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from conformance.audit.checks.metadata import LAST_VERSION
-from conformance.audit.findings import Findings, Severity, check, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.read.raw import parse_object
 from conformance.audit.subjects import Step
 
@@ -24,14 +24,13 @@ def domains_need_their_feature(step: Step) -> Findings:
     for name, place in _domains(step):
         # A commit may remove the domains together with their feature.
         ends = "domainMetadata" in step.old.features and name in removed
-        severity: Severity | None = "warning" if ends else None
         if step.new.writer < 7:
             message = f"a domain, but the writer version is {step.new.writer}"
             for requirement in ("DOM-008", "CLUS-002") if name == _CLUSTERING else ("DOM-008",):
-                yield finding(requirement, place, message, severity=severity)
+                yield finding(requirement, place, message, sure=not ends)
         if "domainMetadata" not in step.new.features:
             message = "a domain, but domainMetadata is not supported"
-            yield finding("DOM-009", place, message, severity=severity)
+            yield finding("DOM-009", place, message, sure=not ends)
 
 
 _CLUSTERING: Final = "delta.clustering"
