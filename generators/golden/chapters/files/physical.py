@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,11 +26,21 @@ PROPERTIES = Chapter("table-properties", since="upstream")
 
 
 def _foreign(
-    table: GoldenTable, data: pa.Table, rows: Sequence[Mapping[str, Any]], **options: Any
+    table: GoldenTable,
+    data: pa.Table,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    footer: Mapping[str, str] | None = None,
+    row_group_size: int | None = None,
+    **options: Any,
 ) -> DataFile:
     """Write a file with the Parquet library's own options and take it into the ledger."""
     name = f"part-{table.unique_name('foreign')}.parquet"
-    pq.write_table(data, table.root / name, **{"store_schema": False, **options})
+    options = {"store_schema": False, **options}
+    with pq.ParquetWriter(table.root / name, data.schema, **options) as writer:
+        writer.write_table(data, row_group_size)
+        if footer is not None:
+            writer.add_key_value_metadata(footer)
     body = {
         "path": name,
         "partitionValues": {},
@@ -156,18 +167,50 @@ def _inner_names(case: CaseWriter) -> None:
     publish(case, table)
 
 
+_LIBRARY = struct(
+    id="long",
+    s="string",
+    b="binary",
+    l=array("string"),
+    f=array("integer"),
+    t=struct(x="string", y=array("integer")),
+    m=map_of("string", "string"),
+)
+
+
+def _library_rows(start: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": start,
+            "s": "a",
+            "b": b"\x00\xff",
+            "l": ["x", None, "x"],
+            "f": [1, 2],
+            "t": {"x": "a", "y": [7]},
+            "m": {"k": "v", "n": None},
+        },
+        {"id": start + 1, "s": None, "b": None, "l": [], "f": [3, None], "t": None, "m": {}},
+        {
+            "id": start + 2,
+            "s": "a",
+            "b": b"",
+            "l": None,
+            "f": [5, 6],
+            "t": {"x": None, "y": []},
+            "m": None,
+        },
+    ]
+
+
+def _publish_library(case: CaseWriter, table: GoldenTable) -> None:
+    publish(case, table)
+    filtered(case, table, "filter", compare("s", "=", "a", "string"), "A filter reads both files")
+    projected(case, table, "project", ["l", "t"], "Nested columns are read alone")
+
+
 @MAPPINGS.case("schema-of-a-library", "PQ-012 PQ-015 PQ-016 PQ-017")
 def _own_types(case: CaseWriter) -> None:
     """Types of its own that a library keeps in a footer change nothing."""
-    schema = struct(
-        id="long",
-        s="string",
-        b="binary",
-        l=array("string"),
-        f=array("integer"),
-        t=struct(x="string", y=array("integer")),
-        m=map_of("string", "string"),
-    )
     words = pa.dictionary(pa.int32(), pa.string())
     own = pa.schema(
         {
@@ -180,39 +223,36 @@ def _own_types(case: CaseWriter) -> None:
             "m": pa.map_(pa.large_string(), pa.large_string()),
         }
     )
-    table = GoldenTable.created(case, schema)
-    for start, types in ((0, None), (10, own)):
-        rows: list[dict[str, Any]] = [
-            {
-                "id": start,
-                "s": "a",
-                "b": b"\x00\xff",
-                "l": ["x", None, "x"],
-                "f": [1, 2],
-                "t": {"x": "a", "y": [7]},
-                "m": {"k": "v", "n": None},
-            },
-            {"id": start + 1, "s": None, "b": None, "l": [], "f": [3, None], "t": None, "m": {}},
-            {
-                "id": start + 2,
-                "s": "a",
-                "b": b"",
-                "l": None,
-                "f": [5, 6],
-                "t": {"x": None, "y": []},
-                "m": None,
-            },
-        ]
-        data = arrow_table(schema, rows)
-        if types is not None:
-            data = pa.Table.from_pylist(
-                [{**row, "m": None if row["m"] is None else [*row["m"].items()]} for row in rows],
-                types,
-            )
-        table.commit(add(_foreign(table, data, rows, store_schema=types is not None)))
-    publish(case, table)
-    filtered(case, table, "filter", compare("s", "=", "a", "string"), "A filter reads both files")
-    projected(case, table, "project", ["l", "t"], "Nested columns are read alone")
+    table = GoldenTable.created(case, _LIBRARY)
+    plain = _library_rows(0)
+    table.commit(add(_foreign(table, arrow_table(_LIBRARY, plain), plain)))
+    rows = _library_rows(10)
+    pairs = [{**row, "m": None if row["m"] is None else [*row["m"].items()]} for row in rows]
+    data = pa.Table.from_pylist(pairs, own)
+    table.commit(add(_foreign(table, data, rows, store_schema=True)))
+    _publish_library(case, table)
+
+
+@MAPPINGS.case("views-of-a-library", "PQ-006 PQ-012 PQ-015 PQ-016 PQ-017")
+def _views(case: CaseWriter) -> None:
+    """Views, durations and extension types of a library change nothing."""
+    own = pa.schema(
+        {
+            "id": pa.duration("us"),
+            "s": pa.string_view(),
+            "b": pa.binary_view(),
+            "l": pa.list_(pa.field("element", pa.json_())),
+            "f": pa.list_(pa.field("element", pa.int32())),
+            "t": pa.struct({"x": pa.string_view(), "y": pa.list_(pa.int32())}),
+            "m": pa.map_(pa.string_view(), pa.json_()),
+        }
+    )
+    footer = {"ARROW:schema": b64encode(own.serialize().to_pybytes()).decode()}
+    table = GoldenTable.created(case, _LIBRARY)
+    for start, entries in ((0, None), (10, footer)):
+        rows = _library_rows(start)
+        table.commit(add(_foreign(table, arrow_table(_LIBRARY, rows), rows, footer=entries)))
+    _publish_library(case, table)
 
 
 @MAPPINGS.case("list-two-levels", "PQ-015 PQ-001")
@@ -295,8 +335,10 @@ def _pages(case: CaseWriter) -> None:
             {"id": 100 * number + n, "s": f"s{n % 3}" if n % 4 else None, "l": [n, None]}
             for n in range(20)
         ]
-        options = {"data_page_version": version, "row_group_size": 7, "compression": "zstd"}
-        table.commit(add(_foreign(table, arrow_table(schema, rows), rows, **options)))
+        data = arrow_table(schema, rows)
+        options: dict[str, Any] = {"data_page_version": version, "compression": "zstd"}
+        file = _foreign(table, data, rows, row_group_size=7, **options)
+        table.commit(add(file))
     publish(case, table)
     kept = compare("s", "=", "s1", "string")
     filtered(case, table, "filter", kept, "A filter reads both versions")
@@ -330,7 +372,10 @@ def _rare_encoding(case: CaseWriter) -> None:
     schema = struct(id="long", d="double")
     table = GoldenTable.of(case, schema)
     rows: list[dict[str, Any]] = [{"id": n, "d": n / 8} for n in range(30)]
-    options = {"use_dictionary": False, "column_encoding": {"d": "BYTE_STREAM_SPLIT"}}
+    options: dict[str, Any] = {
+        "use_dictionary": False,
+        "column_encoding": {"d": "BYTE_STREAM_SPLIT"},
+    }
     table.create(add(_foreign(table, arrow_table(schema, rows), rows, **options)))
     describe(case, table)
     refusal = Refusal("unsupported", "read", "PQ-001")
