@@ -8,6 +8,7 @@ pairs, structs as dictionaries, ``None`` for null. A missing key is null.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -82,3 +83,8 @@ def arrow_table(schema: Struct, rows: Sequence[Row]) -> pa.Table:
     if not columns:
         return pa.table({}).select([])
     return pa.Table.from_arrays(columns, schema=arrow_schema(schema))
+
+
+def library_footer(schema: pa.Schema) -> dict[str, str]:
+    """Return the entry of a footer by which Arrow takes columns for those of its own schema."""
+    return {"ARROW:schema": b64encode(schema.serialize().to_pybytes()).decode()}

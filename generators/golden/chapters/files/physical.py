@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from generators.golden.cases.filters import compare, is_not_null, is_null
 from generators.golden.cases.publish import describe, filtered, projected, publish
 from generators.golden.cases.table import EPOCH, DataFile, GoldenTable, add
 from generators.golden.chapters.files.types import utc
-from generators.materialise.data.arrow_rows import arrow_table
+from generators.materialise.data.arrow_rows import arrow_table, library_footer
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.data.legacy_parquet import relabel_lists_and_maps
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
@@ -30,17 +29,20 @@ def _foreign(
     data: pa.Table,
     rows: Sequence[Mapping[str, Any]],
     *,
-    footer: Mapping[str, str] | None = None,
+    footer: pa.Schema | None = None,
     row_group_size: int | None = None,
     **options: Any,
 ) -> DataFile:
-    """Write a file with the Parquet library's own options and take it into the ledger."""
+    """Write a file with the Parquet library's own options and take it into the ledger.
+
+    ``footer`` is what the library takes the columns for, and keeps in the footer.
+    """
     name = f"part-{table.unique_name('foreign')}.parquet"
     options = {"store_schema": False, **options}
     with pq.ParquetWriter(table.root / name, data.schema, **options) as writer:
         writer.write_table(data, row_group_size)
         if footer is not None:
-            writer.add_key_value_metadata(footer)
+            writer.add_key_value_metadata(library_footer(footer))
     body = {
         "path": name,
         "partitionValues": {},
@@ -247,11 +249,10 @@ def _views(case: CaseWriter) -> None:
             "m": pa.map_(pa.string_view(), pa.json_()),
         }
     )
-    footer = {"ARROW:schema": b64encode(own.serialize().to_pybytes()).decode()}
     table = GoldenTable.created(case, _LIBRARY)
-    for start, entries in ((0, None), (10, footer)):
+    for start, footer in ((0, None), (10, own)):
         rows = _library_rows(start)
-        table.commit(add(_foreign(table, arrow_table(_LIBRARY, rows), rows, footer=entries)))
+        table.commit(add(_foreign(table, arrow_table(_LIBRARY, rows), rows, footer=footer)))
     _publish_library(case, table)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -165,24 +167,37 @@ def _unknown(case: CaseWriter) -> None:
     publish_cut(case, table, 4)
 
 
-@SCHEMA.case("schema-of-a-library", "CKC-010 CKPT-005")
-def _own_types(case: CaseWriter) -> None:
-    """Types that a library keeps in a checkpoint's footer change nothing."""
+def _own_types(case: CaseWriter, types: Mapping[pa.DataType, pa.DataType]) -> None:
     table = grown(case, 6)
-    plain = checkpoint_rows(table.states[4])
 
     def own(of: Any) -> Any:
-        if pa.types.is_string(of):
-            return pa.large_string()
         if pa.types.is_struct(of):
             return pa.struct([each.with_type(own(each.type)) for each in of])
         if pa.types.is_map(of):
             return pa.map_(own(of.key_type), own(of.item_type))
-        return pa.large_list(own(of.value_type)) if pa.types.is_list(of) else of
+        if pa.types.is_list(of):
+            return pa.large_list(own(of.value_type))
+        return types.get(of, of)
 
-    schema = pa.schema([each.with_type(own(each.type)) for each in plain.schema])
-    store_checkpoint(table, 4, pa.Table.from_pylist(plain.to_pylist(), schema), footer=True)
+    rows = checkpoint_rows(table.states[4])
+    footer = pa.schema([each.with_type(own(each.type)) for each in rows.schema])
+    store_checkpoint(table, 4, rows, footer=footer)
     publish_cut(case, table, 4)
+
+
+for _name, _title, _types in (
+    (
+        "schema-of-a-library",
+        "Types that a library keeps in a checkpoint's footer change nothing",
+        {pa.string(): pa.large_string()},
+    ),
+    (
+        "views-of-a-library",
+        "Views and durations in a checkpoint's footer change nothing",
+        {pa.string(): pa.string_view(), pa.int64(): pa.duration("ms")},
+    ),
+):
+    SCHEMA.define(_name, _title, "CKC-010 CKPT-005", partial(_own_types, types=_types))
 
 
 @SCHEMA.case("required-leaves", "CKC-010 ADD-012")

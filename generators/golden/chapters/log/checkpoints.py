@@ -22,6 +22,7 @@ from generators.golden.cases.publish import (
 from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import GoldenTable, add, domain, remove, txn, writer_protocol
 from generators.golden.chapters.log.reconciliation import domain_spec, txn_spec
+from generators.materialise.data.arrow_rows import library_footer
 from generators.materialise.log.checkpoints import (
     CheckpointStyle,
     checkpoint_schema,
@@ -317,11 +318,14 @@ def checkpoint_rows(state: LogState, without: str = "") -> pa.Table:
 
 
 def store_checkpoint(
-    table: GoldenTable, version: int, rows: pa.Table, *, footer: bool = False
+    table: GoldenTable, version: int, rows: pa.Table, *, footer: pa.Schema | None = None
 ) -> None:
-    """Store the rows of a checkpoint; with ``footer`` a library's types are in it."""
+    """Store the rows of a checkpoint, with what a library takes its columns for in the footer."""
     target = table.root / LOG_DIRECTORY / classic_checkpoint_name(version)
-    pq.write_table(rows, target, store_schema=footer)
+    with pq.ParquetWriter(target, rows.schema, store_schema=False) as writer:
+        writer.write_table(rows)
+        if footer is not None:
+            writer.add_key_value_metadata(library_footer(footer))
 
 
 def _lacking(case: CaseWriter, kind: str, requirement: str) -> None:
