@@ -23,7 +23,6 @@ _OTHERS: Final = "a column of another physical name is not the table's, whatever
 _RECIPE: Final = "the recipe judges what a writer leaves; of this table the rows alone are asked"
 _CROSSED: Final = "what a reader must not go by says something else on purpose"
 _CROSSINGS: Final = {
-    "action-reconciliation/crossed": {"REM-014"},
     "add-cdc-file/crossed-id": {"CM-013", "CM-015"},
     "add-cdc-file/crossed-name": {"CDC-001", "CDC-012", "CM-015"},
     "column-mapping/crossed-id": {"CM-013", "CM-015"},
@@ -56,17 +55,19 @@ BROKEN: Final[dict[str, tuple[set[str], str]]] = {
         {"DFT-008"},
         "how a column came by its default is nothing to a reader",
     ),
-    "deletion-vectors/remove-without-vector": (
-        {"REM-014"},
-        "a remove without the vector names another logical file, and removes nothing",
-    ),
-    "deletion-vectors/remove-without-vector-after-classic": (
-        {"REM-014"},
-        "a remove without the vector names another logical file, and removes nothing",
-    ),
-    "deletion-vectors/remove-without-vector-after-v2-json-sidecars": (
-        {"REM-014"},
-        "a remove without the vector names another logical file, and removes nothing",
+    **dict.fromkeys(
+        (
+            "deletion-vectors/remove-without-vector",
+            *(
+                f"deletion-vectors/remove-{what}-after-{summary}"
+                for what in ("other-inline", "other-offset", "without-offset", "without-vector")
+                for summary in ("classic", "v2-json-sidecars")
+            ),
+        ),
+        (
+            {"REM-014"},
+            "a remove without the vector of the file names another one, and removes nothing",
+        ),
     ),
     "delta-log-entries/foreign-files": ({"LOG-001", "LOG-002"}, _FOREIGN),
     "iceberg-compatibility-v1/write-changes": ({"ICE1-007"}, _RECIPE),
