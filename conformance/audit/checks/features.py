@@ -330,10 +330,9 @@ def joining_columns_have_statistics(step: Step) -> Findings:
         if left_out and not stats:
             continue
         yield from _uncounted(stats, joining, columns, key[0], "CLUS-010")
-    there = {path for path, _ in step.before.adds}
     for line in step.of("add"):
         restated = line.key
-        if restated is not None and restated[0] in there:
+        if restated is not None and step.before.vectors.get(restated[0]):
             stats = statistics_of(line.body) or {}
             yield from _uncounted(stats, joining, columns, restated[0], "CLUS-010")
 

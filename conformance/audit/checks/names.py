@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from conformance.audit.findings import Finding, Findings, check, finding
+from conformance.audit.findings import Findings, check, finding
 from conformance.audit.grammar.log_files import LOG_DIR, LogFile, commit_name, name_of
 from conformance.audit.read.contents import is_log_content
 from conformance.audit.read.log import Log
@@ -254,13 +253,6 @@ _DIGITS: Final = 20
 """Digits of a version, at most."""
 
 
-def _misplaced(
-    view: LogView | VersionView, requirement: str, path: str, message: str, hint: str
-) -> Finding:
-    """Report a file that no reader finds: an error of a file that the log misses."""
-    return finding(requirement, path, message, hint, sure=_is_missed(view, path, requirement))
-
-
 @check(
     "log", *tuple(dict.fromkeys(name for _, names, _ in _LOOKALIKES for name in names)), whole=True
 )
@@ -279,7 +271,8 @@ def misnamed(view: LogView) -> Findings:
             requirements = ("COMP-002", *requirements)  # it begins with the end
         hint = "readers ignore the file; rename it if it belongs to the log"
         for requirement in requirements:
-            yield _misplaced(view, requirement, entry.path, wanted, hint)
+            sure = _is_missed(view, entry.path, requirement)
+            yield finding(requirement, entry.path, wanted, hint, sure=sure)
 
 
 def _whole(view: LogView | VersionView) -> list[int]:
@@ -412,6 +405,7 @@ def _staged(view: VersionView, path: str) -> Findings:
 @check("files", "CRC-004 COMP-001 LOG-001 CAT-002", whole=True)
 def files_below_the_log(view: VersionView) -> Findings:
     """Report commits and what belongs to them in other folders, where no reader looks for them."""
+    latest = max(view.log.commits, default=-1)
     for entry in view.storage.walk():
         budget().check_time()
         folder, _, name = entry.path.rpartition("/")
@@ -425,12 +419,12 @@ def files_below_the_log(view: VersionView) -> Findings:
             continue
         if requirement := _DIRECT.get(file.kind):
             message, hint = f"the file is not in {LOG_DIR} itself", "readers do not find it there"
-            found = _misplaced(view, requirement, entry.path, message, hint)
-            yield replace(found, severity="warning") if _is_attempt(view, folder, file) else found
+            attempt = file.version > latest and _is_attempt(folder, file)
+            sure = not attempt and _is_missed(view, entry.path, requirement)
+            yield finding(requirement, entry.path, message, hint, sure=sure)
 
 
-def _is_attempt(view: VersionView, folder: str, file: LogFile) -> bool:
-    """Return whether a file may be what a writer prepared for the next version, and left aside."""
-    latest = max(view.log.commits, default=-1)
-    hidden = folder.rpartition("/")[2].startswith(("_", ".")) and folder != LOG_DIR
-    return hidden and folder != _STAGED and file.kind == "commit" and file.version > latest
+def _is_attempt(folder: str, file: LogFile) -> bool:
+    """Return whether a file may be what a writer prepared for its commit, and left aside."""
+    hidden = folder.rpartition("/")[2].startswith(("_", "."))
+    return hidden and folder != _STAGED and file.kind == "commit"

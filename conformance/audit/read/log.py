@@ -172,8 +172,6 @@ class Checkpoint:
         """Return the fault of a sidecar that is not there, by where it is instead."""
         try:
             self._storage.head(where)
-        except (ValueError, DeltaError):
-            raise
         except OSError:
             folder = next((f for f in _NOT_SIDECAR_DIRS if self._is_there(f"{f}{path}")), None)
             if folder is not None:

@@ -155,13 +155,13 @@ def _beside_partition_files(view: LiveFiles, descriptor: Body) -> Findings:
         where = view.storage.locator()(where)
     if where is None:
         return
-    names = partition_folders(view)
+    names = _partition_folders(view)
     if any(folder.startswith(names) for folder in where.rpartition("/")[0].split("/")):
         message = "the vector file is in the folder of a partition"
         yield finding("DVFILE-001", where, message)
 
 
-def partition_folders(view: LiveFiles) -> tuple[str, ...]:
+def _partition_folders(view: LiveFiles) -> tuple[str, ...]:
     """Return what the names of directories of partitions begin with."""
     layout = view.layout
     return tuple(f"{name}=" for name in {*layout.partitions, *layout.partition_columns})

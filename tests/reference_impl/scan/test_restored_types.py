@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from conformance.audit import audit
+from generators.materialise.data.arrow_rows import library_footer
 from reference_impl import Table, read_table
 
 Json = dict[str, Any]
@@ -62,10 +62,10 @@ RESTORED: dict[str, tuple[Any, pa.Array, pa.DataType]] = {
 def write(folder: Path, kind: Any, rows: pa.Array, seen: pa.DataType) -> None:
     columns = {"id": pa.array([1, 2, 3], pa.int64()), "m": rows}
     table = pa.table(columns)
-    schema = pa.schema({"id": pa.int64(), "m": seen}).serialize().to_pybytes()
+    schema = pa.schema({"id": pa.int64(), "m": seen})
     with pq.ParquetWriter(folder / "a.parquet", table.schema, store_schema=False) as writer:
         writer.write_table(table)
-        writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(schema).decode()})
+        writer.add_key_value_metadata(library_footer(schema))
     assert pq.read_schema(folder / "a.parquet").field("m").type == seen
     fields = [
         {"name": name, "type": of, "nullable": True, "metadata": {}}
@@ -150,12 +150,12 @@ def test_a_checkpoint_is_what_its_file_says(tmp_path: Path, name: str) -> None:
     rows[2]["add"] |= {"partitionValues": [], "dataChange": False}
     rows[1]["metaData"] |= {"format": {"provider": "parquet", "options": []}, "configuration": []}
     plain = _actions(pa.int64(), pa.string(), pa.list_)
-    seen = _actions(*IN_CHECKPOINTS[name]).serialize().to_pybytes()
+    seen = _actions(*IN_CHECKPOINTS[name])
     commit.rename(commit.with_name(f"{1:020}.json")).write_text("")
     target = tmp_path / "_delta_log" / f"{1:020}.checkpoint.parquet"
     with pq.ParquetWriter(target, plain, store_schema=False) as writer:
         writer.write_table(pa.Table.from_pylist(rows, schema=plain))
-        writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(seen).decode()})
+        writer.add_key_value_metadata(library_footer(seen))
     assert read_table(tmp_path).column("m").to_pylist() == [1, 2, 3]
     assert [each for each in audit(tmp_path) if each.severity == "error"] == []
     Table(tmp_path).checkpoint()

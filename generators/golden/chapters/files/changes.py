@@ -24,6 +24,8 @@ from generators.golden.cases.publish import publish, publish_timed
 from generators.golden.cases.table import (
     EPOCH,
     MINUTE,
+    DataFile,
+    GoldenTable,
     add,
     feature_protocol,
     legacy_protocol,
@@ -31,6 +33,7 @@ from generators.golden.cases.table import (
     remove,
 )
 from generators.golden.chapters.files.deletion_vectors import store
+from generators.materialise.data.arrow_rows import Row
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.oracle.delta_schema import struct
 
@@ -95,6 +98,21 @@ def _inferred_odd(case: CaseWriter) -> None:
     ask_changes(case, table, "changes-1-1", 1, 1, changes, "The files that are gone are read")
 
 
+def _ask_update_and_delete(
+    case: CaseWriter, table: GoldenTable, first: DataFile, old: Row, new: Row
+) -> None:
+    """Ask for the changes of a table whose versions insert rows, update one and delete it."""
+    publish_timed(case, table)
+    changes = [
+        *each_row("insert", 0, first.rows),
+        ("update_preimage", 1, old),
+        ("update_postimage", 1, new),
+        ("delete", 2, new),
+    ]
+    ask_changes(case, table, "changes-all", 0, None, changes, "Copied rows are no changes")
+    ask_changes(case, table, "changes-1-1", 1, 1, changes, "An update has both its images")
+
+
 @FILES.case("files-win", "CDC-003 CDFF-006 CDFF-007 CDFF-008 CDFF-009", since="2025")
 def _files_win(case: CaseWriter) -> None:
     """Change files alone tell the changes of their version."""
@@ -107,15 +125,7 @@ def _files_win(case: CaseWriter) -> None:
     last = table.file(rewritten.rows[:1] + rewritten.rows[2:])
     gone = change_file(table, [new], ["delete"])
     table.commit(remove(rewritten), add(last), gone, operation="DELETE")
-    publish_timed(case, table)
-    changes = [
-        *each_row("insert", 0, first.rows),
-        ("update_preimage", 1, old),
-        ("update_postimage", 1, new),
-        ("delete", 2, new),
-    ]
-    ask_changes(case, table, "changes-all", 0, None, changes, "Copied rows are no changes")
-    ask_changes(case, table, "changes-1-1", 1, 1, changes, "An update has both its images")
+    _ask_update_and_delete(case, table, first, old, new)
 
 
 @FILES.case("files-win-after-the-feed", "CDC-003 CDFF-006 CDFF-009", since="2025")
@@ -154,15 +164,7 @@ def _any_order(case: CaseWriter) -> None:
     later: Any = {"commitInfo": {"timestamp": EPOCH + 2 * MINUTE, "operation": "DELETE"}}
     table.commit(remove(rewritten), later, gone, add(rest), with_info=False)
     case.judged |= dict.fromkeys(("changes-all", "changes-1-1"), "FA-015")
-    publish_timed(case, table)
-    changes = [
-        *each_row("insert", 0, first.rows),
-        ("update_preimage", 1, old),
-        ("update_postimage", 1, new),
-        ("delete", 2, new),
-    ]
-    ask_changes(case, table, "changes-all", 0, None, changes, "Copied rows are no changes")
-    ask_changes(case, table, "changes-1-1", 1, 1, changes, "An update has both its images")
+    _ask_update_and_delete(case, table, first, old, new)
 
 
 @FILES.case("files-beside-removes-alone", "CDC-003 CDFF-006 CDFF-009", since="2025")
