@@ -355,7 +355,7 @@ class Transaction:
 
     def _commit_actions(self, version: int) -> list[dict[str, Any]]:
         """Return the lines of the commit, commitInfo first."""
-        # Obeys ICT-006 WLOG-002 WLOG-003 WLOG-004 FA-016 FA-019 FA-021 RT-008.
+        # Obeys ICT-006 WLOG-002 WLOG-003 WLOG-004 FA-016 FA-019 FA-021.
         staged, target = self._staged, self.target
         now_ms = now()
         metadata = staged.metadata
@@ -363,18 +363,7 @@ class Transaction:
         if target.active(ICT):
             timestamp = info["inCommitTimestamp"] = self._in_commit_timestamp(now_ms)
             metadata = self._with_provenance(metadata, version, timestamp)
-        domains = dict(staged.domains)
-        suspended = is_true(target.configuration, ROW_TRACKING_SUSPENDED)
-        tracked = target.supports("rowTracking") and not suspended
-        everywhere = tracked or is_iceberg_compatible(target.protocol, target.metadata)
-        adds = ensure_num_records(self.storage, staged.adds, everywhere=everywhere)
-        clustered = clustering_leaves(target, self.domains)
-        if clustered:
-            adds = ensure_clustering_statistics(self.storage, target, adds, clustered)
-        if tracked:
-            adds, mark = assign_row_ids(adds, self.domains, version)
-            if mark is not None:
-                domains[mark.domain] = mark
+        adds, domains = self._completed(version)
         info |= self._commit_info(now_ms)
         if target.active("rowTracking"):
             # Obeys RT-053.
@@ -390,6 +379,23 @@ class Transaction:
         lines += [{"add": body} for body in adds]
         lines += [{"cdc": body} for body in staged.cdc]
         return lines
+
+    def _completed(self, version: int) -> tuple[list[dict[str, Any]], dict[str, DomainMetadata]]:
+        """Return add actions and domains, completed as the features of the table ask for it."""
+        # Obeys RT-008.
+        target, domains = self.target, dict(self._staged.domains)
+        suspended = is_true(target.configuration, ROW_TRACKING_SUSPENDED)
+        tracked = target.supports("rowTracking") and not suspended
+        everywhere = tracked or is_iceberg_compatible(target.protocol, target.metadata)
+        adds = ensure_num_records(self.storage, self._staged.adds, everywhere=everywhere)
+        clustered = clustering_leaves(target, self.domains)
+        if clustered:
+            adds = ensure_clustering_statistics(self.storage, target, adds, clustered)
+        if tracked:
+            adds, mark = assign_row_ids(adds, self.domains, version)
+            if mark is not None:
+                domains[mark.domain] = mark
+        return adds, domains
 
     def _commit_info(self, timestamp: int) -> dict[str, Any]:
         """Return the body of commitInfo, which describes the operation."""
