@@ -19,7 +19,7 @@ from reference_impl.types.model import Struct
 __all__ = ["And", "Node", "bind", "bind_filter", "columns_of", "evaluate", "parse_predicate"]
 
 
-def bind_filter(where: Mapping[str, Any] | str, schema: Struct) -> Node:
+def bind_filter(filter: Mapping[str, Any] | str, schema: Struct) -> Node:
     """Bind a filter that is a tree, or the text of a Spark SQL predicate.
 
     Raises:
@@ -27,4 +27,4 @@ def bind_filter(where: Mapping[str, Any] | str, schema: Struct) -> Node:
         UnknownColumn: it names a column that the schema does not have.
         UnsupportedExpression: the text uses SQL that a tree cannot say.
     """
-    return bind(parse_predicate(where) if isinstance(where, str) else where, schema)
+    return bind(parse_predicate(filter) if isinstance(filter, str) else filter, schema)

@@ -1,4 +1,4 @@
-"""Evaluate bound filters over Arrow: True, False or null per row."""
+"""Evaluate predicates over Arrow: True, False or null per row."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def evaluate(node: Node, rows: pa.RecordBatch | pa.Table) -> pa.BooleanArray:
-    """Evaluate a filter.
+    """Evaluate a predicate.
 
     Args:
-        node: a filter bound to the schema that the rows have.
-        rows: columns by logical name, at least those that the filter looks at.
+        node: bound to the schema that the rows have.
+        rows: columns by logical name, at least those that the predicate looks at.
 
     Returns:
         One value per row; null is SQL's unknown, and such a row is not kept.

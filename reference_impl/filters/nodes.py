@@ -1,4 +1,4 @@
-"""Filters bound to a schema, as frozen values."""
+"""Predicates, which are filters bound to a schema, as frozen values."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ Node: TypeAlias = Compare | In | IsNull | StartsWith | And | Or | Not | Column |
 
 
 def columns_of(node: Node) -> Iterator[tuple[str, ...]]:
-    """Return the path of every column that a filter looks at, repeats included."""
+    """Return the path of every column that a predicate looks at, repeats included."""
     match node:
         case Column(path):
             yield path

@@ -65,7 +65,7 @@ def bind(tree: Mapping[str, Any], schema: Struct) -> Node:
         InvalidFilter: the tree is malformed, or compares what cannot be compared.
         UnknownColumn: a column is not in the schema.
     """
-    return _condition(_bind(tree, schema, 0))
+    return _predicate(_bind(tree, schema, 0))
 
 
 def _bind(tree: Any, schema: Struct, depth: int) -> Node:
@@ -86,11 +86,11 @@ def _bind(tree: Any, schema: Struct, depth: int) -> Node:
 def _apply(name: Any, bound: list[Node]) -> Node:  # noqa: PLR0911  one return per operation
     match name, bound:
         case "and", [_, *_]:
-            return And(tuple(_condition(part) for part in bound))
+            return And(tuple(_predicate(part) for part in bound))
         case "or", [_, *_]:
-            return Or(tuple(_condition(part) for part in bound))
+            return Or(tuple(_predicate(part) for part in bound))
         case "not", [part]:
-            return Not(_condition(part))
+            return Not(_predicate(part))
         case "is_null", [value]:
             return IsNull(_operand(value))
         case "is_not_null", [value]:
@@ -166,7 +166,7 @@ def _scalar(value: Any, of: DataType) -> pa.Scalar:
     raise InvalidFilter(f"the literal {value!r:.80} is no {of}")
 
 
-def _condition(node: Node) -> Node:
+def _predicate(node: Node) -> Node:
     if isinstance(node, Column | Constant) and node.type not in (BOOLEAN, VOID):
         raise InvalidFilter(f"a condition is of type {node.type}, not boolean")
     return node

@@ -88,8 +88,8 @@ class FileReader:
         table: its schema, which says what comes from the log, and how columns are found in files.
         columns: the columns to give, partition columns among them.
         vectors: loads deletion vectors.
-        filter: keeps the rows for which it is true.
-        filter_columns: columns that only the filter reads.
+        predicate: keeps the rows for which it is true.
+        predicate_columns: columns that only the predicate reads.
         tracking: adds row ids and row commit versions.
         extra: further columns to give, which no schema lists: found by name in data files.
     """
@@ -98,8 +98,8 @@ class FileReader:
     table: TableSchema
     columns: Sequence[Field]
     vectors: VectorStore
-    filter: Node | None = None
-    filter_columns: Sequence[Field] = ()
+    predicate: Node | None = None
+    predicate_columns: Sequence[Field] = ()
     tracking: RowTracking | None = None
     extra: Sequence[Field] = ()
 
@@ -136,7 +136,7 @@ class FileReader:
         # Obeys DVDESC-020 DVDESC-021.
         deleted = self._vector(task.deletion_vector, task)
         only = self._vector(task.only, task)
-        read = [*self.columns, *self.filter_columns]
+        read = [*self.columns, *self.predicate_columns]
         logged = self.table.partition_names
         stored = [f for f in read if f.name not in logged]
         hidden = [*self.extra, *(self.tracking.hidden if self.tracking else ())]
@@ -157,12 +157,12 @@ class FileReader:
                 for f in read
             ]
             kept = _selection(deleted, only, start, length)
-            if self.filter is not None:
+            if self.predicate is not None:
                 from reference_impl.filters import evaluate
 
                 with at_file(task.path):
                     rows = pa.RecordBatch.from_arrays(columns, schema=given)
-                    chosen = evaluate(self.filter, rows)
+                    chosen = evaluate(self.predicate, rows)
                 kept = chosen if kept is None else pc.and_(kept, chosen)
                 columns = columns[: len(self.columns)]
             columns += [next(found) for _ in self.extra]

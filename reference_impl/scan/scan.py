@@ -37,7 +37,7 @@ def scan(
 def _scan(
     snapshot: Snapshot,
     columns: Sequence[str] | None,
-    predicate: Mapping[str, Any] | str | None,
+    filter: Mapping[str, Any] | str | None,
     *,
     row_ids: bool,
 ) -> pa.Table:
@@ -45,29 +45,29 @@ def _scan(
     if columns is not None and not columns and table.columns.fields:
         # Arrow counts rows by their columns: one is read, and dropped.
         first = list(table.columns.names[:1])
-        return _scan(snapshot, first, predicate, row_ids=row_ids).drop_columns(first)
+        return _scan(snapshot, first, filter, row_ids=row_ids).drop_columns(first)
     wanted = project(table.columns, columns)
-    condition = None
+    predicate = None
     tested: set[str] = set()
     files = snapshot.adds()
-    if predicate is not None:
+    if filter is not None:
         # Most reads have no filter, and load nothing of it.
         from reference_impl.filters import bind_filter, columns_of
         from reference_impl.scan.skipping import may_match
 
-        condition = bind_filter(predicate, table.columns)
-        tested = {path[0] for path in columns_of(condition)} - {f.name for f in wanted}
-        files = files.filter(may_match(files, condition, table))
+        predicate = bind_filter(filter, table.columns)
+        tested = {path[0] for path in columns_of(predicate)} - {f.name for f in wanted}
+        files = files.filter(may_match(files, predicate, table))
     reader = FileReader(
         snapshot.storage,
         table,
         wanted,
         VectorStore(snapshot.storage),
-        condition,
+        predicate,
         [f for f in table.columns.fields if f.name in tested],
         RowTracking.of(snapshot.protocol, snapshot.metadata) if row_ids else None,
     )
-    needed = [*wanted, *reader.filter_columns]
+    needed = [*wanted, *reader.predicate_columns]
     partition = [f for f in needed if f.name in table.partition_names]
     tasks = file_tasks(files, partition, table.mode)
 

@@ -1,6 +1,6 @@
-"""Data skipping: which files a filter can skip (section Per-file Statistics, and partition values).
+"""Data skipping: the files that a predicate can skip (section Per-file Statistics).
 
-A file is skipped only when its statistics prove that the filter is true for none of its
+A file is skipped only when its statistics prove that the predicate is true for none of its
 rows. The proof never relies on more than the protocol promises: strings may be cut short and
 timestamps to milliseconds, bounds may be wide, writers may leave NaN out of bounds, and a null
 count other than none or all says nothing.
@@ -79,13 +79,13 @@ class _Bounds:
     nan: bool = False
 
 
-def may_match(files: pa.Table, condition: Node, table: TableSchema) -> pa.BooleanArray:
-    """Return which files, as add actions in wire columns, may hold a row that a filter keeps.
+def may_match(files: pa.Table, predicate: Node, table: TableSchema) -> pa.BooleanArray:
+    """Return which files, as add actions in wire columns, may hold rows of a predicate.
 
     Raises:
-        InvalidPartitionValue: a partition value that the filter looks at does not parse.
+        InvalidPartitionValue: a partition value that the predicate looks at does not parse.
     """
-    wanted = set(columns_of(condition))
+    wanted = set(columns_of(predicate))
     partition: dict[tuple[str, ...], Field] = {
         (f.name,): f for f in table.partition_columns if (f.name,) in wanted
     }
@@ -105,7 +105,7 @@ def may_match(files: pa.Table, condition: Node, table: TableSchema) -> pa.Boolea
             known[leaf.path] = _of_statistics(
                 column.minimum, column.maximum, column.null_count, found.records, leaf.type
             )
-    return _Skipping(known, files.num_rows).possible(condition, want=True)
+    return _Skipping(known, files.num_rows).possible(predicate, want=True)
 
 
 def _of_statistics(
@@ -141,7 +141,7 @@ def _or_true(known: pa.Array) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class _Skipping:
-    """Decides per file whether a filter can be true, or false, for a row."""
+    """Decides per file whether a predicate can be true, or false, for a row."""
 
     known: Mapping[tuple[str, ...], _Bounds]
     files: int
@@ -149,7 +149,7 @@ class _Skipping:
     def possible(  # noqa: C901, PLR0911  one case per kind of node
         self, node: Node, *, want: bool
     ) -> pa.Array:
-        """Return the files in which a row may make the filter ``want``."""
+        """Return the files in which a row may make the predicate ``want``."""
         match node:
             case And(parts):
                 return self._join(parts, want=want, every=want)

@@ -20,12 +20,12 @@ from reference_impl.filters import And, Node, bind_filter, evaluate
 from reference_impl.types.model import Struct
 
 Filter: TypeAlias = Mapping[str, Any] | str | None
-"""A filter tree, a condition in Spark SQL, or ``None`` for all rows."""
+"""Which rows: a tree, Spark SQL, or ``None`` for all rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A condition on the rows of a table; a row is chosen where every part is true.
+    """A filter bound to the schema of a table; a row is chosen where every part is true.
 
     Attributes:
         node: the part that is a filter tree; ``None`` without one.
@@ -65,7 +65,7 @@ def _mask(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
     return np.asarray(values.fill_null(False))  # noqa: FBT003  a value
 
 
-def bind_predicate(where: Filter, schema: Struct) -> Predicate | None:
+def bind_predicate(filter: Filter, schema: Struct) -> Predicate | None:
     """Bind a filter to a schema; ``None`` for all rows.
 
     Raises:
@@ -73,13 +73,13 @@ def bind_predicate(where: Filter, schema: Struct) -> Predicate | None:
         UnknownColumn: it names a column that the schema does not have.
         UnsupportedExpression: it uses something that this implementation does not evaluate.
     """
-    if where is None:
+    if filter is None:
         return None
-    if not isinstance(where, str):
-        return Predicate(bind_filter(where, schema))
+    if not isinstance(filter, str):
+        return Predicate(bind_filter(filter, schema))
     nodes: list[Node] = []
     rest: list[Expression] = []
-    for text in conjuncts(where):
+    for text in conjuncts(filter):
         try:
             nodes.append(bind_filter(text, schema))
         except UnsupportedExpression:

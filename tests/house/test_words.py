@@ -158,6 +158,30 @@ def test_a_constant_says_what_it_holds(package: str) -> None:
     assert not bare
 
 
+# What the glossary calls a filter and a predicate, by the type of it.
+CALLED = {
+    "Filter": {"filter"},
+    "Mapping[str, Any] | str": {"filter"},
+    "Node": {"node", "part", "predicate"},
+    "Predicate": {"predicate"},
+}
+
+
+def test_filters_and_predicates_are_called_so() -> None:
+    modules = set(tracked("reference_impl/*.py")) - set(tracked("reference_impl/expressions/*.py"))
+    modules -= {"reference_impl/filters/sql.py"}  # of nodes of SQL
+    called = [
+        (name, node.lineno, word)
+        for name in sorted(modules)
+        for node in ast.walk(ast.parse((ROOT / name).read_text()))
+        if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None
+        for word in [node.arg if isinstance(node, ast.arg) else ast.unparse(node.target)]
+        for wanted in [CALLED.get(ast.unparse(node.annotation).removesuffix(" | None"))]
+        if wanted and word not in wanted
+    ]
+    assert not called
+
+
 def test_every_package_is_counted() -> None:
     assert {name.split("/")[0] for name in tracked("*.py")} == set(TOLERATED)
 

@@ -36,7 +36,7 @@ class ReadWriteSet:
 
     Attributes:
         reads_all: the whole table was read.
-        conditions: predicates of the rows that were read.
+        predicates: of the rows that were read.
         files: decoded paths of the files that it read or removes.
         removed: those of them that are removed.
         applications: application ids of transactions that are read or set.
@@ -44,7 +44,7 @@ class ReadWriteSet:
     """
 
     reads_all: bool = False
-    conditions: list[Node] = field(default_factory=list)
+    predicates: list[Node] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
     removed: set[str] = field(default_factory=set)
     applications: set[str] = field(default_factory=set)
@@ -102,7 +102,7 @@ def check_conflict(own: ReadWriteSet, winner: Commit, table: TableSchema) -> Non
 def _were_read(own: ReadWriteSet, adds: Sequence[Any], winner: Commit, table: TableSchema) -> bool:
     if own.reads_all:
         return True
-    if not own.conditions:
+    if not own.predicates:
         return False
     files = from_objects("add", adds, winner.place)
-    return any(any(may_match(files, condition, table).to_pylist()) for condition in own.conditions)
+    return any(any(may_match(files, predicate, table).to_pylist()) for predicate in own.predicates)

@@ -142,28 +142,28 @@ class Transaction:
         self._staged.protocol = protocol if base is None or protocol != base.protocol else None
         self._staged.metadata = metadata if base is None or metadata != base.metadata else None
 
-    def record_read(self, condition: Node | None, files: pa.Table) -> None:
-        """Add rows for which a condition is true, all for ``None``, to the read set.
+    def record_read(self, predicate: Node | None, files: pa.Table) -> None:
+        """Add rows for which a predicate is true, all for ``None``, to the read set.
 
         ``files`` are the add actions, in wire columns, of the files that were opened.
         """
-        if condition is None:
+        if predicate is None:
             self.read_write_set.reads_all = True
         else:
-            self.read_write_set.conditions.append(condition)
+            self.read_write_set.predicates.append(predicate)
         self.read_write_set.files |= {decode_path(str(p)) for p in files.column("path").to_pylist()}
 
-    def open_files(self, condition: Node | None = None) -> Iterator[LiveFile]:
-        """Return the live files that may hold rows for which a condition is true, all for ``None``.
+    def open_files(self, predicate: Node | None = None) -> Iterator[LiveFile]:
+        """Return the live files that may hold rows for which a predicate is true, all for ``None``.
 
         They count as read. Errors are those of
         :func:`~reference_impl.write.files.live_files.live_files`.
         """
         assert self.base is not None
         target, adds = self.read_target, self.base.adds()
-        if condition is not None:
-            adds = adds.filter(may_match(adds, condition, target.table))
-        self.record_read(condition, adds)
+        if predicate is not None:
+            adds = adds.filter(may_match(adds, predicate, target.table))
+        self.record_read(predicate, adds)
         return live_files(self.storage, target, adds)
 
     def add(self, files: Iterable[dict[str, Any]]) -> None:
@@ -401,7 +401,7 @@ class Transaction:
         """Return the body of commitInfo, which describes the operation."""
         # Obeys CINFO-004.
         own = self.read_write_set
-        blind = not (own.reads_all or own.conditions or own.files)
+        blind = not (own.reads_all or own.predicates or own.files)
         info = {
             "timestamp": timestamp,
             "operation": self._operation,

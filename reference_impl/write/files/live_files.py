@@ -47,12 +47,12 @@ class LiveFile:
         found: dict[str, Any] | None = self.add.column("deletionVector")[0].as_py()
         return found
 
-    def matching(self, condition: Predicate | None) -> Mask:
-        """Return the mask of live rows for which a condition is true; all for ``None``."""
-        if condition is None:
+    def matching(self, predicate: Predicate | None) -> Mask:
+        """Return the mask of live rows for which a predicate is true; all for ``None``."""
+        if predicate is None:
             return self.live
         chosen = self.live.copy()
-        chosen[chosen] = condition.holds(self.take(self.live))
+        chosen[chosen] = predicate.holds(self.take(self.live))
         return chosen
 
     def take(self, mask: Mask) -> pa.Table:

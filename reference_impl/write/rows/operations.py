@@ -25,9 +25,9 @@ from reference_impl.write.rows.incoming import prepare
 from reference_impl.write.rows.rules import rules_of
 
 
-def _condition(where: Filter, transaction: Transaction) -> Predicate | None:
+def _predicate(filter: Filter, transaction: Transaction) -> Predicate | None:
     """Bind a filter to the schema of the version that is read."""
-    return bind_predicate(where, transaction.read_target.schema)
+    return bind_predicate(filter, transaction.read_target.schema)
 
 
 def is_recorded(snapshot: Snapshot, txn: tuple[str, int] | None) -> bool:
@@ -57,22 +57,22 @@ def append(snapshot: Snapshot, rows: pa.Table, txn: tuple[str, int] | None = Non
     return changes.commit()
 
 
-def delete(snapshot: Snapshot, where: Filter, txn: tuple[str, int] | None = None) -> int:
+def delete(snapshot: Snapshot, filter: Filter, txn: tuple[str, int] | None = None) -> int:
     """Delete the rows for which a filter is true, and return the version.
 
     Where no row is deleted nothing is committed but the progress of an application.
     """
     if is_recorded(snapshot, txn):
         return int(snapshot.version)
-    transaction = Transaction(snapshot, "DELETE", {"predicate": predicate_for_history(where)})
+    transaction = Transaction(snapshot, "DELETE", {"predicate": predicate_for_history(filter)})
     record(transaction, txn)
     changes = Changes(transaction)
-    _delete_rows(transaction, changes, _condition(where, transaction))
+    _delete_rows(transaction, changes, _predicate(filter, transaction))
     return changes.commit()
 
 
 def overwrite(
-    snapshot: Snapshot, rows: pa.Table, where: Filter, txn: tuple[str, int] | None
+    snapshot: Snapshot, rows: pa.Table, filter: Filter, txn: tuple[str, int] | None
 ) -> int:
     """Replace the rows for which a filter is true, all by default, and return the version.
 
@@ -81,26 +81,26 @@ def overwrite(
     if is_recorded(snapshot, txn):
         return int(snapshot.version)
     transaction = Transaction(
-        snapshot, "WRITE", {"mode": "Overwrite", "predicate": predicate_for_history(where)}
+        snapshot, "WRITE", {"mode": "Overwrite", "predicate": predicate_for_history(filter)}
     )
     record(transaction, txn)
-    condition = _condition(where, transaction)
+    predicate = _predicate(filter, transaction)
     fresh = prepare(transaction, rows)
-    if condition is not None:
-        refuse_outside(fresh, condition)
+    if predicate is not None:
+        refuse_outside(fresh, predicate)
     changes = Changes(transaction)
-    _delete_rows(transaction, changes, condition)
+    _delete_rows(transaction, changes, predicate)
     changes.insert(fresh)
     return changes.commit()
 
 
-def refuse_outside(rows: pa.Table, condition: Predicate) -> None:
+def refuse_outside(rows: pa.Table, predicate: Predicate) -> None:
     """Refuse rows outside of the predicate of an overwrite.
 
     Raises:
         ConstraintViolation: a row does not match the predicate.
     """
-    if not condition.holds(rows).all():
+    if not predicate.holds(rows).all():
         raise ConstraintViolation(
             "a row does not match the filter of the rows that are replaced",
             hint="append it, or widen the filter",
@@ -111,7 +111,7 @@ def refuse_outside(rows: pa.Table, condition: Predicate) -> None:
 def update(
     snapshot: Snapshot,
     values: Mapping[str, Any],
-    where: Filter,
+    filter: Filter,
     txn: tuple[str, int] | None = None,
 ) -> int:
     """Set columns of the rows for which a filter is true, and return the version.
@@ -120,17 +120,17 @@ def update(
     """
     if is_recorded(snapshot, txn):
         return int(snapshot.version)
-    transaction = Transaction(snapshot, "UPDATE", {"predicate": predicate_for_history(where)})
+    transaction = Transaction(snapshot, "UPDATE", {"predicate": predicate_for_history(filter)})
     record(transaction, txn)
-    condition = _condition(where, transaction)
+    predicate = _predicate(filter, transaction)
     changes = Changes(transaction)
     schema, rules = transaction.target.schema, rules_of(transaction.target)
     assigned = parse_assignments(values, schema, partial(parse_expression, schema=schema))
     refuse_identities(rules, assigned)
     # Generated columns are recomputed, unless they are set.
     kept = [n for n in schema.names if n in assigned or n not in rules.generated]
-    for file in _open(transaction, condition):
-        chosen = file.matching(condition)
+    for file in _open(transaction, predicate):
+        chosen = file.matching(predicate)
         if chosen.any():
             held = file.take(chosen)
             rows = assign(held.select(kept), assigned, schema, held)
@@ -138,22 +138,24 @@ def update(
     return changes.commit()
 
 
-def predicate_for_history(where: Filter) -> str:
+def predicate_for_history(filter: Filter) -> str:
     """Format a filter as the ``predicate`` of ``commitInfo``."""
-    return "[]" if where is None else str([where if isinstance(where, str) else str(dict(where))])
+    if filter is None:
+        return "[]"
+    return str([filter if isinstance(filter, str) else str(dict(filter))])
 
 
-def _open(transaction: Transaction, condition: Predicate | None) -> Iterator[LiveFile]:
-    return transaction.open_files(None if condition is None else condition.node)
+def _open(transaction: Transaction, predicate: Predicate | None) -> Iterator[LiveFile]:
+    return transaction.open_files(None if predicate is None else predicate.node)
 
 
-def _delete_rows(transaction: Transaction, changes: Changes, condition: Predicate | None) -> None:
+def _delete_rows(transaction: Transaction, changes: Changes, predicate: Predicate | None) -> None:
     # Obeys DVD-017.
-    if condition is None and not transaction.target.active("changeDataFeed"):
+    if predicate is None and not transaction.target.active("changeDataFeed"):
         # Files that are removed whole need not be read.
         transaction.remove_all()
         return
-    for file in _open(transaction, condition):
-        chosen = file.matching(condition)
-        if chosen.any() or (condition is None and not file.live.any()):
+    for file in _open(transaction, predicate):
+        chosen = file.matching(predicate)
+        if chosen.any() or (predicate is None and not file.live.any()):
             changes.delete(file, chosen)
