@@ -8,7 +8,7 @@ stands with it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -66,6 +66,15 @@ FEATURES: Final = _read()
 _BY_NAME: Final[Mapping[str, Feature]] = {
     name: each for each in FEATURES.values() for name in (each.name, *each.aliases)
 }
+
+
+def asking(names: Iterable[str]) -> dict[str, str]:
+    """Return properties of a table that ask for features, as far as properties do."""
+    found: dict[str, str] = {}
+    for each in map(FEATURES.__getitem__, names):
+        found |= {each.activation: "true"} if each.activation else {}
+        found |= {key: values[0] for key, values in each.asked_by.items()}
+    return found
 
 
 def find(name: str) -> Feature | None:

@@ -6,14 +6,12 @@ See "Write recipes" of ``docs/formats.md``. Each has a column ``id`` of type lon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Final
 
-from generators.golden.cases.feed import FEED
 from generators.golden.cases.recipes import PAIR, Recipe
-from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS
 from generators.golden.chapters.files.types import PRIMITIVES
 from generators.oracle.delta_schema import (
     Array,
@@ -27,11 +25,9 @@ from generators.oracle.delta_schema import (
     struct,
 )
 from generators.oracle.delta_schema import field as column
+from schemas.features import asking
 
 TRACKING: Final = {"delta.enableRowTracking": "true"}
-CLOCK: Final = {"delta.enableInCommitTimestamps": "true"}
-BY_NAME: Final = {"delta.columnMapping.mode": "name"}
-BY_ID: Final = {"delta.columnMapping.mode": "id"}
 
 _VARIANT: Final = {"metadata": b"\x01\x00\x00", "value": b"\x0c\x2a"}
 _VALUES: Final[Mapping[str, Callable[[int], Any]]] = {
@@ -164,11 +160,8 @@ def _nested() -> Struct:
 
 
 _PARTS: Final = PAIR.with_fields(column("part", "string"))
-_FOLLOWED: Final[tuple[Mapping[str, str], tuple[str, ...]]] = (
-    {**FEED, **TRACKING},
-    ("timestampNtz", "changeDataFeed", "rowTracking", "domainMetadata"),
-)
-"""Properties and features of a table of every type with a change feed and row ids."""
+_FOLLOWED: Final = "timestampNtz changeDataFeed rowTracking domainMetadata"
+"""Features of a table of every type with a change feed and row ids."""
 _ALL_TYPES: Final = PAIR.with_fields(*(column(n, each.type) for n, each in _TYPED.items()))
 _IDENTITY: Final = {
     "delta.identity.start": 5,
@@ -184,11 +177,13 @@ _GENERATED: Final = PAIR.with_fields(
     column("twice", "long", metadata={"delta.generationExpression": "id * 2"})
 )
 
+_DEFAULTED: Final = PAIR.with_fields(column("d", "string", metadata={"CURRENT_DEFAULT": "'none'"}))
+_NUMBERED: Final = PAIR.with_fields(column("number", "long", metadata=_IDENTITY))
 _MANY_RULES: Final = struct(
     *(each for each in _RULED.without("name")),
     column("name", "string"),
     _GENERATED["twice"],
-    column("d", "string", metadata={"CURRENT_DEFAULT": "'none'"}),
+    _DEFAULTED["d"],
     column("t", "timestamp_ntz"),
     *_nested().without("id", "name"),
 )
@@ -196,318 +191,113 @@ _MANY_RULES: Final = struct(
 _TO_WIDEN: Final = _nested().with_fields(
     column("v", "byte"), column("w", "variant"), column("t", "timestamp_ntz")
 )
-_MANY: Final[tuple[Mapping[str, str], tuple[str, ...]]] = (
-    {**WITH_VECTORS, **TRACKING, **FEED, **CLOCK},
-    (
-        "deletionVectors",
-        "rowTracking",
-        "domainMetadata",
-        "changeDataFeed",
-        "inCommitTimestamp",
-        "columnMapping",
-    ),
+_MANY: Final = (
+    "deletionVectors rowTracking domainMetadata changeDataFeed inCommitTimestamp columnMapping"
 )
-"""Properties and features that any table may have; how it is mapped, is its own."""
+"""Features that any table may have."""
+_BY_ID: Final = {"delta.columnMapping.mode": "id"}
+_STRUCTS: Final = {"delta.checkpoint.writeStatsAsStruct": "true"}
+_LOW: Final = "id > -1000"
 _FOR_ICEBERG: Final = _PARTS.with_fields(
     column("l", array("long")), column("m", map_of("string", "long"))
 )
 
+
+def _kind(  # noqa: PLR0913, PLR0917  what a kind is made of
+    chapter: str,
+    title: str,
+    courses: str,
+    requirements: str,
+    features: str = "",
+    schema: Struct = PAIR,
+    *,
+    parts: Iterable[str] = (),
+    also: Mapping[str, str] | None = None,
+    **rest: Any,
+) -> Kind:
+    """Return a kind of table with the features, and the properties that ask for them.
+
+    Args:
+        chapter: of the cases; a slug may follow, after a blank.
+        title: as in :class:`Kind`, like ``courses``, ``requirements`` and ``schema``.
+        courses: likewise.
+        requirements: likewise.
+        features: their names, separated by blanks.
+        schema: likewise.
+        parts: columns that it is partitioned by.
+        also: further properties, and other values.
+        rest: other fields of :class:`Kind`.
+    """
+    chapter, _, slug = chapter.partition(" ")
+    listed = tuple(features.split())
+    return Kind(
+        chapter, slug, title, courses, requirements, schema, tuple(parts),
+        {**asking(listed), **(also or {})}, listed, **rest,
+    )  # fmt: skip
+
+
+_PARTED: Final = ("part",)
 KINDS: Final[tuple[Kind, ...]] = (
-    Kind(
-        "add-file-and-remove-file",
-        "",
-        "a table with partitions",
-        "changes moves emptied cut",
-        "ADD-004 REM-002",
-        _PARTS,
-        ("part",),
-        since="2021",
-    ),
-    Kind(
-        "deletion-vectors",
-        "",
-        "a table with vectors",
-        "moves cut",
-        "DVD-017 DVDESC-020",
-        _PARTS,
-        ("part",),
-        WITH_VECTORS,
-        ("deletionVectors",),
-    ),
-    Kind(
-        "column-mapping",
-        "-by-name",
-        "a table mapped by name",
-        "columns states cut",
-        "CM-013 CM-017",
-        _PARTS,
-        ("part",),
-        BY_NAME,
-        ("columnMapping",),
-    ),
-    Kind(
-        "column-mapping",
-        "-by-id",
-        "a table mapped by id",
-        "changes columns",
-        "CM-013 CM-015",
-        _nested(),
-        (),
-        BY_ID,
-        ("columnMapping",),
-    ),
-    Kind(
-        "row-tracking",
-        "",
-        "a table with row tracking",
-        "changes moves cut",
-        "RT-029 RT-036",
-        properties=TRACKING,
-        features=("rowTracking", "domainMetadata"),
-    ),
-    Kind(
-        "change-data-files",
-        "",
-        "a table with a change feed",
-        "emptied cut",
-        "CDC-012 CDC-001",
-        _PARTS,
-        ("part",),
-        FEED,
-        ("changeDataFeed",),
-    ),
-    Kind(
-        "identity-columns",
-        "",
-        "a table with an identity column",
-        "moves columns",
-        "IDN-014 IDN-016",
-        PAIR.with_fields(column("number", "long", metadata=_IDENTITY)),
-        features=("identityColumns",),
-        numbered="number",
-    ),
-    Kind(
-        "identity-columns",
-        "-with-features",
-        "an identity column beside many features",
-        "whole",
-        "IDN-014 CM-001",
-        _PARTS.with_fields(
-            column("number", "long", metadata=_IDENTITY),
-            column("d", "string", metadata={"CURRENT_DEFAULT": "'none'"}),
-        ),
-        ("part",),
-        {**_MANY[0], **BY_NAME, "delta.checkpoint.writeStatsAsStruct": "true"},
-        (*_MANY[1], "identityColumns", "allowColumnDefaults"),
-        numbered="number",
-    ),
-    Kind(
-        "generated-columns",
-        "",
-        "a table with a generated column",
-        "moves",
-        "GEN-004 GEN-005",
-        _GENERATED,
-        features=("generatedColumns",),
-    ),
-    Kind(
-        "check-constraints",
-        "",
-        "a table with a constraint",
-        "moves",
-        "CHK-006 CHK-002",
-        features=("checkConstraints",),
-        rule="id > -1000",
-    ),
-    Kind(
-        "column-invariants",
-        "",
-        "a table with an invariant",
-        "columns",
-        "INV-005 SCH-025",
-        _RULED,
-        features=("invariants",),
-        since="2021",
-    ),
-    Kind(
-        "in-commit-timestamps",
-        "",
-        "a table with in-commit times",
-        "moves cut",
-        "ICT-002 ICT-008",
-        properties=CLOCK,
-        features=("inCommitTimestamp",),
-    ),
-    Kind(
-        "clustered-table",
-        "",
-        "a clustered table",
-        "changes moves columns",
-        "CLUS-006 CLUS-009",
-        clustering=("name",),
-    ),
-    Kind(
-        "v2-checkpoint-feature",
-        "",
-        "a table with V2 checkpoints",
-        "states",
-        "CKPT-005 CKC-004",
-        properties={"delta.checkpointPolicy": "v2", **WITH_VECTORS},
-        features=("v2Checkpoint", "deletionVectors"),
-    ),
-    Kind(
-        "type-widening",
-        "",
-        "a table with a type to widen",
-        "columns",
-        "TW-009 TW-012",
-        PAIR.with_fields(column("v", "byte")),
-        properties={"delta.enableTypeWidening": "true"},
-        features=("typeWidening",),
-        since="upstream",
-    ),
-    Kind(
-        "type-widening",
-        "-with-features",
-        "a type to widen beside many features",
-        "whole",
-        "TW-009 VAR-003",
-        _TO_WIDEN,
-        (),
-        {**_MANY[0], **BY_ID, "delta.enableTypeWidening": "true"},
-        (*_MANY[1], "typeWidening", "variantType", "timestampNtz"),
-        since="upstream",
-    ),
-    Kind(
-        "iceberg-compatibility-v1",
-        "",
-        "a table with Iceberg compatibility V1",
-        "moves",
-        "ICE1-007",
-        _PARTS,
-        ("part",),
-        {**BY_NAME, "delta.enableIcebergCompatV1": "true"},
-        ("columnMapping", "icebergCompatV1"),
-    ),
-    Kind(
-        "iceberg-compatibility-v2",
-        "",
-        "a table with Iceberg compatibility V2",
-        "changes",
-        "ICE2-015 ICE2-016",
-        _FOR_ICEBERG,
-        ("part",),
-        {**BY_NAME, "delta.enableIcebergCompatV2": "true"},
-        ("columnMapping", "icebergCompatV2"),
-    ),
-    Kind(
-        "iceberg-compatibility-v2",
-        "-with-features",
-        "a table for Iceberg with many features",
-        "whole",
-        "ICE2-015 ICE2-012",
-        _FOR_ICEBERG,
-        ("part",),
-        {**BY_NAME, **TRACKING, **FEED, **CLOCK, "delta.enableIcebergCompatV2": "true"},
-        (
-            "columnMapping",
-            "icebergCompatV2",
-            "rowTracking",
-            "domainMetadata",
-            "changeDataFeed",
-            "inCommitTimestamp",
-            "checkConstraints",
-        ),
-        rule="id > -1000",
-    ),
-    Kind(
-        "variant-type",
-        "",
-        "a table with variants",
-        "columns",
-        "VAR-003",
-        PAIR.with_fields(column("v", "variant")),
-        features=("variantType",),
-        since="upstream",
-    ),
-    Kind(
-        "timestamp-ntz",
-        "",
-        "a table with zoneless partitions",
-        "moves",
-        "NTZ-001 PART-011",
-        PAIR.with_fields(column("t", "timestamp_ntz")),
-        ("t",),
-        features=("timestampNtz",),
-    ),
-    Kind(
-        "timestamp-ntz",
-        "-of-every-type",
-        "a table of every type",
-        "changes moves",
-        "CDC-012 RT-036",
-        _ALL_TYPES,
-        (),
-        *_FOLLOWED,
-    ),
-    Kind(
-        "timestamp-ntz",
-        "-parted-by-every-type",
-        "a table partitioned by every type",
-        "changes",
-        "CDC-012 ADD-004",
-        _ALL_TYPES,
-        tuple(_TYPED),
-        *_FOLLOWED,
-    ),
-    Kind(
-        "default-columns",
-        "",
-        "a table with a default",
-        "columns",
-        "DFT-006 SCH-037",
-        PAIR.with_fields(column("d", "string", metadata={"CURRENT_DEFAULT": "'none'"})),
-        features=("allowColumnDefaults",),
-    ),
-    Kind(
-        "schema-serialization-format",
-        "",
-        "a table with nested columns",
-        "states",
-        "SCH-037 STAT-012",
-        _nested(),
-        since="2021",
-    ),
-    Kind(
-        "table-features",
-        "",
-        "a table with many features",
-        "changes moves states columns settings emptied compactions cut",
-        "TF-003 TF-016",
-        _PARTS,
-        ("part",),
-        {**_MANY[0], **BY_NAME, "delta.checkpointPolicy": "v2"},
-        (*_MANY[1], "v2Checkpoint"),
-    ),
-    Kind(
-        "table-features",
-        "-of-rules",
-        "a table of many rules",
-        "whole",
-        "TF-015 CM-013",
-        _MANY_RULES,
-        (),
-        {**_MANY[0], **BY_NAME, "delta.checkpoint.writeStatsAsStruct": "true"},
-        (
-            *_MANY[1],
-            "invariants",
-            "generatedColumns",
-            "allowColumnDefaults",
-            "checkConstraints",
-            "timestampNtz",
-        ),
-        ("name",),
-        rule="id > -1000",
-    ),
-)
+    _kind("add-file-and-remove-file", "a table with partitions", "changes moves emptied cut",
+          "ADD-004 REM-002", schema=_PARTS, parts=_PARTED, since="2021"),
+    _kind("deletion-vectors", "a table with vectors", "moves cut", "DVD-017 DVDESC-020",
+          "deletionVectors", _PARTS, parts=_PARTED),
+    _kind("column-mapping -by-name", "a table mapped by name", "columns states cut",
+          "CM-013 CM-017", "columnMapping", _PARTS, parts=_PARTED),
+    _kind("column-mapping -by-id", "a table mapped by id", "changes columns",
+          "CM-013 CM-015", "columnMapping", _nested(), also=_BY_ID),
+    _kind("row-tracking", "a table with row tracking", "changes moves cut",
+          "RT-029 RT-036", "rowTracking domainMetadata"),
+    _kind("change-data-files", "a table with a change feed", "emptied cut",
+          "CDC-012 CDC-001", "changeDataFeed", _PARTS, parts=_PARTED),
+    _kind("identity-columns", "a table with an identity column", "moves columns",
+          "IDN-014 IDN-016", "identityColumns", _NUMBERED, numbered="number"),
+    _kind("identity-columns -with-features", "an identity column beside many features", "whole",
+          "IDN-014 CM-001", f"{_MANY} identityColumns allowColumnDefaults",
+          _PARTS.with_fields(_NUMBERED["number"], _DEFAULTED["d"]),
+          parts=_PARTED, also=_STRUCTS, numbered="number"),
+    _kind("generated-columns", "a table with a generated column", "moves",
+          "GEN-004 GEN-005", "generatedColumns", _GENERATED),
+    _kind("check-constraints", "a table with a constraint", "moves",
+          "CHK-006 CHK-002", "checkConstraints", rule=_LOW),
+    _kind("column-invariants", "a table with an invariant", "columns",
+          "INV-005 SCH-025", "invariants", _RULED, since="2021"),
+    _kind("in-commit-timestamps", "a table with in-commit times", "moves cut",
+          "ICT-002 ICT-008", "inCommitTimestamp"),
+    _kind("clustered-table", "a clustered table", "changes moves columns",
+          "CLUS-006 CLUS-009", clustering=("name",)),
+    _kind("v2-checkpoint-feature", "a table with V2 checkpoints", "states",
+          "CKPT-005 CKC-004", "v2Checkpoint deletionVectors"),
+    _kind("type-widening", "a table with a type to widen", "columns", "TW-009 TW-012",
+          "typeWidening", PAIR.with_fields(column("v", "byte")), since="upstream"),
+    _kind("type-widening -with-features", "a type to widen beside many features", "whole",
+          "TW-009 VAR-003", f"{_MANY} typeWidening variantType timestampNtz", _TO_WIDEN,
+          also=_BY_ID, since="upstream"),
+    _kind("iceberg-compatibility-v1", "a table with Iceberg compatibility V1", "moves",
+          "ICE1-007", "columnMapping icebergCompatV1", _PARTS, parts=_PARTED),
+    _kind("iceberg-compatibility-v2", "a table with Iceberg compatibility V2", "changes",
+          "ICE2-015 ICE2-016", "columnMapping icebergCompatV2", _FOR_ICEBERG, parts=_PARTED),
+    _kind("iceberg-compatibility-v2 -with-features", "a table for Iceberg with many features",
+          "whole", "ICE2-015 ICE2-012", "columnMapping icebergCompatV2 rowTracking domainMetadata "
+          "changeDataFeed inCommitTimestamp checkConstraints", _FOR_ICEBERG, parts=_PARTED,
+          rule=_LOW),
+    _kind("variant-type", "a table with variants", "columns", "VAR-003",
+          "variantType", PAIR.with_fields(column("v", "variant")), since="upstream"),
+    _kind("timestamp-ntz", "a table with zoneless partitions", "moves", "NTZ-001 PART-011",
+          "timestampNtz", PAIR.with_fields(column("t", "timestamp_ntz")), parts=("t",)),
+    _kind("timestamp-ntz -of-every-type", "a table of every type", "changes moves",
+          "CDC-012 RT-036", _FOLLOWED, _ALL_TYPES),
+    _kind("timestamp-ntz -parted-by-every-type", "a table partitioned by every type", "changes",
+          "CDC-012 ADD-004", _FOLLOWED, _ALL_TYPES, parts=_TYPED),
+    _kind("default-columns", "a table with a default", "columns", "DFT-006 SCH-037",
+          "allowColumnDefaults", _DEFAULTED),
+    _kind("schema-serialization-format", "a table with nested columns", "states",
+          "SCH-037 STAT-012", schema=_nested(), since="2021"),
+    _kind("table-features", "a table with many features",
+          "changes moves states columns settings emptied compactions cut", "TF-003 TF-016",
+          f"{_MANY} v2Checkpoint", _PARTS, parts=_PARTED),
+    _kind("table-features -of-rules", "a table of many rules", "whole", "TF-015 CM-013",
+          f"{_MANY} invariants generatedColumns allowColumnDefaults checkConstraints timestampNtz",
+          _MANY_RULES, also=_STRUCTS, clustering=("name",), rule=_LOW),
+)  # fmt: skip
 """Kinds of tables, one for a feature or several that meet."""
