@@ -14,9 +14,6 @@ from generators.golden.chapters.writing.starts import (
     KEYED,
     TRACKED,
     TRIPLE,
-    WITH_FEED,
-    WITH_TRACKING,
-    WITH_VECTORS,
     keyed,
     plus,
     triples,
@@ -24,6 +21,7 @@ from generators.golden.chapters.writing.starts import (
 from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
 from generators.oracle.operations import MergeClause
+from schemas.features import asking
 
 TRACKING: Final = Chapter("row-tracking", since="2025")
 FEED: Final = Chapter("change-data-files", since="2025")
@@ -32,89 +30,44 @@ CLOCK: Final = Chapter("in-commit-timestamps", since="2025")
 VECTORS: Final = Chapter("deletion-vectors", since="2025")
 FILES: Final = Chapter("add-file-and-remove-file")
 
-
-_CLOCK: Final = {"delta.enableInCommitTimestamps": "true"}
-
-
-_NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "delta.enableDeletionVectors": ("deletionVectors",),
-    "delta.enableChangeDataFeed": ("changeDataFeed",),
-    "delta.enableInCommitTimestamps": ("inCommitTimestamp",),
-    "delta.enableRowTracking": ("rowTracking", "domainMetadata"),
-    "delta.columnMapping.mode": ("columnMapping",),
-}
-"""Property to the features that it needs: asked for by name, because not every writer adds them."""
+_TRACKED: Final = " ".join(TRACKED)
 
 
-def _every_change(properties: Mapping[str, str], case: CaseWriter) -> None:
+def _every_change(features: str, properties: Mapping[str, str], case: CaseWriter) -> None:
     """Append, delete twice from one file, update, overwrite a part, checkpoint, append."""
-    features = tuple(name for key in properties for name in _NEEDED[key])
-    recipe = Recipe(KEYED, ("part",), properties, features).append(keyed(*range(10)))
+    listed = tuple(features.split())
+    recipe = Recipe(KEYED, ("part",), {**asking(listed), **properties}, listed).append(
+        keyed(*range(10))
+    )
     recipe.delete(compare("id", "=", 2, "long")).delete(is_in("id", [4, 5], "long"))
     recipe.append(keyed(20, 21)).update({"id": 100}, compare("id", "=", 6, "long"))
     recipe.overwrite([{"id": 50, "part": "b"}], compare("part", "=", "b", "string"))
     recipe.checkpoint().append(keyed(30)).delete(compare("id", "=", 8, "long")).publish(case)
 
 
-for _chapter, _name, _title, _properties, _ids in (
-    (
-        VECTORS,
-        "write-changes",
-        "Every change is carried out on a table with vectors",
-        WITH_VECTORS,
-        "DV-002 DVDESC-022 DVD-017 DVD-018 DVD-019 REM-014 DATA-005",
-    ),
-    (
-        FEED,
-        "write-changes",
-        "Every change is carried out on a table with a change feed",
-        WITH_FEED,
-        "CDC-012 CDC-013 CDFF-004 CDFF-005",
-    ),
-    (
-        FEED,
-        "write-changes-with-vectors",
-        "A change feed goes together with vectors",
-        {**WITH_FEED, **WITH_VECTORS},
-        "CDC-012 CDC-013 CDFF-004 DVD-019",
-    ),
-    (
-        CLOCK,
-        "write-changes",
-        "Every commit carries a time later than the one before",
-        _CLOCK,
-        "ICT-005 ICT-002 ICT-006 ICT-008 ICT-009",
-    ),
-    (
-        TRACKING,
-        "write-changes",
-        "Every change is carried out on a table with row tracking",
-        WITH_TRACKING,
-        "RT-002 RT-028 RT-029 RT-032 RT-036 RT-037 RT-039 RT-040 RT-042 RT-047",
-    ),
-    (
-        TRACKING,
-        "write-changes-with-vectors",
-        "Row tracking goes together with vectors",
-        {**WITH_TRACKING, **WITH_VECTORS},
-        "RT-002 RT-028 RT-029 RT-030 RT-031 RT-039",
-    ),
-    (
-        MAPPING,
-        "write-changes-by-name",
-        "Every change is carried out on a table mapped by name",
-        {"delta.columnMapping.mode": "name"},
-        "CM-007 CM-013 CM-015 CM-016 CM-017 CM-018 CM-019",
-    ),
-    (
-        MAPPING,
-        "write-changes-by-id",
-        "Every change is carried out on a table mapped by id",
-        {"delta.columnMapping.mode": "id"},
-        "CM-007 CM-013 CM-015 CM-016 CM-017 CM-018 CM-019",
-    ),
-):
-    _chapter.define(_name, _title, _ids, partial(_every_change, _properties))
+_CHANGED: Final[tuple[tuple[Chapter, str, str, str, str, Mapping[str, str]], ...]] = (
+    (VECTORS, "", "Every change is carried out on a table with vectors", "deletionVectors",
+     "DV-002 DVDESC-022 DVD-017 DVD-018 DVD-019 REM-014 DATA-005", {}),
+    (FEED, "", "Every change is carried out on a table with a change feed", "changeDataFeed",
+     "CDC-012 CDC-013 CDFF-004 CDFF-005", {}),
+    (FEED, "-with-vectors", "A change feed goes together with vectors",
+     "changeDataFeed deletionVectors", "CDC-012 CDC-013 CDFF-004 DVD-019", {}),
+    (CLOCK, "", "Every commit carries a time later than the one before", "inCommitTimestamp",
+     "ICT-005 ICT-002 ICT-006 ICT-008 ICT-009", {}),
+    (TRACKING, "", "Every change is carried out on a table with row tracking", _TRACKED,
+     "RT-002 RT-028 RT-029 RT-032 RT-036 RT-037 RT-039 RT-040 RT-042 RT-047", {}),
+    (TRACKING, "-with-vectors", "Row tracking goes together with vectors",
+     f"{_TRACKED} deletionVectors", "RT-002 RT-028 RT-029 RT-030 RT-031 RT-039", {}),
+    (MAPPING, "-by-name", "Every change is carried out on a table mapped by name",
+     "columnMapping", "CM-007 CM-013 CM-015 CM-016 CM-017 CM-018 CM-019", {}),
+    (MAPPING, "-by-id", "Every change is carried out on a table mapped by id", "columnMapping",
+     "CM-007 CM-013 CM-015 CM-016 CM-017 CM-018 CM-019", {"delta.columnMapping.mode": "id"}),
+)  # fmt: skip
+"""Chapter, end of the name, title, features, requirements, further properties."""
+
+for _chapter, _slug, _title, _features, _ids, _properties in _CHANGED:
+    _build = partial(_every_change, _features, _properties)
+    _chapter.define(f"write-changes{_slug}", _title, _ids, _build)
 
 
 _SUM: Final = node("+", column("target", "n"), column("source", "n"))
@@ -122,9 +75,10 @@ _SUM: Final = node("+", column("target", "n"), column("source", "n"))
 _TWICE: Final = node("*", column("source", "n"), literal("integer", 2))
 
 
-def _changes(properties: Mapping[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
+def _merged(features: str, case: CaseWriter) -> None:
     """Append, merge with every clause, optimize, update by what a row has, delete, optimize."""
-    recipe = Recipe(TRIPLE, (), properties, features)
+    listed = tuple(features.split())
+    recipe = Recipe(TRIPLE, (), asking(listed), listed)
     recipe.append(triples(*range(1, 7))).append(triples(*range(7, 10)))
     null: dict[str, Any] = {"id": None, "n": 1, "name": "null"}
     recipe.merge(
@@ -145,78 +99,27 @@ def _changes(properties: Mapping[str, str], features: tuple[str, ...], case: Cas
     recipe.merge([*triples(9), *triples(31)], SAME_ID, *UPSERT).publish(case)
 
 
-for _chapter, _name, _title, _properties, _asked, _ids in (
-    (
-        FILES,
-        "write-merge",
-        "A merge and an optimize leave the rows that they have to",
-        {},
-        (),
-        "DATA-004 DATA-005 FA-005 FA-021",
-    ),
-    (
-        VECTORS,
-        "write-merge",
-        "A merge and an optimize go together with vectors",
-        WITH_VECTORS,
-        ("deletionVectors",),
-        "DV-002 DVDESC-022 DVD-005 DVD-017 DVD-018 DVD-019",
-    ),
-    (
-        FEED,
-        "write-merge",
-        "The feed tells what a merge did, and nothing of an optimize",
-        WITH_FEED,
-        ("changeDataFeed",),
-        "CDC-012 CDC-013 CDFF-004 FA-017",
-    ),
-    (
-        FEED,
-        "write-merge-with-vectors",
-        "The feed of a merge and an optimize goes together with vectors",
-        {**WITH_FEED, **WITH_VECTORS},
-        ("changeDataFeed", "deletionVectors"),
-        "CDC-012 CDC-013 CDFF-004 FA-017 DVD-019",
-    ),
-    (
-        TRACKING,
-        "write-merge",
-        "Rows keep their ids through a merge and an optimize",
-        WITH_TRACKING,
-        TRACKED,
-        "RT-013 RT-047 RT-048 RT-050 RT-052",
-    ),
-    (
-        TRACKING,
-        "write-merge-with-vectors",
-        "Rows keep their ids through a merge by vectors",
-        {**WITH_TRACKING, **WITH_VECTORS},
-        (*TRACKED, "deletionVectors"),
-        "RT-013 RT-030 RT-047 RT-048 RT-050 RT-052",
-    ),
-    (
-        TRACKING,
-        "write-merge-with-feed",
-        "Rows keep their ids where a feed tells of a merge",
-        {**WITH_TRACKING, **WITH_FEED},
-        (*TRACKED, "changeDataFeed"),
-        "RT-047 RT-048 RT-050 RT-052 CDC-012",
-    ),
-    (
-        MAPPING,
-        "write-merge",
-        "A merge and an optimize of a mapped table",
-        {"delta.columnMapping.mode": "name"},
-        ("columnMapping",),
-        "CM-007 CM-013 CM-014 CM-015 CM-017",
-    ),
-    (
-        CLOCK,
-        "write-merge",
-        "A merge and an optimize carry later times each",
-        {"delta.enableInCommitTimestamps": "true"},
-        ("inCommitTimestamp",),
-        "ICT-005 ICT-004 ICT-006 ICT-008",
-    ),
-):
-    _chapter.define(_name, _title, _ids, partial(_changes, _properties, _asked))
+_MERGED: Final = (
+    (FILES, "", "A merge and an optimize leave the rows that they have to", "",
+     "DATA-004 DATA-005 FA-005 FA-021"),
+    (VECTORS, "", "A merge and an optimize go together with vectors", "deletionVectors",
+     "DV-002 DVDESC-022 DVD-005 DVD-017 DVD-018 DVD-019"),
+    (FEED, "", "The feed tells what a merge did, and nothing of an optimize", "changeDataFeed",
+     "CDC-012 CDC-013 CDFF-004 FA-017"),
+    (FEED, "-with-vectors", "The feed of a merge and an optimize goes together with vectors",
+     "changeDataFeed deletionVectors", "CDC-012 CDC-013 CDFF-004 FA-017 DVD-019"),
+    (TRACKING, "", "Rows keep their ids through a merge and an optimize", _TRACKED,
+     "RT-013 RT-047 RT-048 RT-050 RT-052"),
+    (TRACKING, "-with-vectors", "Rows keep their ids through a merge by vectors",
+     f"{_TRACKED} deletionVectors", "RT-013 RT-030 RT-047 RT-048 RT-050 RT-052"),
+    (TRACKING, "-with-feed", "Rows keep their ids where a feed tells of a merge",
+     f"{_TRACKED} changeDataFeed", "RT-047 RT-048 RT-050 RT-052 CDC-012"),
+    (MAPPING, "", "A merge and an optimize of a mapped table", "columnMapping",
+     "CM-007 CM-013 CM-014 CM-015 CM-017"),
+    (CLOCK, "", "A merge and an optimize carry later times each", "inCommitTimestamp",
+     "ICT-005 ICT-004 ICT-006 ICT-008"),
+)  # fmt: skip
+"""Chapter, end of the name, title, features, requirements."""
+
+for _chapter, _slug, _title, _features, _ids in _MERGED:
+    _chapter.define(f"write-merge{_slug}", _title, _ids, partial(_merged, _features))
