@@ -14,6 +14,7 @@ from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.golden.chapters.writing.starts import MAPPED, VARIANTS, broken_rule, variants
 from generators.oracle.delta_schema import Field, field, struct
 from generators.oracle.operations import MergeClause, SetComment
+from schemas.features import asking
 
 DEFAULTS: Final = Chapter("default-columns", since="2025")
 
@@ -99,75 +100,35 @@ def _default_again(case: CaseWriter) -> None:
 
 
 def _default_kept(
-    properties: dict[str, str],
-    features: tuple[str, ...],
-    change: Callable[[Recipe], Recipe],
-    column: Field,
-    case: CaseWriter,
+    feature: str, change: Callable[[Recipe], Recipe], column: Field, case: CaseWriter
 ) -> None:
     """Alter a column that has a default, and leave its value out."""
-    recipe = Recipe(struct(field("id", "long"), column), (), properties, (*features, _PRESET))
+    features = (*feature.split(), _PRESET)
+    recipe = Recipe(struct(field("id", "long"), column), (), asking(features), features)
     recipe.append([{"id": 1, column.name: 5}])
     name = next(name for name in change(recipe).now.names if name != "id")
     recipe.append([{"id": 2}], [{"id": 2, name: 7}]).publish(case)
 
 
-for _name, _title, _properties, _features, _column, _change in (
-    (
-        "rename",
-        "A column that is renamed keeps its default",
-        MAPPED,
-        ("columnMapping",),
-        _SEVEN,
-        lambda recipe: recipe.rename_column("n", "m"),
-    ),
-    (
-        "nullable",
-        "A column that may have nulls from now on keeps its default",
-        {},
-        (),
-        replace(_SEVEN, nullable=False),
-        lambda recipe: recipe.set_nullable("n", nullable=True),
-    ),
-    (
-        "comment",
-        "A column that gets a comment keeps its default",
-        {},
-        (),
-        _SEVEN,
-        lambda recipe: recipe.do(SetComment("n", "a number")),
-    ),
-    (
-        "widen",
-        "A column that gets a wider type keeps its default",
-        {"delta.enableTypeWidening": "true"},
-        ("typeWidening",),
-        _SEVEN,
-        lambda recipe: recipe.change_type("n", "long"),
-    ),
-    (
-        "reorder",
-        "A column that moves keeps its default",
-        {},
-        (),
-        _SEVEN,
-        lambda recipe: recipe.reorder_columns("n", "id"),
-    ),
-    (
-        "properties",
-        "A column keeps its default as a property of the table is set",
-        {},
-        (),
-        _SEVEN,
-        lambda recipe: recipe.set_properties({"team": "tables"}),
-    ),
-):
-    DEFAULTS.define(
-        f"write-kept-by-{_name}",
-        _title,
-        "SCH-037 DFT-005",
-        partial(_default_kept, _properties, _features, _change, _column),
-    )
+_KEPT_BY: Final[tuple[tuple[str, str, str, Field, Callable[[Recipe], Recipe]], ...]] = (
+    ("rename", "A column that is renamed keeps its default", "columnMapping", _SEVEN,
+     lambda recipe: recipe.rename_column("n", "m")),
+    ("nullable", "A column that may have nulls from now on keeps its default", "",
+     replace(_SEVEN, nullable=False), lambda recipe: recipe.set_nullable("n", nullable=True)),
+    ("comment", "A column that gets a comment keeps its default", "", _SEVEN,
+     lambda recipe: recipe.do(SetComment("n", "a number"))),
+    ("widen", "A column that gets a wider type keeps its default", "typeWidening", _SEVEN,
+     lambda recipe: recipe.change_type("n", "long")),
+    ("reorder", "A column that moves keeps its default", "", _SEVEN,
+     lambda recipe: recipe.reorder_columns("n", "id")),
+    ("properties", "A column keeps its default as a property of the table is set", "", _SEVEN,
+     lambda recipe: recipe.set_properties({"team": "tables"})),
+)  # fmt: skip
+"""Name, title, feature that the change needs, column, change."""
+
+for _name, _title, _feature, _column, _change in _KEPT_BY:
+    _build = partial(_default_kept, _feature, _change, _column)
+    DEFAULTS.define(f"write-kept-by-{_name}", _title, "SCH-037 DFT-005", _build)
 
 
 @DEFAULTS.case("write-merge-null", "DFT-006")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from functools import partial
 from typing import Any, Final
@@ -22,6 +23,7 @@ from generators.golden.chapters.writing.starts import (
 )
 from generators.oracle import delta_schema as of
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
+from schemas.features import asking
 
 FIRST: Final = Chapter("iceberg-compatibility-v1", since="2025")
 SECOND: Final = Chapter("iceberg-compatibility-v2", since="2025")
@@ -224,45 +226,25 @@ def _excluded(
     )
 
 
-for _chapter, _version, _name, _title, _schema, _more, _id in (
-    (FIRST, 1, "unmapped", "It is not enabled without column mapping", PAIR, {}, "ICE1-005"),
-    (FIRST, 1, "vectors", "It is not enabled with vectors", PAIR, WITH_VECTORS, "ICE1-006"),
-    (
-        FIRST,
-        1,
-        "array",
-        "A table with an array is refused",
-        beside_id(array("long")),
-        {},
-        "ICE1-010",
-    ),
-    (
-        FIRST,
-        1,
-        "map",
-        "A table with a map is refused",
-        beside_id(map_of("string", "long")),
-        {},
-        "ICE1-010",
-    ),
-    (SECOND, 2, "unmapped", "It is not enabled without column mapping", PAIR, {}, "ICE2-005"),
-    (SECOND, 2, "vectors", "It is not enabled with active vectors", PAIR, WITH_VECTORS, "ICE2-014"),
-    (
-        SECOND,
-        2,
-        "first",
-        "It is not enabled beside the first version",
-        PAIR,
-        {"delta.enableIcebergCompatV1": "true"},
-        "ICE2-013",
-    ),
-):
-    _asked = {} if _name == "unmapped" else MAPPED
-    _chapter.define(
+_EXCLUDED: Final[tuple[tuple[str, str, Struct, Mapping[str, str], str], ...]] = (
+    ("unmapped", "It is not enabled without column mapping", PAIR, {}, "ICE1-005"),
+    ("vectors", "It is not enabled with vectors", PAIR, WITH_VECTORS, "ICE1-006"),
+    ("array", "A table with an array is refused", beside_id(array("long")), {}, "ICE1-010"),
+    ("map", "A table with a map is refused", beside_id(map_of("string", "long")), {}, "ICE1-010"),
+    ("unmapped", "It is not enabled without column mapping", PAIR, {}, "ICE2-005"),
+    ("vectors", "It is not enabled with active vectors", PAIR, WITH_VECTORS, "ICE2-014"),
+    ("first", "It is not enabled beside the first version", PAIR, asking(["icebergCompatV1"]),
+     "ICE2-013"),
+)  # fmt: skip
+"""Name, title, schema, further properties, requirement."""
+
+for _name, _title, _schema, _more, _id in _EXCLUDED:
+    _properties = {**({} if _name == "unmapped" else MAPPED), **_more}
+    (FIRST if _id.startswith("ICE1") else SECOND).define(
         f"write-refused-{_name}",
         _title,
         _id,
-        partial(_excluded, _version, _schema, {**_asked, **_more}, _id),
+        partial(_excluded, 1 if _id.startswith("ICE1") else 2, _schema, _properties, _id),
         features=("columnMapping",),
     )
 
@@ -341,48 +323,24 @@ _ARRAY: Final = of.array("long")
 
 _MAP: Final = of.map_of("string", "long")
 
-_VARIANT: Final = ("variantType",)
 
-
-for _slug, _title, _row, _step, _listed in (
+_NOT_ADDED: Final[tuple[tuple[str, str, str, Step, tuple[str, ...]], ...]] = (
     ("array", "An array is not added", "ICE1-010", _column_of(_ARRAY), ()),
     ("map", "A map is not added", "ICE1-010", _column_of(_MAP), ()),
-    (
-        "array-within",
-        "A struct with an array in it is not added",
-        "ICE1-010",
-        _column_of(struct(of.field("a", _ARRAY))),
-        (),
-    ),
-    (
-        "replace",
-        "A table is not replaced by one with an array",
-        "ICE1-010",
-        lambda recipe: recipe.replace(_with(_ARRAY), (), []),
-        (),
-    ),
-    (
-        "variant",
-        "A variant is not added",
-        "ICE2-018",
-        _column_of(of.Primitive("variant")),
-        _VARIANT,
-    ),
-    (
-        "vectors",
-        "Vectors are not supported from later on",
-        "ICE1-006",
-        lambda recipe: recipe.keep("enable_feature", feature="deletionVectors"),
-        (),
-    ),
-    (
-        "vectors",
-        "Vectors are not enabled later",
-        "ICE2-014",
-        lambda recipe: recipe.set_properties_refused(WITH_VECTORS),
-        ("deletionVectors",),
-    ),
-):
+    ("array-within", "A struct with an array in it is not added", "ICE1-010",
+     _column_of(struct(of.field("a", _ARRAY))), ()),
+    ("replace", "A table is not replaced by one with an array", "ICE1-010",
+     lambda recipe: recipe.replace(_with(_ARRAY), (), []), ()),
+    ("variant", "A variant is not added", "ICE2-018", _column_of(of.Primitive("variant")),
+     ("variantType",)),
+    ("vectors", "Vectors are not supported from later on", "ICE1-006",
+     lambda recipe: recipe.keep("enable_feature", feature="deletionVectors"), ()),
+    ("vectors", "Vectors are not enabled later", "ICE2-014",
+     lambda recipe: recipe.set_properties_refused(WITH_VECTORS), ("deletionVectors",)),
+)  # fmt: skip
+"""Name, title, requirement, step, further features."""
+
+for _slug, _title, _row, _step, _listed in _NOT_ADDED:
     (FIRST if _row.startswith("ICE1") else SECOND).define(
         f"write-refused-later-{_slug}",
         _title,

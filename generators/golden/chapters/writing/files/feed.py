@@ -10,9 +10,10 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
-from generators.golden.chapters.writing.starts import MAPPED, WITH_FEED, WITH_VECTORS
+from generators.golden.chapters.writing.starts import WITH_FEED
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import field, struct
+from schemas.features import asking
 
 FEED: Final = Chapter("change-data-files", since="2025")
 
@@ -61,10 +62,11 @@ def _recorded_later(case: CaseWriter) -> None:
     recipe.update({"name": "w"}, compare("id", ">=", 4, "long")).publish(case)
 
 
-def _recorded(properties: Mapping[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
+def _recorded(feature: str, properties: Mapping[str, str], case: CaseWriter) -> None:
     """Change rows, and move them between partitions."""
     schema = struct(field("id", "long"), field("part", "string"))
-    recipe = Recipe(schema, ("part",), {**WITH_FEED, **properties}, ("changeDataFeed", *features))
+    features = ("changeDataFeed", *feature.split())
+    recipe = Recipe(schema, ("part",), {**asking(features), **properties}, features)
     recipe.append([{"id": n, "part": "ab"[n % 2]} for n in range(8)])
     recipe.update({"part": "c"}, is_in("id", [1, 5], "long"))
     recipe.update({"part": None, "id": 20}, compare("id", "=", 2, "long"))
@@ -74,28 +76,16 @@ def _recorded(properties: Mapping[str, str], features: tuple[str, ...], case: Ca
     recipe.delete(compare("id", "=", 7, "long")).publish(case)
 
 
-for _slug, _title, _properties, _features, _ids in (
-    ("partitions", "Rows that leave a partition are recorded as they were", {}, (), "CDC-012"),
-    (
-        "partitions-with-vectors",
-        "Rows that leave a partition by vectors are recorded as they were",
-        WITH_VECTORS,
-        ("deletionVectors",),
-        "CDC-012",
-    ),
-    (
-        "mapped-by-name",
-        "The feed of a table mapped by name has its columns",
-        MAPPED,
-        ("columnMapping",),
-        "CDC-012 CM-013",
-    ),
-    (
-        "mapped-by-id",
-        "The feed of a table mapped by id has its columns",
-        {"delta.columnMapping.mode": "id"},
-        ("columnMapping",),
-        "CDC-012 CM-013",
-    ),
-):
-    FEED.define(f"write-{_slug}", _title, _ids, partial(_recorded, _properties, _features))
+_RECORDED: Final[tuple[tuple[str, str, str, Mapping[str, str], str], ...]] = (
+    ("partitions", "Rows that leave a partition are recorded as they were", "", {}, "CDC-012"),
+    ("partitions-with-vectors", "Rows that leave a partition by vectors are recorded as they were",
+     "deletionVectors", {}, "CDC-012"),
+    ("mapped-by-name", "The feed of a table mapped by name has its columns", "columnMapping", {},
+     "CDC-012 CM-013"),
+    ("mapped-by-id", "The feed of a table mapped by id has its columns", "columnMapping",
+     {"delta.columnMapping.mode": "id"}, "CDC-012 CM-013"),
+)  # fmt: skip
+"""Name, title, feature beside that of the feed, further properties, requirements."""
+
+for _slug, _title, _feature, _properties, _ids in _RECORDED:
+    FEED.define(f"write-{_slug}", _title, _ids, partial(_recorded, _feature, _properties))

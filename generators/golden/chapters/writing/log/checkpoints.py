@@ -23,6 +23,7 @@ from generators.golden.chapters.writing.starts import (
 from generators.materialise.log.files import read_commit, write_commit
 from generators.oracle.delta_schema import field, struct
 from generators.oracle.operations import CheckpointKind
+from schemas.features import asking
 
 CHECKPOINTS: Final = Chapter("checkpoints", since="2025")
 
@@ -186,8 +187,8 @@ def _all_actions(case: CaseWriter) -> None:
     recipe.checkpoint().append(keyed(5)).publish(case)
 
 
-def _in_parts(properties: Mapping[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
-    recipe = Recipe(KEYED, (), {**properties, **_KEPT}, features)
+def _in_parts(features: tuple[str, ...], case: CaseWriter) -> None:
+    recipe = Recipe(KEYED, (), {**asking(features), **_KEPT}, features)
     for number in range(0, 12, 2):
         recipe.append(keyed(number, number + 1))
     recipe.delete(is_in("id", [1, 4, 6, 7], "long")).set_transaction("app", 1)
@@ -197,22 +198,20 @@ def _in_parts(properties: Mapping[str, str], features: tuple[str, ...], case: Ca
     recipe.publish(case, needs=("checkpoint.kind",))
 
 
-for _name, _title, _properties, _listed, _more in (
-    ("multi-part", "Parts of a checkpoint have the files by their paths", {}, (), "CKPT-N-005"),
-    (
-        "multi-part-vectors",
-        "Parts of a checkpoint have the files by paths and vectors",
-        WITH_VECTORS,
-        ("deletionVectors",),
-        "CKPT-N-004",
-    ),
-):
+_IN_PARTS: Final[tuple[tuple[str, str, tuple[str, ...], str], ...]] = (
+    ("", "Parts of a checkpoint have the files by their paths", (), "CKPT-N-005"),
+    ("-vectors", "Parts of a checkpoint have the files by paths and vectors",
+     ("deletionVectors",), "CKPT-N-004"),
+)  # fmt: skip
+"""End of the name, title, features, requirement."""
+
+for _slug, _title, _listed, _more in _IN_PARTS:
     CHECKPOINTS.define(
-        f"write-{_name}",
+        f"write-multi-part{_slug}",
         _title,
         f"CKPT-021 CKPT-022 CKPT-023 CKPT-024 CKPT-N-003 {_more} CKPT-N-007 CKC-002 CKC-003 "
         "CKC-004 CKC-012 CKPT-V1-001 CKPT-V1-002",
-        partial(_in_parts, _properties, _listed),
+        partial(_in_parts, _listed),
     )
 
 
