@@ -5,8 +5,9 @@ checksum and live data file against the clauses that bind their writers. It rais
 bad table: what it sees becomes findings. ``delta-tck audit TABLE`` prints them.
 """
 
+from conformance.audit.checker import CHECKS
 from conformance.audit.cli import run_audit_cli
-from conformance.audit.engine import CHECKS, audit
+from conformance.audit.engine import audit
 from conformance.audit.findings import Check, Finding, Severity
 from conformance.audit.read.log import AuditError
 

@@ -8,7 +8,8 @@ import traceback
 from collections.abc import Sequence
 from typing import Final, TextIO
 
-from conformance.audit.engine import CHECKS, audit
+from conformance.audit.checker import CHECKS
+from conformance.audit.engine import audit
 from conformance.audit.forms import FORMS
 from conformance.audit.read.log import AuditError
 from conformance.base.faults import OutputError

@@ -11,7 +11,7 @@ import pytest
 from audit_faults import planted
 from corpus import PARTS, tables
 
-from conformance.audit import AuditError, audit, engine
+from conformance.audit import AuditError, audit, checker
 from conformance.audit.read import raw
 
 FAULTS = {name: plant for name, _, plant in planted()}
@@ -21,7 +21,7 @@ def _found(table: Path, monkeypatch: pytest.MonkeyPatch, *, screens: bool) -> An
     """Audit a log by columns and screens, however small it is, or line by line."""
     with monkeypatch.context() as patch:
         patch.setattr(raw, "COLUMNAR", screens)
-        patch.setattr(engine, "SCREENS", screens)
+        patch.setattr(checker, "SCREENS", screens)
         try:
             return sorted(map(astuple, audit(str(table), data=False)))
         except AuditError as error:

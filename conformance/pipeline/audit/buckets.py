@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from conformance.audit.checker import checks_of
 from conformance.audit.checks.row_tracking import id_ranges, overlaps
 from conformance.audit.checks.transitions import Balance, unbalanced
-from conformance.audit.engine import Run, Sum, checks_of
+from conformance.audit.engine import Run, Sum
 from conformance.audit.findings import Finding
 from conformance.audit.read.log import Listing, Log, read_log
 from conformance.audit.read.raw import Document, Lines, json_lines

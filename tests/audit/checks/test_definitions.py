@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from audit_faults import planted
 
-from conformance.audit.engine import checks_of
+from conformance.audit.checker import checks_of
 
 STEPS = frozenset({
     "CHK-007", "CM-011", "ICE1-011", "ICE2-019", "TF-007", "TF-008", "TF-009", "TW-002",

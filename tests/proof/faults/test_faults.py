@@ -19,7 +19,7 @@ from fault_bases import TABLES
 from fault_planting import plant
 from fault_records import Fault, load_faults
 
-from conformance.audit import Finding, audit, engine
+from conformance.audit import Finding, audit, checker
 from conformance.audit.findings import PART_IS_BROKEN, severity_of
 from conformance.audit.read import raw
 from conformance.pipeline.audit.buckets import Options
@@ -86,10 +86,10 @@ def test_columns_and_buckets_hide_no_planted_fault(
     shutil.copytree(sound(fault.table), root)
     plant(fault, root)
     monkeypatch.setattr(raw, "COLUMNAR", False)
-    monkeypatch.setattr(engine, "SCREENS", False)
+    monkeypatch.setattr(checker, "SCREENS", False)
     by_line = _compared(audit(str(root)))
     monkeypatch.setattr(raw, "COLUMNAR", True)
-    monkeypatch.setattr(engine, "SCREENS", True)
+    monkeypatch.setattr(checker, "SCREENS", True)
     assert _compared(audit(str(root))) == by_line
     assert _compared(in_parts(str(root), Options(), 3)) == by_line
 
