@@ -27,8 +27,6 @@ from generators.oracle.delta_schema import (
 from generators.oracle.delta_schema import field as column
 from schemas.features import asking
 
-TRACKING: Final = {"delta.enableRowTracking": "true"}
-
 _VARIANT: Final = {"metadata": b"\x01\x00\x00", "value": b"\x0c\x2a"}
 _VALUES: Final[Mapping[str, Callable[[int], Any]]] = {
     "long": lambda n: n,

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.feed import FEED
 from generators.golden.cases.publish import publish, publish_timed
 from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable, add, remove, writer_protocol
@@ -21,7 +22,6 @@ ACTIONS: Final = Chapter("add-cdc-file", since="2025")
 
 _FEED = ["changeDataFeed"]
 _STAMPED: Final = writer_protocol([*_FEED, "inCommitTimestamp"])
-_PROPERTIES: Final = {"delta.enableChangeDataFeed": "true"}
 
 
 def _instant(milliseconds: int) -> datetime:
@@ -49,7 +49,7 @@ def _stamped(case: CaseWriter) -> None:
         case,
         PAIR,
         protocol=_STAMPED,
-        properties={**_PROPERTIES, "delta.enableInCommitTimestamps": "true"},
+        properties={**FEED, "delta.enableInCommitTimestamps": "true"},
     )
     stamps = [EPOCH + 10 * MINUTE * version + 7 for version in range(3)]
     first, second = (table.file([{"id": n, "name": f"n{n}"}]) for n in (1, 2))
@@ -70,7 +70,7 @@ def _stamped(case: CaseWriter) -> None:
 @ACTIONS.case("in-commit-times-from-mid-life", "CDC-015 CDC-016 CDC-017 ICT-015")
 def _mid_life(case: CaseWriter) -> None:
     """The feed gives file times up to enablement and stamps from there."""
-    table = GoldenTable.of(case, PAIR, protocol=writer_protocol(_FEED), properties=_PROPERTIES)
+    table = GoldenTable.of(case, PAIR, protocol=writer_protocol(_FEED), properties=FEED)
     enabled = EPOCH + 100 * MINUTE
     times = [EPOCH, EPOCH + MINUTE, enabled, enabled + MINUTE]
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(len(times))]
@@ -95,7 +95,7 @@ def _mid_life(case: CaseWriter) -> None:
 @ACTIONS.case("file-times-beside-commit-info", "CDC-015 CDC-017 CINFO-003")
 def _other_clocks(case: CaseWriter) -> None:
     """The feed gives file times, whatever the writers say of the time."""
-    table = GoldenTable.of(case, PAIR, protocol=writer_protocol(_FEED), properties=_PROPERTIES)
+    table = GoldenTable.of(case, PAIR, protocol=writer_protocol(_FEED), properties=FEED)
     files = [table.file([{"id": n, "name": f"n{n}"}]) for n in range(3)]
     table.create(add(files[0]), info={"timestamp": EPOCH + 50 * MINUTE})
     table.commit(add(files[1]), info={"timestamp": 7})

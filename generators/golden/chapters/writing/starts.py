@@ -114,8 +114,6 @@ VARIANTS: Final = struct(id="long", v="variant")
 
 KEYED: Final = struct(id="long", part="string")
 
-WITH_FEED: Final = {"delta.enableChangeDataFeed": "true"}
-
 WITH_TRACKING: Final = {"delta.enableRowTracking": "true"}
 
 

@@ -15,10 +15,13 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
-from generators.golden.chapters.crossed.tables import TRACKING
-from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS
 from generators.golden.chapters.writing.given import by_another, old_files
-from generators.golden.chapters.writing.starts import CLUSTERING
+from generators.golden.chapters.writing.starts import (
+    CLUSTERING,
+    TRACKED,
+    WITH_TRACKING,
+    WITH_VECTORS,
+)
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log.files import read_commit, write_commit
@@ -33,7 +36,6 @@ CLUSTERED: Final = Chapter("clustered-table", since="2025")
 DOMAINS: Final = Chapter("domain-metadata", since="2025")
 
 _GROUPS: Final = FileLayout(row_group_rows=3)
-_TRACKED: Final = ("rowTracking", "domainMetadata")
 
 
 @APPEND_ONLY.case("write-settings", "APP-002 APP-003")
@@ -88,7 +90,7 @@ def _broken_group(case: CaseWriter) -> None:
 @ROWS.case("write-groups", "RT-029 RT-045 RT-049")
 def _tracked_groups(case: CaseWriter) -> None:
     """Rows of every group of a file keep their ids."""
-    recipe = Recipe(PAIR, (), TRACKING, _TRACKED, layout=_GROUPS).append(pairs(*range(10)))
+    recipe = Recipe(PAIR, (), WITH_TRACKING, TRACKED, layout=_GROUPS).append(pairs(*range(10)))
     recipe.append(pairs(20, 21)).given().update({"name": "x"}, is_in("id", [1, 7, 9], "long"))
     recipe.delete(compare("id", "=", 4, "long")).keep("optimize")
     recipe.merge(_MERGED, SAME_ID, *UPSERT).publish(case)

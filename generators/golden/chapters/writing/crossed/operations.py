@@ -9,7 +9,7 @@ from typing import Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
-from generators.golden.chapters.writing.starts import FIRST_ROW, Step
+from generators.golden.chapters.writing.starts import FIRST_ROW, MAPPED, Step
 from generators.materialise.log.protocols import Protocol
 from generators.oracle import delta_schema as of
 from generators.oracle.delta_schema import struct
@@ -66,15 +66,12 @@ _OF_VERSIONS: Final = (
 An append is asked for by another case."""
 
 
-_MAPPED: Final = {"delta.columnMapping.mode": "name"}
-
-
 _LISTED: Final = (
     "allowColumnDefaults", "changeDataFeed", "checkConstraints", "clustering", "domainMetadata",
 )  # fmt: skip
 
 _OF_VERSION_8: Final[Mapping[str, Mapping[str, str]]] = {
-    **dict.fromkeys(_MAPPING_ALONE, _MAPPED),
+    **dict.fromkeys(_MAPPING_ALONE, MAPPED),
     "drop-constraint": {"purpose": "a", "delta.constraints.small": "id < 100"},
 }
 """Properties without which an operation would be refused for another reason."""
@@ -108,7 +105,7 @@ for _operation in _OPERATIONS:
             Protocol(2, 7, None, ("columnMapping", _UNKNOWN))
             if _mapped
             else Protocol(1, 7, None, (*_LISTED, _UNKNOWN)),
-            _MAPPED if _mapped else _FITTING,
+            MAPPED if _mapped else _FITTING,
             _operation,
             "TF-003",
         ),

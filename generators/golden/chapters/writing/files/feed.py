@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.feed import FEED as WITH_FEED
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
-from generators.golden.chapters.writing.starts import WITH_FEED
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import field, struct
 from schemas.features import asking

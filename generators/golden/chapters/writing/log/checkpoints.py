@@ -8,13 +8,13 @@ from typing import Final
 
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
+from generators.golden.cases.feed import FEED
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.golden.chapters.writing.given import described_files
 from generators.golden.chapters.writing.starts import (
     EVERY,
     KEYED,
-    WITH_FEED,
     WITH_TRACKING,
     WITH_VECTORS,
     every,
@@ -279,7 +279,7 @@ def _lower_progress(case: CaseWriter) -> None:
 
 def _changes(kind: CheckpointKind, sidecars: int, case: CaseWriter) -> None:
     features = ("v2Checkpoint", "changeDataFeed") if kind != "multi-part" else ("changeDataFeed",)
-    recipe = Recipe(KEYED, ("part",), WITH_FEED, features).append(keyed(1, 2, 3))
+    recipe = Recipe(KEYED, ("part",), FEED, features).append(keyed(1, 2, 3))
     parts = 2 if kind == "multi-part" else 0
     recipe.update({"id": 30}, compare("id", "=", 3, "long")).checkpoint(kind, sidecars, parts)
     recipe.delete(compare("id", "=", 1, "long")).checkpoint(kind, sidecars, parts)
