@@ -108,8 +108,7 @@ def _event(number: int) -> dict[str, Any]:
 
 
 def _compatible(version: int, case: CaseWriter, mode: str = "name") -> None:
-    properties = {"delta.columnMapping.mode": mode, f"delta.enableIcebergCompatV{version}": "true"}
-    recipe = Recipe(_EVENTS, ("part",), properties, ("columnMapping", f"icebergCompatV{version}"))
+    recipe = Recipe(_EVENTS, ("part",), *compatible(version, **{"delta.columnMapping.mode": mode}))
     recipe.append([_event(number) for number in range(1, 7)])
     recipe.update({"id": 100}, compare("id", "=", 2, "long"))
     recipe.delete(compare("id", "=", 5, "long")).append([_event(9)]).keep("optimize").publish(case)
@@ -138,8 +137,7 @@ SECOND.define(
 
 
 def _merged(version: int, case: CaseWriter) -> None:
-    properties = {**MAPPED, f"delta.enableIcebergCompatV{version}": "true"}
-    recipe = Recipe(_EVENTS, ("part",), properties, ("columnMapping", f"icebergCompatV{version}"))
+    recipe = Recipe(_EVENTS, ("part",), *compatible(version))
     recipe.append([_event(number) for number in range(1, 7)])
     recipe.merge([_event(number) for number in (2, 8)], SAME_ID, *UPSERT)
     recipe.overwrite([_event(9)], compare("part", "=", "b", "string"))
@@ -255,8 +253,7 @@ def _nested(case: CaseWriter) -> None:
     schema = struct(
         id="long", l=array(array("integer")), m=map_of("integer", struct(s=array("string")))
     )
-    properties = {**MAPPED, "delta.enableIcebergCompatV2": "true"}
-    recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
+    recipe = Recipe(schema, (), *compatible(2))
     recipe.append([{"id": 1, "l": [[1, None], []], "m": {7: {"s": ["x"]}}}])
     recipe.add_column(field("later", array("long"))).append(
         [{"id": 2, "l": None, "m": None, "later": [1]}]
@@ -268,8 +265,7 @@ def _nested(case: CaseWriter) -> None:
 def _nested_ids(case: CaseWriter) -> None:
     """Ids inside of columns are those of no column and of no other part."""
     schema = struct(id="long", l=array("integer"), n="long")
-    properties = {**MAPPED, "delta.enableIcebergCompatV2": "true"}
-    recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
+    recipe = Recipe(schema, (), *compatible(2))
     recipe.append([{"id": 1, "l": [1, None], "n": 2}])
     recipe.add_column(field("m", map_of("string", array("long"))))
     recipe.append([{"id": 2, "l": None, "n": None, "m": {"k": [1]}}])
@@ -281,8 +277,7 @@ def _nested_ids(case: CaseWriter) -> None:
 def _nested_replaced(case: CaseWriter) -> None:
     """Inner ids and timestamps are right in columns that a replace brings."""
     schema = struct(id="long", s=struct(at="timestamp", l=array("timestamp")), n="long")
-    properties = {**MAPPED, "delta.enableIcebergCompatV2": "true"}
-    recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
+    recipe = Recipe(schema, (), *compatible(2))
 
     def row(number: int) -> dict[str, Any]:
         moment = utc(2024, 1, 1, 0, 0, 0, number)
@@ -305,9 +300,8 @@ def _with(kind: str | of.DataType) -> Struct:
 
 
 def _for_iceberg(version: int, *more: str) -> Recipe:
-    properties = {**MAPPED, f"delta.enableIcebergCompatV{version}": "true"}
-    features = ("columnMapping", f"icebergCompatV{version}", *more)
-    return Recipe(PAIR, (), properties, features).append(pairs(1, 2))
+    properties, features = compatible(version)
+    return Recipe(PAIR, (), properties, (*features, *more)).append(pairs(1, 2))
 
 
 def _not_for_iceberg(step: Step, row: str, more: tuple[str, ...], case: CaseWriter) -> None:
