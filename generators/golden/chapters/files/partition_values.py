@@ -140,7 +140,7 @@ for _partition in _PARTITIONS:
 _ODD_TEXTS = (
     "A/A", "B B", "a:b", "a%b", "%20", "%25", "a%2Fb", "\u00e9", "(x)", "[y]", "a+b", "it's",
     'say "x"', "a=b", "a&b", "#hash", "what?", "back\\slash", "tab\there", "\U0001f33c",
-    " lead", "trail ", "null", "__HIVE_DEFAULT_PARTITION__", "line\nbreak",
+    " lead", "trail ", "null", "__HIVE_DEFAULT_PARTITION__", "line\nbreak", " ",
 )  # fmt: skip
 
 

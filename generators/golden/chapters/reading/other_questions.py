@@ -167,12 +167,12 @@ def _times_go_back(case: CaseWriter) -> None:
 
 @DOMAINS.case("names-alike", "REC-005 REC-014 DOM-012")
 def _domains_alike(case: CaseWriter) -> None:
-    """Domains whose names differ by case are different ones."""
+    """Domains whose names differ by case or by blanks are different ones."""
     table = GoldenTable.of(case, PAIR, protocol=feature_protocol(writers=["domainMetadata"]))
-    table.create(domain("mine", "lower"), domain("Mine", "upper"))
+    table.create(domain("mine", "lower"), domain("Mine", "upper"), domain(" mine ", " blanks\n"))
     table.commit(domain("Mine", "newer"), add(table.file(_pairs(1))))
     publish(case, table)
-    case.judged |= {"lower": "REC-014", "upper": "REC-014"}
+    case.judged |= {"lower": "REC-014", "upper": "REC-014", "blanks": "DOM-012"}
     case.spec(
         "domain_metadata",
         "lower",
@@ -186,6 +186,13 @@ def _domains_alike(case: CaseWriter) -> None:
         title="The other has the one that was set last",
         expected={"configuration": "newer"},
         parameters={"domain": "Mine"},
+    )
+    case.spec(
+        "domain_metadata",
+        "blanks",
+        title="One with blanks around has its own, blanks and all",
+        expected={"configuration": " blanks\n"},
+        parameters={"domain": " mine "},
     )
     case.judged["domain-mine"] = "REC-005"
     domain_spec(case, "MINE", None, title="A third is not set, and has nothing of theirs")

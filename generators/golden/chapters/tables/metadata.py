@@ -15,7 +15,7 @@ from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import GoldenTable, add, remove
 from generators.materialise.log.files import json_text
-from generators.oracle.delta_schema import struct
+from generators.oracle.delta_schema import array, field, map_of, struct
 
 METADATA = Chapter("change-metadata")
 
@@ -242,3 +242,23 @@ for _form, _words in {
         "META-002 REC-013",
         partial(_replace_by_data, form=_form),
     )
+
+
+@METADATA.case("empty-and-nested", "REC-003 SCH-026")
+def _empty_and_nested(case: CaseWriter) -> None:
+    """Empty texts, a time of 0 and what is said of nested fields are kept."""
+    whole = array("integer", contains_null=False)
+    inner = struct(
+        field("n", "integer", metadata={"comment": "within", "custom": {"k": [1]}}),
+        field("l", array(whole, contains_null=True)),
+    )
+    schema = struct(
+        field("id", "long", metadata={"comment": ""}),
+        field("s", inner),
+        field("m", map_of("string", whole, value_contains_null=False)),
+    )
+    table = GoldenTable.of(case, schema)
+    metadata = table.metadata(name="", description="", createdTime=0)
+    rows = [{"id": 1, "s": {"n": 1, "l": [[1], None]}, "m": {"k": [2]}}]
+    table.commit(table.protocol_action(), metadata, add(table.file(rows)))
+    publish(case, table)
