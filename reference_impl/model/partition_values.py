@@ -216,7 +216,7 @@ def format_value(  # noqa: PLR0911  one return per type
         case Primitive("date") if isinstance(value, int):
             return format_days(value)
         case Primitive("binary"):
-            return bytes(value).decode("latin-1")
+            return _format_binary(bytes(value))
         case Primitive("float"):
             return _format_float(pa.scalar(value, pa.float32()).cast(pa.string()).as_py())
         case Primitive("double"):
@@ -231,6 +231,14 @@ def _instant(value: Any, *, zone: bool) -> str:
     if isinstance(value, int):
         return format_micros(value, zone=zone)
     return format_timestamp(value, zone=zone)
+
+
+def _format_binary(value: bytes) -> str:
+    text = value.decode("latin-1")
+    if _ESCAPES.fullmatch(text):
+        # Bytes that look like escapes would be read as what these stand for.
+        return "".join(f"\\u00{byte:02X}" for byte in value)
+    return text
 
 
 def _format_float(text: str) -> str:

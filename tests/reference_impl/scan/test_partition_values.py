@@ -42,6 +42,7 @@ CASES: list[tuple[str, str, Any]] = [
     ("binary", "\x01\x02\x03", b"\x01\x02\x03"),
     ("binary", "\x00\xff", b"\x00\xff"),
     ("binary", "\\u0000\\u00FF", b"\x00\xff"),
+    ("binary", "\\u005C\\u0075\\u0030\\u0030\\u0034\\u0031", b"\\u0041"),
     ("binary", "日", "日".encode()),
 ]
 
