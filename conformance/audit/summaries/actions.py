@@ -120,8 +120,8 @@ def _shortened(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
-def add_differences(
-    want: Body, have: Body, layout: Layout, fallback: str, row_ids: str
+def add_differences(  # noqa: PLR0913  two actions, and the rows of a summary
+    want: Body, have: Body, layout: Layout, fallback: str, row_ids: str, *, whole: bool = False
 ) -> Iterator[tuple[str, str]]:
     """Yield requirement and message for each field of an add that a summary has otherwise.
 
@@ -131,6 +131,7 @@ def add_differences(
         layout: of the version.
         fallback: the requirement that the summary repeats the log.
         row_ids: the requirement that it repeats row ids.
+        whole: no statistic of a column may be left out; :func:`tells_less` else.
     """
     for name in _ADD:
         if _field(want, name) != _field(have, name) and not (
@@ -143,10 +144,28 @@ def add_differences(
             if name == "size":  # a file has one, so that one of the two is wrong
                 yield "ADD-006", message
     stats, held = statistics_of(want), statistics_of(have)
-    if _other_text(want, have) and not same_statistics(stats or {}, held or {}, layout):
+    if _other_text(want, have) and not same_statistics(
+        stats or {}, held or {}, layout, whole=whole
+    ):
         logged = "nothing" if stats is None else _shortened(want.get("stats"))
         yield fallback, f"stats is {_shortened(have.get('stats'))}, the log says {logged}"
     yield from _parsed(stats, want, have, layout, fallback)
+
+
+def tells_less(want: Body, have: Body, layout: Layout) -> str | None:
+    """Return a message where the statistics of a summary are a part of those of the log.
+
+    They are optional, and a writer that read them from typed statistics knows those of the
+    columns that the table asks for, which may have become fewer.
+    """
+    stats, held = statistics_of(want) or {}, statistics_of(have) or {}
+    if (
+        _other_text(want, have)
+        and same_statistics(stats, held, layout, whole=False)
+        and not same_statistics(stats, held, layout)
+    ):
+        return f"stats is {_shortened(have.get('stats'))}, a part of what the log says"
+    return None
 
 
 def differing_files(want: State, have: State, layout: Layout) -> Iterator[tuple[str, Body]]:
@@ -282,8 +301,10 @@ def file_differences(  # noqa: PLR0913  two states, and the rows of a summary
         whole: no field of a file may be left out.
     """
     for key, logged, kept in unlike(want.adds, have.adds, adds=True, whole=whole):
-        for requirement, message in add_differences(logged, kept, layout, *adds):
+        for requirement, message in add_differences(logged, kept, layout, *adds, whole=whole):
             yield finding(requirement, place, f"{key[0]}: {message}")
+        if not whole and (less := tells_less(logged, kept, layout)):
+            yield finding(adds[0], place, f"{key[0]}: {less}", severity="warning")
         yield from malformed(f"{place}: {key[0]}", logged, kept, layout)
         if whole and logged.get("stats") and not kept.get("stats"):
             yield finding(adds[0], place, f"{key[0]}: the compaction lacks its stats")

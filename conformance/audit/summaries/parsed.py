@@ -130,8 +130,17 @@ def respelled(one: Any, other: Any, declared: str) -> bool:
         return False
 
 
-def same_statistics(stats: Mapping[str, Any], held: Mapping[str, Any], layout: Layout) -> bool:
-    """Return whether statistics are equal, though values in them may be written differently."""
+def same_statistics(
+    stats: Mapping[str, Any], held: Mapping[str, Any], layout: Layout, *, whole: bool = True
+) -> bool:
+    """Return whether statistics are equal, though values in them may be written differently.
+
+    Args:
+        stats: those of the log.
+        held: those of a summary.
+        layout: of the version.
+        whole: what ``stats`` says of a column is in ``held`` too.
+    """
     a, b = comparable(stats), comparable(held)
     if a == b:
         return True
@@ -140,10 +149,10 @@ def same_statistics(stats: Mapping[str, Any], held: Mapping[str, Any], layout: L
     types = {column.physical: str(column.type) for column in layout.columns}
     for kind in _KINDS:
         left, right = (dict(leaves(each.get(kind))) for each in (a, b))
-        if left.keys() != right.keys():
+        if right.keys() - left.keys() or (whole and left.keys() - right.keys()):
             return False
-        for path, value in left.items():
-            if value != right[path] and not respelled(value, right[path], types.get(path, "")):
+        for path, value in right.items():
+            if value != left[path] and not respelled(left[path], value, types.get(path, "")):
                 return False
     return True
 

@@ -261,3 +261,19 @@ def test_a_fault_fires_its_findings(name: str, fires: Any) -> None:
 def test_what_repeats_the_log_is_clean(plant: Plant, lake: Any) -> None:
     plant(lake)
     assert lake.audit() == []
+
+
+@pytest.mark.parametrize(
+    ("plant", "requirement", "severity"),
+    [
+        (_checkpoint, "CKPT-005", "warning"),
+        (_compaction, "COMP-004", "error"),
+        (lambda x, edit: _checksum(x, _files(edit)), "CRC-018", "warning"),
+    ],
+)
+def test_statistics_may_be_told_in_part(
+    plant: Callable[..., None], requirement: str, severity: str, lake: Any
+) -> None:
+    plant(lake, _stats(minValues={}, maxValues={}))
+    found = [(each.requirement, each.severity) for each in lake.audit()]
+    assert found == [(requirement, severity)]
