@@ -64,6 +64,8 @@ def marks_only_rise(step: Step) -> Findings:
     hint = "what the next operation gives out may be taken already"
     highest = step.new.max_column_id
     for requirement, message in lowered_marks(step.old, step.new):
+        if requirement == _VALUE and step.replaces_files:
+            continue  # a table that is replaced as a whole has a new column of the name
         yield finding(requirement, step.place, message, hint)
         given = max(set().union(*step.before.paths.values()), default=0)
         now = max((column.field_id or 0 for column in step.new.columns), default=0)
@@ -82,8 +84,8 @@ _SETTINGS: Final = ("start", "step", "allowExplicitInsert")
 
 @check("commit", "IDN-007")
 def settings_stay(step: Step) -> Findings:
-    """Report an identity column whose settings change."""
-    if not step.sets_metadata:
+    """Report an identity column whose settings change, unless the table is replaced as a whole."""
+    if not step.sets_metadata or step.replaces_files:
         return
     former: dict[str, Mapping[str, Any]] = {_identity(c): c.metadata for c in step.old.columns}
     for column in step.new.columns:

@@ -327,3 +327,15 @@ def test_rows_that_no_statistics_count_have_ids_of_their_own(lake: Any) -> None:
     lake.commit(first, _mark(2))
     lake.commit(_add(lake, "b.parquet", 2, 2, pa.table({"id": [4]})))
     assert {f.requirement for f in lake.audit()} == {"RT-029"}
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_replaced_table_has_new_identity_columns(replaced: bool, lake: Any) -> None:
+    _identity(lake, [10])
+    settings = {"start": 1, "step": 1, "allowExplicitInsert": False}
+    column = lake.field("id", **{f"delta.identity.{k}": v for k, v in settings.items()})
+    gone = [lake.remove("a.parquet")] if replaced else []
+    lake.commit(lake.metadata(column), *gone)
+    found = {each.requirement for each in lake.audit()}
+    assert ({"IDN-007", "IDN-016"} <= found) is not replaced
+    assert not replaced or found == set()
