@@ -131,7 +131,7 @@ def add_differences(  # noqa: PLR0913  two actions, and the rows of a summary
         layout: of the version.
         fallback: the requirement that the summary repeats the log.
         row_ids: the requirement that it repeats row ids.
-        whole: no statistic of a column may be left out; :func:`tells_less` else.
+        whole: no statistic of a column may be left out; :func:`lacks_statistics` else.
     """
     for name in _ADD:
         if _field(want, name) != _field(have, name) and not (
@@ -152,7 +152,7 @@ def add_differences(  # noqa: PLR0913  two actions, and the rows of a summary
     yield from _parsed(stats, want, have, layout, fallback)
 
 
-def tells_less(want: Body, have: Body, layout: Layout) -> str | None:
+def lacks_statistics(want: Body, have: Body, layout: Layout) -> str | None:
     """Return a message where the statistics of a summary are a part of those of the log.
 
     They are optional, and a writer that read them from typed statistics knows those of the
@@ -303,7 +303,7 @@ def file_differences(  # noqa: PLR0913  two states, and the rows of a summary
     for key, logged, kept in unlike(want.adds, have.adds, adds=True, whole=whole):
         for requirement, message in add_differences(logged, kept, layout, *adds, whole=whole):
             yield finding(requirement, place, f"{key[0]}: {message}")
-        if not whole and (less := tells_less(logged, kept, layout)):
+        if not whole and (less := lacks_statistics(logged, kept, layout)):
             yield finding(adds[0], place, f"{key[0]}: {less}", severity="warning")
         yield from malformed(f"{place}: {key[0]}", logged, kept, layout)
         if whole and logged.get("stats") and not kept.get("stats"):

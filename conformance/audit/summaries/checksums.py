@@ -23,9 +23,9 @@ from conformance.audit.summaries.actions import (
     add_differences,
     known,
     known_of,
+    lacks_statistics,
     malformed,
     otherwise,
-    tells_less,
 )
 
 _BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2**31 - 1)
@@ -178,7 +178,7 @@ def files(subject: ChecksumView) -> Findings:
             for broken in {"CRC-018", requirement}:
                 yield finding(broken, subject.place, text, severity="error")
         if copy is not None:
-            if less := tells_less(body, copy, subject.view.layout):
+            if less := lacks_statistics(body, copy, subject.view.layout):
                 yield finding(
                     "CRC-018", subject.place, f"allFiles: {key[0]}: {less}", severity="warning"
                 )

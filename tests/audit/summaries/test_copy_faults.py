@@ -271,7 +271,7 @@ def test_what_repeats_the_log_is_clean(plant: Plant, lake: Any) -> None:
         (lambda x, edit: _checksum(x, _files(edit)), "CRC-018", "warning"),
     ],
 )
-def test_statistics_may_be_told_in_part(
+def test_statistics_may_be_repeated_in_part(
     plant: Callable[..., None], requirement: str, severity: str, lake: Any
 ) -> None:
     plant(lake, _stats(minValues={}, maxValues={}))
