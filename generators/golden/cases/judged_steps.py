@@ -22,6 +22,7 @@ JUDGED_STEPS: Final[Mapping[str, Mapping[int, str]]] = {
     "checkpoints/write-v2-parquet-sidecars": {9: "SIDE-001"},
     "clustered-table/write-changes-mapped": {3: "CM-035"},
     "clustered-table/write-cluster-later": {5: "CLUS-010"},
+    "clustered-table/write-cluster-later-mapped": {6: "CLUS-010", 8: "CLUS-010"},
     "column-mapping/write-add-nested-by-id": dict.fromkeys((2, 4, 5), "CM-019"),
     "column-mapping/write-add-nested-by-name": dict.fromkeys((2, 4, 5), "CM-019"),
     "column-mapping/write-columns": {6: "CM-019"},

@@ -130,6 +130,17 @@ def _cluster_later(case: CaseWriter) -> None:
     recipe.publish(case, contested=_indexed("cluster_by"))
 
 
+@CLUSTERED.case("write-cluster-later-mapped", "CLUS-009 CLUS-010")
+def _cluster_later_mapped(case: CaseWriter) -> None:
+    """Files of a checkpoint get statistics by the names that files have."""
+    properties = {**_NO_STATISTICS, **MAPPED}
+    recipe = Recipe(PAIR, (), properties, ("columnMapping",)).append(pairs(1, 2))
+    recipe.rename_column("name", "label").append([{"id": 3, "label": None}]).keep("checkpoint")
+    recipe.append([{"id": 4, "label": "d"}]).keep("cluster_by", columns=["label"])
+    recipe.append([{"id": 5, "label": "e"}]).keep("cluster_by", columns=["label", "id"])
+    recipe.publish(case, contested=_indexed("cluster_by"))
+
+
 @CLUSTERED.case("write-far-column", "CLUS-009")
 def _far_clusters(case: CaseWriter) -> None:
     """A clustering column has statistics, wherever it stands among others."""

@@ -153,6 +153,39 @@ def _renamed_others(root: Path, fresh: frozenset[str]) -> None:
     lines(change, COMMIT)(root, fresh)
 
 
+def _counted_by_logical_names(root: Path, fresh: frozenset[str]) -> None:
+    """Name the columns of statistics as people name them."""
+    (*_, held) = bodies(root, "metaData")
+    names = {
+        column["metadata"].get("delta.columnMapping.physicalName"): column["name"]
+        for column in json.loads(held["schemaString"])["fields"]
+    }
+
+    def change(stats: dict[str, Any]) -> dict[str, Any]:
+        return {
+            key: {names.get(name, name): found for name, found in of.items()}
+            if isinstance(of, dict)
+            else of
+            for key, of in stats.items()
+        }
+
+    statistics(change, COMMIT)(root, fresh)
+
+
+def _summed_up_stay(root: Path, fresh: frozenset[str]) -> None:
+    """Leave files as they are that commits after the last checkpoint do not name."""
+    newest = max(int(path.name[:20]) for path in log_of(root).glob("*.checkpoint.parquet"))
+    commits = commits_of(root)
+    own = max(commits)
+    named = {
+        action["add"]["path"]
+        for version, actions in commits.items()
+        for action in actions
+        if newest < version < own and "add" in action
+    }
+    each("add", lambda body: body if body["path"] in named else None, COMMIT)(root, fresh)
+
+
 _BOUNDS = ("minValues", "maxValues")
 
 ROWS = (
@@ -176,6 +209,18 @@ ROWS = (
             statistics(lambda s: {k: v for k, v in s.items() if k not in _BOUNDS}, COMMIT),
         ),
         "clustered-table/write-cluster-later*",
+    ),
+    writer(
+        "counts-again-by-logical-names",
+        "CLUS-010",
+        during("cluster_by", _counted_by_logical_names),
+        "clustered-table/write-cluster-later-mapped*",
+    ),
+    writer(
+        "counts-again-what-commits-name-alone",
+        "CLUS-010",
+        during("cluster_by", _summed_up_stay),
+        "clustered-table/write-cluster-later-mapped*",
     ),
     writer(
         "tells-not-who-clusters",
