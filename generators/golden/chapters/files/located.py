@@ -53,6 +53,7 @@ from generators.placeholders import BESIDE, BESIDE_PLACEHOLDER, TABLE_PLACEHOLDE
 ACTIONS = Chapter("add-file-and-remove-file", located=True)
 VECTORS = Chapter("deletion-vectors", since="2025", located=True)
 CHECKPOINTS = Chapter("v2-checkpoint-feature", since="2025", located=True)
+COMPACTIONS = Chapter("log-compaction-files", since="2025", located=True)
 FEED = Chapter("add-cdc-file", since="2025", located=True)
 
 _PARTITIONED = PAIR.with_fields(field("p", "string"))
@@ -391,6 +392,18 @@ def _checkpoint(case: CaseWriter) -> None:
     write_v2(case.delta, 1, table.states[1], identity=identity, extension="json")
     table.commit(remove(later), add(table.file(numbered(2, 30))))
     publish(case, table, log_info={"lastCheckpointVersion": 1})
+
+
+@COMPACTIONS.case("absolute-paths", "ADD-002 REM-002")
+def _compaction(case: CaseWriter) -> None:
+    """A compaction holds absolute paths as the commits do."""
+    table = _table(case)
+    kept, gone, later = (_within(table, table.file(numbered(3, n))) for n in (0, 10, 20))
+    table.create(add(kept), add(gone), add(later))
+    table.commit(remove(gone))
+    table.compact_log(0, 1)
+    table.commit(remove(later), add(table.file(numbered(2, 30))))
+    publish(case, table)
 
 
 @CHECKPOINTS.case("absolute-sidecars", "SCA-002 SCA-003 SIDE-005")

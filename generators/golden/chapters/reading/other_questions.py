@@ -105,6 +105,29 @@ for _form in ("commits", "classic", "v2-json-sidecars"):
     )
 
 
+def _unknown_writer_version(case: CaseWriter, form: str) -> None:
+    table = GoldenTable.created(case, PAIR, _pairs(1))
+    table.protocol = legacy_protocol(1, 8)
+    table.commit(table.protocol_action(), operation="UPGRADE PROTOCOL")
+    table.append(_pairs(2))
+    if form != "commits":
+        SUMMARIES[form](table, table.version)
+    if form == "classic":
+        drop_commits(table.root, table.version)
+    first = table.version
+    table.append(_pairs(3))
+    publish(case, table, versions=[first] if form == "classic" else None)
+
+
+for _form in ("commits", "classic", "compaction"):
+    FEATURES.define(
+        f"unknown-writer-version-in-{_form}",
+        "A version of writers alone stops no reader",
+        "TF-002",
+        partial(_unknown_writer_version, form=_form),
+    )
+
+
 @FEATURES.case("unknown-writer-feature-beside-vectors", "TF-002")
 def _unknown_beside_vectors(case: CaseWriter) -> None:
     """A feature of writers alone stops no reader beside features of readers."""

@@ -163,6 +163,14 @@ def _emptied(case: CaseWriter) -> None:
     recipe.checkpoint().append(pairs(4)).overwrite(pairs(5)).append(pairs(6)).publish(case)
 
 
+@TRACKING.case("write-enable-behind-a-checkpoint", "RT-045 RT-046 RT-042 RT-047")
+def _enable_behind_a_checkpoint(case: CaseWriter) -> None:
+    """Files of a checkpoint get row ids as row tracking is enabled."""
+    recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).checkpoint().append(pairs(4))
+    recipe.keep("enable_feature", feature="rowTracking").set_properties(WITH_TRACKING)
+    recipe.append(pairs(5)).publish(case)
+
+
 @TRACKING.case("write-enable-with-vectors", "RT-045 RT-046 RT-042 RT-047")
 def _tracked_vectors(case: CaseWriter) -> None:
     """Files with vectors get row ids as row tracking is enabled."""

@@ -26,7 +26,7 @@ from breaches.edits import (
 )
 from breaches.model import reader
 from breaches.seams import for_changes, refusing, viewing, where_asked
-from breaches.views import actions_of, bodies, commits_of, log_of
+from breaches.views import actions_of, bodies, commits_of, log_actions, log_of
 from conformance.adapter import Changes
 from schemas.features import FEATURES
 
@@ -97,6 +97,15 @@ def _unknown_writer_feature(root: Path) -> bool:
         for body in bodies(root, "protocol")
         for name in body.get("writerFeatures") or ()
         if name not in (body.get("readerFeatures") or ())
+    )
+
+
+def _unknown_writer_version_in(pattern: str) -> Callable[[Path], bool]:
+    """Look at the versions of writers in some files of the log alone."""
+    return lambda root: any(
+        (action.get("protocol") or {}).get("minWriterVersion", 0) > 7
+        for path in log_of(root).glob(pattern)
+        for action in log_actions(path)
     )
 
 
@@ -197,6 +206,19 @@ ROWS = (
         "TF-002",
         refusing(lambda root: any(b["minWriterVersion"] > 7 for b in bodies(root, "protocol"))),
         "protocol-evolution/write-unknown-version*",
+    ),
+    *(
+        reader(
+            f"asks-for-the-version-of-writers-in-{called}",
+            "TF-002",
+            refusing(_unknown_writer_version_in(pattern)),
+            f"table-features/unknown-writer-version-in-{called}/*",
+        )
+        for called, pattern in (
+            ("commits", "*[1-9].json"),
+            ("classic", "*.checkpoint.parquet"),
+            ("compaction", "*.compacted.json"),
+        )
     ),
     reader(
         "reads-no-changes-under-unknown-features-of-writers",

@@ -79,6 +79,12 @@ ROWS = (
         viewing(each("add", _bare_name)),
         "add-file-and-remove-file/absolute-path-outside/*",
     ),
+    reader(
+        "takes-paths-of-compactions-for-relative",
+        "ADD-002",
+        viewing(each("add", _relative, COMPACTION)),
+        "log-compaction-files/absolute-paths/*",
+    ),
     reader("never-decodes-paths", "ADD-003", viewing(each("add", _undecoded))),
     reader("never-decodes-paths-of-changes", "CDC-006", viewing(each("cdc", _undecoded))),
     reader(
