@@ -146,7 +146,7 @@ _LOOKALIKES: Final = tuple(
                 rf"(?:{_OTHER_FORM})\.crc"
                 rf"|{_VERSION}[._-]?(?i:(?:crc(?:32c?)?|checksum)(?:\.json)?|json\.crc|md5|sum)"
                 rf"|_?(?i:crc|checksum)[._-]{_VERSION}(?:\.json)?"
-                rf"|{_VERSION}[._-][0-9A-Za-z_-]*(?i:crc|checksum)\.json"
+                rf"|{_VERSION}[._-][0-9A-Za-z_-]*(?i:crc|checksum)\.(?:json|crc)"
                 rf"|{_VERSION}[._-]\{{?{_UUID_LIKE}\}}?\.crc|{_VERSION}\.crc\.{_CODEC}"
             ),
             ("CRC-003",),
