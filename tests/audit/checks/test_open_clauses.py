@@ -382,6 +382,21 @@ def test_what_no_sentence_forbids_is_no_error(name: str, lake: Any) -> None:
     assert {(x.requirement, x.severity) for x in lake.audit()} == {(y, "warning") for y in expected}
 
 
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(("later", "severity"), [((), "warning"), (("q",), "error")])
+def test_a_table_under_iceberg_compatibility_may_lose_its_partitioning(
+    lake: Any, version: int, later: tuple[str, ...], severity: str
+) -> None:
+    fields = [lake.column(name, n, "string") for n, name in enumerate("pq", 1)]
+    on = {"columnMapping__mode": "name", "columnMapping__maxColumnId": "2"}
+    on[f"enableIcebergCompatV{version}"] = "true"
+    features = lake.protocol("r:columnMapping", f"icebergCompatV{version}")
+    lake.commit(features, lake.metadata(*fields, partition=["p"], **on))
+    lake.commit(lake.metadata(*fields, partition=later, **on))
+    named = "ICE1-011" if version == 1 else "ICE2-019"
+    assert {(x.requirement, x.severity) for x in lake.audit()} == {(named, severity)}
+
+
 @pytest.mark.parametrize("cut", [False, True])
 def test_statistics_of_a_dropped_column_are_not_of_the_next_one_of_its_name(
     lake: Any, cut: bool
