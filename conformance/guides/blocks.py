@@ -55,8 +55,8 @@ _STATUSES: Final[Mapping[Status, str]] = {
     Status.STALE_BASELINE: "a baseline entry passes, fails in another way or names nothing",
     Status.ERRORS: "a crash, a time limit or a fault of the kit left a case without a verdict",
     Status.NOTHING_JUDGED: "no case was judged: nothing that was selected is claimed",
-    Status.TOO_FEW_JUDGED: "fewer claims or a smaller judged share than the baseline or "
-    "`--tck-min-judged` asks for",
+    Status.TOO_FEW_JUDGED: "fewer claims or cases judged than the baseline asks for, or a "
+    "smaller share than `--tck-min-judged`",
     Status.GAVE_UP: "ten cases in a row ended in one kind of fault of the adapter: the run was "
     "ended, and its results are partial",
     Status.HUNG: "an adapter in the kit's own process did not heed its time limit: the run was "

@@ -28,7 +28,7 @@ from conformance.plugin.summary import Summary, counts_line, lead_line, reproduc
 from conformance.report.baseline_writing import BaselineFile, Outcomes
 from conformance.report.output import refuse_inputs, refuse_places
 from conformance.report.results import ResultsWriter
-from conformance.report.share import share_of
+from conformance.report.share import judged_by_chapter
 from conformance.run.breaker import Breaker
 from conformance.run.run import Judgement, Run, rootless, status_of_run
 from conformance.run.settings import SEED, read_settings
@@ -392,8 +392,9 @@ class _MainPlugin(_WorkerPlugin):
             run.ids,
             shipped=run.settings.corpus is None,
         )
-        share = share_of(self._records.values()) if everything else None
-        file.write(outcomes, run.description.claims.as_document(), share)
+        revision = run.settings.selection.revision
+        judged = (revision, judged_by_chapter(self._records.values())) if everything else None
+        file.write(outcomes, run.description.claims.as_document(), judged)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the summary that a person acts on."""

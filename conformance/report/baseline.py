@@ -3,7 +3,8 @@
 A baseline is a YAML file:
 
     claims: {operations: [scan], …}  # optional: a run that claims less fails
-    judged: 61                       # optional: percent of a whole run to be judged at least
+    judged:                          # optional: cases of each chapter to be judged at least,
+      upstream: {checkpoints: 61}    # where a whole run judges by that revision
     failures:
       - id: chapter/case/spec        # "*" stands for any text; at most 20 items
         requirement: REC-001         # one that the item names or the verdict gives
@@ -23,7 +24,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +37,7 @@ from conformance.base.faults import BaselineError
 from conformance.base.terminal import shortened
 from conformance.judging.claims import WORDS
 from conformance.requirements.documents import Node, RegistryError, read_yaml
+from conformance.requirements.registry import REVISIONS
 
 UNTRIAGED: Final = "untriaged"
 """The reason of an entry that no person has looked into."""
@@ -122,12 +124,16 @@ class Baseline:
     Attributes:
         entries: the known failures.
         claims: what it claims, as in a results file; ``None`` where it is not recorded.
-        judged: percent of all cases that are judged at least, ``None`` as above.
+        judged: revision to chapter to the number of its cases that are judged at least. New cases
+            that are not claimed leave it as it is.
+        percent: percent of all cases that are judged at least, as older baselines have it;
+            ``None`` as above.
     """
 
     entries: tuple[Entry, ...] = ()
     claims: Mapping[str, Any] | None = None
-    judged: float | None = None
+    judged: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    percent: float | None = None
 
     def about(self, identity: str) -> tuple[Entry, ...]:
         """Return the entries about an item."""
@@ -179,7 +185,7 @@ def load_baseline(path: Path) -> Baseline:
         root = read_yaml(path, "a baseline").fields(("failures",), ("claims", "judged"))
         entries = tuple(_entries(root["failures"]))
         claims = _claims(root["claims"]) if "claims" in root else None
-        judged = _percent(root["judged"]) if "judged" in root else None
+        judged, percent = _floor(root["judged"]) if "judged" in root else ({}, None)
     except RegistryError as error:
         first = not os.path.lexists(path)  # of a name that is too long this raises nothing
         hint = f"; a first one is written by --tck-write-baseline={path.name}" if first else ""
@@ -195,7 +201,7 @@ def load_baseline(path: Path) -> Baseline:
     if len(patterns) > _MAX_PATTERNS:
         place = patterns[_MAX_PATTERNS].place
         raise BaselineError(f"{place}: more than {_MAX_PATTERNS} entries have a *")
-    return Baseline(entries, claims, judged)
+    return Baseline(entries, claims, judged, percent)
 
 
 def _entries(failures: Node) -> Iterator[Entry]:
@@ -216,6 +222,17 @@ def _claims(node: Node) -> dict[str, Any]:
     numbers = {name: values[name].integer() for name in _NUMBERS}
     sets = {name: [i.text() for i in values[name].items(may_be_empty=True)] for name in WORDS}
     return {**numbers, **sets}
+
+
+def _floor(node: Node) -> tuple[dict[str, dict[str, int]], float | None]:
+    if not node.is_mapping:
+        return {}, _percent(node)
+    counts = {revision: each.entries() for revision, each in node.fields((), REVISIONS).items()}
+    judged = {
+        revision: {chapter: count.integer() for chapter, count in chapters.items()}
+        for revision, chapters in counts.items()
+    }
+    return judged, None
 
 
 def _percent(node: Node) -> float:

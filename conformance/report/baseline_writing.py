@@ -7,7 +7,6 @@ is what passed.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import secrets
@@ -16,7 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import yaml
 
@@ -24,9 +23,9 @@ from conformance.base.faults import OutputError
 from conformance.base.outcomes import Outcome
 from conformance.report.baseline import UNTRIAGED, Baseline, Entry, is_pattern, load_baseline
 from conformance.report.output import written_to
-from conformance.report.share import Share
 
 Record = Mapping[str, Any]
+Judged: TypeAlias = tuple[str, Mapping[str, int]]
 _PLAIN_SCALAR: Final = re.compile(
     r"(?!null$)[A-Za-z0-9][A-Za-z0-9/._-]*(?:://[A-Za-z0-9/._?=&#%~+-]+)?"
 )
@@ -136,18 +135,22 @@ class BaselineFile:
             finally:
                 temporary.unlink(missing_ok=True)
 
-    def write(self, outcomes: Outcomes, claims: Mapping[str, Any], share: Share | None) -> int:
+    def write(self, outcomes: Outcomes, claims: Mapping[str, Any], judged: Judged | None) -> int:
         """Write the entries after a run, and return how many there are.
 
         Args:
             outcomes: what was asked and how it ended.
             claims: what the implementation claims.
-            share: how much of all cases was judged; ``None`` where not all were selected, and the
-                share that is there stays.
+            judged: the revision, and how many cases of each chapter were judged by it; ``None``
+                where not all were selected, and what is there stays.
         """
         entries = merged(self._before.entries, outcomes)
-        judged = self._before.judged if share is None else math.floor(share.percent)
-        text = self._comment + "".join(_lines(entries, claims, judged))
+        before = self._before
+        counts = {**before.judged, **dict([judged] if judged else [])}
+        percent = before.percent if judged is None else None
+        text = self._comment + "".join(
+            _lines(entries, claims, counts if percent is None else percent)
+        )
         self._write(text.encode("utf-8", "backslashreplace"))
         return len(entries)
 
@@ -159,13 +162,12 @@ def _leading_comment(path: Path) -> str:
 
 
 def _lines(
-    entries: Sequence[Entry], claims: Mapping[str, Any], judged: float | None
+    entries: Sequence[Entry],
+    claims: Mapping[str, Any],
+    judged: float | Mapping[str, Mapping[str, int]],
 ) -> Iterator[str]:
-    yield yaml.safe_dump(
-        {"claims": dict(claims)}, sort_keys=False, width=96, default_flow_style=None
-    )
-    if judged is not None:
-        yield f"judged: {judged:g}\n"
+    head = {"claims": dict(claims), **({} if judged == {} else {"judged": judged})}
+    yield yaml.safe_dump(head, sort_keys=False, width=96, default_flow_style=None)
     yield "failures:\n" if entries else "failures: []\n"
     for entry in entries:
         yield f"  - id: {_scalar(entry.id)}\n    requirement: {_scalar(entry.requirement)}\n"

@@ -56,6 +56,15 @@ def share_of(records: Iterable[Record], of: int | None = None, *, chance: bool =
     return Share(judged, len(found) if of is None else of)
 
 
+def judged_by_chapter(records: Iterable[Record]) -> dict[str, int]:
+    """Count the judged ones of each chapter that has any, by its name.
+
+    What an intermittent failure blocked counts, so that two runs of one release have one count.
+    """
+    judged = (r for r in records if r["outcome"] in JUDGED or r["intermittent"])
+    return dict(sorted(Counter(str(record["chapter"]) for record in judged).items()))
+
+
 def unclaimed_words(records: Iterable[Record]) -> list[tuple[str, int]]:
     """Count what was not claimed among unsupported records, most frequent first."""
     words = Counter(word for record in records for word in record["unclaimed"])

@@ -65,6 +65,11 @@ class Node:
         """Return ``file:line``, lines from 1."""
         return f"{self.path}:{_line(self.node.start_mark)}"
 
+    @property
+    def is_mapping(self) -> bool:
+        """Return whether it has keys."""
+        return isinstance(self.node, yaml.MappingNode)
+
     def fail(self, message: str) -> RegistryError:
         """Make the error that points at this value."""
         return RegistryError(self.place, message)

@@ -28,7 +28,6 @@ from conformance.judging.claims import WORDS
 from conformance.report.baseline import Baseline
 from conformance.report.baseline_writing import BaselineFile, Outcomes
 from conformance.report.results import ResultsWriter, record_of
-from conformance.report.share import Share
 from conformance.requirements.judged import Judged
 from conformance.run.selection import Selection
 from conformance.workers.wire import (
@@ -149,10 +148,10 @@ def test_a_written_baseline_has_its_shape(tmp_path: Path) -> None:
     record = {"id": "a/b", "requirement": None, "requirements": ["REC-001"], "message": "m"}
     outcomes = Outcomes({"a/b": {**record, "outcome": "fail"}}, FAILING, ["a/b"])
     path = tmp_path / "b.yaml"
-    BaselineFile(path, Baseline()).write(outcomes, Claims().as_document(), Share(1, 1))
+    BaselineFile(path, Baseline()).write(outcomes, Claims().as_document(), ("2021", {"commits": 1}))
     document = yaml.safe_load(path.read_text())
     assert schemas.errors("kit/baseline", document) == []
-    assert (document["judged"], len(document["failures"])) == (100, 1)
+    assert (document["judged"], len(document["failures"])) == ({"2021": {"commits": 1}}, 1)
 
 
 @pytest.mark.parametrize("name", WORDS)

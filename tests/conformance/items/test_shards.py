@@ -127,7 +127,7 @@ def test_a_malformed_shard_is_refused(kit: Kit) -> None:
 def test_a_part_does_not_check_its_share_against_the_baseline_of_the_whole(kit: Kit) -> None:
     baseline = kit.folder / "baseline.yaml"
     kit(f"--tck-write-baseline={baseline}", f"--tck-results={kit.results}")
-    assert "judged: 100" in baseline.read_text()
+    assert "judged:\n  upstream:" in baseline.read_text()
     path = part(kit, "1/2", f"--tck-baseline={baseline}")
     assert json.loads(path.read_text().splitlines()[-1])["status"] == Status.OK
 

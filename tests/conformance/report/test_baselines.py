@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
 import yaml
 from fakes import EVERYTHING
 from kit_runs import OTHER_WRONG, UNCLAIMED, WRONG, Kit, known, make_kit
-from tiny import READ
+from tiny import READ, READ_V1, write_case
 
 from conformance.base.outcomes import FAILING
 from conformance.base.status import Status
@@ -42,7 +43,7 @@ def test_a_selection_drops_no_entry_of_the_baseline_that_it_writes(kit: Kit) -> 
     two = known("two", message="rows: 1 missing of 2")
     assert written["failures"][:2] == [known("one", **link), two]
     assert [entry["id"].split("/")[1] for entry in written["failures"]] == ["one", "two", "new"]
-    assert written["judged"] == 100
+    assert written["judged"] == {"upstream": {"table-features": 4}}
     assert written["claims"] == EVERYTHING.as_document()
     assert kit(option) is Status.OK
 
@@ -145,11 +146,83 @@ def test_a_whole_run_that_judges_less_than_the_baseline_fails(kit: Kit) -> None:
     assert kit(kit.baseline(judged=50)) is Status.OK
 
 
+def recorded(kit: Kit, *options: str) -> str:
+    """Let a run write a baseline, and return the option that goes by it."""
+    path = kit.folder / "recorded.yaml"
+    kit(f"--tck-write-baseline={path}", *options)
+    return f"--tck-baseline={path}"
+
+
+def test_cases_that_are_not_claimed_turn_no_gate_red_for_being_new(kit: Kit) -> None:
+    kit.case("one")
+    option = recorded(kit)
+    kit.case("new", specs={"at-time": UNCLAIMED, "again": UNCLAIMED})
+    assert kit(option) is Status.OK
+    assert "judged 1 of 3" in kit.output
+    assert kit(option, "--tck-min-judged=90") is Status.TOO_FEW_JUDGED
+
+
+def test_a_corpus_that_lost_cases_fails(kit: Kit) -> None:
+    """All of what is left is judged, and it is less than before."""
+    kit.case("one")
+    kit.case("two")
+    option = recorded(kit)
+    shutil.rmtree(kit.corpus / "table-features" / "two")
+    assert kit(option) is Status.TOO_FEW_JUDGED
+    assert "judged 1 of table-features, and the baseline asks for 2" in kit.output
+
+
+def test_what_one_chapter_gains_hides_no_loss_of_another(kit: Kit) -> None:
+    kit.case("one")
+    write_case(kit.corpus, "commits/two", {"read-latest": READ})
+    option = recorded(kit)
+    shutil.rmtree(kit.corpus / "commits")
+    kit.case("three")
+    assert kit(option) is Status.TOO_FEW_JUDGED
+    assert "judged 0 of commits, and the baseline asks for 1" in kit.output
+
+
+def test_an_adapter_that_drops_a_claim_fails(kit: Kit) -> None:
+    """Also where a person has taken the claims out of the baseline."""
+    kit.case("one", specs={"read-latest": READ, "read-v1": READ_V1})
+    option = recorded(kit)
+    assert kit(option) is Status.OK
+    assert kit(option, impl="python:fakes:scanner") is Status.TOO_FEW_JUDGED
+    path = kit.folder / "recorded.yaml"
+    left = yaml.safe_load(path.read_text())
+    del left["claims"]
+    path.write_text(yaml.safe_dump(left))
+    assert kit(option, impl="python:fakes:scanner") is Status.TOO_FEW_JUDGED
+    assert "judged 1 of table-features, and the baseline asks for 2" in kit.output
+
+
+def test_an_adapter_that_claims_and_refuses_fails(kit: Kit) -> None:
+    kit.case("one")
+    option = recorded(kit)
+    shutil.rmtree(kit.corpus)
+    kit.case("one", {"scan": {"refused": ["unsupported", "not today"]}})
+    assert kit(option) is Status.NONCONFORMANT
+
+
+def test_each_revision_has_counts_of_its_own(kit: Kit) -> None:
+    kit.case("one")
+    kit.case("two")
+    recorded(kit, "--tck-revision=2025")
+    shutil.rmtree(kit.corpus / "table-features" / "two")
+    option = recorded(kit)
+    counts = yaml.safe_load((kit.folder / "recorded.yaml").read_text())["judged"]
+    assert counts == {"2025": {"table-features": 2}, "upstream": {"table-features": 1}}
+    assert kit(option) is Status.OK
+    assert kit(option, "--tck-revision=2025") is Status.TOO_FEW_JUDGED
+
+
 @pytest.mark.parametrize(
     "more",
     [
         {"judged": "most"},
         {"judged": 101},
+        {"judged": {"upstream": 5}},
+        {"judged": {"upstream": {"commits": 1.5}}},
         {"claims": {"operations": ["scan"]}},
         {"claims": {**EVERYTHING.as_document(), "reader_version": -1}},
         {"claim": {}},

@@ -58,6 +58,11 @@ BASELINES: dict[str, Callable[[Path], None]] = {
     "a long key": of("k" * 1_000_000 + ": x\nfailures: []\n"),
     "a share without end": of("judged: " + "9" * 100_000 + "\nfailures: []\n"),
     "a share in other digits": of('judged: "\u0661\u0662"\nfailures: []\n'),
+    "a count without end": of("judged: {upstream: {a: " + "9" * 100_000 + "}}\nfailures: []\n"),
+    "a count below nothing": of("judged: {upstream: {a: -1}}\nfailures: []\n"),
+    "a count of no revision": of("judged: {newest: {a: 1}}\nfailures: []\n"),
+    "a chapter twice": of("judged: {upstream: {a: 9, a: 0}}\nfailures: []\n"),
+    "counts in a list": of("judged: [upstream]\nfailures: []\n"),
     "a number of claims without end": of(
         "claims: {reader_version: " + "9" * 100_000 + ", writer_version: 1, reader_features: [], "
         "writer_features: [], operations: [], capabilities: []}\nfailures: []\n"
