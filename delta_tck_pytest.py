@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -221,6 +222,24 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     if isinstance(marked, set):
         marked.difference_update([name for name in marked if name.partition(".")[0] in PACKAGES])
     pluginmanager.register(_Supervisor(), _Supervisor.NAME)
+    if any(word.partition("=")[0] == "--impl" for word in sys.argv[1:]):
+        _load_named_plugins(pluginmanager)
+
+
+def _load_named_plugins(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Let no module of ``PYTEST_PLUGINS`` end a run as if it had succeeded.
+
+    Pytest loads them next, where nothing of the kit stands around.
+
+    Raises:
+        pytest.UsageError: one ends it.
+    """
+    try:
+        pluginmanager.consider_env()
+    except SystemExit as end:
+        names = os.environ.get("PYTEST_PLUGINS")
+        message = f"delta-tck: a module of PYTEST_PLUGINS={names} ended the run: exit({end})"
+        raise pytest.UsageError(message) from end
 
 
 class _Supervisor:

@@ -122,6 +122,43 @@ def test_a_run_that_is_ended_before_it_judged_is_no_success(
     assert "ended" in output
 
 
+NAMED = {
+    "sys.exit(0)": Status.USAGE,
+    "pytest_collection_modifyitems = lambda items: items.__delitem__(slice(1, None))": (
+        Status.INTERRUPTED
+    ),
+    "pytest_runtest_protocol = pytest.hookimpl(tryfirst=True)(lambda item: True)": Status.ERRORS,
+    "def pytest_runtest_setup(item):\n    pytest.skip('not today')": Status.ERRORS,
+    "def pytest_runtest_logfinish():\n    pytest.exit('bye', 0)": Status.ERRORS,
+}
+
+
+@pytest.mark.parametrize("source", NAMED)
+def test_a_plugin_that_a_variable_names_makes_no_success_of_less(
+    tmp_path: Path, source: str
+) -> None:
+    project = Project(tmp_path)
+    project.adapter("pass")
+    write_case(project.folder / "corpus", "table-features/two", {"read": READ})
+    (project.folder / "named.py").write_text(f"import sys\nimport pytest\n{source}\n")
+    status, output = project.run(PYTEST_PLUGINS="named", PYTHONPATH=str(tmp_path))
+    assert status == NAMED[source], output
+
+
+@pytest.mark.parametrize("isolation", ["none", "process"])
+def test_a_run_ends_as_usual_whose_folder_an_adapter_removes(
+    tmp_path: Path, isolation: str
+) -> None:
+    project = Project(tmp_path)
+    start = project.folder / "start"
+    start.mkdir()
+    project.adapter(f"import shutil\nshutil.rmtree({str(start)!r})")
+    project.folder = start
+    status, output = project.run(f"--tck-isolation={isolation}", PYTHONPATH=str(tmp_path))
+    assert status == Status.OK, output
+    assert "judged 1 of 1 (100 %)" in output
+
+
 def test_no_hook_around_a_run_makes_a_success_of_it(kit: Kit) -> None:
     kit.case("one", WRONG)
     (kit.folder / "conftest.py").write_text(
