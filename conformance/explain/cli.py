@@ -1,4 +1,4 @@
-"""The command ``delta-tck explain``: look up a requirement or a case.
+"""The command ``delta-tck explain``: look up a requirement, a table feature or a case.
 
 The text of the protocol is not shipped: a file of it is quoted where one is given, and the section
 is linked where none is.
@@ -11,13 +11,15 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import schemas.features
 from conformance.base.commands import NOT_ALONE
 from conformance.base.home import PROJECT
 from conformance.base.status import Status
 from conformance.base.terminal import meant, say, warn
 from conformance.base.untrusted import DocumentError
+from conformance.explain.features import FeatureExplained, explain_feature
 from conformance.explain.items import ItemExplained, explain_item
 from conformance.explain.requirements import (
     RequirementExplained,
@@ -31,6 +33,8 @@ from conformance.items.mutated import mutated_items
 from conformance.items.recipes import generated_recipes
 from conformance.requirements.clauses import read_protocol
 from conformance.requirements.registry import Registry, load_registry
+
+_Explained: TypeAlias = RequirementExplained | FeatureExplained | ItemExplained
 
 _MAX_SHOWN = 12
 """Cases of a kind that the text names; the JSON has them all."""
@@ -53,10 +57,13 @@ def run_explain_cli(argv: Sequence[str]) -> int:
         warn(f"delta-tck explain: {error}")
         return Status.USAGE
     items, specs, unread = _known(names := frozenset(arguments.ids))
-    found: list[RequirementExplained | ItemExplained] = []
+    found: list[_Explained] = []
     for name in arguments.ids:
         if name in registry:
             found.append(explain_requirement(registry[name], registry, names, texts))
+            continue
+        if (feature := schemas.features.find(name)) is not None:
+            found.append(explain_feature(feature, registry, items.values()))
             continue
         of_case = [item for item in items.values() if item.id.startswith(f"{name}/")]
         chosen = [items[name]] if name in items else of_case
@@ -74,9 +81,12 @@ def run_explain_cli(argv: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="delta-tck explain", description="Look up a requirement, a case or a question of it."
+        prog="delta-tck explain",
+        description="Look up a requirement, a table feature, a case or a question of it.",
     )
-    parser.add_argument("ids", nargs="+", metavar="ID", help="as CKPT-004, or the id of a case")
+    parser.add_argument(
+        "ids", nargs="+", metavar="ID", help="as CKPT-004, deletionVectors, or a case"
+    )
     parser.add_argument("--json", action="store_true", help="all of it, as JSON")
     parser.add_argument(
         "--text",
@@ -104,16 +114,34 @@ def _known(names: frozenset[str]) -> tuple[dict[str, Item], dict[str, Spec], tup
 
 
 def _unknown(name: str, registry: Registry, items: Sequence[str]) -> str:
-    ids = [*(row.id for row in registry), *items, *{each.rpartition("/")[0] for each in items}]
-    return f"no requirement and no case has the id {name!r}{meant(name, ids)}"
+    ids = [
+        *(row.id for row in registry),
+        *schemas.features.FEATURES,
+        *items,
+        *{each.rpartition("/")[0] for each in items},
+    ]
+    return f"no requirement, feature or case has the id {name!r}{meant(name, ids)}"
 
 
-def _lines(explained: RequirementExplained | ItemExplained) -> Iterator[str]:
+def _lines(explained: _Explained) -> Iterator[str]:
+    if isinstance(explained, FeatureExplained):
+        return _of_feature(explained)
     return (
         _of_requirement(explained)
         if isinstance(explained, RequirementExplained)
         else _of_item(explained)
     )
+
+
+def _of_feature(explained: FeatureExplained) -> Iterator[str]:
+    feature = explained.feature
+    yield f"{feature.name}  table feature, {feature.kind}, since revision {feature.since}"
+    yield from _listed("Requires", feature.requires)
+    yield f"Requirements ({len(explained.rows)}), each with more by its id:"
+    yield from (f"  - {name} {words}" for name, words in explained.statements.items())
+    yield from _listed("Code that obeys them", [*map(str, explained.code)], "no line names one")
+    yield from _listed("Audit checks", [*map(str, explained.checks)], "no check names one")
+    yield from _listed("Cases whose tables have it", explained.cases, "none")
 
 
 def _of_requirement(explained: RequirementExplained) -> Iterator[str]:

@@ -31,6 +31,21 @@ def explained(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     return ask
 
 
+def test_a_table_feature_leads_to_clauses_code_checks_and_cases(
+    explained: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = explained("deletionVectors")
+    assert found["requirements"]["DVDESC-020"].startswith("MUST of reader: ")
+    assert "deletion-vectors/inline" in found["cases"]
+    for folder, key in (("reference_impl/", "code"), ("conformance/audit/", "checks")):
+        assert found[key], key
+        assert all(each["path"].startswith(folder) for each in found[key])
+    assert run_explain_cli(["deletionVectors"]) == Status.OK
+    shown = capsys.readouterr().out
+    for words in ("reader_writer, since revision 2025", "  - DVDESC-020 MUST of reader: "):
+        assert words in shown
+
+
 def test_a_requirement_shows_its_clause_its_code_and_its_cases(
     explained: Callable[..., Any],
 ) -> None:
