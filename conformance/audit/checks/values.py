@@ -124,7 +124,7 @@ def valid_statistics(step: Step) -> Findings:
             continue
         parsed = parse_json(text, exact=True)
         yield from unread_statistics(line.place, parsed)
-        if parsed.fault is not None:
+        if parsed.fault is not None or parsed.value is None:
             continue
         documents.append((parsed.value, line.place))
         if isinstance(parsed.value, dict):
@@ -133,12 +133,14 @@ def valid_statistics(step: Step) -> Findings:
 
 
 def unread_statistics(place: str, parsed: Document) -> Findings:
-    """Report statistics that are not JSON."""
+    """Report statistics that are not JSON, and as odd the text ``null``, which says nothing."""
     if parsed.limit is not None:
         yield unchecked("ADD-010", place, parsed.limit)
     elif parsed.fault is not None:
         message = f"stats is not JSON: {parsed.fault}"
         yield finding("ADD-010", place, message, severity="error")
+    elif parsed.value is None:
+        yield finding("STAT-007", place, "stats is the text null", sure=False)
 
 
 def _row_counts(line: Line, stats: Mapping[str, Any]) -> Findings:

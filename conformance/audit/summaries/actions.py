@@ -261,7 +261,7 @@ def malformed(place: str, want: Body, have: Body, layout: Layout) -> Findings:
         parsed = parse_json(have["stats"], exact=True)
         yield from unread_statistics(place, parsed)
         if parsed.fault is None:
-            held = [(parsed.value, place)]
+            held = [] if parsed.value is None else [(parsed.value, place)]
             yield from line_findings("table/statistics", held, "STAT-007", "stats")
             yield from logical_statistics(place, parsed.value, statistics_of(want), layout)
             if dv_id(have) is not None and row_count(want) is not None and row_count(have) is None:

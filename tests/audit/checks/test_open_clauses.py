@@ -67,6 +67,11 @@ def _counted_in_a_fraction(lake: Any) -> None:
     lake.commit(lake.file("a.parquet", stats=stats, deletionVector=lake.vector([0])))
 
 
+def _null_statistics(lake: Any) -> None:
+    lake.commit(lake.protocol(), lake.metadata())
+    lake.commit(lake.file("a.parquet", stats="null"))
+
+
 def _removed_again(lake: Any) -> None:
     """Remove a file once more beside those that are rearranged."""
     lake.commit(lake.protocol(), lake.metadata())
@@ -369,6 +374,7 @@ OPEN: dict[str, tuple[set[str], Callable[[Any], None]]] = {
         lambda x: _clustered(x, LIST, pa.array([[1]], pa.list_(pa.int64()))),
     ),
     "a count that is spelled as a fraction": (set(), _counted_in_a_fraction),
+    "statistics that are the text null": ({"STAT-007"}, _null_statistics),
     "a file that is removed again": ({"REC-018"}, _removed_again),
     "typed partition values with a field of a vendor": ({"CKC-016"}, _vendor_in_parsed_values),
 }
