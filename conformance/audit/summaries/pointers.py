@@ -24,7 +24,7 @@ from conformance.audit.columnar.keys import Codes, FileIndex, repeated
 from conformance.audit.columnar.rows import ADD
 from conformance.audit.findings import Findings, check, finding, unchecked
 from conformance.audit.grammar.log_files import HINT, LOG_DIR, LogFile
-from conformance.audit.grammar.retention import retention
+from conformance.audit.grammar.retention import retention, stated_retention
 from conformance.audit.read.layout import layout_of
 from conformance.audit.read.log import Checkpoint, Log
 from conformance.audit.read.raw import Lines
@@ -119,12 +119,12 @@ def hint_describes_its_checkpoint(view: LogView) -> Findings:
         yield finding("LASTS-004", HINT, message, severity="error" if parts else "warning")
         return
     meant = [c for c in named if (c.files[0].parts or None) == parts] or named
-    best = [list(_wrong_numbers(document, checkpoint)) for checkpoint in meant]
+    best = [list(_wrong_numbers(document, checkpoint, view)) for checkpoint in meant]
     # Several checkpoints of one version are legal; the hint fits if it fits one.
     yield from min(best, key=len)
 
 
-def _wrong_numbers(document: dict[str, Any], checkpoint: Checkpoint) -> Findings:
+def _wrong_numbers(document: dict[str, Any], checkpoint: Checkpoint, view: LogView) -> Findings:
     if checkpoint.top.faults:
         return
     counted = checkpoint.all.counts()
@@ -140,7 +140,38 @@ def _wrong_numbers(document: dict[str, Any], checkpoint: Checkpoint) -> Findings
         stated = document.get(field)
         if type(stated) is int and stated not in right:
             message = f"{field} is {stated}, the checkpoint has {right[0]}"
-            yield finding(requirement, HINT, message, sure=field == "size")
+            sure = field == "size" and not any(
+                _explained(stated - count, checkpoint, view) for count in counts
+            )
+            hint = "" if sure else "another writer may have left out other tombstones"
+            yield finding(requirement, HINT, message, hint if field == "size" else "", sure=sure)
+
+
+def _explained(more: int, checkpoint: Checkpoint, view: LogView) -> bool:
+    """Return whether a lawful checkpoint of the same version may have so many actions more.
+
+    Of two writers that race, one may leave its checkpoint and the other its hint. Both hold the
+    same but for tombstones that expire in between. Those before the log are not known.
+    """
+    commits = [each.content for n, each in view.log.commits.items() if n <= checkpoint.version]
+    metadata = [x.body for lines in (checkpoint.all, *commits) for x in lines.of("metaData")]
+    stated = [stated_retention(layout_of(None, body).properties) for body in metadata]
+    # The threshold is the user's: where the table does not say it, it may be a short one.
+    known = [each for each in stated if each is not None]
+    horizon = view.now - (min(known) if known and len(known) == len(stated) else 0)
+    if more < 0:
+        return sum(expired(x.body, horizon) for x in checkpoint.all.of("remove")) >= -more
+    if min(view.log.commits, default=1) > 0:
+        return True
+    removed = {
+        key
+        for lines in commits
+        for x in lines.of("remove")
+        if (key := x.key) is not None and expired(x.body, horizon)
+    }
+    if len(removed) >= more:
+        removed.difference_update(x.key for x in checkpoint.all.of("add", "remove") if x.key)
+    return len(removed) >= more
 
 
 def _sidecar_bytes(checkpoint: Checkpoint) -> Iterator[int]:

@@ -380,3 +380,42 @@ def test_findings_name_file_and_line(lake: Any) -> None:
     _more(lake, {"commitInfo": {}}, '{"txn":')
     (found,) = lake.audit()
     assert found.place == "_delta_log/00000000000000000003.json:2"
+
+
+_RETENTION = {"deletedFileRetentionDuration": "interval 7 days"}
+
+
+@pytest.mark.parametrize(
+    ("severity", "tombstone", "more"),
+    [
+        ("warning", ({}, 30, True), -1),  # the other writer left the tombstone out
+        ("warning", ({}, 30, False), 1),  # the other writer kept it
+        ("warning", ({}, 1, True), -1),  # no retention is stated: a user may have a shorter one
+        ("warning", (_RETENTION, 30, True), -1),
+        ("warning", (_RETENTION, 30, False), 1),
+        ("error", (_RETENTION, 1, True), -1),  # no writer may leave it out
+        ("error", (_RETENTION, 30, True), 1),  # there is no other tombstone
+        ("error", (_RETENTION, 30, True), -2),
+        ("error", (_RETENTION, 30, False), -1),
+        ("error", (_RETENTION, 30, False), 2),
+    ],
+)
+def test_a_size_that_a_racing_writer_explains_is_a_warning(
+    severity: str, tombstone: tuple[dict[str, str], int, bool], more: int, lake: Any
+) -> None:
+    changes, age, in_checkpoint = tombstone
+    stamp = int((time.time() - age * 86_400) * 1000)
+    gone = lake.remove("b.parquet", deletionTimestamp=stamp)
+    rows = [lake.protocol(), lake.metadata(**changes), lake.file("a.parquet")]
+    lake.commit({"commitInfo": {}}, *rows, lake.file("b.parquet"))
+    lake.commit(gone)
+    rows += [gone] if in_checkpoint else []
+    lake.checkpoint(rows)
+    lake.write("_last_checkpoint", json.dumps({"version": 1, "size": len(rows) + more}))
+    assert [(x.requirement, x.severity) for x in lake.audit()] == [("LASTS-003", severity)]
+
+
+def test_a_size_is_not_sure_to_be_wrong_behind_a_cut_log(lake: Any) -> None:
+    _hint(lake, size=6)
+    _drop_rows(lake, 2)
+    assert ("LASTS-003", "warning") in {(x.requirement, x.severity) for x in lake.audit()}
