@@ -271,17 +271,22 @@ def _unknown_mode(case: CaseWriter) -> None:
     )
 
 
-@MAPPING.case("physical-name-missing", "CM-001")
+@MAPPING.case("physical-name-missing", "CM-001 CM-029 CM-031")
 def _no_physical(case: CaseWriter) -> None:
-    """A mapped column without physical name is refused."""
+    """A new column without physical name is null, or refused."""
     table = mapped_table(case)
     table.create(add(table.file(pairs(0))))
     describe(case, table)
     table.schema = table.schema.with_fields(field("bare", "long"))
     table.commit(table.metadata())
-    # A reader may still open the table and show its schema.
-    refusal = Refusal("invalid_table", "load", "CM-029")
-    case.refuse("read", "read-latest", refusal, title="The new column has no mapping")
+    # No file has the column by any name. A reader may still show the schema of the table.
+    refused = Accepted(
+        "refused",
+        "a column is found by its physical name, and this one has none",
+        refusal=Refusal("invalid_table", "load", "CM-029"),
+    )
+    null = Accepted("null", "a column that no file has is null", rows=table.rows())
+    case.contest_read("The new column has no mapping", table.schema, refused, null)
     earlier_spec(case, table, 0)
 
 
