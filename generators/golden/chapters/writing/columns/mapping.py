@@ -120,10 +120,18 @@ def _own_ids_turned_on(case: CaseWriter) -> None:
 
 @MAPPING.case("write-drop-all-data", "CM-013 SCH-037 DATA-004")
 def _drop_all_data(case: CaseWriter) -> None:
-    """Rows stay when the last data column is dropped and another comes."""
+    """Rows stay when the last data column is dropped, or it is kept."""
     recipe = Recipe(PAIR, ("name",), MAPPED, ("columnMapping",)).append(pairs(1, 2))
     recipe.drop_column("id").add_column(field("id", "string"))
-    recipe.append([{"name": "x", "id": "again"}]).checkpoint().publish(case)
+    recipe.append([{"name": "x", "id": "again"}]).checkpoint()
+    refused = Refusal("invalid_table", "commit", "STAT-001", of=("drop_column",))
+    recipe.publish(
+        case,
+        contested=[
+            ("carried-out", "a column is dropped without a change of files", None),
+            ("refused", "no clause asks for tables of partition columns alone", refused),
+        ],
+    )
 
 
 @MAPPING.case("write-partitions-alone", "STAT-001")
