@@ -147,6 +147,10 @@ def _wrong_numbers(document: dict[str, Any], checkpoint: Checkpoint, view: LogVi
             yield finding(requirement, HINT, message, hint if field == "size" else "", sure=sure)
 
 
+_SHORT: Final = 3_600_000
+"""Least ms that users who state no retention may keep tombstones for."""
+
+
 def _explained(more: int, checkpoint: Checkpoint, view: LogView) -> bool:
     """Return whether a lawful checkpoint of the same version may have so many actions more.
 
@@ -157,8 +161,7 @@ def _explained(more: int, checkpoint: Checkpoint, view: LogView) -> bool:
     metadata = [x.body for lines in (checkpoint.all, *commits) for x in lines.of("metaData")]
     stated = [stated_retention(layout_of(None, body).properties) for body in metadata]
     # The threshold is the user's: where the table does not say it, it may be a short one.
-    known = [each for each in stated if each is not None]
-    horizon = view.now - (min(known) if known and len(known) == len(stated) else 0)
+    horizon = view.now - min((_SHORT if each is None else each for each in stated), default=_SHORT)
     if more < 0:
         return sum(expired(x.body, horizon) for x in checkpoint.all.of("remove")) >= -more
     if min(view.log.commits, default=1) > 0:

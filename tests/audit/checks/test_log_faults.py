@@ -393,6 +393,7 @@ _RETENTION = {"deletedFileRetentionDuration": "interval 7 days"}
         ("warning", ({}, 1, True), -1),  # no retention is stated: a user may have a shorter one
         ("warning", (_RETENTION, 30, True), -1),
         ("warning", (_RETENTION, 30, False), 1),
+        ("error", ({}, 0, True), -1),  # it has just been written
         ("error", (_RETENTION, 1, True), -1),  # no writer may leave it out
         ("error", (_RETENTION, 30, True), 1),  # there is no other tombstone
         ("error", (_RETENTION, 30, True), -2),
