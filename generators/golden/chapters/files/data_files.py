@@ -17,6 +17,7 @@ from generators.golden.cases.publish import (
     aggregated,
     describe,
     earlier_spec,
+    files_spec,
     filtered,
     projected,
     publish,
@@ -157,6 +158,7 @@ def _orphans(case: CaseWriter) -> None:
     table.create(add(table.file([{"id": 1}], partition={"p": "x"})))
     table.file([{"id": 2}], partition={"p": "x"})
     table.file([{"id": 3}], partition={"p": "y"}, path="orphan.parquet")
+    table.file([{"id": 4}], partition={"p": "y"}, path="plain/folder/orphan.parquet")
     publish(case, table)
 
 
@@ -170,6 +172,7 @@ def _orphans_alone(case: CaseWriter) -> None:
     table.commit(remove(file), operation="DELETE")
     table.file([{"id": 2}], partition={"p": "x"})
     table.file([{"id": 3}], partition={"p": "y"}, path="orphan.parquet")
+    table.file([{"id": 4}], partition={"p": "y"}, path="plain/folder/orphan.parquet")
     publish(case, table)
     aggregated(case, table, "aggregate", ["id"], "Nothing is there to be counted")
 
@@ -281,6 +284,20 @@ def _re_add(case: CaseWriter) -> None:
     )
     table.commit(again)
     publish(case, table)
+
+
+@ACTIONS.case("modified-before-1970", "ADD-007 REC-018")
+def _modified_before_1970(case: CaseWriter) -> None:
+    """Files may have times before 1970, and times that go back."""
+    table = GoldenTable.of(case, PAIR)
+    files = [table.file([{"id": number, "name": "a"}]) for number in range(4)]
+    times = (-1, 0, -(10**12), 1)
+    table.create(*(add(file, modificationTime=at) for file, at in zip(files, times, strict=True)))
+    table.checkpoint()
+    table.commit(add(files[3], modificationTime=-2, dataChange=False))
+    case.judged = dict.fromkeys(("files-latest", "files-v0"), "REC-018")
+    publish(case, table)
+    files_spec(case, table, 0)
 
 
 @ACTIONS.case("re-add-with-less", "FA-003 FA-020")

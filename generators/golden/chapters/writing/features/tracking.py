@@ -163,6 +163,14 @@ def _emptied(case: CaseWriter) -> None:
     recipe.checkpoint().append(pairs(4)).overwrite(pairs(5)).append(pairs(6)).publish(case)
 
 
+@TRACKING.case("write-everything-gone-then-merge", "RT-039 RT-037")
+def _emptied_then_merged(case: CaseWriter) -> None:
+    """What a merge inserts into an emptied table has new row ids."""
+    recipe = Recipe(PAIR, (), WITH_TRACKING, TRACKED).append(pairs(1, 2, 3)).delete()
+    recipe.merge(pairs(4, 5), SAME_ID, *UPSERT).delete().checkpoint()
+    recipe.merge(pairs(6), SAME_ID, *UPSERT).publish(case)
+
+
 @TRACKING.case("write-enable-behind-a-checkpoint", "RT-045 RT-046 RT-042 RT-047")
 def _enable_behind_a_checkpoint(case: CaseWriter) -> None:
     """Files of a checkpoint get row ids as row tracking is enabled."""

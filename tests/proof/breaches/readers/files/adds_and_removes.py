@@ -191,6 +191,12 @@ def _first_statistics(actions: Lines, kept: dict[Any, Any]) -> Lines:
 
 ROWS = (
     reader(
+        "takes-times-before-1970-as-after",
+        "REC-018",
+        viewing(each("add", lambda b: {**b, "modificationTime": abs(b["modificationTime"])})),
+        "add-file-and-remove-file/modified-before-1970/*",
+    ),
+    reader(
         "keeps-the-first-add",
         "FA-003",
         viewing(first_wins("add", lambda b: b["path"])),

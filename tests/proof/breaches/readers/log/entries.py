@@ -84,6 +84,11 @@ def _after(request: Any) -> Any:
     return replace(request, version=version + 1) if version + 1 in there else request
 
 
+def _in_plain_folders(fresh: frozenset[str]) -> frozenset[str]:
+    """Return the files in folders that are not of a partition."""
+    return frozenset(name for name in fresh if "/" in name and "=" not in name)
+
+
 def _with_orphans(root: Path, fresh: frozenset[str]) -> None:
     commits = commits_of(root)
     if not commits:
@@ -223,6 +228,12 @@ ROWS = (
     reader("reads-the-latest-rows", "SNAP-002", asking(_latest)),
     reader("reads-the-version-after", "SNAP-002", asking(_after)),
     reader("reads-files-that-lie-around", "SNAP-003", viewing(_with_orphans)),
+    reader(
+        "reads-files-of-plain-folders",
+        "SNAP-003",
+        viewing(lambda root, fresh: _with_orphans(root, _in_plain_folders(fresh))),
+        "data-files/orphans-invisible/*",
+    ),
     reader("reads-by-the-latest-schema", "SNAP-002", viewing(_latest_metadata)),
     reader("reads-temporary-commits", "SNAP-003", viewing(_temporary_commits)),
     reader("loses-rows-with-nulls", "SNAP-007", rows(_no_nulls)),

@@ -24,7 +24,7 @@ from breaches.edits import (
 )
 from breaches.model import writer
 from breaches.seams import Edit, after_step, during, leaving
-from breaches.views import bodies, log_actions, log_of
+from breaches.views import bodies, commits_of, log_actions, log_of
 
 
 def _domain(name: str, change: Any) -> Edit:
@@ -49,6 +49,17 @@ def _summed_up_stay(root: Path, fresh: frozenset[str]) -> None:
         if action.get("add")
     }
     each("add", lambda body: None if body["path"] in held else body, COMMIT)(root, fresh)
+
+
+def _from_zero_when_empty(root: Path, fresh: frozenset[str]) -> None:
+    """Give the first row ids again where a commit adds to a table without live files."""
+    live: set[str] = set()
+    for version, actions in commits_of(root).items():
+        name = f"_delta_log/{version:020}.json"
+        if name in fresh and not live:
+            setting("add", "baseRowId", 0, name)(root, fresh)
+        live -= {action["remove"]["path"] for action in actions if "remove" in action}
+        live |= {action["add"]["path"] for action in actions if "add" in action}
 
 
 def _lower(found: Any) -> Any:
@@ -134,6 +145,12 @@ def _unversioned(actions: Lines) -> Lines:
 
 
 ROWS = (
+    writer(
+        "counts-row-ids-from-zero-when-empty",
+        "RT-039",
+        during("merge", _from_zero_when_empty),
+        "row-tracking/write-everything-gone-then-merge/*",
+    ),
     writer(
         "assigns-no-row-ids",
         "RT-028",
