@@ -14,7 +14,7 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.publish import files_spec, publish
 from generators.golden.cases.recipes import PAIR
-from generators.golden.cases.summarise import LAYOUTS, SUMMARIES, Summarise
+from generators.golden.cases.summarise import LAYOUTS, SUMMARIES, Summarise, checkpoint
 from generators.golden.cases.table import (
     EPOCH,
     GoldenTable,
@@ -135,6 +135,49 @@ for _name, (_requirements, _summarise) in _SHAPES.items():
         "The newest state counts, in a summary or after it",
         _requirements,
         partial(_changed, summarise=_summarise, parts=_name == "multi-part"),
+    )
+
+
+def _summed_up(case: CaseWriter, summarise: Summarise, *, parts: bool) -> None:
+    readers = ("deletionVectors", *(() if parts else ("v2Checkpoint",)))
+    table = GoldenTable.of(
+        case,
+        PAIR,
+        protocol=feature_protocol(readers, ("clustering", "domainMetadata", "rowTracking")),
+        properties=WITH_VECTORS,
+    )
+    files = [table.file([{"id": 2 * n + m, "name": "a"} for m in (0, 1)]) for n in range(4)]
+    tracked: list[dict[str, Any]] = [
+        {"baseRowId": 2 * n, "defaultRowCommitVersion": 1} for n in range(4)
+    ]
+    (vector,) = store(table, [1])
+    said: list[dict[str, Any]] = [
+        {"tags": {"app.tag": "kept"}},
+        {"clusteringProvider": "app"},
+        {"deletionVector": vector},
+        {},
+    ]
+    table.create()
+    table.commit(
+        *(add(file, **more, **ids) for file, more, ids in zip(files, said, tracked, strict=True)),
+        domain("delta.rowTracking", '{"rowIdHighWaterMark":7}'),
+    )
+    ids = {"baseRowId": 8, "defaultRowCommitVersion": 2}
+    table.commit(
+        add(table.file([{"id": 9, "name": "b"}]), **ids),
+        domain("delta.rowTracking", '{"rowIdHighWaterMark":8}'),
+    )
+    summarise(table, _SUMMARY)
+    case.judged["files-latest"] = "REC-018"
+    publish(case, table)
+
+
+for _name, _summarise in {**SUMMARIES, "v2-json": checkpoint("v2-json")}.items():
+    AFTER.define(
+        f"fields-of-files-in-{_name}",
+        "All that a summary says of a file is known of it",
+        "REC-018 COMP-011" if _name == "compaction" else "REC-018 CKPT-005",
+        partial(_summed_up, summarise=_summarise, parts=_name == "multi-part"),
     )
 
 

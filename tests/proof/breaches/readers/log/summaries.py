@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from breaches.edits import COMPACTION, without
+from breaches.edits import COMPACTION, JSON_CHECKPOINT, SIDECAR, dropping, without
 from breaches.model import reader
 from breaches.seams import asking, refusing, viewing, where_asked
 from breaches.views import commits_of, log_of, vectors
@@ -52,7 +52,23 @@ _PARTS: dict[str, Callable[[Any], bool]] = {
 """Requests for less than the rows of a table."""
 
 
+_FORMS = {
+    "compactions": ("compaction", COMPACTION),
+    "sidecars": ("v2-json-sidecars", SIDECAR),
+    "json-checkpoints": ("v2-json", JSON_CHECKPOINT),
+}
+
 ROWS = (
+    *(
+        reader(
+            f"loses-{field}-in-{called}",
+            "REC-018",
+            viewing(dropping("add", field, where=where)),
+            f"action-reconciliation/fields-of-files-in-{form}/*",
+        )
+        for called, (form, where) in _FORMS.items()
+        for field in ("tags", "clusteringProvider", "deletionVector")
+    ),
     *(
         reader(
             f"takes-no-{called}-of-compactions",
