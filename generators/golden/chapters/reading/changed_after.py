@@ -157,7 +157,7 @@ def _summed_up(case: CaseWriter, summarise: Summarise, *, parts: bool) -> None:
         {"deletionVector": vector},
         {},
     ]
-    table.create()
+    table.create(domain("delta.clustering", '{"clusteringColumns":[["id"]]}'))
     table.commit(
         *(add(file, **more, **ids) for file, more, ids in zip(files, said, tracked, strict=True)),
         domain("delta.rowTracking", '{"rowIdHighWaterMark":7}'),
