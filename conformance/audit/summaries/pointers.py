@@ -147,7 +147,7 @@ def _wrong_numbers(document: dict[str, Any], checkpoint: Checkpoint, view: LogVi
             yield finding(requirement, HINT, message, hint if field == "size" else "", sure=sure)
 
 
-_SHORT: Final = 3_600_000
+_SHORT_RETENTION: Final = 3_600_000
 """Least ms that users who state no retention may keep tombstones for."""
 
 
@@ -161,7 +161,9 @@ def _explained(more: int, checkpoint: Checkpoint, view: LogView) -> bool:
     metadata = [x.body for lines in (checkpoint.all, *commits) for x in lines.of("metaData")]
     stated = [stated_retention(layout_of(None, body).properties) for body in metadata]
     # The threshold is the user's: where the table does not say it, it may be a short one.
-    horizon = view.now - min((_SHORT if each is None else each for each in stated), default=_SHORT)
+    horizon = view.now - min(
+        (_SHORT_RETENTION if each is None else each for each in stated), default=_SHORT_RETENTION
+    )
     if more < 0:
         return sum(expired(x.body, horizon) for x in checkpoint.all.of("remove")) >= -more
     if min(view.log.commits, default=1) > 0:
