@@ -66,6 +66,27 @@ for _name, (_spelled, _values, _requirements) in _TYPES.items():
     )
 
 
+def _chosen_by(spelled: str, values: tuple[Any, ...], case: CaseWriter) -> None:
+    schema = struct(id="long", part=spelled)
+    rows = [{"id": number, "part": value} for number, value in enumerate((*values, None))]
+    features = ("timestampNtz",) if spelled == "timestamp_ntz" else ()
+    recipe = Recipe(schema, ("part",), features=features).append(rows)
+    recipe.update({"id": 10}, compare("part", "=", values[0], spelled))
+    recipe.append(rows).delete(compare("part", ">", values[0], spelled))
+    recipe.delete(compare("part", "=", values[0], spelled)).publish(case)
+
+
+for _name, (_spelled, _values, _requirements) in _TYPES.items():
+    if not _name.startswith("special-") and _spelled not in ("binary", "boolean"):
+        VALUES.define(
+            f"write-chosen-by-{_name}",
+            f"Rows are chosen by a partition value of type {_spelled}",
+            f"{_requirements} SNAP-008 DATA-004",
+            partial(_chosen_by, _spelled, _values[:2]),
+            since="2025" if "PART-008" in _requirements else None,
+        )
+
+
 @VALUES.case("write-empty-string", "PART-002 PART-001")
 def _empty_string(case: CaseWriter) -> None:
     """An empty string partition value becomes null."""
