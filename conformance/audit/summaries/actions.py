@@ -22,10 +22,10 @@ from conformance.audit.read.raw import Line, mapping_in, parse_json, parse_objec
 from conformance.audit.read.state import Body, State, dv_id, row_count
 from conformance.audit.summaries.parsed import (
     comparable,
+    compare_statistics,
     is_stated,
     misnamed,
     respelled_partition_value,
-    same_statistics,
     wrong_partition_values,
     wrong_statistics,
 )
@@ -122,8 +122,11 @@ def _shortened(value: Any) -> str:
 
 def add_differences(  # noqa: PLR0913  two actions, and the rows of a summary
     want: Body, have: Body, layout: Layout, fallback: str, row_ids: str, *, whole: bool = False
-) -> Iterator[tuple[str, str]]:
-    """Yield requirement and message for each field of an add that a summary has otherwise.
+) -> Iterator[tuple[str, str, bool]]:
+    """Yield requirement, message and whether it is sure of each field that a summary has otherwise.
+
+    Statistics are optional: a writer that read them from typed statistics knows those of the
+    columns that the table asks for, which may have become fewer, so that a part is not sure.
 
     Args:
         want: the action of the log.
@@ -131,7 +134,7 @@ def add_differences(  # noqa: PLR0913  two actions, and the rows of a summary
         layout: of the version.
         fallback: the requirement that the summary repeats the log.
         row_ids: the requirement that it repeats row ids.
-        whole: no statistic of a column may be left out; :func:`lacks_statistics` else.
+        whole: no statistic of a column may be left out.
     """
     for name in _ADD:
         if _field(want, name) != _field(have, name) and not (
@@ -140,32 +143,20 @@ def add_differences(  # noqa: PLR0913  two actions, and the rows of a summary
             message = (
                 f"{name} is {_shortened(have.get(name))}, the log says {_shortened(want.get(name))}"
             )
-            yield (row_ids if name in _ROW_IDS else fallback), message
+            yield (row_ids if name in _ROW_IDS else fallback), message, True
             if name == "size":  # a file has one, so that one of the two is wrong
-                yield "ADD-006", message
-    stats, held = statistics_of(want), statistics_of(have)
-    if _other_text(want, have) and not same_statistics(
-        stats or {}, held or {}, layout, whole=whole
-    ):
-        logged = "nothing" if stats is None else _shortened(want.get("stats"))
-        yield fallback, f"stats is {_shortened(have.get('stats'))}, the log says {logged}"
-    yield from _parsed(stats, want, have, layout, fallback)
-
-
-def lacks_statistics(want: Body, have: Body, layout: Layout) -> str | None:
-    """Return a message where the statistics of a summary are a part of those of the log.
-
-    They are optional, and a writer that read them from typed statistics knows those of the
-    columns that the table asks for, which may have become fewer.
-    """
-    stats, held = statistics_of(want) or {}, statistics_of(have) or {}
-    if (
-        _other_text(want, have)
-        and same_statistics(stats, held, layout, whole=False)
-        and not same_statistics(stats, held, layout)
-    ):
-        return f"stats is {_shortened(have.get('stats'))}, a part of what the log says"
-    return None
+                yield "ADD-006", message, True
+    stats = statistics_of(want)
+    if _other_text(want, have):
+        found = compare_statistics(stats or {}, statistics_of(have) or {}, layout)
+        kept = f"stats is {_shortened(have.get('stats'))}"
+        if found == "part" and not whole:
+            yield fallback, f"{kept}, a part of what the log says", False
+        elif found != "same":
+            logged = "nothing" if stats is None else _shortened(want.get("stats"))
+            yield fallback, f"{kept}, the log says {logged}", True
+    for requirement, message in _parsed(stats, want, have, layout, fallback):
+        yield requirement, message, True
 
 
 def differing_files(want: State, have: State, layout: Layout) -> Iterator[tuple[str, Body]]:
@@ -183,7 +174,7 @@ def otherwise(want: Body, have: Body, layout: Layout) -> Iterator[Body]:
 
     Typed statistics that are wrong beside a text come without the text.
     """
-    if any(add_differences(want, have, layout, "", "")):
+    if any(sure for _, _, sure in add_differences(want, have, layout, "", "")):
         yield have
         parsed, stats = have.get("stats_parsed"), statistics_of(want)
         if isinstance(parsed, Mapping) and stats and any(wrong_statistics(stats, parsed, layout)):
@@ -301,10 +292,8 @@ def file_differences(  # noqa: PLR0913  two states, and the rows of a summary
         whole: no field of a file may be left out.
     """
     for key, logged, kept in unlike(want.adds, have.adds, adds=True, whole=whole):
-        for requirement, message in add_differences(logged, kept, layout, *adds, whole=whole):
-            yield finding(requirement, place, f"{key[0]}: {message}")
-        if not whole and (less := lacks_statistics(logged, kept, layout)):
-            yield finding(adds[0], place, f"{key[0]}: {less}", severity="warning")
+        for requirement, message, sure in add_differences(logged, kept, layout, *adds, whole=whole):
+            yield finding(requirement, place, f"{key[0]}: {message}", sure=sure)
         yield from malformed(f"{place}: {key[0]}", logged, kept, layout)
         if whole and logged.get("stats") and not kept.get("stats"):
             yield finding(adds[0], place, f"{key[0]}: the compaction lacks its stats")

@@ -356,8 +356,8 @@ def typed_copies_agree(subject: CheckpointView) -> Findings:
     place, layout = subject.checkpoint.place, subject.view.layout
     for line in subject.of("add"):
         body, path = line.body, line.body.get("path")
-        for requirement, message in add_differences(body, body, layout, "CKPT-005", "RT-031"):
-            yield finding(requirement, place, f"{path}: {message}")
+        for requirement, message, sure in add_differences(body, body, layout, "CKPT-005", "RT-031"):
+            yield finding(requirement, place, f"{path}: {message}", sure=sure)
 
 
 def typed_otherwise(subject: CheckpointView) -> Iterator[tuple[str, Body]]:

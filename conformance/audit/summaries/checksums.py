@@ -23,7 +23,6 @@ from conformance.audit.summaries.actions import (
     add_differences,
     known,
     known_of,
-    lacks_statistics,
     malformed,
     otherwise,
 )
@@ -173,15 +172,12 @@ def files(subject: ChecksumView) -> Findings:
             if copy is None
             else (add_differences(body, copy, subject.view.layout, "CRC-018", "CRC-018"))
         )
-        for requirement, message in pairs:
+        for requirement, message, sure in pairs:
             text = f"allFiles: {key[0]}: {message}"
             for broken in {"CRC-018", requirement}:
-                yield finding(broken, subject.place, text, severity="error")
+                severity = "error" if sure else "warning"
+                yield finding(broken, subject.place, text, severity=severity)
         if copy is not None:
-            if less := lacks_statistics(body, copy, subject.view.layout):
-                yield finding(
-                    "CRC-018", subject.place, f"allFiles: {key[0]}: {less}", severity="warning"
-                )
             place = f"{subject.place}: {key[0]}"
             yield from malformed(place, body, copy, subject.view.layout)
 

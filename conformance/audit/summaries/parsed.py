@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from conformance.audit.checks.values import leaves
 from conformance.audit.grammar.types import BITS, decimal_of
@@ -130,31 +130,32 @@ def respelled(one: Any, other: Any, declared: str) -> bool:
         return False
 
 
-def same_statistics(
-    stats: Mapping[str, Any], held: Mapping[str, Any], layout: Layout, *, whole: bool = True
-) -> bool:
-    """Return whether statistics are equal, though values in them may be written differently.
+def compare_statistics(
+    stats: Mapping[str, Any], held: Mapping[str, Any], layout: Layout
+) -> Literal["same", "part", "other"]:
+    """Return how statistics relate to others, though values in them may be written differently.
 
     Args:
         stats: those of the log.
-        held: those of a summary.
+        held: those of a summary; ``part`` where they say less of columns, and nothing otherwise.
         layout: of the version.
-        whole: what ``stats`` says of a column is in ``held`` too.
     """
     a, b = comparable(stats), comparable(held)
     if a == b:
-        return True
+        return "same"
     if any(a.get(name) != b.get(name) for name in (a.keys() | b.keys()) - {*_KINDS}):
-        return False
+        return "other"
     types = {column.physical: str(column.type) for column in layout.columns}
+    less = False
     for kind in _KINDS:
         left, right = (dict(leaves(each.get(kind))) for each in (a, b))
-        if right.keys() - left.keys() or (whole and left.keys() - right.keys()):
-            return False
+        if right.keys() - left.keys():
+            return "other"
+        less = less or len(right) < len(left)
         for path, value in right.items():
             if value != left[path] and not respelled(left[path], value, types.get(path, "")):
-                return False
-    return True
+                return "other"
+    return "part" if less else "same"
 
 
 def _same_bound(text: Any, typed: Any, declared: str) -> bool:

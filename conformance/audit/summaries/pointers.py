@@ -140,11 +140,12 @@ def _wrong_numbers(document: dict[str, Any], checkpoint: Checkpoint, view: LogVi
         stated = document.get(field)
         if type(stated) is int and stated not in right:
             message = f"{field} is {stated}, the checkpoint has {right[0]}"
-            sure = field == "size" and not any(
+            raced = field == "size" and any(
                 _explained(stated - count, checkpoint, view) for count in counts
             )
-            hint = "" if sure else "another writer may have left out other tombstones"
-            yield finding(requirement, HINT, message, hint if field == "size" else "", sure=sure)
+            hint = "another writer may have left out other tombstones" if raced else ""
+            sure = field == "size" and not raced
+            yield finding(requirement, HINT, message, hint, sure=sure)
 
 
 _SHORT_RETENTION: Final = 3_600_000
