@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -60,16 +61,16 @@ class Checker:
         data: also look at data files; over a part of the table, at change files alone.
         whole: the log has all file actions.
         first: also look at what has none of its file actions.
-        now: current time in ms since the epoch.
+        now: current time in ms since the epoch; that of the clock by default.
         layouts: of the versions.
     """
 
     storage: Storage
     log: Log
     data: bool
-    whole: bool
-    first: bool
-    now: int
+    whole: bool = True
+    first: bool = True
+    now: int = field(default_factory=lambda: int(time.time() * 1000))
     layouts: Layouts = field(default_factory=Layouts)
 
     def run(self, checks: Iterable[Check[Any]], subject: Any) -> Findings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -36,7 +35,7 @@ from conformance.audit.summary_checks import Summaries, content_of
 from reference_impl.errors import PlaceRefused
 from reference_impl.limits import DEFAULT_LIMITS, Limits, within_limits
 from reference_impl.places import SAME_STORE, Outside
-from reference_impl.storage import Storage, open_storage
+from reference_impl.storage import open_storage
 
 _ACTIVE: Final = ("icebergCompatV1", "icebergCompatV2", "variantShredding")
 """Features that ask something of the files that come while they are active."""
@@ -71,8 +70,7 @@ Sum: TypeAlias = Measure | Balance | RowChanges | Moved
 class Run:
     """One run over the log of one table, or over those of its file actions that a log was given.
 
-    Over a part of the file actions, checks that are :attr:`~Check.whole` are left to the
-    caller that has all of them; what they need of the part is kept in the attributes.
+    What only the caller that has all of them can judge is kept in the attributes.
 
     Attributes:
         sums: what parts of the table add up to, of each version: numbers of the files where it has
@@ -81,32 +79,13 @@ class Run:
         latest: the latest version; ``None`` where the log does not give its state.
     """
 
-    def __init__(  # noqa: PLR0913  each is one option of a run
-        self,
-        storage: Storage,
-        log: Log,
-        *,
-        data: bool,
-        whole: bool = True,
-        first: bool = True,
-        now: int | None = None,
-    ) -> None:
-        """Take a log.
-
-        Args:
-            storage: where the table is.
-            log: of the table.
-            data: also look at data files; over a part of the table, at change files alone.
-            whole: the log has all file actions.
-            first: also look at commits without any of its file actions.
-            now: current time in ms since the epoch.
-        """
-        now = int(time.time() * 1000) if now is None else now
+    def __init__(self, checker: Checker) -> None:
+        """Take the log of a checker."""
         self.sums: list[tuple[int, Sum]] = []
         self.latest: VersionView | None = None
-        self._log = log
-        self._checker = Checker(storage, log, data, whole, first, now)
-        self._summaries = Summaries(self._checker)
+        self._log = checker.log
+        self._checker = checker
+        self._summaries = Summaries(checker)
         self._noted: Layout | None = None
         self._ruled: frozenset[str] = frozenset()
 
@@ -262,7 +241,7 @@ def audit(  # noqa: PLR0913  each keyword is one option of an audit
         raise AuditError(location, error.message) from error
     try:
         with within_limits(limits, "audit"):
-            run = Run(storage, open_log(storage), data=data).run()
+            run = Run(Checker(storage, open_log(storage), data)).run()
             return gathered(run if revision is None else in_revision(run, revision), revision)
     except PlaceRefused as error:  # of a file of the log, without which nothing is known
         raise AuditError(location, str(error)) from error

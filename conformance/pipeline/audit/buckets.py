@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from conformance.audit.checker import checks_of
+from conformance.audit.checker import Checker, checks_of
 from conformance.audit.checks.row_tracking import id_ranges, overlaps
 from conformance.audit.checks.transitions import Balance, unbalanced
 from conformance.audit.engine import Run, Sum
@@ -163,7 +163,7 @@ def audit_bucket(
     storage, options = job.storage(), job.options
     with within_limits(options.limits, "audit"):
         log = small.of_bucket(storage, Bucket(number, job.buckets), pieces)
-        run = Run(storage, log, data=options.data, whole=False, first=number == 0, now=job.now)
+        run = Run(Checker(storage, log, options.data, whole=False, first=number == 0, now=job.now))
         yield from options.findings(run.run())
         yield _left(run, data=options.data)
 
