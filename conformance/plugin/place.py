@@ -11,20 +11,15 @@ class Place:
     """Let a session end as usual whose folder is gone: pytest goes back there before it ends."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Look after the adapter has started, and after what else is loaded by now."""
-        try:
-            return (yield)
-        finally:
-            _stay(session)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Look after the last case, however the run came to its end."""
         try:
             return (yield)
         finally:
             _stay(session)
+
+    pytest_collection = pytest_runtestloop
+    """Also look after the adapter has started, and after what else is loaded by then."""
 
 
 def _stay(session: pytest.Session) -> None:

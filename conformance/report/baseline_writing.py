@@ -26,6 +26,7 @@ from conformance.report.output import written_to
 
 Record = Mapping[str, Any]
 Judged: TypeAlias = tuple[str, Mapping[str, int]]
+Floor: TypeAlias = float | Mapping[str, Mapping[str, int]]
 _PLAIN_SCALAR: Final = re.compile(
     r"(?!null$)[A-Za-z0-9][A-Za-z0-9/._-]*(?:://[A-Za-z0-9/._?=&#%~+-]+)?"
 )
@@ -146,11 +147,11 @@ class BaselineFile:
         """
         entries = merged(self._before.entries, outcomes)
         before = self._before
-        counts = {**before.judged, **dict([judged] if judged else [])}
-        percent = before.percent if judged is None else None
-        text = self._comment + "".join(
-            _lines(entries, claims, counts if percent is None else percent)
-        )
+        floor: Floor = before.judged if before.percent is None else before.percent
+        if judged is not None:
+            revision, counts = judged
+            floor = {**before.judged, revision: counts}
+        text = self._comment + "".join(_lines(entries, claims, floor))
         self._write(text.encode("utf-8", "backslashreplace"))
         return len(entries)
 
@@ -161,12 +162,8 @@ def _leading_comment(path: Path) -> str:
     return "".join(lines[: ends[0] if ends else len(lines)])
 
 
-def _lines(
-    entries: Sequence[Entry],
-    claims: Mapping[str, Any],
-    judged: float | Mapping[str, Mapping[str, int]],
-) -> Iterator[str]:
-    head = {"claims": dict(claims), **({} if judged == {} else {"judged": judged})}
+def _lines(entries: Sequence[Entry], claims: Mapping[str, Any], floor: Floor) -> Iterator[str]:
+    head = {"claims": dict(claims), **({} if floor == {} else {"judged": floor})}
     yield yaml.safe_dump(head, sort_keys=False, width=96, default_flow_style=None)
     yield "failures:\n" if entries else "failures: []\n"
     for entry in entries:

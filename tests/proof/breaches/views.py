@@ -227,3 +227,14 @@ def dead_files(root: Path) -> Lines:
         for a in found
         if "add" in a and a["add"]["path"] in paths and not a["add"].get("deletionVector")
     ]
+
+
+def without_summed_up(root: Path, fresh: frozenset[str]) -> None:
+    """Add no file again that a checkpoint has."""
+    held = {
+        action["add"]["path"]
+        for path in log_of(root).glob("*.checkpoint.parquet")
+        for action in log_actions(path)
+        if action.get("add")
+    }
+    each("add", lambda body: None if body["path"] in held else body, COMMIT)(root, fresh)

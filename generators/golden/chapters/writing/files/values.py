@@ -48,42 +48,43 @@ _TYPES: Final[Mapping[str, tuple[str, tuple[Any, ...], str]]] = {
 }
 
 
-def _partitioned_by(spelled: str, values: tuple[Any, ...], case: CaseWriter) -> None:
-    schema = struct(id="long", part=spelled)
+def _one_each(spelled: str, values: tuple[Any, ...]) -> tuple[Recipe, list[dict[str, Any]]]:
+    """Append a row to each partition, and return the rows as well."""
     rows = [{"id": number, "part": value} for number, value in enumerate((*values, None))]
     features = ("timestampNtz",) if spelled == "timestamp_ntz" else ()
-    recipe = Recipe(schema, ("part",), features=features).append(rows).append(rows[:1])
+    schema = struct(id="long", part=spelled)
+    return Recipe(schema, ("part",), features=features).append(rows), rows
+
+
+def _partitioned_by(spelled: str, values: tuple[Any, ...], case: CaseWriter) -> None:
+    recipe, rows = _one_each(spelled, values)
+    recipe.append(rows[:1])
     recipe.delete(compare("id", "=", len(values) - 1, "long")).publish(case)
 
 
-for _name, (_spelled, _values, _requirements) in _TYPES.items():
-    VALUES.define(
-        f"write-{_name}",
-        f"A table partitioned by {_spelled} is written and read back",
-        f"{_requirements} PART-001 DATA-004",
-        partial(_partitioned_by, _spelled, _values),
-        since="2025" if "PART-008" in _requirements else None,
-    )
-
-
 def _chosen_by(spelled: str, values: tuple[Any, ...], case: CaseWriter) -> None:
-    schema = struct(id="long", part=spelled)
-    rows = [{"id": number, "part": value} for number, value in enumerate((*values, None))]
-    features = ("timestampNtz",) if spelled == "timestamp_ntz" else ()
-    recipe = Recipe(schema, ("part",), features=features).append(rows)
+    recipe, rows = _one_each(spelled, values)
     recipe.update({"id": 10}, compare("part", "=", values[0], spelled))
     recipe.append(rows).delete(compare("part", ">", values[0], spelled))
     recipe.delete(compare("part", "=", values[0], spelled)).publish(case)
 
 
 for _name, (_spelled, _values, _requirements) in _TYPES.items():
+    _since = "2025" if "PART-008" in _requirements else None
+    VALUES.define(
+        f"write-{_name}",
+        f"A table partitioned by {_spelled} is written and read back",
+        f"{_requirements} PART-001 DATA-004",
+        partial(_partitioned_by, _spelled, _values),
+        since=_since,
+    )
     if not _name.startswith("special-") and _spelled not in ("binary", "boolean"):
         VALUES.define(
             f"write-chosen-by-{_name}",
             f"Rows are chosen by a partition value of type {_spelled}",
             f"{_requirements} SNAP-008 DATA-004",
             partial(_chosen_by, _spelled, _values[:2]),
-            since="2025" if "PART-008" in _requirements else None,
+            since=_since,
         )
 
 

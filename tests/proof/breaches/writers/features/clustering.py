@@ -24,7 +24,7 @@ from breaches.edits import (
 )
 from breaches.model import Ask, writer
 from breaches.seams import Edit, after_step, by_request, carrying_out, during, leaving
-from breaches.views import bodies, commits_of, log_of
+from breaches.views import bodies, commits_of, log_of, without_summed_up
 from conformance.adapter import Answer, Ok, Request, Write
 
 
@@ -172,20 +172,6 @@ def _counted_by_logical_names(root: Path, fresh: frozenset[str]) -> None:
     statistics(change, COMMIT)(root, fresh)
 
 
-def _summed_up_stay(root: Path, fresh: frozenset[str]) -> None:
-    """Leave files as they are that commits after the last checkpoint do not name."""
-    newest = max(int(path.name[:20]) for path in log_of(root).glob("*.checkpoint.parquet"))
-    commits = commits_of(root)
-    own = max(commits)
-    named = {
-        action["add"]["path"]
-        for version, actions in commits.items()
-        for action in actions
-        if newest < version < own and "add" in action
-    }
-    each("add", lambda body: body if body["path"] in named else None, COMMIT)(root, fresh)
-
-
 _BOUNDS = ("minValues", "maxValues")
 
 ROWS = (
@@ -219,7 +205,7 @@ ROWS = (
     writer(
         "counts-again-what-commits-name-alone",
         "CLUS-010",
-        during("cluster_by", _summed_up_stay),
+        during("cluster_by", without_summed_up),
         "clustered-table/write-cluster-later-mapped*",
     ),
     writer(

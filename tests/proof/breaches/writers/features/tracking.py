@@ -24,7 +24,7 @@ from breaches.edits import (
 )
 from breaches.model import writer
 from breaches.seams import Edit, after_step, during, leaving
-from breaches.views import bodies, commits_of, log_actions, log_of
+from breaches.views import bodies, commits_of, without_summed_up
 
 
 def _domain(name: str, change: Any) -> Edit:
@@ -38,17 +38,6 @@ def _domain(name: str, change: Any) -> Edit:
         return {**body, "configuration": json.dumps(after)}
 
     return each("domainMetadata", changed, COMMIT)
-
-
-def _summed_up_stay(root: Path, fresh: frozenset[str]) -> None:
-    """Add no file again that a checkpoint has."""
-    held = {
-        action["add"]["path"]
-        for path in log_of(root).glob("*.checkpoint.parquet")
-        for action in log_actions(path)
-        if action.get("add")
-    }
-    each("add", lambda body: None if body["path"] in held else body, COMMIT)(root, fresh)
 
 
 def _from_zero_when_empty(root: Path, fresh: frozenset[str]) -> None:
@@ -228,7 +217,7 @@ ROWS = (
     writer(
         "backfills-what-commits-name-alone",
         "RT-046",
-        leaving(_summed_up_stay),
+        leaving(without_summed_up),
         "row-tracking/write-enable-behind-a-checkpoint/*",
     ),
     writer(
