@@ -46,11 +46,9 @@ _SETTINGS: Final = {
 _ALONE: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1536m",
-    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseSerialGC",
     "spark.executor.memory": "1g",
-    "spark.executor.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseSerialGC",
 }
-"""Settings of a cluster on this machine."""
+"""Settings of a cluster on this machine; :func:`_below` has those that name a folder."""
 
 
 class SparkMissingError(UnusableError):
@@ -227,7 +225,7 @@ def _open(job: str, options: SparkOptions, scratch: Path, *, submitted: bool) ->
         builder = builder.master(master)
         settings["spark.sql.warehouse.dir"] = str(scratch / "warehouse")
         if master.startswith("local"):
-            settings |= {**_ALONE, "spark.local.dir": str(scratch / "local")}
+            settings |= {**_ALONE, **_below(scratch / "local")}
     elif options.master:
         raise SparkMissingError("under spark-submit, --master is an option of spark-submit")
     for key, value in {**settings, **options.settings}.items():
@@ -251,6 +249,17 @@ def _open(job: str, options: SparkOptions, scratch: Path, *, submitted: bool) ->
             "--packages io.delta:delta-spark_<Scala>:<version> or --jars"
         ) from error
     return session
+
+
+def _below(folder: Path) -> dict[str, str]:
+    """Return the settings by which Spark and its Javas write for themselves below a folder."""
+    folder.mkdir()
+    java = f'-Duser.timezone=UTC -XX:+UseSerialGC "-Djava.io.tmpdir={folder}"'
+    return {
+        "spark.local.dir": str(folder),
+        "spark.driver.extraJavaOptions": java,
+        "spark.executor.extraJavaOptions": java,
+    }
 
 
 def _with_jars(builder: Any) -> Any:

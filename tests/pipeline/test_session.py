@@ -114,8 +114,12 @@ def test_sessions_of_one_process_share_nothing() -> None:
             assert jvm is not None
             runtime = jvm.java.lang.Runtime.getRuntime()
             assert session.sparkContext.parallelize([1, 2], 2).map(str).collect() == ["1", "2"]
-            found.append((session.sparkContext._temp_dir, runtime.maxMemory()))
+            java = jvm.java.lang.System.getProperty("java.io.tmpdir")
+            assert Path(session.sparkContext._temp_dir).is_relative_to(java)
+            assert Path(java).is_dir()
+            found.append((java, runtime.maxMemory()))
     (one, less), (other, more) = found
     assert one != other
     assert less < more
     assert not Path(one).exists()
+    assert not Path(other).exists()

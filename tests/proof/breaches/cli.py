@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from fnmatch import fnmatchcase
 from functools import cache
 from multiprocessing import get_context
@@ -26,6 +26,7 @@ from breaches.planted import planted_tasks
 from breaches.proving import Task, breach_tasks, mutation_tasks
 from breaches.records import render_proofs
 from breaches.table import load
+from conformance.base.scratch import Scratch
 from conformance.requirements.proofs import PROVED, UNPROVED, Proof, Proofs, read_proofs
 from conformance.requirements.registry import load_registry
 from delta_tck_pytest import shard
@@ -45,9 +46,15 @@ def tasks() -> tuple[Task, ...]:
     return found
 
 
-def _without_waiting() -> ExitStack:
-    """Do not wait for the disk until the stack is closed: no proof pulls the plug."""
+def _prepare(folder: Path) -> ExitStack:
+    """Until the stack is closed, make temporary files below a folder, and do not wait for the disk.
+
+    A process of a pool runs nothing at its end: what it leaves goes with the folder. No proof
+    pulls the plug.
+    """
     stack = ExitStack()
+    stack.enter_context(patch("tempfile.tempdir", str(folder)))
+    stack.enter_context(patch.dict(os.environ, TMPDIR=str(folder)))
     for name in ("os.fsync", "time.sleep"):
         stack.enter_context(patch(name, lambda _: None))
     return stack
@@ -100,14 +107,14 @@ def chosen(arguments: argparse.Namespace) -> list[int]:
 def _results(numbers: Sequence[int], known: Proofs, jobs: int) -> Iterator[tuple]:
     by_task = {(p.id, p.requirement): p.case for found in known.all.values() for p in found}
     todo = [(n, by_task.get((tasks()[n].id, tasks()[n].requirement))) for n in numbers]
-    if jobs == 1:
-        with _without_waiting():
-            yield from map(_prove, todo)
-        return
     proving.items()
-    context = get_context("fork")
-    with context.Pool(jobs, _without_waiting) as pool:
-        yield from pool.imap_unordered(_prove, todo)
+    with closing(Scratch(in_memory=True)) as scratch:
+        if jobs == 1:
+            with _prepare(scratch.path):
+                yield from map(_prove, todo)
+            return
+        with get_context("fork").Pool(jobs, _prepare, (scratch.path,)) as pool:
+            yield from pool.imap_unordered(_prove, todo)
 
 
 def _say(line: str) -> None:
