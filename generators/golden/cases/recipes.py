@@ -51,6 +51,7 @@ from generators.oracle.operations import (
     replay,
 )
 from generators.steps import recipe_step
+from schemas.features import asking
 
 _P = ParamSpec("_P")
 
@@ -161,6 +162,18 @@ class Recipe:
             self._kept(self.rows or ()),
         )
         self._add_step(step, create)
+
+    @classmethod
+    def active(
+        cls,
+        schema: Struct,
+        *features: str,
+        properties: Mapping[str, str] | None = None,
+        **others: Any,
+    ) -> Recipe:
+        """Start with features and the properties that activate them; ``others`` are attributes."""
+        properties = {**asking(features), **(properties or {})}
+        return cls(schema, properties=properties, features=features, **others)
 
     def append(self, rows: Sequence[Row], stored: Sequence[Row] | None = None) -> Recipe:
         """Append rows; ``stored`` is what the table makes of them, where it completes them."""

@@ -366,8 +366,7 @@ def _clone(case: CaseWriter) -> None:
 @VECTORS.case("write-vacuum-absolute", "DVDESC-015 DVD-003")
 def _vacuum_vectors(case: CaseWriter) -> None:
     """A vacuum keeps the vectors that the log names by absolute paths."""
-    properties = {"delta.enableDeletionVectors": "true"}
-    recipe = Recipe(PAIR, (), properties, ("deletionVectors",)).append(numbered(6))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(numbered(6))
     recipe.append(numbered(3, 10)).delete_by_vectors(is_in("id", [2, 4], "long")).given()
     recipe.keep("vacuum", version=False, kept=old_files(case)).append(numbered(2, 40))
     recipe.publish(case)

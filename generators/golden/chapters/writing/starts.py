@@ -117,11 +117,6 @@ KEYED: Final = struct(id="long", part="string")
 WITH_TRACKING: Final = {"delta.enableRowTracking": "true"}
 
 
-def writer_features(name: str) -> tuple[str, ...]:
-    """Return the list of one writer feature."""
-    return (name,)
-
-
 def keyed(*numbers: int) -> list[dict[str, Any]]:
     """Return rows in two partitions."""
     return [{"id": number, "part": "ab"[number % 2]} for number in numbers]
@@ -160,12 +155,9 @@ def plus(name: str, value: int, of: str = "integer") -> Computed:
 CLUSTERING: Final = '{"clusteringColumns":[["id"]]}'
 
 
-def compatible(version: int, **more: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the properties and features of a table for a version of Iceberg."""
-    return {**MAPPED, f"delta.enableIcebergCompatV{version}": "true", **more}, (
-        "columnMapping",
-        f"icebergCompatV{version}",
-    )
+def compatible(version: int) -> tuple[str, ...]:
+    """Return the features of a table that is compatible with Iceberg."""
+    return ("columnMapping", f"icebergCompatV{version}")
 
 
 def beside_id(of: str | DataType) -> Struct:
@@ -186,6 +178,3 @@ FIRST_ROW: Final = compare("id", "=", 1, "long")
 def appending(**row: Any) -> Step:
     """Return the step that appends one row."""
     return lambda recipe: recipe.append([row])
-
-
-WITH_VECTORS: Final = {"delta.enableDeletionVectors": "true"}

@@ -13,12 +13,10 @@ from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.golden.chapters.writing.starts import (
     INVARIANT,
     TRIPLE,
-    WITH_VECTORS,
     broken_rule,
     plus,
     ruled,
     triples,
-    writer_features,
 )
 from generators.oracle.delta_schema import struct
 
@@ -29,7 +27,7 @@ INVARIANTS: Final = Chapter("column-invariants")
 @CHECKS.case("write-add-7", "CHK-007 TF-015")
 def _add_7(case: CaseWriter) -> None:
     """At writer version 7 a constraint comes beside features that are listed."""
-    recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}, ("appendOnly",))
+    recipe = Recipe.active(PAIR, "appendOnly")
     recipe.append(pairs(1)).keep("enable_feature", feature="checkConstraints")
     recipe.keep("add_constraint", name="positive", expression="id > 0").append(pairs(2))
     recipe.append(pairs(-3)).publish(case, refusal=broken_rule("CHK-006"))
@@ -39,7 +37,9 @@ def _add_7(case: CaseWriter) -> None:
 def _unknown_function(case: CaseWriter) -> None:
     """Rows are refused where nobody can tell whether they obey a constraint."""
     properties = {"delta.constraints.odd": "from_another_world(id) > 0"}
-    recipe = Recipe(PAIR, (), properties, ("checkConstraints",)).append(pairs(1, 2)).given()
+    recipe = (
+        Recipe.active(PAIR, "checkConstraints", properties=properties).append(pairs(1, 2)).given()
+    )
     recipe.append(pairs(3)).publish(case, refusal=Refusal("unsupported", "commit", "CHK-006"))
 
 
@@ -52,7 +52,7 @@ _POSITIVE: Final = {"delta.constraints.positive": "id > 0"}
 def _fitting(case: CaseWriter) -> None:
     """Rows that obey a constraint are written."""
     recipe = (
-        Recipe(PAIR, (), _POSITIVE, writer_features("checkConstraints"))
+        Recipe.active(PAIR, "checkConstraints", properties=_POSITIVE)
         .append(pairs(1, 2))
         .append(pairs(3))
     )
@@ -61,7 +61,7 @@ def _fitting(case: CaseWriter) -> None:
 
 def _broken_by(rows: list[dict[str, Any]], case: CaseWriter) -> None:
     recipe = (
-        Recipe(PAIR, (), _POSITIVE, writer_features("checkConstraints"))
+        Recipe.active(PAIR, "checkConstraints", properties=_POSITIVE)
         .append(pairs(1, 2))
         .append(rows)
     )
@@ -89,7 +89,7 @@ def _add_constraint(case: CaseWriter) -> None:
 @CHECKS.case("write-set-broken", "CHK-009 CHK-010")
 def _set_broken(case: CaseWriter) -> None:
     """A constraint that a row breaks is not added as a property."""
-    recipe = Recipe(PAIR, (), {}, writer_features("checkConstraints")).append(pairs(1, -2))
+    recipe = Recipe.active(PAIR, "checkConstraints").append(pairs(1, -2))
     recipe.set_properties_refused({"delta.constraints.positive": "id > 0"})
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-009"))
 
@@ -105,8 +105,7 @@ def _add_broken_between(case: CaseWriter) -> None:
 @CHECKS.case("write-add-after-vectors", "CHK-009 CHK-005", features=("deletionVectors",))
 def _add_after_vectors(case: CaseWriter) -> None:
     """Rows that a vector deleted do not keep a constraint from being added."""
-    vectors = {"delta.enableDeletionVectors": "true"}
-    recipe = Recipe(PAIR, (), vectors, ("deletionVectors", "checkConstraints"))
+    recipe = Recipe.active(PAIR, "deletionVectors", "checkConstraints")
     recipe.append(pairs(1, -2, 3))
     recipe.delete(compare("id", "<", 0, "long")).keep("add_constraint", **_ADDED)
     recipe.append(pairs(4)).publish(case)
@@ -115,7 +114,7 @@ def _add_after_vectors(case: CaseWriter) -> None:
 @CHECKS.case("write-drop-one", "CHK-002 CHK-005 CHK-006")
 def _drop_one(case: CaseWriter) -> None:
     """A constraint holds on where another one is dropped."""
-    recipe = Recipe(PAIR, features=writer_features("checkConstraints")).append(pairs(1, 2))
+    recipe = Recipe.active(PAIR, "checkConstraints").append(pairs(1, 2))
     recipe.keep("add_constraint", **_ADDED)
     recipe.keep("add_constraint", name="small", expression="id < 100").append(pairs(3))
     recipe.keep("drop_constraint", name="positive").append(pairs(-1)).append(pairs(200))
@@ -125,7 +124,7 @@ def _drop_one(case: CaseWriter) -> None:
 @CHECKS.case("write-add-then-break", "CHK-005 CHK-006")
 def _add_then_break(case: CaseWriter) -> None:
     """A row that breaks a constraint that was added is refused."""
-    recipe = Recipe(PAIR, features=writer_features("checkConstraints")).append(pairs(1, 2))
+    recipe = Recipe.active(PAIR, "checkConstraints").append(pairs(1, 2))
     recipe.keep("add_constraint", **_ADDED)
     recipe.append(pairs(-3)).publish(case, refusal=_BROKEN)
 
@@ -139,8 +138,12 @@ def _of_no_column(case: CaseWriter) -> None:
 
 
 def _ruled_column(change: Callable[[Recipe], Recipe], case: CaseWriter) -> None:
-    properties = {"delta.columnMapping.mode": "name", "delta.constraints.told": "name <> 'x'"}
-    recipe = Recipe(PAIR, (), properties, ("columnMapping", "checkConstraints"))
+    recipe = Recipe.active(
+        PAIR,
+        "columnMapping",
+        "checkConstraints",
+        properties={"delta.constraints.told": "name <> 'x'"},
+    )
     recipe = change(recipe.append(pairs(1, 2)).given())
     recipe.publish(
         case,
@@ -230,9 +233,7 @@ for _name, _title, _table, _expression in (
         "renamed",
         "A constraint that a row of a renamed column breaks is not added",
         lambda: (
-            Recipe(PAIR, (), {"delta.columnMapping.mode": "name"}, ("columnMapping",))
-            .append(pairs(1, -2))
-            .rename_column("id", "number")
+            Recipe.active(PAIR, "columnMapping").append(pairs(1, -2)).rename_column("id", "number")
         ),
         "number > 0",
     ),
@@ -250,7 +251,7 @@ for _name, _title, _table, _expression in (
 def _broken_update(case: CaseWriter) -> None:
     """An update to a row that breaks is refused."""
     recipe = (
-        Recipe(PAIR, (), _POSITIVE, writer_features("checkConstraints"))
+        Recipe.active(PAIR, "checkConstraints", properties=_POSITIVE)
         .append(pairs(1, 2))
         .update({"id": -1})
     )
@@ -261,7 +262,7 @@ def _broken_update(case: CaseWriter) -> None:
 def _broken_overwrite(case: CaseWriter) -> None:
     """An overwrite with a row that breaks is refused."""
     recipe = (
-        Recipe(PAIR, (), _POSITIVE, writer_features("checkConstraints"))
+        Recipe.active(PAIR, "checkConstraints", properties=_POSITIVE)
         .append(pairs(1, 2))
         .overwrite(pairs(-1))
     )
@@ -271,12 +272,12 @@ def _broken_overwrite(case: CaseWriter) -> None:
 @INVARIANTS.case("write-fitting", "INV-005 INV-007")
 def _invariant_fitting(case: CaseWriter) -> None:
     """Rows that obey an invariant are written."""
-    recipe = Recipe(ruled("delta.invariants", INVARIANT), features=writer_features("invariants"))
+    recipe = Recipe.active(ruled("delta.invariants", INVARIANT), "invariants")
     recipe.append([{"x": 1, "y": 4}]).publish(case)
 
 
 def _invariant_broken(value: int | None, case: CaseWriter) -> None:
-    recipe = Recipe(ruled("delta.invariants", INVARIANT), features=writer_features("invariants"))
+    recipe = Recipe.active(ruled("delta.invariants", INVARIANT), "invariants")
     recipe.append([{"x": 1, "y": 4}]).append([{"x": 2, "y": value}])
     # The row of what breaks it comes first.
     recipe.publish(case, refusal=Refusal("constraint", "commit", case.info.requirements[0]))
@@ -293,7 +294,7 @@ _NAMED: Final = {"delta.constraints.named": "name <> 'bad'"}
 
 
 def _broken_match(case: CaseWriter, name: str | None) -> None:
-    recipe = Recipe(PAIR, (), _NAMED, ("checkConstraints",)).append(pairs(1, 2))
+    recipe = Recipe.active(PAIR, "checkConstraints", properties=_NAMED).append(pairs(1, 2))
     recipe.merge([*pairs(3), {"id": 2, "name": name}], SAME_ID, *UPSERT)
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
 
@@ -302,7 +303,7 @@ def _broken_match(case: CaseWriter, name: str | None) -> None:
 def _broken_merge(case: CaseWriter) -> None:
     """A merge to a row that breaks is refused."""
     properties = {"delta.constraints.positive": "id > 0"}
-    recipe = Recipe(PAIR, (), properties, ("checkConstraints",)).append(pairs(1, 2))
+    recipe = Recipe.active(PAIR, "checkConstraints", properties=properties).append(pairs(1, 2))
     recipe.merge(pairs(2, -3), SAME_ID, *UPSERT)
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
 
@@ -319,7 +320,7 @@ for _slug, _title, _to in (
 @CHECKS.case("write-broken-update-null", "CHK-005 CHK-006")
 def _broken_null(case: CaseWriter) -> None:
     """An update to a row of which nothing is known is refused."""
-    recipe = Recipe(PAIR, (), _NAMED, ("checkConstraints",)).append(pairs(1, 2))
+    recipe = Recipe.active(PAIR, "checkConstraints", properties=_NAMED).append(pairs(1, 2))
     recipe.update({"name": None}, compare("id", "=", 2, "long"))
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
 
@@ -328,7 +329,7 @@ def _broken_null(case: CaseWriter) -> None:
 def _broken_computed(case: CaseWriter) -> None:
     """An update that computes a row that breaks is refused."""
     properties = {"delta.constraints.small": "n < 100"}
-    recipe = Recipe(TRIPLE, (), properties, ("checkConstraints",)).append(triples(1, 2))
+    recipe = Recipe.active(TRIPLE, "checkConstraints", properties=properties).append(triples(1, 2))
     recipe.update({"n": plus("n", 85)})
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-006"))
 
@@ -336,7 +337,7 @@ def _broken_computed(case: CaseWriter) -> None:
 @CHECKS.case("write-add-broken-vectors", "CHK-009 CHK-010", features=("deletionVectors",))
 def _broken_beside_deleted(case: CaseWriter) -> None:
     """A constraint that a row beside deleted ones breaks is not added."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(1, -2, 3))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(1, -2, 3))
     recipe.delete_by_vectors(compare("id", "=", 3, "long")).given()
     recipe.keep("add_constraint", name="rule", expression="id > 0")
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-009"))

@@ -11,10 +11,9 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
-from generators.golden.chapters.writing.starts import MAPPED, VARIANTS, broken_rule, variants
+from generators.golden.chapters.writing.starts import VARIANTS, broken_rule, variants
 from generators.oracle.delta_schema import Field, field, struct
 from generators.oracle.operations import MergeClause, SetComment
-from schemas.features import asking
 
 DEFAULTS: Final = Chapter("default-columns", since="2025")
 
@@ -85,7 +84,7 @@ def _default_partition(case: CaseWriter) -> None:
 def _default_mapped(case: CaseWriter) -> None:
     """A mapped column has its default."""
     schema = struct(PAIR["id"], _SEVEN)
-    recipe = Recipe(schema, (), MAPPED, ("columnMapping", _PRESET)).append([{"id": 1, "n": 5}])
+    recipe = Recipe.active(schema, "columnMapping", _PRESET).append([{"id": 1, "n": 5}])
     recipe.append([{"id": 2}], [{"id": 2, "n": 7}]).publish(case)
 
 
@@ -103,8 +102,7 @@ def _default_kept(
     feature: str, change: Callable[[Recipe], Recipe], column: Field, case: CaseWriter
 ) -> None:
     """Alter a column that has a default, and leave its value out."""
-    features = (*feature.split(), _PRESET)
-    recipe = Recipe(struct(field("id", "long"), column), (), asking(features), features)
+    recipe = Recipe.active(struct(field("id", "long"), column), *feature.split(), _PRESET)
     recipe.append([{"id": 1, column.name: 5}])
     name = next(name for name in change(recipe).now.names if name != "id")
     recipe.append([{"id": 2}], [{"id": 2, name: 7}]).publish(case)
@@ -167,8 +165,7 @@ def _merge_default(case: CaseWriter) -> None:
     """A row that a merge inserts gets the default, in its record too."""
     plain, named = PAIR.fields
     schema = struct(plain, replace(named, metadata={"CURRENT_DEFAULT": "'none'"}))
-    feed = {"delta.enableChangeDataFeed": "true"}
-    recipe = Recipe(schema, (), feed, ("allowColumnDefaults", "changeDataFeed"))
+    recipe = Recipe.active(schema, "allowColumnDefaults", "changeDataFeed")
     recipe.append(pairs(1, 2))
     clauses = (MergeClause("matched", "delete"), MergeClause("not_matched", "insert"))
     stored: list[dict[str, Any]] = [{"id": 5, "name": "none"}, {"id": 2, "name": None}]

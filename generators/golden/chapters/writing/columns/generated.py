@@ -14,7 +14,6 @@ from generators.golden.chapters.writing.starts import (
     FIRST_ROW,
     Step,
     ruled,
-    writer_features,
 )
 from generators.oracle import delta_schema as of
 from generators.oracle.delta_schema import field, struct
@@ -48,14 +47,14 @@ def _generated_nullable(case: CaseWriter) -> None:
 @GENERATED.case("write-fitting", "GEN-004 GEN-005")
 def _generated_fitting(case: CaseWriter) -> None:
     """Values that the expression gives are written."""
-    recipe = Recipe(DOUBLED, features=writer_features("generatedColumns"))
+    recipe = Recipe.active(DOUBLED, "generatedColumns")
     recipe.append([{"x": 1, "y": 2}, {"x": None, "y": None}]).publish(case)
 
 
 @GENERATED.case("write-null-results", "GEN-005 GEN-004")
 def _generated_nulls(case: CaseWriter) -> None:
     """A null that the expression gives is written by every operation."""
-    recipe = Recipe(DOUBLED, features=writer_features("generatedColumns"))
+    recipe = Recipe.active(DOUBLED, "generatedColumns")
     recipe.append([{"x": 1, "y": 2}, {"x": None, "y": None}])
     recipe.overwrite([{"x": None, "y": None}, {"x": 3, "y": 6}])
     recipe.append([{"x": None, "y": None}]).publish(case)
@@ -64,9 +63,7 @@ def _generated_nulls(case: CaseWriter) -> None:
 @GENERATED.case("write-null-results-of-changes", "GEN-005 GEN-004")
 def _generated_null_changes(case: CaseWriter) -> None:
     """An update and a merge write a null that the expression gives."""
-    recipe = Recipe(
-        DOUBLED.with_fields(field("id", "long")), features=writer_features("generatedColumns")
-    )
+    recipe = Recipe(DOUBLED.with_fields(field("id", "long")), features=("generatedColumns",))
     recipe.append([{"x": n, "y": 2 * n, "id": n} for n in range(4)])
     recipe.update({"x": None, "y": None}, compare("id", "=", 1, "long"))
     rows = [{"x": None, "y": None, "id": n} for n in (2, 7)]
@@ -74,9 +71,7 @@ def _generated_null_changes(case: CaseWriter) -> None:
 
 
 def _generated_broken(x: int | None, y: int | None, case: CaseWriter) -> None:
-    recipe = Recipe(DOUBLED, features=writer_features("generatedColumns")).append(
-        [{"x": 1, "y": 2}]
-    )
+    recipe = Recipe.active(DOUBLED, "generatedColumns").append([{"x": 1, "y": 2}])
     recipe.append([{"x": 3, "y": 6}, {"x": x, "y": y}])
     recipe.publish(case, refusal=Refusal("constraint", "commit", "GEN-004"))
 
@@ -114,7 +109,7 @@ def _source_changed(change: Step, case: CaseWriter, *, recorded: bool = False) -
     recipe = Recipe(_SOURCED, features=("generatedColumns",))
     if recorded:
         features = ("generatedColumns", "changeDataFeed")
-        recipe = Recipe(_SOURCED, ("y",), {"delta.enableChangeDataFeed": "true"}, features)
+        recipe = Recipe.active(_SOURCED, *features, partition_columns=("y",))
     recipe.append([{"id": n, "x": n, "y": 2 * n} for n in (1, 2)])
     change(recipe).publish(
         case,

@@ -11,7 +11,7 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import SAME_ID, Recipe
-from generators.golden.chapters.writing.starts import MAPPED, broken_rule, ids, numbered
+from generators.golden.chapters.writing.starts import broken_rule, ids, numbered
 from generators.oracle.delta_schema import field, struct
 from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
@@ -70,7 +70,7 @@ def _none_counted(case: CaseWriter) -> None:
 
 
 def _mark_kept(change: Callable[[Recipe], Recipe], case: CaseWriter) -> None:
-    recipe = Recipe(numbered(1, 1, highWaterMark=2), (), MAPPED, (*_LISTED, "columnMapping"))
+    recipe = Recipe.active(numbered(1, 1, highWaterMark=2), *_LISTED, "columnMapping")
     recipe.append([{"k": 1, "id": 1}, {"k": 2, "id": 2}]).given()
     # An append would write the mark again.
     change(recipe).publish(case)

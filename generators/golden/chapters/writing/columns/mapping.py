@@ -14,7 +14,6 @@ from generators.golden.chapters.writing.starts import (
     MAPPED,
     STRICT,
     broken_rule,
-    writer_features,
 )
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import array, field, map_of, struct
@@ -25,7 +24,7 @@ MAPPING: Final = Chapter("column-mapping", since="2025")
 @MAPPING.case("write-null-refused-renamed", "SCH-025")
 def _null_refused_renamed(case: CaseWriter) -> None:
     """Columns are renamed and dropped, and a null is refused as before."""
-    recipe = Recipe(struct(*STRICT, field("gone", "long")), (), MAPPED, ("columnMapping",))
+    recipe = Recipe.active(struct(*STRICT, field("gone", "long")), "columnMapping")
     recipe.append([{"id": 1, "name": "a", "gone": 1}]).rename_column("name", "label")
     recipe.drop_column("gone").append([{"id": None, "label": "y"}])
     recipe.publish(case, refusal=broken_rule("SCH-025"))
@@ -34,7 +33,7 @@ def _null_refused_renamed(case: CaseWriter) -> None:
 @MAPPING.case("write-columns", "CM-013 CM-014 CM-018 CM-019 CM-022 SCH-037")
 def _columns(case: CaseWriter) -> None:
     """Mapped columns are renamed, dropped and added without rewriting."""
-    recipe = Recipe(DESCRIBED, (), MAPPED, ("columnMapping",)).append(pairs(1, 2))
+    recipe = Recipe.active(DESCRIBED, "columnMapping").append(pairs(1, 2))
     recipe.rename_column("name", "label").append([{"id": 3, "label": "c"}]).drop_column("label")
     recipe.append([{"id": 4}]).add_column(field("label", "string"))
     recipe.append([{"id": 5, "label": "again"}]).delete(compare("id", "=", 1, "long"))
@@ -64,8 +63,11 @@ for _mode in ("name", "id"):
 @MAPPING.case("write-columns-kept", "META-011 SCH-037")
 def _columns_kept(case: CaseWriter) -> None:
     """A change of columns leaves the properties of the table alone."""
-    properties = {**MAPPED, "team": "a", "delta.dataSkippingNumIndexedCols": "2"}
-    recipe = Recipe(DESCRIBED, (), properties, ("columnMapping",)).append(pairs(1, 2))
+    recipe = Recipe.active(
+        DESCRIBED,
+        "columnMapping",
+        properties={"team": "a", "delta.dataSkippingNumIndexedCols": "2"},
+    ).append(pairs(1, 2))
     recipe.add_column(field("extra", "long")).rename_column("name", "label")
     recipe.drop_column("extra").append([{"id": 3, "label": "c"}]).publish(case)
 
@@ -73,7 +75,9 @@ def _columns_kept(case: CaseWriter) -> None:
 @MAPPING.case("write-rename-partition", "CM-014 CM-016")
 def _rename_partition(case: CaseWriter) -> None:
     """A partition column that is renamed keeps its values."""
-    recipe = Recipe(struct(id="long", part="string"), ("part",), MAPPED, ("columnMapping",))
+    recipe = Recipe.active(
+        struct(id="long", part="string"), "columnMapping", partition_columns=("part",)
+    )
     recipe.append([{"id": 1, "part": "a"}, {"id": 2, "part": None}]).rename_column("part", "p")
     recipe.append([{"id": 3, "p": "b"}]).delete(compare("p", "=", "a", "string")).publish(case)
 
@@ -105,7 +109,7 @@ def _turn_on_legacy(case: CaseWriter) -> None:
 @MAPPING.case("write-own-ids", "CM-021")
 def _own_ids(case: CaseWriter) -> None:
     """Nobody sets the highest column id."""
-    recipe = Recipe(PAIR, (), MAPPED, ("columnMapping",)).append(pairs(1))
+    recipe = Recipe.active(PAIR, "columnMapping").append(pairs(1))
     recipe.set_properties({"delta.columnMapping.maxColumnId": "77"})
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "CM-021"))
 
@@ -121,7 +125,7 @@ def _own_ids_turned_on(case: CaseWriter) -> None:
 @MAPPING.case("write-drop-all-data", "CM-013 SCH-037 DATA-004")
 def _drop_all_data(case: CaseWriter) -> None:
     """Rows stay when the last data column is dropped, or it is kept."""
-    recipe = Recipe(PAIR, ("name",), MAPPED, ("columnMapping",)).append(pairs(1, 2))
+    recipe = Recipe.active(PAIR, "columnMapping", partition_columns=("name",)).append(pairs(1, 2))
     recipe.drop_column("id").add_column(field("id", "string"))
     recipe.append([{"name": "x", "id": "again"}]).checkpoint()
     refused = Refusal("invalid_table", "commit", "STAT-001", of=("drop_column",))
@@ -137,7 +141,7 @@ def _drop_all_data(case: CaseWriter) -> None:
 @MAPPING.case("write-partitions-alone", "STAT-001")
 def _partitions_alone(case: CaseWriter) -> None:
     """Rows that have partition columns alone are kept, or refused."""
-    recipe = Recipe(PAIR, ("name",), MAPPED, ("columnMapping",)).append(pairs(1, 2))
+    recipe = Recipe.active(PAIR, "columnMapping", partition_columns=("name",)).append(pairs(1, 2))
     recipe.drop_column("id").given().append([{"name": "x"}, {"name": "x"}])
     refused = Refusal("invalid_table", "commit", "STAT-001")
     recipe.publish(
@@ -177,7 +181,7 @@ for _name in ("rename", "drop"):
 @MAPPING.case("write-name-again", "CM-014 CM-019 CM-020 CM-022")
 def _name_again(case: CaseWriter) -> None:
     """A column of a name that was dropped is another column."""
-    recipe = Recipe(PAIR, (), MAPPED, ("columnMapping",)).append(pairs(1, 2))
+    recipe = Recipe.active(PAIR, "columnMapping").append(pairs(1, 2))
     recipe.add_column(field("x", "long")).append([{"id": 3, "name": "c", "x": 5}])
     recipe.drop_column("x").add_column(field("x", "long"))
     recipe.append([{"id": 4, "name": "d", "x": 6}]).keep("optimize").publish(case)
@@ -199,15 +203,14 @@ def _odd_nested(case: CaseWriter) -> None:
         {"id": 1, name: {"x y": 7}, "l": [{"z": "a"}, None], "m": {"k": {"w": 1}}},
         {"id": 2, name: None, "l": [], "m": None},
     ]
-    properties = {"delta.columnMapping.mode": "name"}
-    recipe = Recipe(_NESTED, (), properties, writer_features("columnMapping")).append(rows)
+    recipe = Recipe.active(_NESTED, "columnMapping").append(rows)
     recipe.delete(compare("id", "=", 1, "long")).append(rows[:1]).publish(case)
 
 
 @MAPPING.case("write-restore-then-add", "CM-022 CM-004")
 def _column_ids(case: CaseWriter) -> None:
     """The id of a column that a restore takes back is given to no other."""
-    recipe = Recipe(PAIR, (), MAPPED, ("columnMapping",)).append(pairs(1))
+    recipe = Recipe.active(PAIR, "columnMapping").append(pairs(1))
     recipe.add_column(field("first", "string")).append([{**pairs(2)[0], "first": "x"}])
     recipe.restore(1).add_column(field("second", "string"))
     recipe.append([{**pairs(3)[0], "second": "y"}]).drop_column("second")

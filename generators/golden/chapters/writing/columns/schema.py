@@ -11,7 +11,6 @@ from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.golden.chapters.writing.starts import (
     DESCRIBED,
-    MAPPED,
     STRICT,
     STRICT_PAIR,
     Step,
@@ -162,7 +161,7 @@ def _drop_not_null_commented(case: CaseWriter) -> None:
 @SCHEMA.case("write-rename-taken-name", "SCH-028", since="upstream", features=("columnMapping",))
 def _rename_taken(case: CaseWriter) -> None:
     """A column is not renamed to a name that is taken."""
-    recipe = Recipe(PAIR, (), MAPPED, ("columnMapping",)).append(pairs(1))
+    recipe = Recipe.active(PAIR, "columnMapping").append(pairs(1))
     recipe.keep("rename_column", column="name", name="ID")
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "SCH-028"))
 

@@ -10,7 +10,7 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import Recipe, unasked
 from generators.golden.chapters.files.types import local
-from generators.golden.chapters.writing.starts import MAPPED, VARIANTS, beside_id, variants
+from generators.golden.chapters.writing.starts import VARIANTS, beside_id, variants
 from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 
 VARIANT: Final = Chapter("variant-type", since="upstream")
@@ -31,7 +31,7 @@ def _write_variants(case: CaseWriter) -> None:
 @VARIANT.case("write-variants-mapped", "CM-013 VAR-003")
 def _write_mapped(case: CaseWriter) -> None:
     """Files know a variant by the name that mapping gives it."""
-    recipe = Recipe(VARIANTS, (), MAPPED, ("variantType", "columnMapping")).append(variants(2, 5))
+    recipe = Recipe.active(VARIANTS, "variantType", "columnMapping").append(variants(2, 5))
     recipe.rename_column("v", "w").update({"id": 9}, compare("id", "=", 2, "long")).publish(case)
 
 

@@ -10,14 +10,12 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
-from generators.golden.chapters.writing.starts import MAPPED, broken_rule, compatible
+from generators.golden.chapters.writing.starts import broken_rule, compatible
 from generators.oracle.delta_schema import Struct, array, field, struct
 from generators.oracle.operations import SetComment, SetDefault
 
 WIDENING: Final = Chapter("type-widening", since="upstream")
 
-
-_WIDENING: Final = {"delta.enableTypeWidening": "true"}
 
 _NUMBERS: Final = struct(id="long", b="byte", f="float", d="decimal(5,2)")
 
@@ -29,7 +27,7 @@ def _numbers(number: int) -> dict[str, Any]:
 @WIDENING.case("write-widen", "TW-009 TW-012 SCH-037")
 def _widen(case: CaseWriter) -> None:
     """Values of before are read as the wider type, and those of now written."""
-    recipe = Recipe(_NUMBERS, (), _WIDENING, ("typeWidening",))
+    recipe = Recipe.active(_NUMBERS, "typeWidening")
     recipe.append([_numbers(1), _numbers(2)]).change_type("b", "short").append([_numbers(300)])
     recipe.change_type("b", "integer").change_type("f", "double")
     recipe.change_type("d", "decimal(12,4)").add_column(field("later", "string"))
@@ -41,8 +39,12 @@ def _widen(case: CaseWriter) -> None:
 def _widen_commented(case: CaseWriter) -> None:
     """What is said of columns stays when one of them is widened."""
     schema = struct(field("id", "integer", metadata={"comment": "the key"}), *PAIR.fields[1:])
-    properties = {**_WIDENING, "delta.constraints.named": "name <> ''"}
-    recipe = Recipe(schema, (), properties, ("typeWidening", "checkConstraints")).append(pairs(1))
+    recipe = Recipe.active(
+        schema,
+        "typeWidening",
+        "checkConstraints",
+        properties={"delta.constraints.named": "name <> ''"},
+    ).append(pairs(1))
     recipe.change_type("id", "long").append([{"id": 1 << 40, "name": "x"}]).publish(case)
 
 
@@ -50,8 +52,9 @@ def _widen_commented(case: CaseWriter) -> None:
 def _record_kept(case: CaseWriter) -> None:
     """The record of a widened column survives whatever else is said of it."""
     schema = struct(*PAIR.fields, field("b", "byte", nullable=False))
-    features = ("typeWidening", "allowColumnDefaults")
-    recipe = Recipe(schema, (), _WIDENING, features).append([{"id": 1, "name": "n1", "b": 1}])
+    recipe = Recipe.active(schema, "typeWidening", "allowColumnDefaults").append(
+        [{"id": 1, "name": "n1", "b": 1}]
+    )
     recipe.change_type("b", "integer").set_nullable("b", nullable=True)
     recipe.do(SetComment("b", "a number")).do(SetDefault("b", "7"))
     recipe.reorder_columns("b", "id", "name")
@@ -62,7 +65,7 @@ def _record_kept(case: CaseWriter) -> None:
 def _record_renamed(case: CaseWriter) -> None:
     """The record of a widened column survives another name of the column."""
     schema = struct(*PAIR.fields, field("b", "byte", metadata={"comment": "a number"}))
-    recipe = Recipe(schema, (), {**_WIDENING, **MAPPED}, ("typeWidening", "columnMapping"))
+    recipe = Recipe.active(schema, "typeWidening", "columnMapping")
     recipe.append([{"id": 1, "name": "n1", "b": 1}]).change_type("b", "short")
     recipe.rename_column("b", "c").append([{"id": 2, "name": "n2", "c": 300}]).publish(case)
 
@@ -72,7 +75,7 @@ def _nested_record(case: CaseWriter) -> None:
     """The record of a widened element survives changes of other columns."""
     record = {"fromType": "integer", "toType": "long", "fieldPath": "element"}
     widened = field("n", array("long"), metadata={"delta.typeChanges": [record]})
-    recipe = Recipe(struct(*PAIR.fields, widened), (), _WIDENING, ("typeWidening",))
+    recipe = Recipe.active(struct(*PAIR.fields, widened), "typeWidening")
     recipe.append([{"id": 1, "name": "n1", "n": [1 << 40]}]).given()
     recipe.add_column(field("later", "string")).do(SetComment("name", "what it is called"))
     recipe.append([{"id": 2, "name": "n2", "n": [2], "later": "x"}]).publish(case)
@@ -100,7 +103,7 @@ for _name, _column, _type in (
 ):
 
     def _unlisted(column: str, spelled: str, case: CaseWriter) -> None:
-        recipe = Recipe(_NUMBERS, (), _WIDENING, ("typeWidening",)).append([_numbers(1)])
+        recipe = Recipe.active(_NUMBERS, "typeWidening").append([_numbers(1)])
         recipe.change_type(column, spelled).publish(case, refusal=broken_rule("TW-003"))
 
     WIDENING.define(
@@ -117,14 +120,13 @@ def _drop_widening(case: CaseWriter) -> None:
     record = {"delta.typeChanges": [{"fromType": "integer", "toType": "long"}]}
     within = field("s", struct(field("x", "long", metadata=record)))
     one, two, three = ({**_numbers(n), "s": {"x": n}} for n in (1, 500, 600))
-    recipe = Recipe(_NUMBERS.with_fields(within), (), _WIDENING, ("typeWidening",)).append([one])
+    recipe = Recipe.active(_NUMBERS.with_fields(within), "typeWidening").append([one])
     recipe.given().change_type("b", "integer").append([two])
     recipe.keep("drop_feature", feature="typeWidening").append([three]).publish(case)
 
 
 def _widened(schema: Struct, column: str, spelled: str, case: CaseWriter) -> None:
-    properties, features = compatible(2, **{"delta.enableTypeWidening": "true"})
-    recipe = Recipe(schema, (), properties, (*features, "typeWidening")).append([{"id": 1, "n": 1}])
+    recipe = Recipe.active(schema, *compatible(2), "typeWidening").append([{"id": 1, "n": 1}])
     recipe.change_type(column, spelled)
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "ICE2-023"))
 
@@ -132,9 +134,8 @@ def _widened(schema: Struct, column: str, spelled: str, case: CaseWriter) -> Non
 @WIDENING.case("write-iceberg-allowed", "ICE2-023 TW-003")
 def _widened_for_iceberg(case: CaseWriter) -> None:
     """Changes of types that Iceberg knows are carried out."""
-    properties, features = compatible(2, **{"delta.enableTypeWidening": "true"})
     schema = struct(id="long", n="integer", f="float", d="decimal(9,2)")
-    recipe = Recipe(schema, (), properties, (*features, "typeWidening"))
+    recipe = Recipe.active(schema, *compatible(2), "typeWidening")
     recipe.append([{"id": 1, "n": -1, "f": 0.5, "d": Decimal("1.25")}])
     recipe.change_type("n", "long").change_type("f", "double").change_type("d", "decimal(12,2)")
     recipe.append([{"id": 2, "n": 2**40, "f": 0.1, "d": Decimal("-1234567890.25")}])
@@ -154,7 +155,7 @@ for _name, _from, _to in (("double", "integer", "double"), ("decimal", "integer"
 def _twice(case: CaseWriter) -> None:
     """Every change of a column's type stays on record."""
     schema = struct(id="long", v="byte")
-    recipe = Recipe(schema, (), {"delta.enableTypeWidening": "true"}, ("typeWidening",))
+    recipe = Recipe.active(schema, "typeWidening")
     recipe.append([{"id": 1, "v": 1}]).change_type("v", "short").append([{"id": 2, "v": 300}])
     recipe.change_type("v", "integer").append([{"id": 3, "v": 70_000}])
     recipe.add_column(field("later", "string")).set_properties({"team": "a"})
@@ -165,13 +166,16 @@ def _twice(case: CaseWriter) -> None:
 @WIDENING.case("write-widen-checkpointed", "TW-009 TW-012 CKC-004 CKC-021")
 def _widened_twice(case: CaseWriter) -> None:
     """A column of a checkpointed table is widened, its typed bounds, too."""
-    properties = {
-        "delta.enableTypeWidening": "true",
-        "delta.checkpoint.writeStatsAsStruct": "true",
-        "delta.checkpoint.writeStatsAsJson": "false",
-    }
     schema = struct(field("id", "long"), field("v", "short"))
-    recipe = Recipe(schema, (), properties, ("typeWidening", "checkConstraints"))
+    recipe = Recipe.active(
+        schema,
+        "typeWidening",
+        "checkConstraints",
+        properties={
+            "delta.checkpoint.writeStatsAsStruct": "true",
+            "delta.checkpoint.writeStatsAsJson": "false",
+        },
+    )
     recipe.append([{"id": 1, "v": 1}, {"id": 2, "v": 300}]).checkpoint().given()
     recipe.change_type("v", "integer").append([{"id": 3, "v": 70_000}]).checkpoint()
     recipe.change_type("v", "long").append([{"id": 4, "v": 2**40}])

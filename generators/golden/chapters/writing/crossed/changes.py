@@ -21,7 +21,6 @@ from generators.golden.chapters.writing.starts import (
 from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
 from generators.oracle.operations import MergeClause
-from schemas.features import asking
 
 TRACKING: Final = Chapter("row-tracking", since="2025")
 FEED: Final = Chapter("change-data-files", since="2025")
@@ -35,10 +34,9 @@ _TRACKED: Final = " ".join(TRACKED)
 
 def _every_change(features: str, properties: Mapping[str, str], case: CaseWriter) -> None:
     """Append, delete twice from one file, update, overwrite a part, checkpoint, append."""
-    listed = tuple(features.split())
-    recipe = Recipe(KEYED, ("part",), {**asking(listed), **properties}, listed).append(
-        keyed(*range(10))
-    )
+    recipe = Recipe.active(
+        KEYED, *features.split(), partition_columns=("part",), properties=properties
+    ).append(keyed(*range(10)))
     recipe.delete(compare("id", "=", 2, "long")).delete(is_in("id", [4, 5], "long"))
     recipe.append(keyed(20, 21)).update({"id": 100}, compare("id", "=", 6, "long"))
     recipe.overwrite([{"id": 50, "part": "b"}], compare("part", "=", "b", "string"))
@@ -77,8 +75,7 @@ _TWICE: Final = node("*", column("source", "n"), literal("integer", 2))
 
 def _merged(features: str, case: CaseWriter) -> None:
     """Append, merge with every clause, optimize, update by what a row has, delete, optimize."""
-    listed = tuple(features.split())
-    recipe = Recipe(TRIPLE, (), asking(listed), listed)
+    recipe = Recipe.active(TRIPLE, *features.split())
     recipe.append(triples(*range(1, 7))).append(triples(*range(7, 10)))
     null: dict[str, Any] = {"id": None, "n": 1, "name": "null"}
     recipe.merge(

@@ -15,12 +15,11 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
+from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS
 from generators.golden.chapters.writing.given import by_another, old_files
 from generators.golden.chapters.writing.starts import (
     CLUSTERING,
     TRACKED,
-    WITH_TRACKING,
-    WITH_VECTORS,
 )
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.data_files import FileLayout
@@ -41,8 +40,7 @@ _GROUPS: Final = FileLayout(row_group_rows=3)
 @APPEND_ONLY.case("write-settings", "APP-002 APP-003")
 def _still_locked(case: CaseWriter) -> None:
     """A table stays append-only whatever else is set."""
-    features = ("appendOnly", "checkConstraints")
-    recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}, features).append(pairs(1, 2))
+    recipe = Recipe.active(PAIR, "appendOnly", "checkConstraints").append(pairs(1, 2))
     recipe.keep("add_constraint", name="positive", expression="id > 0").append(pairs(3))
     recipe.set_properties({"team": "a"}).keep("drop_constraint", name="positive")
     recipe.do(SetComment("name", "of a customer")).append(pairs(4)).delete(
@@ -90,7 +88,7 @@ def _broken_group(case: CaseWriter) -> None:
 @ROWS.case("write-groups", "RT-029 RT-045 RT-049")
 def _tracked_groups(case: CaseWriter) -> None:
     """Rows of every group of a file keep their ids."""
-    recipe = Recipe(PAIR, (), WITH_TRACKING, TRACKED, layout=_GROUPS).append(pairs(*range(10)))
+    recipe = Recipe.active(PAIR, *TRACKED, layout=_GROUPS).append(pairs(*range(10)))
     recipe.append(pairs(20, 21)).given().update({"name": "x"}, is_in("id", [1, 7, 9], "long"))
     recipe.delete(compare("id", "=", 4, "long")).keep("optimize")
     recipe.merge(_MERGED, SAME_ID, *UPSERT).publish(case)
@@ -99,7 +97,7 @@ def _tracked_groups(case: CaseWriter) -> None:
 @DELETED.case("write-groups", "DVD-017 DVDESC-020")
 def _deleted_groups(case: CaseWriter) -> None:
     """Vectors count the rows of a file over all its groups."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",), layout=_GROUPS)
+    recipe = Recipe.active(PAIR, "deletionVectors", layout=_GROUPS)
     recipe.append(pairs(*range(10))).given().delete(is_in("id", [1, 7], "long"))
     recipe.delete(is_in("id", [4, 9], "long")).update({"name": "x"}, compare("id", "=", 8, "long"))
     recipe.merge(_MERGED, SAME_ID, *UPSERT).keep("optimize").append(pairs(40)).publish(case)
@@ -115,7 +113,7 @@ def _converted(case: CaseWriter) -> None:
 @DESIGN.case("write-vacuum-folders", "DVD-003 DVD-004 DVD-001")
 def _folders(case: CaseWriter) -> None:
     """A vacuum keeps vectors of live files in folders of their own."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(*range(6)))
     recipe.append(pairs(20, 21)).delete_by_vectors(is_in("id", [1, 20], "long")).given()
 
     def kept(builder: TableBuilder) -> list[str]:

@@ -14,7 +14,6 @@ from generators.golden.chapters.writing.starts import (
     INVARIANT,
     STRICT_PAIR,
     ruled,
-    writer_features,
 )
 from generators.oracle.filters import column, node
 from generators.oracle.model import Row
@@ -80,7 +79,7 @@ for _operation, _phrase in (
                 partial(
                     Recipe,
                     ruled("delta.invariants", INVARIANT),
-                    features=writer_features("invariants"),
+                    features=("invariants",),
                 ),
                 {"x": 2, "y": _value},
                 _id,
@@ -95,7 +94,7 @@ for _operation, _phrase in (
             partial(
                 _refused_by,
                 _operation,
-                partial(Recipe, DOUBLED, features=writer_features("generatedColumns")),
+                partial(Recipe, DOUBLED, features=("generatedColumns",)),
                 {"x": 2, "y": 5},
                 "GEN-004",
             ),

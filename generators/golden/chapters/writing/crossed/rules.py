@@ -225,8 +225,6 @@ for _slug, _rule, _partitions in _PLACED:
     )
 
 
-_LOCKED: Final = {"delta.appendOnly": "true", "delta.enableDeletionVectors": "true"}
-
 _CHANGES: Final[Mapping[str, Step]] = {
     "delete": lambda recipe: recipe.delete(FIRST_ROW),
     "update": lambda recipe: recipe.update({"name": "x"}, FIRST_ROW),
@@ -236,7 +234,7 @@ _CHANGES: Final[Mapping[str, Step]] = {
 
 
 def _locked(change: str, case: CaseWriter) -> None:
-    recipe = Recipe(PAIR, (), _LOCKED, ("appendOnly", "deletionVectors")).append(pairs(1, 2, 3))
+    recipe = Recipe.active(PAIR, "appendOnly", "deletionVectors").append(pairs(1, 2, 3))
     _CHANGES[change](recipe)
     recipe.publish(case, refusal=Refusal("constraint", "commit", "APP-002"))
 

@@ -8,7 +8,6 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
-from generators.golden.chapters.writing.starts import writer_features
 from generators.oracle.delta_schema import struct
 from generators.oracle.operations import MergeClause
 
@@ -20,8 +19,7 @@ _REFUSED: Final = Refusal("constraint", "commit", "APP-002")
 
 def _locked() -> Recipe:
     """Begin with an append-only table, which needs the feature beside the property."""
-    properties = {"delta.appendOnly": "true"}
-    return Recipe(PAIR, (), properties, writer_features("appendOnly"))
+    return Recipe.active(PAIR, "appendOnly")
 
 
 @APPEND_ONLY.case("write-append", "APP-002 WVER-001")

@@ -18,7 +18,7 @@ from generators.golden.cases.recipes import (
     unasked,
 )
 from generators.golden.chapters.writing.given import by_another
-from generators.golden.chapters.writing.starts import CLUSTERING, MAPPED, WITH_VECTORS
+from generators.golden.chapters.writing.starts import CLUSTERING, MAPPED
 from generators.oracle.delta_schema import Struct, field, struct
 from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
@@ -72,7 +72,7 @@ def _nested(case: CaseWriter) -> None:
 @CLUSTERED.case("write-cluster-run-vectors", "CLUS-012", features=("deletionVectors",))
 def _cluster_run_vectors(case: CaseWriter) -> None:
     """A run leaves a file of another alone though rows of it are deleted."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("clustering", "domainMetadata", "deletionVectors"))
+    recipe = Recipe.active(PAIR, "clustering", "domainMetadata", "deletionVectors")
     recipe.set_domain("delta.clustering", CLUSTERING).append(pairs(7, 3, 5)).append(pairs(9, 1))
     recipe.delete_by_vectors(compare("id", "=", 3, "long")).append(pairs(8, 2)).given()
     recipe.keep("optimize", cluster=by_another(case, 2, 4)).append(pairs(4)).publish(case)
@@ -215,8 +215,9 @@ _DROPPED: Final = (
 @CLUSTERED.case("write-drop-column", "CLUS-006 CLUS-007")
 def _drop_clustering(case: CaseWriter) -> None:
     """A column that is dropped clusters nothing any more."""
-    features = ("clustering", "domainMetadata", "columnMapping")
-    recipe = Recipe(PAIR, (), MAPPED, features, clustering_columns=("name",))
+    recipe = Recipe.active(
+        PAIR, "clustering", "domainMetadata", "columnMapping", clustering_columns=("name",)
+    )
     recipe.append(pairs(1, 5, 3)).drop_column("name").publish(case, contested=_DROPPED)
 
 
@@ -231,7 +232,7 @@ def _replaced_clusters(case: CaseWriter) -> None:
 @CLUSTERED.case("write-mapped", "CLUS-006 CM-035", since="upstream")
 def _clustered_mapped(case: CaseWriter) -> None:
     """Clustering columns are named by what files call them."""
-    recipe = Recipe(PAIR, (), MAPPED, ("columnMapping",), clustering_columns=("name",))
+    recipe = Recipe.active(PAIR, "columnMapping", clustering_columns=("name",))
     recipe.append(pairs(1, 5, 3)).rename_column("name", "label")
     recipe.append([{"id": 7, "label": "x"}]).keep("cluster_by", columns=["id", "label"])
     recipe.append([{"id": 8, "label": None}]).publish(case)

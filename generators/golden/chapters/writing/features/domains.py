@@ -16,7 +16,7 @@ from generators.golden.cases.recipes import (
     Recipe,
     pairs,
 )
-from generators.golden.chapters.writing.starts import DESCRIBED, MAPPED, broken_rule
+from generators.golden.chapters.writing.starts import DESCRIBED, broken_rule
 from generators.oracle.delta_schema import field, struct
 from generators.oracle.operations import SetComment
 
@@ -81,7 +81,7 @@ def _domains_kept_when_overwritten(case: CaseWriter) -> None:
 def _domains_kept_when_columns_change(case: CaseWriter) -> None:
     """Domains are kept when columns are renamed, ordered and dropped."""
     schema = struct(field("id", "long", nullable=False), field("name", "string"))
-    recipe = Recipe(schema, (), MAPPED, ("columnMapping", "domainMetadata")).append(pairs(1, 2))
+    recipe = Recipe.active(schema, "columnMapping", "domainMetadata").append(pairs(1, 2))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').set_domain("theirs", "{}").given()
     recipe.rename_column("name", "label").do(SetComment("label", "of a customer"))
     recipe.set_nullable("id", nullable=True).reorder_columns("label", "id").drop_column("label")

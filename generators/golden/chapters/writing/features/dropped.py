@@ -14,18 +14,14 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import FEATURE_DROPPED, PAIR, Recipe, pairs
 from generators.golden.chapters.writing.given import go_over
-from generators.golden.chapters.writing.starts import MAPPED, WITH_VECTORS
+from generators.golden.chapters.writing.starts import MAPPED, TRACKED, WITH_TRACKING
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import array, struct
 
 FEATURES: Final = Chapter("table-features", since="2025")
 
 
-_TRACKED: Final = (
-    "rowTracking",
-    {"delta.enableRowTracking": "true"},
-    ("rowTracking", "domainMetadata"),
-)
+_TRACKED: Final = ("rowTracking", WITH_TRACKING, TRACKED)
 
 
 _DROP: Final = ("drop_feature",)
@@ -67,7 +63,7 @@ def _drop_traces(
 @FEATURES.case("write-drop-columnmapping-renamed", "TF-016")
 def _drop_mapping(case: CaseWriter) -> None:
     """A drop of column mapping keeps renamed columns, or is refused."""
-    recipe = Recipe(PAIR, (), MAPPED, ("columnMapping",)).append(pairs(1, 2))
+    recipe = Recipe.active(PAIR, "columnMapping").append(pairs(1, 2))
     recipe.rename_column("name", "label").append([{"id": 3, "label": "c"}])
     recipe.keep("drop_feature", feature="columnMapping")
     blocked = Refusal("constraint", "commit", "TF-016", of=_DROP)
@@ -115,9 +111,8 @@ FEATURES.define(
 @FEATURES.case("write-drop-rowtracking-restored", "TF-016 RT-037 RT-039")
 def _drop_restored(case: CaseWriter) -> None:
     """Row ids from before a drop are given to no other row after a restore."""
-    feature, properties, asked = _TRACKED
-    recipe = Recipe(PAIR, (), properties, asked).append(pairs(1, 2, 3)).append(pairs(4, 5))
-    recipe.keep("drop_feature", feature=feature).append(pairs(6))
+    recipe = Recipe.active(PAIR, *TRACKED).append(pairs(1, 2, 3)).append(pairs(4, 5))
+    recipe.keep("drop_feature", feature="rowTracking").append(pairs(6))
     recipe.restore(2).append(pairs(7, 8)).publish(case, contested=FEATURE_DROPPED)
 
 
@@ -130,7 +125,7 @@ def _in_the_way(trace: str) -> tuple[str, str, Refusal]:
 
 
 def _with_vectors() -> Recipe:
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(*range(6)))
     return recipe.append(pairs(7)).delete_by_vectors(compare("id", "=", 2, "long"))
 
 
@@ -163,7 +158,7 @@ def _drop_mapping_of_dropped(case: CaseWriter) -> None:
 def _drop_widening(case: CaseWriter) -> None:
     """A drop of typeWidening leaves no file of narrow values, or is refused."""
     schema = struct(id="long", v="byte")
-    recipe = Recipe(schema, (), {"delta.enableTypeWidening": "true"}, ("typeWidening",))
+    recipe = Recipe.active(schema, "typeWidening")
     recipe.append([{"id": 1, "v": 1}]).change_type("v", "integer").append([{"id": 2, "v": 300}])
     recipe.keep("drop_feature", feature="typeWidening").append([{"id": 3, "v": 70_000}])
     recipe.delete(compare("id", "=", 2, "long")).publish(case, contested=FEATURE_DROPPED)
@@ -173,8 +168,7 @@ def _drop_widening(case: CaseWriter) -> None:
 def _drop_iceberg(case: CaseWriter) -> None:
     """A drop of icebergCompatV2 leaves nothing of it, or is refused."""
     schema = struct(id="long", l=array("long"))
-    properties = {**MAPPED, "delta.enableIcebergCompatV2": "true"}
-    recipe = Recipe(schema, (), properties, ("columnMapping", "icebergCompatV2"))
+    recipe = Recipe.active(schema, "columnMapping", "icebergCompatV2")
     recipe.append([{"id": 1, "l": [1, None]}]).keep("drop_feature", feature="icebergCompatV2")
     recipe.append([{"id": 2, "l": [2]}]).publish(case, contested=FEATURE_DROPPED)
 
@@ -223,7 +217,7 @@ def _drop_checks(case: CaseWriter) -> None:
 @FEATURES.case("write-drop-v2checkpoint-policy", "TF-016")
 def _drop_policy(case: CaseWriter) -> None:
     """A drop of v2Checkpoint leaves none of its checkpoints, or is refused."""
-    recipe = Recipe(PAIR, (), {"delta.checkpointPolicy": "v2"}, ("v2Checkpoint",))
+    recipe = Recipe.active(PAIR, "v2Checkpoint")
     recipe.append(pairs(1, 2)).checkpoint().keep("drop_feature", feature="v2Checkpoint")
     recipe.publish(
         case, contested=[*FEATURE_DROPPED, _in_the_way("the table asks for V2 checkpoints")]

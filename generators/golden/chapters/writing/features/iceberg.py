@@ -11,11 +11,11 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
+from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS
 from generators.golden.chapters.files.types import utc
 from generators.golden.chapters.writing.starts import (
     KEYED,
     MAPPED,
-    WITH_VECTORS,
     Step,
     beside_id,
     compatible,
@@ -32,7 +32,9 @@ SECOND: Final = Chapter("iceberg-compatibility-v2", since="2025")
 def _replaced(
     version: int, requirement: str, more: dict[str, str], of: str, case: CaseWriter
 ) -> None:
-    recipe = Recipe(KEYED, ("part",), *compatible(version, **more)).append(keyed(1, 2))
+    recipe = Recipe.active(
+        KEYED, *compatible(version), partition_columns=("part",), properties=more
+    ).append(keyed(1, 2))
     recipe.replace(struct(id="long", day=of), ["day"], [])
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", requirement))
 
@@ -57,7 +59,7 @@ def _replaced_one(
     version: int, requirement: str, held: list[str], names: list[str], case: CaseWriter
 ) -> None:
     schema = struct(id="long", part="string", day="date")
-    recipe = Recipe(schema, tuple(held), *compatible(version))
+    recipe = Recipe.active(schema, *compatible(version), partition_columns=tuple(held))
     recipe.append([{"id": n, "part": "ab"[n], "day": date(2024, 1, n + 1)} for n in (0, 1)])
     columns = dict(zip(names, ("string", "date"), strict=False))
     recipe.replace(struct(id="long", **columns), names, [])
@@ -84,7 +86,9 @@ for _chapter, _version, _id in ((FIRST, 1, "ICE1-011"), (SECOND, 2, "ICE2-019"))
 
 
 def _replaced_alike(version: int, case: CaseWriter) -> None:
-    recipe = Recipe(KEYED, ("part",), *compatible(version)).append(keyed(1, 2))
+    recipe = Recipe.active(KEYED, *compatible(version), partition_columns=("part",)).append(
+        keyed(1, 2)
+    )
     other = struct(part="integer", n="double")
     recipe.replace(other, ["part"], [{"part": 1, "n": 0.5}, {"part": None, "n": None}])
     recipe.append([{"part": 2, "n": 1.5}]).publish(case)
@@ -108,7 +112,10 @@ def _event(number: int) -> dict[str, Any]:
 
 
 def _compatible(version: int, case: CaseWriter, mode: str = "name") -> None:
-    recipe = Recipe(_EVENTS, ("part",), *compatible(version, **{"delta.columnMapping.mode": mode}))
+    properties = {"delta.columnMapping.mode": mode}
+    recipe = Recipe.active(
+        _EVENTS, *compatible(version), partition_columns=("part",), properties=properties
+    )
     recipe.append([_event(number) for number in range(1, 7)])
     recipe.update({"id": 100}, compare("id", "=", 2, "long"))
     recipe.delete(compare("id", "=", 5, "long")).append([_event(9)]).keep("optimize").publish(case)
@@ -137,7 +144,7 @@ SECOND.define(
 
 
 def _merged(version: int, case: CaseWriter) -> None:
-    recipe = Recipe(_EVENTS, ("part",), *compatible(version))
+    recipe = Recipe.active(_EVENTS, *compatible(version), partition_columns=("part",))
     recipe.append([_event(number) for number in range(1, 7)])
     recipe.merge([_event(number) for number in (2, 8)], SAME_ID, *UPSERT)
     recipe.overwrite([_event(9)], compare("part", "=", "b", "string"))
@@ -157,7 +164,9 @@ for _chapter, _version, _ids in (
 
 
 def _restored(version: int, case: CaseWriter) -> None:
-    recipe = Recipe(KEYED, ("part",), *compatible(version)).append(keyed(1, 2))
+    recipe = Recipe.active(KEYED, *compatible(version), partition_columns=("part",)).append(
+        keyed(1, 2)
+    )
     recipe.unset_properties(f"delta.enableIcebergCompatV{version}").append(keyed(3))
     recipe.restore(1).append(keyed(4)).publish(case)
 
@@ -177,7 +186,7 @@ for _chapter, _version, _ids in (
 @FIRST.case("write-enable-later", "ICE1-007 ICE1-005")
 def _enable_later(case: CaseWriter) -> None:
     """Files that are there have the partition values once it is enabled."""
-    recipe = Recipe(_EVENTS, ("part",), MAPPED, ("columnMapping",))
+    recipe = Recipe.active(_EVENTS, "columnMapping", partition_columns=("part",))
     recipe.append([_event(number) for number in range(1, 5)])
     recipe.keep("enable_feature", feature="icebergCompatV1")
     recipe.set_properties({"delta.enableIcebergCompatV1": "true"}).append([_event(7)]).publish(case)
@@ -186,8 +195,7 @@ def _enable_later(case: CaseWriter) -> None:
 @SECOND.case("write-enable-later", "ICE2-005 ICE2-015 ICE2-016")
 def _enable_second_later(case: CaseWriter) -> None:
     """Files that are there are read as before once it is enabled."""
-    properties = {**MAPPED, "delta.enableDeletionVectors": "true"}
-    recipe = Recipe(_EVENTS, ("part",), properties, ("columnMapping", "deletionVectors"))
+    recipe = Recipe.active(_EVENTS, "columnMapping", "deletionVectors", partition_columns=("part",))
     recipe.append([_event(number) for number in range(1, 7)])
     recipe.delete(compare("id", "=", 3, "long"))
     recipe.set_properties({"delta.enableDeletionVectors": "false"})
@@ -253,7 +261,7 @@ def _nested(case: CaseWriter) -> None:
     schema = struct(
         id="long", l=array(array("integer")), m=map_of("integer", struct(s=array("string")))
     )
-    recipe = Recipe(schema, (), *compatible(2))
+    recipe = Recipe.active(schema, *compatible(2))
     recipe.append([{"id": 1, "l": [[1, None], []], "m": {7: {"s": ["x"]}}}])
     recipe.add_column(field("later", array("long"))).append(
         [{"id": 2, "l": None, "m": None, "later": [1]}]
@@ -265,7 +273,7 @@ def _nested(case: CaseWriter) -> None:
 def _nested_ids(case: CaseWriter) -> None:
     """Ids inside of columns are those of no column and of no other part."""
     schema = struct(id="long", l=array("integer"), n="long")
-    recipe = Recipe(schema, (), *compatible(2))
+    recipe = Recipe.active(schema, *compatible(2))
     recipe.append([{"id": 1, "l": [1, None], "n": 2}])
     recipe.add_column(field("m", map_of("string", array("long"))))
     recipe.append([{"id": 2, "l": None, "n": None, "m": {"k": [1]}}])
@@ -277,7 +285,7 @@ def _nested_ids(case: CaseWriter) -> None:
 def _nested_replaced(case: CaseWriter) -> None:
     """Inner ids and timestamps are right in columns that a replace brings."""
     schema = struct(id="long", s=struct(at="timestamp", l=array("timestamp")), n="long")
-    recipe = Recipe(schema, (), *compatible(2))
+    recipe = Recipe.active(schema, *compatible(2))
 
     def row(number: int) -> dict[str, Any]:
         moment = utc(2024, 1, 1, 0, 0, 0, number)
@@ -300,8 +308,8 @@ def _with(kind: str | of.DataType) -> Struct:
 
 
 def _for_iceberg(version: int, *more: str) -> Recipe:
-    properties, features = compatible(version)
-    return Recipe(PAIR, (), properties, (*features, *more)).append(pairs(1, 2))
+    recipe = Recipe(PAIR, (), asking(compatible(version)), (*compatible(version), *more))
+    return recipe.append(pairs(1, 2))
 
 
 def _not_for_iceberg(step: Step, row: str, more: tuple[str, ...], case: CaseWriter) -> None:

@@ -14,7 +14,6 @@ from generators.golden.chapters.writing.starts import (
     MAPPED,
     TRACKED,
     WITH_TRACKING,
-    WITH_VECTORS,
     Step,
 )
 from generators.oracle import delta_schema as of
@@ -51,13 +50,11 @@ def _supported_replaced(case: CaseWriter) -> None:
 @TRACKING.case("write-created", "RT-042")
 def _created(case: CaseWriter) -> None:
     """A table that tracks rows from the start names its hidden columns."""
-    enabled = {"delta.enableRowTracking": "true"}
-    Recipe(PAIR, (), enabled, TRACKED).set_transaction("app", 1).publish(case)
+    Recipe.active(PAIR, *TRACKED).set_transaction("app", 1).publish(case)
 
 
 def _replaced(properties: Mapping[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
-    enabled = {"delta.enableRowTracking": "true", **properties}
-    recipe = Recipe(PAIR, (), enabled, (*TRACKED, *features)).append(pairs(1, 2, 3))
+    recipe = Recipe.active(PAIR, *TRACKED, *features, properties=properties).append(pairs(1, 2, 3))
     other = struct(field("key", "string"), field("id", "long"))
     recipe.replace(other, [], [{"key": "a", "id": 7}, {"key": "b", "id": 8}])
     recipe.update({"key": "c"}, compare("id", "=", 8, "long"))
@@ -81,8 +78,7 @@ for _slug, _mapping in (
 @TRACKING.case("write-disabled", "RT-002 RT-004 RT-028 RT-039")
 def _disabled(case: CaseWriter) -> None:
     """Files have no hidden columns once row tracking is off again."""
-    enabled = {"delta.enableRowTracking": "true"}
-    recipe = Recipe(PAIR, (), enabled, TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
+    recipe = Recipe.active(PAIR, *TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.update({"name": "x"}, compare("id", "=", 1, "long"))
     recipe.set_properties({"delta.enableRowTracking": "false"})
     recipe.update({"name": "y"}, compare("id", "<=", 2, "long")).keep("optimize")
@@ -92,8 +88,7 @@ def _disabled(case: CaseWriter) -> None:
 @TRACKING.case("write-disabled-merged", "RT-004 RT-002 RT-028 RT-039")
 def _disabled_merged(case: CaseWriter) -> None:
     """What a merge, an overwrite or a restore writes has no hidden columns."""
-    enabled = {"delta.enableRowTracking": "true"}
-    recipe = Recipe(PAIR, (), enabled, TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
+    recipe = Recipe.active(PAIR, *TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.set_properties({"delta.enableRowTracking": "false"})
     recipe.merge([{"id": 2, "name": "x"}, {"id": 5, "name": "y"}], SAME_ID, *UPSERT)
     recipe.overwrite(pairs(6), compare("id", ">", 3, "long"))
@@ -126,7 +121,7 @@ for _slug, _column in (("row-ids", "_row_id"), ("versions", "_version")):
 @TRACKING.case("write-restore", "RT-030 RT-047 RT-048")
 def _restore_tracked(case: CaseWriter) -> None:
     """Rows that a restore brings back have their ids of then."""
-    recipe = Recipe(PAIR, (), WITH_TRACKING, TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
+    recipe = Recipe.active(PAIR, *TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.delete(is_in("id", [2, 4], "long")).update({"name": "x"}).restore(2)
     recipe.append(pairs(5)).publish(case)
 
@@ -143,7 +138,7 @@ def _restore_untracked(case: CaseWriter) -> None:
 @TRACKING.case("write-restore-then-append", "RT-039 RT-037 RT-036")
 def _row_ids(case: CaseWriter) -> None:
     """Row ids that a restore takes back are given to no other row."""
-    recipe = Recipe(PAIR, (), WITH_TRACKING, TRACKED).append(pairs(1, 2)).append(pairs(3, 4, 5))
+    recipe = Recipe.active(PAIR, *TRACKED).append(pairs(1, 2)).append(pairs(3, 4, 5))
     recipe.restore(1).append(pairs(6)).restore(2).append(pairs(7, 8))
     recipe.keep("optimize").append(pairs(9)).publish(case)
 
@@ -159,14 +154,14 @@ def _suspended(case: CaseWriter) -> None:
 @TRACKING.case("write-everything-gone", "RT-039 RT-037")
 def _emptied(case: CaseWriter) -> None:
     """Row ids go on after the rows of the table are gone."""
-    recipe = Recipe(PAIR, (), WITH_TRACKING, TRACKED).append(pairs(1, 2, 3)).delete()
+    recipe = Recipe.active(PAIR, *TRACKED).append(pairs(1, 2, 3)).delete()
     recipe.checkpoint().append(pairs(4)).overwrite(pairs(5)).append(pairs(6)).publish(case)
 
 
 @TRACKING.case("write-everything-gone-then-merge", "RT-039 RT-037")
 def _emptied_then_merged(case: CaseWriter) -> None:
     """What a merge inserts into an emptied table has new row ids."""
-    recipe = Recipe(PAIR, (), WITH_TRACKING, TRACKED).append(pairs(1, 2, 3)).delete()
+    recipe = Recipe.active(PAIR, *TRACKED).append(pairs(1, 2, 3)).delete()
     recipe.merge(pairs(4, 5), SAME_ID, *UPSERT).delete().checkpoint()
     recipe.merge(pairs(6), SAME_ID, *UPSERT).publish(case)
 
@@ -182,7 +177,7 @@ def _enable_behind_a_checkpoint(case: CaseWriter) -> None:
 @TRACKING.case("write-enable-with-vectors", "RT-045 RT-046 RT-042 RT-047")
 def _tracked_vectors(case: CaseWriter) -> None:
     """Files with vectors get row ids as row tracking is enabled."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(*range(5)))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(*range(5)))
     recipe.append(pairs(9)).delete_by_vectors(is_in("id", [1, 4], "long"))
     recipe.keep("enable_feature", feature="rowTracking").set_properties(WITH_TRACKING)
     recipe.append(pairs(10)).update({"name": "x"}, compare("id", "=", 2, "long")).publish(case)

@@ -13,7 +13,6 @@ from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import field, struct
-from schemas.features import asking
 
 FEED: Final = Chapter("change-data-files", since="2025")
 
@@ -38,7 +37,7 @@ def _feed_unlisted(case: CaseWriter) -> None:
 @FEED.case("write-overwrite-where", "CDC-012 CDC-001")
 def _overwrite_where(case: CaseWriter) -> None:
     """Rows that an overwrite of some leaves in their file are no changes."""
-    recipe = Recipe(PAIR, (), {"delta.enableChangeDataFeed": "true"}, ("changeDataFeed",))
+    recipe = Recipe.active(PAIR, "changeDataFeed")
     recipe.append(pairs(1, 2, 3)).append(pairs(4, 5))
     recipe.overwrite(pairs(3, 7), compare("id", ">=", 3, "long")).append(pairs(8)).publish(case)
 
@@ -46,7 +45,7 @@ def _overwrite_where(case: CaseWriter) -> None:
 @FEED.case("write-whole-files", "CDC-012")
 def _whole_files(case: CaseWriter) -> None:
     """A delete records the rows of a file that goes whole beside others."""
-    recipe = Recipe(PAIR, (), {"delta.enableChangeDataFeed": "true"}, ("changeDataFeed",))
+    recipe = Recipe.active(PAIR, "changeDataFeed")
     recipe.append(pairs(1, 2)).append(pairs(3, 4)).given()
     recipe.delete(is_in("id", [1, 2, 3], "long")).append(pairs(5)).publish(case)
 
@@ -66,7 +65,7 @@ def _recorded(feature: str, properties: Mapping[str, str], case: CaseWriter) -> 
     """Change rows, and move them between partitions."""
     schema = struct(field("id", "long"), field("part", "string"))
     features = ("changeDataFeed", *feature.split())
-    recipe = Recipe(schema, ("part",), {**asking(features), **properties}, features)
+    recipe = Recipe.active(schema, *features, partition_columns=("part",), properties=properties)
     recipe.append([{"id": n, "part": "ab"[n % 2]} for n in range(8)])
     recipe.update({"part": "c"}, is_in("id", [1, 5], "long"))
     recipe.update({"part": None, "id": 20}, compare("id", "=", 2, "long"))

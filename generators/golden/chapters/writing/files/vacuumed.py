@@ -9,6 +9,7 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
+from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS
 from generators.golden.chapters.writing.given import (
     aged,
     go_over,
@@ -16,7 +17,6 @@ from generators.golden.chapters.writing.given import (
     removed_files,
     vector_files,
 )
-from generators.golden.chapters.writing.starts import WITH_VECTORS
 from generators.materialise.builder import TableBuilder
 from generators.materialise.log.files import read_commit, write_commit
 from generators.materialise.log.protocols import Protocol
@@ -46,7 +46,7 @@ def _vacuum_fresh(case: CaseWriter) -> None:
 @DESIGN.case("write-vacuum", "DVD-001 DVD-003 DVD-004")
 def _vacuum_vectors(case: CaseWriter) -> None:
     """A vacuum keeps the data files and the vectors of live files."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3, 4))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(1, 2, 3, 4))
     recipe.append(pairs(5)).delete_by_vectors(is_in("id", [2, 3], "long"))
     recipe.delete(compare("id", "=", 5, "long")).given()
     recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
@@ -58,8 +58,12 @@ def _vacuum_partitioned_vectors(case: CaseWriter) -> None:
     schema = struct(id="long", p="string")
     rows = [{"id": n, "p": "a b/100%" if n % 2 else "plain"} for n in range(8)]
     # Who vacuums may clean the log up as well, where that has expired.
-    properties = {**WITH_VECTORS, "delta.logRetentionDuration": "interval 5000 weeks"}
-    recipe = Recipe(schema, ("p",), properties, ("deletionVectors",)).append(rows)
+    recipe = Recipe.active(
+        schema,
+        "deletionVectors",
+        partition_columns=("p",),
+        properties={"delta.logRetentionDuration": "interval 5000 weeks"},
+    ).append(rows)
     recipe.append([{"id": 9, "p": "a b/100%"}]).delete_by_vectors(is_in("id", [1, 2], "long"))
     recipe.delete(compare("id", "=", 9, "long")).checkpoint().given()
     recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
@@ -74,7 +78,7 @@ def _removed_vectors(builder: TableBuilder) -> list[str]:
 @DESIGN.case("write-vacuum-old-vectors", "DVD-002")
 def _vacuum_old_vectors(case: CaseWriter) -> None:
     """A vacuum deletes the vector files that no version needs any more."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3, 4))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(1, 2, 3, 4))
     recipe.delete_by_vectors(compare("id", "=", 2, "long"))
     recipe.delete_by_vectors(compare("id", "=", 3, "long")).given()
     recipe.keep("vacuum", version=False, kept=old_files(case), gone=_removed_vectors).publish(case)
@@ -140,7 +144,7 @@ def _retained(case: CaseWriter) -> None:
 @DESIGN.case("write-vacuum-retained-vectors", "DVD-003")
 def _retained_vectors(case: CaseWriter) -> None:
     """A vacuum keeps a vector that was replaced a moment ago."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3, 4))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(1, 2, 3, 4))
     recipe.delete_by_vectors(compare("id", "=", 2, "long")).given()
     recipe.delete(compare("id", "=", 3, "long"))
     recipe.keep("vacuum", version=False, kept=old_files(case)).append(pairs(5)).publish(case)

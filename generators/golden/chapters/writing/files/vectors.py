@@ -14,7 +14,8 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
-from generators.golden.chapters.writing.starts import TRIPLE, WITH_VECTORS, triples
+from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS
+from generators.golden.chapters.writing.starts import TRIPLE, triples
 from generators.materialise.data.deletion_vectors import z85_encode
 from generators.materialise.log.files import read_commit, write_commit
 from generators.oracle.delta_schema import struct
@@ -51,7 +52,7 @@ def _vectors_not_enabled_merged(case: CaseWriter) -> None:
 @VECTORS.case("write-not-enabled-rearranged", "DV-002 DVD-005")
 def _vectors_not_enabled_rearranged(case: CaseWriter) -> None:
     """Files are rearranged without new vectors once these are off."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(*range(6)))
     recipe.append(pairs(10, 11)).delete(compare("id", "=", 4, "long"))
     recipe.set_properties({"delta.enableDeletionVectors": "false"}).keep("optimize")
     recipe.append(pairs(20, 21)).delete(compare("id", "=", 20, "long"))
@@ -61,7 +62,7 @@ def _vectors_not_enabled_rearranged(case: CaseWriter) -> None:
 @VECTORS.case("write-not-null-after-delete", "DVDESC-020 SCH-025 DVD-017")
 def _not_null_after_delete(case: CaseWriter) -> None:
     """A column may have no nulls once the rows with nulls are deleted."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",))
+    recipe = Recipe.active(PAIR, "deletionVectors")
     recipe.append([{"id": n, "name": None if n == 2 else f"n{n}"} for n in range(4)])
     recipe.delete(compare("id", "=", 2, "long")).set_nullable("name", nullable=False)
     recipe.append([{"id": 9, "name": "n9"}]).update({"name": "x"}, compare("id", "=", 3, "long"))
@@ -71,7 +72,7 @@ def _not_null_after_delete(case: CaseWriter) -> None:
 @VECTORS.case("write-bounds-of-deleted", "STAT-012 STAT-002 STAT-005 DVD-017")
 def _bounds_of_deleted(case: CaseWriter) -> None:
     """Bounds are loose once vectors delete rows, and tight after optimize."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(2, 9, 10, 100))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(2, 9, 10, 100))
     recipe.append(pairs(3, 20, 7)).delete(is_in("id", [2, 100], "long"))
     recipe.update({"name": "x"}, compare("id", "=", 3, "long"))
     recipe.merge(pairs(20, 11), SAME_ID, *UPSERT).keep("optimize").append(pairs(5)).publish(case)
@@ -84,7 +85,8 @@ def _merged_under_vectors(
     case: CaseWriter,
 ) -> None:
     """Delete rows of each file, and merge into the same files by one clause and by several."""
-    recipe = Recipe(TRIPLE, parts, {**WITH_VECTORS, **properties}, ("deletionVectors", *features))
+    features = ("deletionVectors", *features)
+    recipe = Recipe.active(TRIPLE, *features, partition_columns=parts, properties=properties)
     first, second = triples(*range(1, 9)), triples(*range(11, 15))
     named = "part" if parts else None
     recipe.append([{**row, "name": named or row["name"]} for row in first])
@@ -120,7 +122,7 @@ for _slug, _words, _parts, _properties, _asked in (
 @VECTORS.case("write-replaced", "REM-014 DVD-018")
 def _replaced(case: CaseWriter) -> None:
     """A replace removes files with the vectors that they have."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3, 4))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(1, 2, 3, 4))
     recipe.append(pairs(5, 6)).delete_by_vectors(is_in("id", [2, 5], "long")).given()
     recipe.replace(PAIR, (), pairs(7, 8)).append(pairs(9)).publish(case)
 
@@ -128,7 +130,7 @@ def _replaced(case: CaseWriter) -> None:
 @DESIGN.case("write-purge", "DVD-005 DVD-006 FA-017")
 def _purge(case: CaseWriter) -> None:
     """A purge rewrites files with vectors into files without."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(*range(6)))
     recipe.append(pairs(*range(10, 13))).delete(is_in("id", [1, 2, 11], "long"))
     recipe.keep("optimize", purge=True).delete(compare("id", "=", 3, "long"))
     recipe.keep("optimize", purge=True).publish(case)
@@ -153,7 +155,7 @@ def _restore_back_again(case: CaseWriter) -> None:
 @DESIGN.case("write-restore-vectors", "SNAP-008 DVD-014 DVD-017")
 def _restore(case: CaseWriter) -> None:
     """A restore brings the vectors of then back."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(*range(6)))
     recipe.delete(compare("id", "=", 1, "long")).delete(is_in("id", [2, 4], "long"))
     recipe.restore(2).delete(compare("id", "=", 3, "long")).restore(3).publish(case)
 
@@ -178,7 +180,7 @@ def _in_one_file(root: Path, version: int) -> None:
 @DESIGN.case("write-restore-one-vector-file", "REM-014 DVD-013 DVDESC-014")
 def _restore_by_offset(case: CaseWriter) -> None:
     """A restore distinguishes two vectors of one file by their offsets."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(*range(6)))
     recipe.delete_by_vectors(compare("id", "=", 1, "long"))
     recipe.delete_by_vectors(is_in("id", [2, 4], "long")).given()
     recipe.restore(2).append(pairs(8)).publish(case)
@@ -188,7 +190,7 @@ def _restore_by_offset(case: CaseWriter) -> None:
 @DESIGN.case("write-restore-inline", "REM-014 DVD-013 DVD-014 DVDESC-017")
 def _restore_inline(case: CaseWriter) -> None:
     """A restore brings a vector inside the log back."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(*range(6)))
     recipe.delete_by_vectors(compare("id", "=", 1, "long"), "inline").append(pairs(7)).given()
     recipe.delete(is_in("id", [0, 4], "long")).restore(2).append(pairs(8)).publish(case)
 
@@ -196,8 +198,9 @@ def _restore_inline(case: CaseWriter) -> None:
 @DESIGN.case("write-restore-uncounted", "DVDESC-022 DVD-013 DVD-017")
 def _restore_uncounted(case: CaseWriter) -> None:
     """A file restored with its vector tells its rows."""
-    properties = {**WITH_VECTORS, "delta.checkpoint.writeStatsAsJson": "false"}
-    recipe = Recipe(PAIR, (), properties, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe = Recipe.active(
+        PAIR, "deletionVectors", properties={"delta.checkpoint.writeStatsAsJson": "false"}
+    ).append(pairs(*range(6)))
     recipe.delete(is_in("id", [2, 4], "long")).checkpoint().delete(is_in("id", [0, 5], "long"))
     recipe.restore(2).delete(compare("id", "=", 3, "long")).publish(case)
 
@@ -205,15 +208,16 @@ def _restore_uncounted(case: CaseWriter) -> None:
 @DESIGN.case("write-without-bounds", "DVDESC-022 STAT-002")
 def _unbounded(case: CaseWriter) -> None:
     """Files are counted where the table has statistics of no column."""
-    properties = {**WITH_VECTORS, "delta.dataSkippingNumIndexedCols": "0"}
-    recipe = Recipe(PAIR, (), properties, ("deletionVectors",)).append(pairs(*range(6)))
+    recipe = Recipe.active(
+        PAIR, "deletionVectors", properties={"delta.dataSkippingNumIndexedCols": "0"}
+    ).append(pairs(*range(6)))
     recipe.delete(compare("id", "=", 1, "long")).delete(is_in("id", [2, 4], "long")).publish(case)
 
 
 @DESIGN.case("write-uncounted", "DVDESC-022 STAT-002")
 def _uncounted(case: CaseWriter) -> None:
     """A file without statistics is counted once rows of it are deleted."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(*range(6))).given()
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(*range(6))).given()
     recipe.delete(compare("id", "=", 1, "long")).update(
         {"name": "x"}, compare("id", "=", 3, "long")
     )
@@ -232,11 +236,6 @@ _DATED: Final = struct(
 @DESIGN.case("write-restore-parsed", "DVDESC-022 DVD-013 DVD-017 STAT-013")
 def _restore_parsed(case: CaseWriter) -> None:
     """A file restored from a checkpoint keeps its bounds of times."""
-    properties = {
-        **WITH_VECTORS,
-        "delta.checkpoint.writeStatsAsJson": "false",
-        "delta.checkpoint.writeStatsAsStruct": "true",
-    }
     moment = datetime(2024, 2, 29, 23, 59, 58, 123_000, UTC)
     rows = [
         {
@@ -248,7 +247,15 @@ def _restore_parsed(case: CaseWriter) -> None:
         }
         for number in range(6)
     ]
-    recipe = Recipe(_DATED, (), properties, ("deletionVectors", "timestampNtz")).append(rows)
+    recipe = Recipe.active(
+        _DATED,
+        "deletionVectors",
+        "timestampNtz",
+        properties={
+            "delta.checkpoint.writeStatsAsJson": "false",
+            "delta.checkpoint.writeStatsAsStruct": "true",
+        },
+    ).append(rows)
     recipe.delete(is_in("id", [2, 4], "long")).checkpoint().delete(is_in("id", [0, 5], "long"))
     recipe.restore(2).delete(compare("id", "=", 3, "long")).publish(case)
 
@@ -256,7 +263,7 @@ def _restore_parsed(case: CaseWriter) -> None:
 @DESIGN.case("write-manifest", "DVD-010")
 def _manifest(case: CaseWriter) -> None:
     """A manifest of a table with vectors is refused."""
-    recipe = Recipe(PAIR, (), WITH_VECTORS, ("deletionVectors",)).append(pairs(1, 2, 3))
+    recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(1, 2, 3))
     recipe.delete_by_vectors(compare("id", "=", 2, "long")).given()
     recipe.keep("generate_manifest", version=False)
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "DVD-010"))

@@ -27,8 +27,7 @@ _UNMANAGED: Final[Mapping[str, tuple[str, str, str]]] = {
 
 
 def _past_the_catalog(operation: str, requirement: str, case: CaseWriter) -> None:
-    properties = {"delta.enableInCommitTimestamps": "true"}
-    recipe = Recipe(PAIR, (), properties, _MANAGED).append(pairs(1, 2)).append(pairs(3))
+    recipe = Recipe.active(PAIR, *_MANAGED).append(pairs(1, 2)).append(pairs(3))
     recipe.delete(compare("id", "=", 1, "long")).given()
     match operation:
         case "append":

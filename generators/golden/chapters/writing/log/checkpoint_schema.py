@@ -34,12 +34,14 @@ def _parsed(case: CaseWriter) -> None:
 @STRUCTS.case("write-parsed-vectors", "CKC-021 CKSCH-004 STAT-003", since="2025")
 def _parsed_vectors(case: CaseWriter) -> None:
     """A checkpoint says in structs that the bounds of a file are wide."""
-    properties = {
-        "delta.enableDeletionVectors": "true",
-        "delta.checkpoint.writeStatsAsStruct": "true",
-        "delta.checkpoint.writeStatsAsJson": "false",
-    }
-    recipe = Recipe(PAIR, (), properties, ("deletionVectors",)).append(pairs(1, 2, 3, 4))
+    recipe = Recipe.active(
+        PAIR,
+        "deletionVectors",
+        properties={
+            "delta.checkpoint.writeStatsAsStruct": "true",
+            "delta.checkpoint.writeStatsAsJson": "false",
+        },
+    ).append(pairs(1, 2, 3, 4))
     recipe.delete_by_vectors(compare("id", "=", 1, "long")).checkpoint().append(pairs(5))
     recipe.publish(case)
 

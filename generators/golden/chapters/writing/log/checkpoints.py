@@ -11,19 +11,18 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.feed import FEED
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
+from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS
 from generators.golden.chapters.writing.given import described_files
 from generators.golden.chapters.writing.starts import (
     EVERY,
     KEYED,
     WITH_TRACKING,
-    WITH_VECTORS,
     every,
     keyed,
 )
 from generators.materialise.log.files import read_commit, write_commit
 from generators.oracle.delta_schema import field, struct
 from generators.oracle.operations import CheckpointKind
-from schemas.features import asking
 
 CHECKPOINTS: Final = Chapter("checkpoints", since="2025")
 
@@ -152,8 +151,7 @@ def _for_old_clients(case: CaseWriter) -> None:
 )
 def _policy(case: CaseWriter) -> None:
     """A table asks for V2 checkpoints, and a checkpoint keeps every action."""
-    properties = {"delta.checkpointPolicy": "v2", **_KEPT}
-    recipe = _everything(Recipe(KEYED, ("part",), properties, _V2))
+    recipe = _everything(Recipe.active(KEYED, *_V2, partition_columns=("part",), properties=_KEPT))
     recipe.set_domain("mine", '{"a":1}').checkpoint().append(keyed(5)).checkpoint().publish(case)
 
 
@@ -162,8 +160,7 @@ def _many(case: CaseWriter) -> None:
     """A hint sums a list of more than ten texts by the order of their paths."""
     names = [f"p{number}" for number in range(11)]
     schema = struct(field("id", "long"), *(field(name, "string") for name in names))
-    properties = {"delta.checkpointPolicy": "v2"}
-    recipe = Recipe(schema, tuple(names), properties, ("v2Checkpoint",))
+    recipe = Recipe.active(schema, "v2Checkpoint", partition_columns=tuple(names))
     rows = [{"id": number, **dict.fromkeys(names, "a")} for number in (1, 2)]
     recipe.append(rows[:1]).checkpoint().append(rows[1:]).publish(case)
 
@@ -175,20 +172,23 @@ def _many(case: CaseWriter) -> None:
 )
 def _all_actions(case: CaseWriter) -> None:
     """A checkpoint keeps vectors, row ids, domains and transactions."""
-    features = ("deletionVectors", "rowTracking", "domainMetadata", "changeDataFeed")
-    properties = {
-        **WITH_VECTORS,
-        "delta.enableRowTracking": "true",
-        "delta.enableChangeDataFeed": "true",
-        **_KEPT,
-    }
-    recipe = _everything(Recipe(KEYED, ("part",), properties, features))
+    recipe = _everything(
+        Recipe.active(
+            KEYED,
+            "deletionVectors",
+            "rowTracking",
+            "domainMetadata",
+            "changeDataFeed",
+            partition_columns=("part",),
+            properties=_KEPT,
+        )
+    )
     recipe.update({"id": 30}, compare("id", "=", 3, "long")).set_domain("unknown.to.all", "{}")
     recipe.checkpoint().append(keyed(5)).publish(case)
 
 
 def _in_parts(features: tuple[str, ...], case: CaseWriter) -> None:
-    recipe = Recipe(KEYED, (), {**asking(features), **_KEPT}, features)
+    recipe = Recipe.active(KEYED, *features, properties=_KEPT)
     for number in range(0, 12, 2):
         recipe.append(keyed(number, number + 1))
     recipe.delete(is_in("id", [1, 4, 6, 7], "long")).set_transaction("app", 1)
@@ -224,17 +224,7 @@ def _no_parts(case: CaseWriter) -> None:
     recipe.publish(case, refusal=refusal, needs=("checkpoint.kind",))
 
 
-_WEEK: Final = {"delta.deletedFileRetentionDuration": "interval 7 days"}
-
 _AGES: Final = {"delta.deletedFileRetentionDuration": "interval 100000 days"}
-
-
-_ALL_KEPT: Final = {
-    "delta.enableChangeDataFeed": "true",
-    "delta.enableRowTracking": "true",
-    **WITH_VECTORS,
-    "delta.columnMapping.mode": "name",
-}
 
 
 @CHECKPOINTS.case("write-changes-after", "CKPT-005 REM-007 REM-014 RT-030 CDC-012 DVD-018")
@@ -242,7 +232,7 @@ def _changes_after(case: CaseWriter) -> None:
     """Changes of files of a checkpoint keep what it says of them."""
     schema = struct(id="long", part="string", name="string")
     features = ("changeDataFeed", "rowTracking", "domainMetadata", "deletionVectors")
-    recipe = Recipe(schema, ("part",), _ALL_KEPT, (*features, "columnMapping"))
+    recipe = Recipe.active(schema, *features, "columnMapping", partition_columns=("part",))
     for start in (0, 10):
         rows = [{"id": start + n, "part": "ab"[n % 2], "name": f"n{n}"} for n in range(6)]
         recipe.append(rows).delete(compare("id", "=", start + 1, "long")).checkpoint()
@@ -263,9 +253,7 @@ def _long_retention(case: CaseWriter) -> None:
 @CHECKPOINTS.case("write-replaced-vectors", "CKC-005 CKC-018 CKPT-007")
 def _replaced_vectors(case: CaseWriter) -> None:
     """A checkpoint has tombstones of vectors that a live file had."""
-    recipe = Recipe(PAIR, (), {**WITH_VECTORS, **_WEEK}, ("deletionVectors",)).append(
-        pairs(*range(6))
-    )
+    recipe = Recipe.active(PAIR, "deletionVectors", properties=_KEPT).append(pairs(*range(6)))
     recipe.delete(compare("id", "=", 1, "long")).delete(compare("id", "=", 2, "long"))
     recipe.checkpoint().append(pairs(9)).publish(case)
 

@@ -49,7 +49,7 @@ def _cleanup_nothing(case: CaseWriter) -> None:
 @CLEANUP.case("write-cleanup-sidecars", "CLEAN-009")
 def _cleanup_sidecars(case: CaseWriter) -> None:
     """A cleanup keeps the sidecars of the checkpoint that it cuts at."""
-    recipe = Recipe(PAIR, (), {"delta.checkpointPolicy": "v2"}, ("v2Checkpoint",))
+    recipe = Recipe.active(PAIR, "v2Checkpoint")
     for number in range(4):
         recipe.append(pairs(number))
     recipe.checkpoint("v2-parquet", 2).append(pairs(8)).checkpoint("v2-json", 2)
@@ -70,7 +70,7 @@ def _cleanup_sidecars(case: CaseWriter) -> None:
 @CLEANUP.case("write-cleanup-two-checkpoints", "CLEAN-009 CLEAN-012")
 def _cleanup_two(case: CaseWriter) -> None:
     """A cleanup keeps the sidecars of every checkpoint that stays."""
-    recipe = Recipe(PAIR, (), {"delta.checkpointPolicy": "v2"}, ("v2Checkpoint",))
+    recipe = Recipe.active(PAIR, "v2Checkpoint")
     recipe.append(pairs(1)).append(pairs(2)).checkpoint("v2-parquet", 2).append(pairs(3))
     recipe.append(pairs(4)).checkpoint("v2-parquet", 2).append(pairs(5)).given()
 

@@ -23,7 +23,7 @@ _OFF: Final = dict.fromkeys(_TIMED, "false")
 @CLOCK.case("write-behind", "ICT-008 ICT-009")
 def _behind(case: CaseWriter) -> None:
     """A commit carries a later time than the one before under any clock."""
-    recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",), start=AHEAD).append(pairs(1))
+    recipe = Recipe.active(PAIR, "inCommitTimestamp", start=AHEAD).append(pairs(1))
     recipe.given().append(pairs(2)).delete(compare("id", "=", 1, "long")).append(pairs(3, 4))
     recipe.keep("optimize").update({"name": "x"}, compare("id", "=", 2, "long"))
     recipe.overwrite(pairs(7), compare("id", ">=", 3, "long")).restore(4).publish(case)
@@ -32,7 +32,7 @@ def _behind(case: CaseWriter) -> None:
 @CLOCK.case("write-alter", "ICT-005 ICT-006 ICT-007 ICT-009")
 def _altered(case: CaseWriter) -> None:
     """Changes of columns and properties and a restore carry later times."""
-    recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",)).append(pairs(1))
+    recipe = Recipe.active(PAIR, "inCommitTimestamp").append(pairs(1))
     recipe.add_column(field("later", "string")).set_properties({"team": "tables"})
     recipe.append([{"id": 2, "name": "n2", "later": "x"}]).restore(1).append(pairs(3))
     recipe.set_transaction("app", 1).publish(case)
@@ -67,7 +67,7 @@ def _enable_behind_checkpoint(case: CaseWriter) -> None:
 @CLOCK.case("write-enable-again-behind", "ICT-012 ICT-010 ICT-011")
 def _enable_again_behind(case: CaseWriter) -> None:
     """Times turned on again begin above the file before, and stay restored."""
-    recipe = Recipe(PAIR, (), _TIMED, ("inCommitTimestamp",)).append(pairs(1))
+    recipe = Recipe.active(PAIR, "inCommitTimestamp").append(pairs(1))
     recipe.set_properties(_OFF).append(pairs(2)).given()
     for version in (2, 3):
         case.file_time(f"_delta_log/{version:020d}.json", AHEAD + version)
@@ -97,8 +97,7 @@ def _enabled_then_altered(case: CaseWriter) -> None:
 def _altered_behind(case: CaseWriter) -> None:
     """A commit of any operation carries a later time than the one before."""
     ahead = 4_102_444_800_000  # 2100-01-01, in ms since the epoch
-    timed = {"delta.enableInCommitTimestamps": "true"}
-    recipe = Recipe(PAIR, (), timed, ("inCommitTimestamp", "domainMetadata"), start=ahead)
+    recipe = Recipe.active(PAIR, "inCommitTimestamp", "domainMetadata", start=ahead)
     recipe.append(pairs(1)).given().set_properties({"team": "a"}).set_transaction("app", 1)
     recipe.add_column(field("later", "string")).set_domain("mine", "{}")
     recipe.append([{"id": 2, "name": "b", "later": "x"}]).keep("optimize")
@@ -118,8 +117,7 @@ _KEEPING: Final = "ICT-005 ICT-006 ICT-007 ICT-009 ICT-010 ICT-011"
 def _enabled_then_columns(case: CaseWriter) -> None:
     """Every change of columns keeps since when commits have times."""
     schema = struct(field("id", "long", nullable=False), field("name", "string"))
-    mapped = {"delta.columnMapping.mode": "name"}
-    recipe = _enabled_later(Recipe(schema, (), mapped, ("columnMapping",)))
+    recipe = _enabled_later(Recipe.active(schema, "columnMapping"))
     recipe.rename_column("name", "label").reorder_columns("label", "id")
     recipe.set_nullable("id", nullable=True).append([{"label": "n3", "id": None}])
     recipe.drop_column("label").add_column(field("later", "string"))

@@ -9,7 +9,7 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
 from generators.golden.chapters.writing.given import described_files, old_files
-from generators.golden.chapters.writing.starts import TRACKED, WITH_TRACKING, WITH_VECTORS
+from generators.golden.chapters.writing.starts import TRACKED
 from generators.materialise.builder import TableBuilder
 from generators.materialise.log.files import LOG_DIRECTORY, commit_name
 from generators.oracle.delta_schema import field
@@ -70,8 +70,11 @@ def _compacted_removal(case: CaseWriter) -> None:
 @COMPACTION.case("write-compaction-of-everything", "COMP-004 COMP-007 COMP-008 COMP-002")
 def _compacted(case: CaseWriter) -> None:
     """A log compaction keeps every kind of action of its range."""
-    features = ("deletionVectors", "domainMetadata")
-    recipe = Recipe(PAIR, (), WITH_VECTORS, features).append(pairs(*range(8))).append(pairs(20, 21))
+    recipe = (
+        Recipe.active(PAIR, "deletionVectors", "domainMetadata")
+        .append(pairs(*range(8)))
+        .append(pairs(20, 21))
+    )
     recipe.set_transaction("app", 9).set_domain("mine", "before").set_domain("gone", "x")
     recipe.delete(is_in("id", [1, 3], "long")).set_transaction("app", 3)
     recipe.set_properties({"team": "a", "kept": "1"}).add_column(field("later", "string"))
@@ -93,7 +96,7 @@ def _compacted_features(case: CaseWriter) -> None:
 @COMPACTION.case("write-compaction-of-vectors", "COMP-004 COMP-006 COMP-007")
 def _compacted_vectors(case: CaseWriter) -> None:
     """A log compaction keeps vectors, row ids and tombstones with theirs."""
-    recipe = Recipe(PAIR, (), {**WITH_VECTORS, **WITH_TRACKING}, ("deletionVectors", *TRACKED))
+    recipe = Recipe.active(PAIR, "deletionVectors", *TRACKED)
     recipe.append(pairs(*range(6))).append(pairs(20, 21, 22))
     recipe.delete(is_in("id", [1, 20], "long")).delete(is_in("id", [3, 21], "long"))
     recipe.delete(is_in("id", [4, 22], "long")).append(pairs(30))
@@ -118,9 +121,11 @@ def _compacted_given(case: CaseWriter) -> None:
 )
 def _summed(case: CaseWriter) -> None:
     """Every version of a writer has a checksum of its own."""
-    properties = {**WITH_VECTORS, "delta.enableInCommitTimestamps": "true"}
-    features = ("deletionVectors", "domainMetadata", "inCommitTimestamp")
-    recipe = Recipe(PAIR, (), properties, features).append(pairs(*range(6))).append(pairs(6, 7))
+    recipe = (
+        Recipe.active(PAIR, "deletionVectors", "domainMetadata", "inCommitTimestamp")
+        .append(pairs(*range(6)))
+        .append(pairs(6, 7))
+    )
     recipe.set_transaction("app", 1).set_domain("mine", "{}").delete(is_in("id", [1, 6], "long"))
     recipe.set_transaction("app", 2).delete(compare("id", "=", 2, "long")).set_domain("mine", None)
     recipe.set_properties({"team": "tables"}).keep("optimize").append(pairs(8)).restore(2)
