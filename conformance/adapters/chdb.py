@@ -17,8 +17,8 @@ from chdb import session
 
 from conformance.adapter import Aggregate, Changes, Claims, Scan, Write
 from conformance.adapters.dispatch import EngineAdapter
+from conformance.adapters.refusals import Refusals, Rule
 from conformance.adapters.sql.labels import relabelled
-from conformance.adapters.sql.refusals import Refusals, Rule
 from conformance.adapters.sql.text import CLICKHOUSE, aggregates, query
 from reference_impl.errors import DeltaError
 from reference_impl.table import Table

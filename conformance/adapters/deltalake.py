@@ -27,7 +27,7 @@ from conformance.adapter import (
     Write,
 )
 from conformance.adapters.dispatch import EngineAdapter
-from conformance.adapters.sql.refusals import NotOfferedError, Refusals, Rule
+from conformance.adapters.refusals import NotOfferedError, Refusals, Rule
 from conformance.adapters.sql.text import DATAFUSION, SIDES, aggregates, query, render
 
 _CLAIMS: Final = Claims(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.adapter import Answer, Claims, Description, Refused, Request, Write, operation_of
-from conformance.adapters.sql.refusals import Refusals
+from conformance.adapters.refusals import Refusals
 
 
 def _nothing() -> None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from conformance.adapter import Aggregate, Claims, DomainMetadata, Scan, Txn, Write
 from conformance.adapters.dispatch import EngineAdapter
-from conformance.adapters.sql.refusals import Refusals, Rule
+from conformance.adapters.refusals import Refusals, Rule
 from conformance.adapters.sql.text import DUCKDB, aggregates, query
 
 _CLAIMS: Final = Claims(

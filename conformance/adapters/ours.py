@@ -33,7 +33,7 @@ from conformance.adapter import (
     Write,
 )
 from conformance.adapters.dispatch import EngineAdapter
-from conformance.adapters.sql.refusals import Refusals
+from conformance.adapters.refusals import Refusals
 from conformance.adapters.sql.text import SIDES, SPARK, render
 from conformance.base.home import kit_version
 from generators.oracle.delta_schema import type_of

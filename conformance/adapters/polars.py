@@ -22,7 +22,7 @@ from deltalake.exceptions import DeltaError
 
 from conformance.adapter import Aggregate, Claims, Scan, Write
 from conformance.adapters.dispatch import EngineAdapter
-from conformance.adapters.sql.refusals import Refusals, Rule
+from conformance.adapters.refusals import Refusals, Rule
 from conformance.adapters.sql.text import FilterError
 
 _CLAIMS: Final = Claims(

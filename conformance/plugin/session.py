@@ -234,10 +234,10 @@ class _MainPlugin(_WorkerPlugin):
         if self._session is not None and self._session.exitstatus == Status.OK:
             # Another plugin may have set it at the end; no run that failed is a success for that.
             self._session.exitstatus = self._status
-        self._look_at_results()
+        self._fail_if_results_altered()
         sweep()
 
-    def _look_at_results(self) -> None:
+    def _fail_if_results_altered(self) -> None:
         """Fail a run whose results another plugin wrote over at its end, as a report of JUnit."""
         if self._writer is None or self._session is None:
             return
@@ -367,7 +367,7 @@ class _MainPlugin(_WorkerPlugin):
         if exitstatus in _ABORTED:
             self._status = Status.GAVE_UP if self._broken else Status(exitstatus)
         else:
-            self._look_at_corpus()
+            self._fail_if_corpus_written()
         self._write_results(lambda writer: writer.close(self._status, self._partial))
         if self._baseline and records and exitstatus not in _ABORTED and not self._altered:
             try:
@@ -378,7 +378,7 @@ class _MainPlugin(_WorkerPlugin):
             self._status = Status.USAGE
         session.exitstatus = session.config.stash[STATUS] = self._status
 
-    def _look_at_corpus(self) -> None:
+    def _fail_if_corpus_written(self) -> None:
         """Fail a run during which the tables that it copies were written to."""
         try:
             self.run.refuse_written()

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from conformance.base.outcomes import ALTERED, HAZARDS, MEANINGS, Hazard, Outcome
 from conformance.base.terminal import printable, shortened
 from conformance.judging.messages import blocking
-from conformance.report.share import Share, least_judged, share_of, unclaimed_words
+from conformance.report.share import Record, Share, least_judged, share_of, unclaimed_words
 from conformance.requirements.registry import Registry
 
-Record = Mapping[str, Any]
 _T = TypeVar("_T")
 
 _GROUPS: Final = 5

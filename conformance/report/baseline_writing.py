@@ -23,8 +23,8 @@ from conformance.base.faults import OutputError
 from conformance.base.outcomes import Outcome
 from conformance.report.baseline import UNTRIAGED, Baseline, Entry, is_pattern, load_baseline
 from conformance.report.output import written_to
+from conformance.report.share import Record
 
-Record = Mapping[str, Any]
 Judged: TypeAlias = tuple[str, Mapping[str, int]]
 Floor: TypeAlias = float | Mapping[str, Mapping[str, int]]
 _PLAIN_SCALAR: Final = re.compile(

@@ -13,14 +13,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from conformance.base.faults import UnusableError
 from conformance.base.outcomes import HAZARDS, MEANINGS, Outcome
 from conformance.judging.claims import fewer_claims
 from conformance.judging.messages import alike, blocking
 from conformance.report.results import Results
-from conformance.report.share import Share, share_of
+from conformance.report.share import Record, Share, share_of
 
 _STAMPS: Final = (
     ("revision", "revision"),
@@ -212,27 +212,27 @@ def _share(results: Results) -> Share:
     return share_of(results.records.values(), results.header["selected"])
 
 
-def _root(record: Mapping[str, Any]) -> str | None:
+def _root(record: Record) -> str | None:
     """Return the id of the case that blocks one."""
     blocked = record["outcome"] == Outcome.BLOCKED
     return blocking(record["message"]) if blocked else None
 
 
-def _comparable(record: Mapping[str, Any]) -> tuple[object, ...]:
+def _comparable(record: Record) -> tuple[object, ...]:
     """Return what distinguishes two verdicts: outcome, reading, and of failures the message."""
     meaning = MEANINGS[Outcome(record["outcome"])]
     message = record["message"] if meaning.fails or meaning.strict else ""
     return record["outcome"], record["hazard"], record["seen"], alike(message)
 
 
-def _does_more_harm(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+def _does_more_harm(old: Record, new: Record) -> bool:
     """Return whether a failure turned into one of a worse hazard, as a refusal into wrong rows."""
     if old["hazard"] is None or new["hazard"] is None:
         return False
     return HAZARDS.index(new["hazard"]) < HAZARDS.index(old["hazard"])
 
 
-def _words(record: Mapping[str, Any] | None) -> str:
+def _words(record: Record | None) -> str:
     if record is None:
         return ""
     outcome, message = record["outcome"], record["message"]

@@ -16,7 +16,7 @@ from typing import Any, Final
 from conformance.base.outcomes import HAZARDS, JUDGED, Outcome
 from conformance.base.terminal import one_line
 from conformance.report.results import Results
-from conformance.report.share import Share, share_of
+from conformance.report.share import Record, Share, by_chapter, share_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,12 @@ class Column:
     share: Share
     partial: tuple[str, ...]
     cells: Mapping[str, Cell]
-    failures: tuple[Mapping[str, Any], ...]
+    failures: tuple[Record, ...]
 
 
 def column_of(results: Results) -> Column:
     """Count one results file."""
-    by_chapter: dict[str, list[Mapping[str, Any]]] = {}
-    for record in results.records.values():
-        by_chapter.setdefault(record["chapter"], []).append(record)
+    chapters = by_chapter(results.records.values())
     adapter = results.header.get("adapter") or {}
     failures = sorted(
         (r for r in results.records.values() if r["outcome"] in (Outcome.FAIL, Outcome.ERROR)),
@@ -84,7 +82,7 @@ def column_of(results: Results) -> Column:
         counts=Counter(record["outcome"] for record in results.records.values()),
         share=share_of(results.records.values(), results.header["selected"]),
         partial=results.partial,
-        cells={chapter: _cell_of(records) for chapter, records in by_chapter.items()},
+        cells={chapter: _cell_of(records) for chapter, records in chapters.items()},
         failures=tuple(failures),
     )
 
@@ -94,7 +92,7 @@ def chapters_of(columns: Sequence[Column]) -> Iterator[str]:
     yield from sorted({chapter for column in columns for chapter in column.cells})
 
 
-def _cell_of(records: Sequence[Mapping[str, Any]]) -> Cell:
+def _cell_of(records: Sequence[Record]) -> Cell:
     hazards = [record["hazard"] for record in records if record["outcome"] == Outcome.FAIL]
     return Cell(
         Counter(record["outcome"] for record in records), min(hazards, key=_rank, default=None)
@@ -239,7 +237,7 @@ def _failures(column: Column) -> Iterator[str]:
         yield _failure(record)
 
 
-def _failure(record: Mapping[str, Any]) -> str:
+def _failure(record: Record) -> str:
     requirement = record["requirement"] or ", ".join(record["requirements"])
     known = " <small>known</small>" if record["standing"] == "known" else ""
     lines = (

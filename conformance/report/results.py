@@ -26,7 +26,7 @@ from conformance.base.status import Status
 from conformance.base.untrusted import MIB, DocumentError, count_values, lines_of, parse_json
 from conformance.items.items import Item
 from conformance.report.output import open_output, written_to
-from conformance.report.share import share_of
+from conformance.report.share import Record, share_of
 
 FORMAT: Final = 2
 """Version of the format."""
@@ -113,7 +113,7 @@ class ResultsWriter:
         self._file: IO[bytes] = open_output(path, "results")
         self._kept = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
         self._digest = hashlib.sha256()
-        self._records: list[Mapping[str, Any]] = []
+        self._records: list[Record] = []
 
     def _put(self, document: Mapping[str, Any]) -> None:
         line = _line(document)
@@ -131,7 +131,7 @@ class ResultsWriter:
         """Write the stamp."""
         self._put({"line": "header", "format": FORMAT, **header})
 
-    def add(self, record: Mapping[str, Any]) -> None:
+    def add(self, record: Record) -> None:
         """Write the line of one judged item."""
         self._records.append({"outcome": record["outcome"]})
         self._put({"line": "result", **record})
@@ -205,7 +205,7 @@ def _line(document: Mapping[str, Any]) -> bytes:
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def _counts(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def _counts(records: Sequence[Record]) -> dict[str, int]:
     return dict(sorted(Counter(str(record["outcome"]) for record in records).items()))
 
 
@@ -220,7 +220,7 @@ class Results:
     """
 
     header: Mapping[str, Any]
-    records: Mapping[str, Mapping[str, Any]]
+    records: Mapping[str, Record]
     footer: Mapping[str, Any]
 
     @property
@@ -288,7 +288,7 @@ def _is_json(raw: bytes) -> bool:
     return True
 
 
-def _is_red(record: Mapping[str, Any]) -> bool:
+def _is_red(record: Record) -> bool:
     """Return whether a run with this record is no success, whatever its options are."""
     standing = record["standing"]
     return standing == "stale" or (standing == "new" and record["outcome"] in FAILING)

@@ -11,11 +11,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from conformance.base.outcomes import JUDGED
 
-Record = Mapping[str, Any]
+Record: TypeAlias = Mapping[str, Any]
+"""One judged item, as the line of a results file has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,17 @@ def unclaimed_words(records: Iterable[Record]) -> list[tuple[str, int]]:
     return sorted(words.items(), key=lambda entry: (-entry[1], entry[0]))
 
 
-def least_judged(records: Sequence[Record], below: float) -> list[tuple[str, Share]]:
-    """Return the chapters of which less than some percentage was judged, the least first."""
+def by_chapter(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Return the records of each chapter, by its name."""
     chapters: dict[str, list[Record]] = {}
     for record in records:
         chapters.setdefault(record["chapter"], []).append(record)
-    shares = [(chapter, share_of(found)) for chapter, found in chapters.items()]
+    return chapters
+
+
+def least_judged(records: Sequence[Record], below: float) -> list[tuple[str, Share]]:
+    """Return the chapters of which less than some percentage was judged, the least first."""
+    shares = [(chapter, share_of(found)) for chapter, found in by_chapter(records).items()]
     return sorted(
         ((chapter, share) for chapter, share in shares if share.percent < below),
         key=lambda entry: (entry[1].percent, entry[0]),

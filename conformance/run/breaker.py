@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from conformance.base.outcomes import JUDGED
+from conformance.report.share import Record
 
 MAX_FAULTS: Final = 10
 """Cases in a row that may end in one kind of fault."""
@@ -26,7 +26,7 @@ class Breaker:
     _kind: str | None = None
     _count: int = 0
 
-    def add(self, record: Mapping[str, Any]) -> str | None:
+    def add(self, record: Record) -> str | None:
         """Take the record of a case; give the reason to end the run, if there is one now."""
         kind = record["fault"]
         if record["outcome"] in JUDGED:

@@ -19,7 +19,7 @@ from conformance.base.status import Status
 from conformance.base.terminal import printable, say
 from conformance.report.output import refuse_inputs
 from conformance.report.results import Results, ResultsError, read_results, write_results
-from conformance.report.share import share_of
+from conformance.report.share import Record, share_of
 from conformance.run.run import status_of_run
 
 _MAX_NAMED: Final = 100
@@ -42,7 +42,7 @@ def merge(parts: Mapping[str, Results], least: float | None = None) -> Results:
     (first, one), *_ = parts.items()
     header, shard = _whole(first, one)
     numbers: dict[int, str] = {}
-    records: dict[str, Mapping[str, Any]] = {}
+    records: dict[str, Record] = {}
     partial: list[str] = []
     statuses = []
     for name, part in parts.items():
@@ -86,7 +86,7 @@ def _whole(name: str, part: Results) -> tuple[dict[str, Any], Mapping[str, Any]]
     return {**header, "selected": shard["selected"]}, shard
 
 
-def _add(records: dict[str, Mapping[str, Any]], name: str, part: Results) -> None:
+def _add(records: dict[str, Record], name: str, part: Results) -> None:
     """Add the records of a part; a verdict takes the place of no other."""
     if twice := records.keys() & part.records.keys():
         first = printable(min(twice))
@@ -100,9 +100,7 @@ def _lacking(selected: int, count: int) -> int:
     return selected - count
 
 
-def _status(
-    records: Sequence[Mapping[str, Any]], parts: Sequence[Status], strict: str | None
-) -> Status:
+def _status(records: Sequence[Record], parts: Sequence[Status], strict: str | None) -> Status:
     """Return the status of the whole; what a part alone knows, as of its baseline, it reported."""
     status = status_of_run(records, (), 0, (), strict)
     if status is not Status.OK:

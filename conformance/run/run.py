@@ -7,7 +7,7 @@ run is here, so that the plugin only translates.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -32,7 +32,7 @@ from conformance.judging.witness import Witness
 from conformance.replay.keeper import Keeper
 from conformance.report.baseline import Baseline, Entry, load_baseline
 from conformance.report.results import record_of
-from conformance.report.share import Share, judged_by_chapter, share_of
+from conformance.report.share import Record, Share, judged_by_chapter, share_of
 from conformance.requirements.levels import at_level
 from conformance.requirements.registry import Registry, load_registry
 from conformance.run.selection import select
@@ -264,7 +264,7 @@ class Run:
         """
         return self.baseline.check(self.ids)
 
-    def shortfalls(self, records: Sequence[Mapping[str, Any]], *, whole: bool) -> list[str]:
+    def shortfalls(self, records: Sequence[Record], *, whole: bool) -> list[str]:
         """Return where less was claimed or judged than the baseline and the options ask for.
 
         Args:
@@ -283,7 +283,7 @@ class Run:
             found += self._below_baseline(records, share)
         return found
 
-    def _below_baseline(self, records: Sequence[Mapping[str, Any]], share: Share) -> Iterator[str]:
+    def _below_baseline(self, records: Sequence[Record], share: Share) -> Iterator[str]:
         """Name where a whole run judged less than the baseline asks for.
 
         A count is not a share: a corpus that grows by what is not claimed changes none.
@@ -361,7 +361,7 @@ def _disagreement(
     return f"{entry.place} expects another failure: {entry.message!r}; {verdict.message}"
 
 
-def rootless(records: Iterable[Mapping[str, Any]]) -> list[str]:
+def rootless(records: Iterable[Record]) -> list[str]:
     """Name the items that are blocked by one that is not there, or did not fail.
 
     As where an adapter fails at some times only, and two processes judge: it would stay unseen.
@@ -373,7 +373,7 @@ def rootless(records: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def status_of_run(
-    records: Sequence[Mapping[str, Any]],
+    records: Sequence[Record],
     stale_entries: Iterable[str],
     unrecorded: int,
     shortfalls: Iterable[str],

@@ -18,9 +18,9 @@ from pyspark.errors import PySparkException
 
 from conformance.adapter import FILE_KEYS, METADATA_KEYS, Claims
 from conformance.adapters.dispatch import EngineAdapter
+from conformance.adapters.refusals import Refusals, Rule
 from conformance.adapters.spark.reading import SparkReader
 from conformance.adapters.spark.writing import SparkWriter
-from conformance.adapters.sql.refusals import Refusals, Rule
 from generators.golden.spark.session import open_session
 
 _FEATURES: Final = frozenset(

@@ -18,8 +18,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
 from conformance.adapter import Write
+from conformance.adapters.refusals import NotOfferedError
 from conformance.adapters.spark.reading import SparkReader
-from conformance.adapters.sql.refusals import NotOfferedError
 from conformance.adapters.sql.text import SIDES, SPARK, render
 from generators.oracle.filters import in_partition
 

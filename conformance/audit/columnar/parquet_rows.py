@@ -67,7 +67,7 @@ def file_rows(
         column = batch.column(action)
         if not here.any() or not at.is_struct(column.type):
             continue
-        mine, picked = _Column(action, column).rows(kind, here, count == 1, (numbers, source))
+        mine, picked = _Column(action, kind, column).rows(here, count == 1, numbers, source)
         pieces.append(mine)
         taken[picked] = True
     found = Rows.joined(pieces)
@@ -109,8 +109,8 @@ class _Picked:
 class _Column:
     """The column of one action."""
 
-    def __init__(self, action: str, column: pa.StructArray) -> None:
-        self.action = action
+    def __init__(self, action: str, kind: int, column: pa.StructArray) -> None:
+        self.action, self.kind = action, kind
         # Unlike a child itself, this has its parent's nulls.
         self.fields = dict(
             zip([field.name for field in column.type], column.flatten(), strict=True)
@@ -119,10 +119,10 @@ class _Column:
 
     def rows(
         self,
-        kind: int,
         here: Mask,
         alone: Mask,
-        where: tuple[npt.NDArray[np.int64], Source],
+        numbers: npt.NDArray[np.int64],
+        source: Source,
     ) -> tuple[Rows, npt.NDArray[np.int64]]:
         """Make rows of those that have a path, and return which rows of the batch they are."""
         paths = self.fields.get("path")
@@ -132,7 +132,6 @@ class _Column:
         picked = np.flatnonzero(here)
         if not picked.size:
             return Rows.none(), _NO_POSITIONS
-        numbers, source = where
         count = len(picked)
         fields = self.fields
         if count < len(here):
@@ -151,7 +150,7 @@ class _Column:
             irregular |= percent & ~_matching(paths, _WELL_ESCAPED)
         bare = ~unescaped & ~percent
         found = Rows(
-            np.full(count, kind, np.uint8),
+            np.full(count, self.kind, np.uint8),
             numbers[picked],
             irregular,
             rich,

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.adapter import Adapter, Answer, Claims, Ok, Refused, Scan, Snapshot, Write
 from conformance.adapters.dispatch import EngineAdapter
-from conformance.adapters.sql.refusals import Refusals, Rule
+from conformance.adapters.refusals import Refusals, Rule
 
 
 class EngineError(Exception):
