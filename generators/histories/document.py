@@ -24,6 +24,12 @@ _MAX_CHARACTERS: Final = 256 * 1024
 _MAX_ROWS: Final = 1000
 """Rows that all operations bring; every filter looks at each of them."""
 
+_MISFITS: Final = (
+    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError,
+    pa.ArrowException,
+)  # fmt: skip
+"""What operations raise whose rows or columns are not those of the table."""
+
 
 class HistoryError(ValueError):
     """A document that is no history; the message names the step and what is wrong there."""
@@ -102,14 +108,7 @@ def history_of(document: Any) -> tuple[Operation, ...]:
         for version in replay(history).versions:
             # What a type does not hold would be met later, as a fault of who is judged.
             arrow_table(version.schema, [row.values for row in version.rows])
-    except (
-        ArithmeticError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-        pa.ArrowException,
-    ) as error:
+    except _MISFITS as error:
         raise HistoryError(f"the operations do not fit each other: {_described(error)}") from error
     if not same:
         raise HistoryError("a value is spelled otherwise than its type has it")
@@ -126,14 +125,7 @@ def _operations(steps: list[Mapping[str, Any]]) -> Iterator[Operation]:
             course.advance(operation)
             if isinstance(operation, Create | Replace):
                 _check_partitions(operation.partition_columns, course.schema)
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except _MISFITS as error:
             place = f"/operations/{number} ({step['operation']})"
             raise HistoryError(f"{place}: {_described(error)}") from error
         yield operation

@@ -74,15 +74,8 @@ _ORDERINGS: Final[Mapping[str, Callable[[int], bool]]] = {
 }
 
 
-def _compared(op: str, left: Any, right: Any) -> bool | None:
-    if left is None or right is None:
-        return None
+def _holds(op: str, left: Any, right: Any) -> bool:
     return _ORDERINGS[op](_order(left, right))
-
-
-def _comparison(op: str, args: Sequence[Any]) -> bool | None:
-    left, right = args
-    return _compared(op, left, right)
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -91,50 +84,34 @@ def _same(left: Any, right: Any) -> bool:
     return _order(left, right) == 0
 
 
-def _all(values: Iterable[bool | None]) -> bool | None:
+def _decided(values: Iterable[bool | None], *, by: bool) -> bool | None:
+    """Return the value that decides where it is there, null where a value is, else the other."""
     listed = list(values)
-    if False in listed:
-        return False
-    return None if None in listed else True
+    if by in listed:
+        return by
+    return None if None in listed else not by
 
 
-def _any(values: Iterable[bool | None]) -> bool | None:
-    listed = list(values)
-    if True in listed:
-        return True
-    return None if None in listed else False
+def _unless_null(work: Callable[..., Any]) -> Callable[[Sequence[Any]], Any]:
+    """Return an operation that is null where an argument is."""
+    return lambda args: None if any(each is None for each in args) else work(*args)
 
 
-def _not(value: bool | None) -> bool | None:
-    return None if value is None else not value
-
-
-def _member(value: Any, members: Sequence[Any]) -> bool | None:
-    return _any(_compared("=", value, each) for each in members)
-
-
-def _arithmetic(work: Callable[[Any, Any], Any], args: Sequence[Any]) -> Any:
-    left, right = args
-    return None if left is None or right is None else work(left, right)
-
-
-def _starts(value: str | None, prefix: str | None) -> bool | None:
-    return None if value is None or prefix is None else value.startswith(prefix)
-
+_EQUAL: Final = _unless_null(partial(_holds, "="))
 
 _OPERATIONS: Final[Mapping[str, Callable[[Sequence[Any]], Any]]] = {
-    **{op: partial(_comparison, op) for op in _ORDERINGS},
+    **{op: _unless_null(partial(_holds, op)) for op in _ORDERINGS},
     "<=>": lambda args: _same(*args),
-    "in": lambda args: _member(args[0], args[1:]),
+    "in": lambda args: _decided((_EQUAL((args[0], each)) for each in args[1:]), by=True),
     "is_null": lambda args: args[0] is None,
     "is_not_null": lambda args: args[0] is not None,
-    "and": _all,
-    "or": _any,
-    "not": lambda args: _not(args[0]),
-    "starts_with": lambda args: _starts(*args),
-    "+": partial(_arithmetic, operator.add),
-    "-": partial(_arithmetic, operator.sub),
-    "*": partial(_arithmetic, operator.mul),
+    "and": partial(_decided, by=False),
+    "or": partial(_decided, by=True),
+    "not": _unless_null(operator.not_),
+    "starts_with": _unless_null(str.startswith),
+    "+": _unless_null(operator.add),
+    "-": _unless_null(operator.sub),
+    "*": _unless_null(operator.mul),
 }
 
 
