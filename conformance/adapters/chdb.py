@@ -98,12 +98,12 @@ class _Engine:
 
     def scan(self, request: Scan) -> pa.Table:
         text = query(_source(request.table), CLICKHOUSE, request.columns, request.filter)
-        rows = self.rows(_at(text, request.version))
+        rows = self.rows(_at_version(text, request.version))
         return relabelled(rows, _declared(request.table, request.version))
 
     def aggregate(self, request: Aggregate) -> pa.Table:
         text = aggregates(_source(request.table), CLICKHOUSE, request)
-        rows = self.rows(_at(text, request.version))
+        rows = self.rows(_at_version(text, request.version))
         declared = _declared(request.table, request.version)
         extremes = {
             alias: declared[name] for alias, _, name in request.extremes if name in declared
@@ -140,8 +140,8 @@ def _source(table: str) -> str:
     return f"deltaLakeLocal({CLICKHOUSE.string(table)})"
 
 
-def _at(text: str, version: int | None) -> str:
-    """Let a query go to a version."""
+def _at_version(text: str, version: int | None) -> str:
+    """Return a query that reads a version."""
     if version is None:
         return text
     return f"{text} SETTINGS delta_lake_snapshot_version = {version:d}"

@@ -18,9 +18,8 @@ def _nothing() -> None:
     """Release nothing."""
 
 
-def _never(error: BaseException) -> bool:
-    """Report that the engine may be poisoned by whatever it raised."""
-    del error
+def _not_renewed(_: BaseException) -> bool:
+    """Leave the engine as it is, which may be broken by whatever it raised."""
     return False
 
 
@@ -47,7 +46,7 @@ class EngineAdapter:
     reads: Mapping[str, Callable[[Any], Any]]
     writes: Mapping[str, Callable[[Write], Any]]
     release: Callable[[], None] = _nothing
-    renew: Callable[[BaseException], bool] = _never
+    renew: Callable[[BaseException], bool] = _not_renewed
 
     def describe(self) -> Description:
         """Return name, versions and claims."""

@@ -240,7 +240,7 @@ def _judge(layout: Layout) -> Callable[[str], bool]:
             and _is_count(stats.get("numRecords"))
             and type(stats.get("tightBounds")) in _BOOL
             and all(
-                (tree := stats.get(name)) is None or _fit(tree, types, uncounted)
+                (tree := stats.get(name)) is None or _has_types(tree, types, uncounted)
                 for name, uncounted in trees
             )
         )
@@ -252,7 +252,7 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value < LONG_END
 
 
-def _fit(tree: Any, types: _Types, uncounted: AbstractSet[str] | None) -> bool:
+def _has_types(tree: Any, types: _Types, uncounted: AbstractSet[str] | None) -> bool:
     """Return whether a tree of values by column has columns of these types alone.
 
     The values are bounds, or counts of nulls where there are columns that have none.
@@ -262,7 +262,7 @@ def _fit(tree: Any, types: _Types, uncounted: AbstractSet[str] | None) -> bool:
     for name, value in tree.items():
         held = types.get(name)
         if type(held) is dict:
-            fits = _fit(value, held, uncounted)
+            fits = _has_types(value, held, uncounted)
         elif uncounted is None:
             fits = held is not None and type(value) in held
         else:

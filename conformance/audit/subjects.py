@@ -159,7 +159,7 @@ class Step:
         """Return the step with some of its file actions."""
         found = copy(self)
         found.shown = shown
-        self.before.index.know(self.rows, shown)
+        self.before.index.cache_codes(self.rows, shown)
         return found
 
     @cached_property

@@ -20,7 +20,7 @@ from conformance.audit.summaries.actions import differing_files, restates
 from conformance.audit.summaries.checkpoints import (
     CheckpointView,
     FilesWithoutStatistics,
-    typed_otherwise,
+    wrong_typed_adds,
 )
 from conformance.audit.summaries.checksums import ChecksumView, Measure
 from reference_impl.limits import budget
@@ -145,7 +145,7 @@ class Summaries:
                 checks_of("definition") if self._checker.first else (), step
             )
             yield from self._checker.run(checks_of("add"), step)
-            files = typed_otherwise(subject)
+            files = wrong_typed_adds(subject)
             yield from self._differing(files, checkpoint.place, view)
         elif readable:
             lines = [line for _, line in checkpoint.all.small]

@@ -117,7 +117,10 @@ def _of_statistics(
     if of in (TIMESTAMP, TIMESTAMP_NTZ):
         low, high = _shifted(pc.subtract, low), _shifted(pc.add, high)
     if of == DOUBLE:
-        low, high = _as_single(pc.min_element_wise, low), _as_single(pc.max_element_wise, high)
+        low, high = (
+            _with_single_precision(pc.min_element_wise, low),
+            _with_single_precision(pc.max_element_wise, high),
+        )
     discrete = of in (BOOLEAN, BYTE, SHORT, INTEGER, LONG, DATE) or isinstance(of, Decimal)
     return _Bounds(low, high, may_null, may_value, discrete, of == STRING, of in (FLOAT, DOUBLE))
 
@@ -129,8 +132,8 @@ def _shifted(shift: Callable[[Any, Any], Any], bounds: pa.Array) -> pa.Array:
     return pc.if_else(sound, moved, None)
 
 
-def _as_single(wider: Callable[[Any, Any], Any], bounds: pa.Array) -> pa.Array:
-    """Let bounds be those of a float as well: from before it was widened, they have its digits."""
+def _with_single_precision(wider: Callable[[Any, Any], Any], bounds: pa.Array) -> pa.Array:
+    """Widen bounds to single precision: files from before a float was widened have its digits."""
     single = bounds.cast(pa.float32(), safe=False).cast(pa.float64())
     return pc.if_else(pc.is_finite(single), wider(bounds, single), bounds)
 

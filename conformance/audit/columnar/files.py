@@ -103,7 +103,7 @@ class Files(Mapping[Key, Body]):
                 self.index.key_list(some), self.index.bodies(self.rows[some]), strict=True
             )
 
-    def some(self, keys: Iterable[Key | None]) -> dict[Key, Body]:
+    def actions_of(self, keys: Iterable[Key | None]) -> dict[Key, Body]:
         """Return the actions of those of some keys that have one."""
         rows = {key: row for key in keys if key is not None and (row := self.row(key)) >= 0}
         if not rows:
@@ -222,8 +222,8 @@ class Ids:
         self.rows = np.full(index.paths, -1, np.int64)
         self._given = np.full(index.paths, -1, np.int64)
 
-    def know(self, index: FileIndex) -> None:
-        """Go on over an index that has more rows."""
+    def extend(self, index: FileIndex) -> None:
+        """Extend to an index that has more rows."""
         self.index = index
         self.rows, self._given = resized(self.rows, index.paths), resized(self._given, index.paths)
 

@@ -101,8 +101,8 @@ class _Dictionary:
             return self, codes[len(self.texts) :]
         return _Dictionary(dictionary), codes[len(self.texts) :]
 
-    def know(self, codes: Codes) -> None:
-        """Keep the codes of some texts at hand."""
+    def cache_codes(self, codes: Codes) -> None:
+        """Cache the codes of some texts."""
         if len(self._known) + len(codes) > _MAX_CACHED_TEXTS:
             self._known.clear()
         texts = self.texts.take(pa.array(codes)).to_pylist()
@@ -243,14 +243,14 @@ class FileIndex:
         start = self._starts[self._place[id(rows)]]
         return np.arange(start, start + len(rows))
 
-    def know(self, rows: Rows, shown: Mask) -> None:
-        """Keep the codes of some rows at hand, because they are looked at now."""
+    def cache_codes(self, rows: Rows, shown: Mask) -> None:
+        """Cache the codes of some rows, because they are looked at now."""
         codes = self._codes[id(rows)][shown]
         if not len(codes):
             return
-        self._keys.know(codes)
+        self._keys.cache_codes(codes)
         if self._paths is not self._keys:
-            self._paths.know(self.path_codes(codes))
+            self._paths.cache_codes(self.path_codes(codes))
 
     def code(self, key: Key) -> int:
         """Return the code of a key; -1 where it has none."""

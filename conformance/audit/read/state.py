@@ -144,19 +144,19 @@ class State:
         """The vectors of each live path."""
         return Vectors(self.adds)
 
-    def know(self, index: FileIndex) -> None:
-        """Go on over an index that has more rows."""
+    def extend(self, index: FileIndex) -> None:
+        """Extend to an index that has more rows."""
         if index is self.index:
             return
         self.index = index
         for files in (self.adds, self.removed, self.added):
             files.index, files.rows = index, resized(files.rows, index.keys)
         self.seen.index, self.seen.versions = index, resized(self.seen.versions, index.paths)
-        self.ids.know(index)
+        self.ids.extend(index)
 
     def apply(self, version: int, lines: Lines) -> None:
         """Move to a version by its actions; their order does not matter."""
-        self.know(self.index.with_rows([lines.rows]))
+        self.extend(self.index.with_rows([lines.rows]))
         self.version = version
         self.timestamp = timestamp_of(lines)
         for _, line in lines.small:

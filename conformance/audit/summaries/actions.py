@@ -162,14 +162,14 @@ def add_differences(  # noqa: PLR0913  two actions, and the rows of a summary
 def differing_files(want: State, have: State, layout: Layout) -> Iterator[tuple[str, Body]]:
     """Yield path and add of each live file that a summary describes otherwise than the log."""
     for key, logged, kept in unlike(want.adds, have.adds, adds=True):
-        for body in otherwise(logged, kept, layout):
+        for body in differing_bodies(logged, kept, layout):
             yield key[0], body
     for key in sorted(have.adds.minus(want.adds), key=str):
         if want.vectors.get(key[0]):
             yield key[0], have.adds[key]
 
 
-def otherwise(want: Body, have: Body, layout: Layout) -> Iterator[Body]:
+def differing_bodies(want: Body, have: Body, layout: Layout) -> Iterator[Body]:
     """Yield what a summary says of a file where that is not what the log says.
 
     Typed statistics that are wrong beside a text come without the text.

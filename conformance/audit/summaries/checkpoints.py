@@ -36,9 +36,9 @@ from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import (
     REPEATED,
     add_differences,
+    differing_bodies,
     file_differences,
     known,
-    otherwise,
 )
 from conformance.audit.summaries.parsed import is_stated, left_out
 from reference_impl.errors import DeltaError
@@ -107,7 +107,7 @@ class CheckpointView:
 
     def only(self, shown: Mask) -> CheckpointView:
         """Return the subject with some of its file actions."""
-        self.content.index.know(self.rows, shown)
+        self.content.index.cache_codes(self.rows, shown)
         return replace(self, shown=shown)
 
 
@@ -360,13 +360,13 @@ def typed_copies_agree(subject: CheckpointView) -> Findings:
             yield finding(requirement, place, f"{path}: {message}", sure=sure)
 
 
-def typed_otherwise(subject: CheckpointView) -> Iterator[tuple[str, Body]]:
+def wrong_typed_adds(subject: CheckpointView) -> Iterator[tuple[str, Body]]:
     """Yield path and add of each file whose typed statistics are not its text, less the text."""
     rows = subject.rows
     shown = subject.only(rows.rich | rows.irregular) if rows.plain else subject
     for line in shown.of("add"):
         if key := line.key:
-            bodies = otherwise(line.body, line.body, subject.view.layout)
+            bodies = differing_bodies(line.body, line.body, subject.view.layout)
             yield from ((key[0], body) for body in bodies if body.get("stats") is None)
 
 
@@ -429,7 +429,7 @@ def _with_logged(subject: CheckpointView) -> Iterator[tuple[Body, Key | None, Bo
     """Yield each add with its key and the add of the log, which is empty where there is none."""
     lines, log = subject.of("add"), subject.view.state.adds
     while some := [(line.body, file_key(line.body)) for line in islice(lines, _AT_ONCE)]:
-        logged = log.some(key for _, key in some)
+        logged = log.actions_of(key for _, key in some)
         yield from ((body, key, logged.get(key, {}) if key else {}) for body, key in some)
 
 

@@ -21,10 +21,10 @@ from conformance.audit.subjects import VersionView
 from conformance.audit.summaries.actions import (
     REPEATED,
     add_differences,
+    differing_bodies,
     known,
     known_of,
     malformed,
-    otherwise,
 )
 
 _BINS: Final = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2**31 - 1)
@@ -67,7 +67,7 @@ class ChecksumView:
         for item in listed if isinstance(listed, list) else ():
             key = file_key(item) if isinstance(item, dict) else None
             if key is not None and key in adds:
-                for body in otherwise(adds[key], item, self.view.layout):
+                for body in differing_bodies(adds[key], item, self.view.layout):
                     yield key[0], body
             elif key is not None and self.view.state.vectors.get(key[0]):
                 yield key[0], item
