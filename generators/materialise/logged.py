@@ -117,8 +117,7 @@ class LoggedTable(ABC):
                     if named
                     else None,
                     extension="json" if kind == "v2-json" else "parquet",
-                    sidecars=sidecars,
-                    sidecar_names=[
+                    sidecars=[
                         f"{self.name_for('sidecar', f'sidecar/{kind}/{at}/{number}')}.parquet"
                         for number in range(sidecars)
                     ],

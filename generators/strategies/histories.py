@@ -38,17 +38,13 @@ from generators.strategies.filters import filters
 from generators.strategies.rows import rows
 from generators.strategies.schemas import PRIMITIVES, data_types, names, partition_choices, schemas
 from generators.strategies.values import values
+from schemas.features import asking
 
-FEATURES: Final[Mapping[str, Mapping[str, str]]] = {
-    "deletionVectors": {"delta.enableDeletionVectors": "true"},
-    "columnMapping": {"delta.columnMapping.mode": "name"},
-    "rowTracking": {"delta.enableRowTracking": "true"},
-    "changeDataFeed": {"delta.enableChangeDataFeed": "true"},
-    "inCommitTimestamp": {"delta.enableInCommitTimestamps": "true"},
-    "typeWidening": {"delta.enableTypeWidening": "true"},
-    "domainMetadata": {},
-}
-"""Features that a history may use, with the properties that switch them on."""
+FEATURES: Final = (
+    "deletionVectors", "columnMapping", "rowTracking", "changeDataFeed", "inCommitTimestamp",
+    "typeWidening", "domainMetadata",
+)  # fmt: skip
+"""Features that a history may use."""
 
 WIDENINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "byte": ("short", "integer", "long", "double"),
@@ -317,7 +313,7 @@ def histories(  # noqa: PLR0913  what is valid has this many sides
         others = [each for each in schema if each.name.lower() != "id"]
         schema = Struct((Field("id", Primitive("integer")), *others))
     partitions: tuple[str, ...] = draw(partition_choices(schema))
-    properties = {key: text for name in features for key, text in FEATURES[name].items()}
+    properties = asking(features)
     if mapped:
         properties["delta.columnMapping.mode"] = draw(st.sampled_from(("name", "id")))
     create = Create(schema, partitions, properties, tuple(sorted(features)))

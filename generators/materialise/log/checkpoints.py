@@ -329,8 +329,7 @@ def write_v2(  # noqa: PLR0913  naming, format and sidecars are independent of o
     *,
     identity: str | None,
     extension: str = "parquet",
-    sidecars: int = 0,
-    sidecar_names: Sequence[str] = (),
+    sidecars: Sequence[str] = (),
     modified: int = 0,
     style: CheckpointStyle = USUAL,
 ) -> Written:
@@ -342,8 +341,8 @@ def write_v2(  # noqa: PLR0913  naming, format and sidecars are independent of o
         state: the state at that version.
         identity: the UUID in the name; the classic name when ``None``.
         extension: ``json`` or ``parquet`` of the top-level file.
-        sidecars: how many sidecar files take the file actions; 0 keeps them in the top level.
-        sidecar_names: names of the sidecar files, as many as ``sidecars``.
+        sidecars: names of the sidecar files that take the file actions, in turns; where there are
+            none, the top level keeps them.
         modified: modification time of sidecars in milliseconds since the epoch.
         style: what the checkpoint carries.
     """
@@ -358,9 +357,9 @@ def write_v2(  # noqa: PLR0913  naming, format and sidecars are independent of o
     if sidecars:
         target = checkpoint_schema(schema, partitions, replace(style, omit=frozenset()))
         target = pa.schema([target.field(name) for name in _FILE_COLUMNS])
-        for number, name in zip(range(sidecars), sidecar_names, strict=True):
+        for number, name in enumerate(sidecars):
             path = root / SIDECAR_DIRECTORY / name
-            written = _write(path, files[number::sidecars], target, style)
+            written = _write(path, files[number :: len(sidecars)], target, style)
             set_modification_time(path, modified)
             size += written
             paths.append(path)

@@ -49,8 +49,7 @@ def _write(
         table.states[version],
         identity=None if classic else table.unique_name("checkpoint"),
         extension=extension,
-        sidecars=sidecars,
-        sidecar_names=[f"{table.unique_name('sidecar')}.parquet" for _ in range(sidecars)],
+        sidecars=[f"{table.unique_name('sidecar')}.parquet" for _ in range(sidecars)],
         modified=EPOCH,
         style=CheckpointStyle(**style),
     )
@@ -215,8 +214,7 @@ def _unreferenced(case: CaseWriter) -> None:
         5,
         stray,
         identity=table.unique_name("stray"),
-        sidecars=1,
-        sidecar_names=["stray.parquet"],
+        sidecars=["stray.parquet"],
         modified=EPOCH,
     )
     written.files[0].unlink()
@@ -258,8 +256,7 @@ def _encoded(case: CaseWriter) -> None:
         table.states[5],
         identity=table.unique_name("checkpoint"),
         extension="json",
-        sidecars=1,
-        sidecar_names=["50%2525+side%20car.parquet"],
+        sidecars=["50%2525+side%20car.parquet"],
         modified=EPOCH,
     )
     top, sidecar = written.files
