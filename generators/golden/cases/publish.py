@@ -311,6 +311,31 @@ def refuse_load(
         case.refuse(type_name, f"{type_name}-{slug}", refusal, title=title, version=version)
 
 
+def refuse_unknown(  # noqa: PLR0913  what refuse_load takes, and the table
+    case: CaseWriter,
+    table: GoldenTable,
+    refusal: Refusal,
+    title: str,
+    *,
+    slug: str = "latest",
+    version: int | None = None,
+) -> None:
+    """Write that a version whose protocol no reader knows is not read.
+
+    What is refused is reading the table. That a client may not even say which protocol and metadata
+    the log has, no sentence says: it has to know the protocol to name the version that is needed.
+    """
+    case.refuse("read", f"read-{slug}", refusal, title=title, version=version)
+    state = table.states[table.version if version is None else version]
+    stated = {"protocol": state.protocol, "metadata": state.metadata}
+    accepted = [
+        Accepted("refused", "what cannot be read is not loaded", refusal=refusal),
+        Accepted("stated", "the log names the protocol that is needed", expected=stated),
+    ]
+    title = "Protocol and metadata are those of the log, or refused with the rest"
+    case.contest("snapshot", f"snapshot-{slug}", accepted, title=title, version=version)
+
+
 def publish_cut(
     case: CaseWriter,
     table: GoldenTable,

@@ -27,7 +27,7 @@ from generators.golden.cases.publish import (
     filtered,
     publish,
     publish_respelled,
-    refuse_load,
+    refuse_unknown,
 )
 from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.summarise import SUMMARIES, Summarise, checkpoint
@@ -244,7 +244,7 @@ def _refused(
         drop_commits(table.root, 1)
     table.append([{"id": 2, "name": "b"}])
     describe(case, table)
-    refuse_load(case, refusal, title)
+    refuse_unknown(case, table, refusal, title)
 
 
 @_after(FEATURES, "unknown-reader-feature-in", "RVER-002 TF-001", ("classic", "v2-json-sidecars"))

@@ -19,6 +19,7 @@ from generators.golden.cases.publish import (
     publish,
     publish_timed,
     refuse_load,
+    refuse_unknown,
 )
 from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import (
@@ -311,8 +312,13 @@ def _refused(case: CaseWriter, wrong: _Refused) -> None:
             Accepted("read", wrong.lenient, rows=intended.rows()),
         )
     else:
-        refuse_load(case, wrong.refusal, wrong.title)
-        refuse_load(case, wrong.refusal, "It is refused by version too", slug="v1", version=1)
+        by_version = "It is refused by version too"
+        if isinstance(wrong.protocol.get("minReaderVersion"), int):
+            refuse_unknown(case, intended, wrong.refusal, wrong.title)
+            refuse_unknown(case, intended, wrong.refusal, by_version, slug="v1", version=1)
+        else:
+            refuse_load(case, wrong.refusal, wrong.title)
+            refuse_load(case, wrong.refusal, by_version, slug="v1", version=1)
     earlier_spec(case, intended, 0)
 
 
@@ -466,7 +472,7 @@ def _changes(case: CaseWriter) -> None:
     table.append(pairs(10))
     describe(case, table)
     refusal = _unsupported("TF-001")
-    refuse_load(case, refusal, "The latest version has an unknown feature")
+    refuse_unknown(case, table, refusal, "The latest version has an unknown feature")
     for start, end in ((0, 2), (2, 2)):
         title = "The range has versions with an unknown feature"
         asked = {"start": start, "end": end}
