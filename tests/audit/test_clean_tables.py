@@ -387,7 +387,14 @@ def _timeless(lake: Any, *kept: str) -> None:
     lake.checkpoint([lake.protocol(), metadata, *removes])
 
 
+def _unsupported_clustering(lake: Any) -> None:
+    """Have a domain of clustering, in any form, where clustering is not supported."""
+    body = {"domain": "delta.clustering", "configuration": "{}", "removed": False}
+    lake.commit(lake.protocol("domainMetadata"), lake.metadata(), {"domainMetadata": body})
+
+
 FREE: dict[str, Callable[[Any], object]] = {
+    "a domain of clustering without the feature": _unsupported_clustering,
     "a table id without hyphens": lambda x: _with_id(x, "3f1c0a527a5d4d589a016f2b8f9f2a10"),
     "a timestamp of ISO 8601 without seconds": lambda x: _dated(x, "2024-01-05T10:20Z"),
     "a schema of the checkpoint as text": _hinted,

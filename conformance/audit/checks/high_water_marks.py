@@ -20,14 +20,16 @@ _VALUE: Final = "IDN-016"
 _IDENTITY: Final = "delta.identity."
 
 
-def lowered_marks(old: Layout, new: Layout) -> Iterator[tuple[str, str]]:
+def lowered_marks(old: Layout, new: Layout, *, replaced: bool = False) -> Iterator[tuple[str, str]]:
     """Return the requirement and a message for each mark that a later version lowers or loses.
 
     A mark whose feature was dropped or turned off, or whose column is gone, is promised no longer.
+    A table that is replaced as a whole has a new column of the name, whose values begin anew.
 
     Args:
         old: layout of the earlier version.
         new: layout of the later version.
+        replaced: whether the table was replaced as a whole in between.
     """
     after = dict(_marks(new))
     columns = {_identity(column) for column in new.columns}
@@ -36,7 +38,7 @@ def lowered_marks(old: Layout, new: Layout) -> Iterator[tuple[str, str]]:
         held = after.get(mark)
         # Column ids count while columns are mapped.
         unmapped = new.mode == "none" or "columnMapping" not in new.features
-        gone = unmapped if mark == _COLUMN else name not in columns
+        gone = unmapped if mark == _COLUMN else replaced or name not in columns
         if gone or (held is not None and held >= value):
             continue
         state = "is gone" if held is None else f"fell from {abs(value)} to {abs(held)}"
@@ -63,9 +65,7 @@ def marks_only_rise(step: Step) -> Findings:
         return
     hint = "what the next operation gives out may be taken already"
     highest = step.new.max_column_id
-    for requirement, message in lowered_marks(step.old, step.new):
-        if requirement == _VALUE and step.replaces_files:
-            continue  # a table that is replaced as a whole has a new column of the name
+    for requirement, message in lowered_marks(step.old, step.new, replaced=step.replaces_files):
         yield finding(requirement, step.place, message, hint)
         given = max(set().union(*step.before.paths.values()), default=0)
         now = max((column.field_id or 0 for column in step.new.columns), default=0)

@@ -141,7 +141,7 @@ class Watch:
             message = f"the table was {self.former.metadata.id} and is {now.metadata.id}"
             yield "META-004", message
         before, layout = _layout(self.former), _layout(now)
-        yield from lowered_marks(before, layout)
+        yield from lowered_marks(before, layout, replaced=operation == "replace")
         yield from _changed_nullability(step, before, layout)
         yield from _ids_given_again(step, before, layout)
         if "txn" in step:

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 from conformance.audit import audit
+from conformance.audit.checks.high_water_marks import lowered_marks
+from conformance.audit.read.layout import layout_of
 
 Plant = Callable[[Any], Any]
 FEATURES = ("rowTracking", "domainMetadata")
@@ -339,3 +341,21 @@ def test_a_replaced_table_has_new_identity_columns(replaced: bool, lake: Any) ->
     found = {each.requirement for each in lake.audit()}
     assert ({"IDN-007", "IDN-016"} <= found) is not replaced
     assert not replaced or found == set()
+
+
+def _marked(lake: Any, mark: int | None, highest: str) -> Any:
+    numbered = {"delta.identity.start": 1, "delta.identity.step": 1}
+    numbered |= {} if mark is None else {"delta.identity.highWaterMark": mark}
+    mapped = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "c-1"}
+    properties = {"columnMapping__mode": "name", "columnMapping__maxColumnId": highest}
+    metadata = lake.metadata(lake.field("k", **numbered, **mapped), **properties)
+    protocol = lake.protocol("r:columnMapping", "identityColumns")["protocol"]
+    return layout_of(protocol, metadata["metaData"])
+
+
+@pytest.mark.parametrize("mark", [None, 3])
+def test_the_marks_of_a_replaced_table_begin_anew_but_for_column_ids(lake: Any, mark: Any) -> None:
+    """The judge of recipes and the audit of tables share this."""
+    old, new = _marked(lake, 9, "5"), _marked(lake, mark, "1")
+    assert {row for row, _ in lowered_marks(old, new)} == {"CM-022", "IDN-016"}
+    assert {row for row, _ in lowered_marks(old, new, replaced=True)} == {"CM-022"}
