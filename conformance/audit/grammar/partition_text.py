@@ -34,6 +34,8 @@ _UTC: Final = r"(?:Z|[+-]00:?00)"
 _ISO: Final = re.compile(
     rf"({_DATE.pattern})(?:[T ]{_TIME}{_UTC}?|T([0-9]{{2}}):([0-9]{{2}}){_UTC})"
 )
+_END_OF_DAY: Final = re.compile(r"T24(?=(?::?00(?::?00(?:[.,]0+)?)?)?(?:Z|[+-]))")
+_LEAP: Final = re.compile(r"(T[0-9]{2}(:?)[0-9]{2}\2)60(?=[.,Z+-])")
 _SINGLE_DIGIT: Final = re.compile(r"(?<![0-9.])[0-9](?![0-9])", re.ASCII)
 _DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _MAX_DIGITS: Final = 40
@@ -140,8 +142,10 @@ def fault_of(text: str, declared: str) -> str | None:
 def _instant(text: str) -> str | None:
     """Return an instant in UTC in the form of the section, which names ISO 8601 with all its forms.
 
-    ``None`` for a text that is no such instant.
+    Editions of that standard write the end of a day as 24:00, and all have a second 60. What is
+    returned has the form alone, not the instant. ``None`` for a text that is no such instant.
     """
+    text = _END_OF_DAY.sub("T00", _LEAP.sub(r"\g<1>59", text))
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -155,8 +159,11 @@ def padded(text: str, declared: str) -> str:
     The section shows padded values in its examples, and its forms do not say how many digits a
     month has, nor which representation of a number is the one.
     """
-    if declared == "timestamp" and (instant := _instant(text)) is not None:
-        return instant
+    if declared == "timestamp":
+        # Small letters are an agreement of those who exchange them, and no form is excluded.
+        text = text.upper()
+        if (instant := _instant(text)) is not None:
+            return instant
     if declared in BITS:
         number = Decimal(text) if len(text) <= _MAX_DIGITS and _NUMBER.fullmatch(text) else None
         small = number is not None and number.adjusted() < _MAX_DIGITS and number == int(number)

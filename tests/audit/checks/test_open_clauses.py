@@ -297,6 +297,19 @@ OPEN: dict[str, tuple[set[str], Callable[[Any], None]]] = {
         lambda x: _instant(x, "2024-01-01T00:00:00.123456000Z"),
     ),
     "an instant in the basic form": ({"PART-006"}, lambda x: _instant(x, "20240101T000000Z")),
+    **{
+        f"an instant like {text}": ({"PART-006"}, lambda x, text=text: _instant(x, text))
+        for text in (
+            "2024-01-01t00:00:00z",
+            "2024-01-01t00:00:00.123456Z",
+            "2024-01-01T24:00:00Z",
+            "2024-01-01T24:00:00.000Z",
+            "20240101T240000Z",
+            "2024-01-01T24:00Z",
+            "2016-12-31T23:59:60Z",
+            "2024-W01-1T00:00:00Z",
+        )
+    },
     "vectors that go with their feature": ({"DV-001", "TF-016"}, _vectors_with_their_feature),
     "a mode of its own, where no column is mapped": (
         {"CM-005", "CM-006"},
@@ -428,6 +441,14 @@ BOUND: dict[str, tuple[str, Callable[[Any], None]]] = {
         lambda x: x.commit(x.protocol(), x.metadata(), x.file("_p=1/a.parquet")),
     ),
     "an instant in another zone": ("PART-006", lambda x: _instant(x, "20240101T000000+0100")),
+    "an instant after the end of a day": (
+        "PART-006",
+        lambda x: _instant(x, "2024-01-01T24:00:01Z"),
+    ),
+    "the end of a day in the plain form": (
+        "PART-006",
+        lambda x: _instant(x, "2024-01-01 24:00:00"),
+    ),
     "a whole number with a fraction": ("PART-004", lambda x: _whole_number(x, "1.5")),
     "a number that is no short one": ("PART-004", lambda x: _whole_number(x, "1e30")),
     "changes that the property alone asks for": (
