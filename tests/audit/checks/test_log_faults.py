@@ -420,3 +420,34 @@ def test_a_size_is_not_sure_to_be_wrong_behind_a_cut_log(lake: Any) -> None:
     _hint(lake, size=6)
     _drop_rows(lake, 2)
     assert ("LASTS-003", "warning") in {(x.requirement, x.severity) for x in lake.audit()}
+
+
+@pytest.mark.parametrize(("severity", "version"), [("warning", 1), ("error", 3), ("error", -1)])
+def test_a_checkpoint_that_is_gone_is_a_warning_where_there_may_have_been_one(
+    severity: str, version: int, lake: Any
+) -> None:
+    _hint(lake, version=version)
+    found = {(x.requirement, x.severity) for x in lake.audit() if x.requirement == "LASTS-002"}
+    assert found == {("LASTS-002", severity)}
+
+
+@pytest.mark.parametrize(
+    ("severity", "feature", "v2", "size"),
+    [
+        ("warning", "v2Checkpoint", True, 3),  # V1, and the file is V2 by now
+        ("warning", "v2Checkpoint", False, 4),  # V2, and the file is V1 by now
+        ("warning", "v2Checkpoint", False, 7),  # V2 with sidecars
+        ("error", "v2Checkpoint", True, 2),
+        ("error", "deletionVectors", False, 4),
+    ],
+)
+def test_a_size_that_the_other_spec_has_is_a_warning(
+    severity: str, feature: str, v2: bool, size: int, lake: Any
+) -> None:
+    """Two writers may race for the name of a classic checkpoint, one by V1 and one by V2."""
+    rows = [lake.protocol(f"r:{feature}"), lake.metadata(), lake.file("a.parquet")]
+    lake.commit(*rows)
+    lake.checkpoint([*rows, *([{"checkpointMetadata": {"version": 0}}] if v2 else [])])
+    lake.write("_last_checkpoint", json.dumps({"version": 0, "size": size}))
+    found = {(x.requirement, x.severity) for x in lake.audit() if x.requirement == "LASTS-003"}
+    assert found == {("LASTS-003", severity)}
