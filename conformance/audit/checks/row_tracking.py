@@ -219,7 +219,7 @@ def enablement_is_complete(step: Step) -> Findings:
     if not (step.sets_metadata or step.sets_protocol) or not step.new.is_true(_ENABLED):
         return
     # What is asked of a commit that turns it on; without its feature it has no effect later.
-    sure = step.sets_metadata
+    sure = step.sets_metadata and not (step.before.known and step.old.is_true(_ENABLED))
     if "rowTracking" not in step.new.features:
         message = f"{_ENABLED} is true, but the protocol does not support rowTracking"
         yield finding("RT-041", step.place, message, sure=sure)

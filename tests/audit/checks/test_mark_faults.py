@@ -359,3 +359,13 @@ def test_the_marks_of_a_replaced_table_begin_anew_but_for_column_ids(lake: Any, 
     old, new = _marked(lake, 9, "5"), _marked(lake, mark, "1")
     assert {row for row, _ in lowered_marks(old, new)} == {"CM-022", "IDN-016"}
     assert {row for row, _ in lowered_marks(old, new, replaced=True)} == {"CM-022"}
+
+
+def test_a_commit_that_keeps_the_property_does_not_turn_row_tracking_on(lake: Any) -> None:
+    for comment in "ab":
+        metadata = lake.metadata(
+            lake.field("id", comment=comment), enableRowTracking="true", **NAMES
+        )
+        lake.commit(*([lake.protocol("domainMetadata")] if comment == "a" else []), metadata)
+    found = [x for x in lake.audit() if x.requirement == "RT-041"]
+    assert [x.severity for x in found] == ["error", "warning"]
