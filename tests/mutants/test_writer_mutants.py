@@ -159,7 +159,7 @@ KILLED_BY = {
 }
 """Each mutant, and the recipe or drill that kills it."""
 
-FOLLOWED = ("carried-out", "removed", "kept")
+FOLLOWED = ("carried-out", "removed", "kept", "refused")
 """Readings of contested recipes that the writer without a fault follows."""
 
 

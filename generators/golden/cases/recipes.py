@@ -303,17 +303,22 @@ class Recipe:
         return self._add_step(step, Checkpoint(kind or "classic", sidecars))
 
     def replace(
-        self, schema: Struct, partition_columns: Sequence[str], rows: Sequence[Row]
+        self,
+        schema: Struct,
+        partition_columns: Sequence[str],
+        rows: Sequence[Row],
+        stored: Sequence[Row] | None = None,
     ) -> Recipe:
-        """Make it a table of other columns, partitions and rows."""
+        """Make it a table of other columns and rows; ``stored`` is as in :meth:`append`."""
         self.now, self.partition_columns = schema, tuple(partition_columns)
         step = {
             "operation": "replace",
             "schema": schema.to_json(),
             "partition_columns": list(partition_columns),
-            **self._input_rows(rows),
+            **self._input_rows(rows, stored),
         }
-        return self._add_step(step, Replace(schema, self.partition_columns, self._kept(rows)))
+        kept = self._kept(rows if stored is None else stored)
+        return self._add_step(step, Replace(schema, self.partition_columns, kept))
 
     def keep(self, operation: str, *, version: bool = True, **arguments: Any) -> Recipe:
         """Do what no reader of rows can see; ``version`` says whether it makes a version.

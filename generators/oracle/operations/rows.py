@@ -248,6 +248,7 @@ class Merge(Operation):
         "schema": args.SCHEMA,
         "partition_columns": args.NAMES("partition_columns", required=False),
         "rows": args.NEW_ROWS,
+        "stored": args.STORED_ROWS,
     },
     defines=True,
     replaces=True,

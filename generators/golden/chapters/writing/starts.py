@@ -133,6 +133,19 @@ INVARIANT: Final = '{"expression":{"expression":"y > 3"}}'
 DOUBLED: Final = ruled("delta.generationExpression", "x * 2")
 
 
+def refused_or_generated(row: str = "GEN-004") -> list[tuple[str, str, Refusal | None]]:
+    """Return what is accepted where a generated column is given another value.
+
+    The data that is written satisfies the condition, too, where the value is generated all the
+    same; the value that was given is not to be stored.
+    """
+    refused = "the value is not what the expression gives"
+    return [
+        ("refused", refused, broken_rule(row)),
+        ("generated", "what is written is what the expression gives", None),
+    ]
+
+
 STRICT_PAIR: Final = struct(field("id", "long", nullable=False), field("name", "string"))
 
 

@@ -9,7 +9,12 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.recipes import Recipe
-from generators.golden.chapters.writing.starts import INVARIANT, MAPPED, broken_rule
+from generators.golden.chapters.writing.starts import (
+    INVARIANT,
+    MAPPED,
+    broken_rule,
+    refused_or_generated,
+)
 from generators.oracle.delta_schema import array, field, map_of, struct
 from generators.oracle.operations import SetComment
 
@@ -82,8 +87,12 @@ def _rule_stays(key: str, rule: str, requirement: str, case: CaseWriter) -> None
     feature = "invariants" if key == "delta.invariants" else "generatedColumns"
     recipe = Recipe(schema, features=(feature,)).append([{"x": 2, "y": 4}])
     recipe.add_column(field("later", "string")).append([{"x": 3, "y": 6, "later": "a"}])
-    recipe.append([{"x": 4, "y": 3, "later": "b"}])
-    recipe.publish(case, refusal=broken_rule(requirement))
+    broken = {"x": 4, "y": 3, "later": "b"}
+    if feature == "generatedColumns":
+        recipe.append([broken], [{**broken, "y": 8}])
+        recipe.publish(case, contested=refused_or_generated())
+        return
+    recipe.append([broken]).publish(case, refusal=broken_rule(requirement))
 
 
 for _chapter, _key, _rule, _ids_of in (

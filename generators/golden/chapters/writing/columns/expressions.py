@@ -17,6 +17,7 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.recipes import Recipe
+from generators.golden.chapters.writing.starts import refused_or_generated
 from generators.oracle.delta_schema import Field, field, struct
 
 GENERATED: Final = Chapter("generated-columns", since="2025")
@@ -216,8 +217,8 @@ def _generated(kind: str, expressions: Any, broken: int | None, case: CaseWriter
         recipe.append(rows[1:]).publish(case, needs=_GENERATES)
         return
     name = f"g{broken}"
-    recipe.append([{**rows[1], name: not rows[1][name]}])
-    recipe.publish(case, refusal=Refusal("constraint", "commit", "GEN-004"), needs=_GENERATES)
+    recipe.append([{**rows[1], name: not rows[1][name]}], [rows[1]])
+    recipe.publish(case, contested=refused_or_generated(), needs=_GENERATES)
 
 
 for _name, _what, _kind, _expressions in _SETS:
@@ -231,7 +232,7 @@ for _name, _what, _kind, _expressions in _SETS:
 
 GENERATED.define(
     "write-sql-broken",
-    "A value that SQL does not give is refused",
+    "A value that SQL does not give is not stored",
     "GEN-004",
     partial(_generated, "boolean", _LOGIC, len(_LOGIC) - 1),
 )

@@ -13,6 +13,7 @@ from generators.golden.chapters.writing.starts import (
     DOUBLED,
     FIRST_ROW,
     Step,
+    refused_or_generated,
     ruled,
 )
 from generators.oracle import delta_schema as of
@@ -72,8 +73,10 @@ def _generated_null_changes(case: CaseWriter) -> None:
 
 def _generated_broken(x: int | None, y: int | None, case: CaseWriter) -> None:
     recipe = Recipe.active(DOUBLED, "generatedColumns").append([{"x": 1, "y": 2}])
-    recipe.append([{"x": 3, "y": 6}, {"x": x, "y": y}])
-    recipe.publish(case, refusal=Refusal("constraint", "commit", "GEN-004"))
+    fitting = {"x": 3, "y": 6}
+    generated = {"x": x, "y": None if x is None else 2 * x}
+    recipe.append([fitting, {"x": x, "y": y}], [fitting, generated])
+    recipe.publish(case, contested=refused_or_generated())
 
 
 for _slug, _given, _what in (
@@ -81,7 +84,9 @@ for _slug, _given, _what in (
     ("write-other-value-null", (2, None), "A null that the expression does not give"),
     ("write-other-value-unknown", (None, 5), "A value where the expression gives null"),
 ):
-    GENERATED.define(_slug, f"{_what} is refused", "GEN-004", partial(_generated_broken, *_given))
+    GENERATED.define(
+        _slug, f"{_what} is not stored", "GEN-004", partial(_generated_broken, *_given)
+    )
 
 
 _SOURCED: Final = struct(

@@ -13,6 +13,7 @@ from generators.golden.chapters.writing.starts import (
     DOUBLED,
     INVARIANT,
     STRICT_PAIR,
+    refused_or_generated,
     ruled,
 )
 from generators.oracle.filters import column, node
@@ -32,10 +33,19 @@ _FITTING: Final[Mapping[str, list[dict[str, Any]]]] = {
 """Row of the registry to rows that obey the rule."""
 
 
-def _refused_by(
-    operation: str, start: Callable[[], Recipe], row: Row, broken: str, case: CaseWriter
+def _refused_by(  # noqa: PLR0913  one argument per part of the case
+    operation: str,
+    start: Callable[[], Recipe],
+    row: Row,
+    broken: str,
+    case: CaseWriter,
+    *,
+    stored: Row | None = None,
 ) -> None:
-    """Write a row that breaks a rule, by an operation that is no append."""
+    """Write a row that breaks a rule, by an operation that is no append.
+
+    ``stored`` is the row that a table may make of it, in place of refusing it.
+    """
     recipe = start().append(_FITTING[broken])
     key = recipe.schema.names[0]
     match operation:
@@ -44,9 +54,12 @@ def _refused_by(
             recipe.update(changed)
         case "merge":
             on = node("=", column("target", key), column("source", key))
-            recipe.merge([row], on, *UPSERT)
+            recipe.merge([row], on, *UPSERT, stored=[stored] if stored else None)
         case _:
-            recipe.overwrite([row])
+            recipe.overwrite([row], stored=[stored] if stored else None)
+    if stored:
+        recipe.publish(case, contested=refused_or_generated())
+        return
     recipe.publish(case, refusal=Refusal("constraint", "commit", broken))
 
 
@@ -89,7 +102,7 @@ for _operation, _phrase in (
     if _operation != "update":
         GENERATED.define(
             f"write-other-value-{_operation}",
-            f"{_phrase} a value that is not generated is refused",
+            f"{_phrase} a value that is not generated does not store it",
             "GEN-004",
             partial(
                 _refused_by,
@@ -97,5 +110,6 @@ for _operation, _phrase in (
                 partial(Recipe, DOUBLED, features=("generatedColumns",)),
                 {"x": 2, "y": 5},
                 "GEN-004",
+                stored={"x": 2, "y": 4},
             ),
         )

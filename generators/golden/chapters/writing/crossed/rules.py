@@ -6,7 +6,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -14,10 +14,18 @@ from typing import Any, Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
-from generators.golden.chapters.writing.starts import FIRST_ROW, Step, appending, ruled
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Computed, Recipe, pairs
+from generators.golden.chapters.writing.starts import (
+    FIRST_ROW,
+    Step,
+    appending,
+    refused_or_generated,
+    ruled,
+)
 from generators.oracle import delta_schema as of
 from generators.oracle.delta_schema import Struct, struct
+from generators.oracle.filters import column, node
+from generators.oracle.literals import literal
 from generators.oracle.operations import CheckpointKind
 
 CHECKS: Final = Chapter("check-constraints", since="2025")
@@ -40,6 +48,21 @@ class _Rule:
     rows: tuple[dict[str, Any], ...] = tuple(pairs(1, 2))
     properties: Mapping[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
+    contested: Sequence[tuple[str, str, Refusal | None]] = ()
+    """Outcomes that are accepted, where it need not be refused."""
+
+    @property
+    def title(self) -> str:
+        """What has to become of the step."""
+        return f"{self.breach} is {'not stored' if self.contested else 'refused'}"
+
+    def publish(self, recipe: Recipe, case: CaseWriter) -> None:
+        """Break the rule of a table, and write the case."""
+        self.broken(recipe)
+        if self.contested:
+            recipe.publish(case, contested=self.contested)
+        else:
+            recipe.publish(case, refusal=Refusal("constraint", "commit", self.row))
 
     def start(self, *more: str) -> Recipe:
         """Return a table that has the rule and rows, and supports further features."""
@@ -61,11 +84,15 @@ _GENERATED: Final = _Rule(
     "GEN-004",
     "GEN-004",
     "A value that is not generated",
-    appending(x=2, y=5),
+    lambda recipe: recipe.append([{"x": 2, "y": 5}], [{"x": 2, "y": 4}]),
     ruled("delta.generationExpression", "x * 2"),
     ({"x": 1, "y": 2},),
     features=("generatedColumns",),
+    contested=refused_or_generated(),
 )
+
+
+_TWICE: Final = Computed(node("*", column("x"), literal("long", 2)))
 
 
 _RULES: Final = (
@@ -104,8 +131,7 @@ def _after_checkpoint(rule: _Rule, kind: CheckpointKind | None, case: CaseWriter
     """Give a table with a checkpoint of its rule, and break the rule."""
     recipe = rule.start(*(("v2Checkpoint",) if kind == "v2-json" else ()))
     recipe.checkpoint(kind, int(kind == "v2-json")).given()
-    rule.broken(recipe)
-    recipe.publish(case, refusal=Refusal("constraint", "commit", rule.row))
+    rule.publish(recipe, case)
 
 
 _KINDS: Final[tuple[tuple[str, CheckpointKind | None, str], ...]] = (
@@ -117,7 +143,7 @@ for _rule in _RULES:
     for _slug, _kind, _named in _KINDS:
         _rule.chapter.define(
             f"write-refused-after-{_slug}",
-            f"{_rule.breach} is refused after {_named}",
+            f"{_rule.title} after {_named}",
             _rule.requirements,
             partial(_after_checkpoint, _rule, _kind),
         )
@@ -193,7 +219,9 @@ _PLACED: Final[tuple[tuple[str, _Rule, tuple[str, ...]], ...]] = (
         replace(
             _GENERATED,
             breach="A replacement with a value that is not generated",
-            broken=lambda recipe: recipe.replace(recipe.schema, (), [{"x": 2, "y": 5}]),
+            broken=lambda recipe: recipe.replace(
+                recipe.schema, (), [{"x": 2, "y": 5}], [{"x": 2, "y": 4}]
+            ),
         ),
         (),
     ),
@@ -202,7 +230,9 @@ _PLACED: Final[tuple[tuple[str, _Rule, tuple[str, ...]], ...]] = (
         replace(
             _GENERATED,
             breach="An update to a value that is not generated",
-            broken=lambda recipe: recipe.update({"y": 5}, compare("x", "=", 1, "long")),
+            broken=lambda recipe: recipe.update(
+                {"y": 5}, compare("x", "=", 1, "long"), {"y": _TWICE}
+            ),
         ),
         (),
     ),
@@ -213,13 +243,13 @@ _PLACED: Final[tuple[tuple[str, _Rule, tuple[str, ...]], ...]] = (
 def _placed(rule: _Rule, partitions: tuple[str, ...], case: CaseWriter) -> None:
     """Break a rule of a table that has rows which obey it."""
     recipe = Recipe(rule.schema, partitions, rule.properties, rule.features).append(rule.rows)
-    rule.broken(recipe).publish(case, refusal=Refusal("constraint", "commit", rule.row))
+    rule.publish(recipe, case)
 
 
 for _slug, _rule, _partitions in _PLACED:
     _rule.chapter.define(
         _slug,
-        f"{_rule.breach} is refused",
+        _rule.title,
         _rule.requirements,
         partial(_placed, _rule, _partitions),
     )

@@ -10,9 +10,16 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Computed, Recipe, pairs
-from generators.golden.chapters.writing.starts import MAPPED, broken_rule, ids, numbered
+from generators.golden.chapters.writing.starts import (
+    MAPPED,
+    broken_rule,
+    ids,
+    numbered,
+    refused_or_generated,
+)
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import field, struct
+from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
 
 VERSIONS: Final = Chapter("version-requirements")
@@ -164,8 +171,12 @@ def _kept_by_version(
     recipe = Recipe(schema, (), properties, protocol=Protocol(1, version))
     recipe.append([{"id": 1, "x": 2}]).given().add_column(field("n", "long"))
     recipe.set_properties({"team": "a"}).append([{"id": 2, "x": 4, "n": 1}])
-    recipe.append([{"id": -1, "x": 5, "n": 1}])
-    recipe.publish(case, refusal=Refusal("constraint", "commit", row))
+    broken = {"id": -1, "x": 5, "n": 1}
+    if "delta.generationExpression" in metadata:
+        recipe.append([broken], [{**broken, "x": -2}])
+        recipe.publish(case, contested=refused_or_generated(row))
+        return
+    recipe.append([broken]).publish(case, refusal=Refusal("constraint", "commit", row))
 
 
 for _version, _properties, _metadata, _row in (
@@ -203,14 +214,14 @@ def _generated(version: int, row: str, case: CaseWriter) -> None:
     metadata = {"delta.generationExpression": "x * 2"}
     schema = struct(field("x", "long"), field("y", "long", metadata=metadata))
     recipe = Recipe(schema, protocol=Protocol(1, version)).append([{"x": 1, "y": 2}]).given()
-    recipe.append([{"x": 2, "y": 4}]).append([{"x": 3, "y": 5}])
-    recipe.publish(case, refusal=broken_rule(row))
+    recipe.append([{"x": 2, "y": 4}]).append([{"x": 3, "y": 5}], [{"x": 3, "y": 6}])
+    recipe.publish(case, contested=refused_or_generated(row))
 
 
 for _version, _row in ((4, "WVER-003"), (6, "WVER-007")):
     VERSIONS.define(
         f"write-generated-{_version}",
-        f"Writer version {_version} refuses values that are not as generated",
+        f"Writer version {_version} stores no value that is not as generated",
         _row if _version == 4 else f"{_row} WVER-003 GEN-004",
         partial(_generated, _version, _row),
     )
@@ -240,8 +251,13 @@ def _generated_again(row: str, case: CaseWriter) -> None:
     )
 
 
+_AGAIN: Final = {"y": Computed(node("*", column("x"), literal("long", 2)))}
+_OTHER: Final = [{"id": 9, "x": 1, "y": 3}]
+_GENERATED: Final = [{"id": 9, "x": 1, "y": 2}]
+
+
 def _generated_otherwise(row: str, step: Callable[[Recipe], Recipe], case: CaseWriter) -> None:
-    step(_doubled(row)).publish(case, refusal=broken_rule(row))
+    step(_doubled(row)).publish(case, contested=refused_or_generated(row))
 
 
 for _version, _row in ((4, "WVER-003"), (6, "WVER-007")):
@@ -253,9 +269,12 @@ for _version, _row in ((4, "WVER-003"), (6, "WVER-007")):
         partial(_generated_again, _row),
     )
     for _name, _step in (
-        ("update", lambda recipe: recipe.update({"y": 9}, compare("id", "=", 3, "long"))),
-        ("merge", lambda recipe: recipe.merge([{"id": 9, "x": 1, "y": 3}], SAME_ID, *UPSERT)),
-        ("overwrite", lambda recipe: recipe.overwrite([{"id": 9, "x": 1, "y": 3}])),
+        (
+            "update",
+            lambda recipe: recipe.update({"y": 9}, compare("id", "=", 3, "long"), _AGAIN),
+        ),
+        ("merge", lambda recipe: recipe.merge(_OTHER, SAME_ID, *UPSERT, stored=_GENERATED)),
+        ("overwrite", lambda recipe: recipe.overwrite(_OTHER, stored=_GENERATED)),
     ):
         VERSIONS.define(
             f"write-generated-{_name}-{_version}",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from breaches.edits import fields, parquet
-from breaches.model import writer
-from breaches.seams import carrying_out, doing_nothing, during, leaving
+from breaches.edits import COMMIT, Edit, each, fields, parquet
+from breaches.model import How, writer
+from breaches.seams import asking, doing_nothing, during, leaving
+from conformance.adapter import Request, Write
 
 
 def _zeros(rows: pa.Table) -> pa.Table:
@@ -24,9 +28,45 @@ def _not_generated_again(rows: pa.Table) -> pa.Table:
     return rows.set_column(at, rows.field(at), pa.array(kept, rows.field(at).type))
 
 
+def _storing(x: int | None, y: int | None, *more: Edit) -> How:
+    """Store a value of the generated column that its expression does not give.
+
+    Args:
+        x: the value of its source in the row.
+        y: what is stored.
+        more: what is done to the files of the step beside it.
+    """
+    fitting = None if x is None else 2 * x
+
+    def given(rows: pa.Table, was: int | None, now: int | None) -> pa.Table:
+        if not {"x", "y"} <= {*rows.column_names}:
+            return rows
+        pairs = zip(rows["x"].to_pylist(), rows["y"].to_pylist(), strict=True)
+        found = [now if held == x and value == was else value for held, value in pairs]
+        at = rows.schema.get_field_index("y")
+        return rows.set_column(at, rows.field(at), pa.array(found, rows.field(at).type))
+
+    def asked(request: Request) -> Request:
+        if not isinstance(request, Write):
+            return request
+        arguments = dict(request.arguments)
+        if "y" in arguments.get("set", {}):
+            arguments["set"] = {"y": {"literal": str(fitting), "type": "long"}}
+        brought = request.rows
+        rows = None if brought is None else given(brought, y, fitting)
+        return replace(request, arguments=arguments, rows=rows)
+
+    edits = leaving(parquet(lambda rows: given(rows, fitting, y)), *more)
+    return lambda ask: asking(asked)(edits(ask))
+
+
+def _of_partition(add: dict[str, Any]) -> dict[str, Any]:
+    return {**add, "partitionValues": {"y": "5"}} if add["partitionValues"]["y"] == "4" else add
+
+
 ROWS = (
     writer(
-        "carries-out-gen-004", "GEN-004", carrying_out(), "generated-columns/write-other-value*"
+        "carries-out-gen-004", "GEN-004", _storing(2, 5), "generated-columns/write-other-value/*"
     ),
     writer(
         "counts-identities-by-zero",
@@ -51,31 +91,31 @@ ROWS = (
     writer(
         "replaces-with-values-that-are-not-generated",
         "GEN-004",
-        carrying_out(),
+        _storing(2, 5),
         "*/write-other-value-replace/*",
     ),
     writer(
         "updates-to-values-that-are-not-generated",
         "GEN-004",
-        carrying_out(),
+        _storing(1, 5),
         "*/write-other-value-update/*",
     ),
     writer(
         "takes-null-for-every-generated-value",
         "GEN-004",
-        carrying_out(),
+        _storing(2, None),
         "*/write-other-value-null/*",
     ),
     writer(
         "takes-every-value-where-null-is-generated",
         "GEN-004",
-        carrying_out(),
+        _storing(None, 5),
         "*/write-other-value-unknown/*",
     ),
     writer(
         "gives-generated-partitions-other-values",
         "GEN-004",
-        carrying_out(),
+        _storing(2, 5, each("add", _of_partition, COMMIT)),
         "generated-columns/write-other-value-partition/*",
     ),
     *(
@@ -96,14 +136,20 @@ ROWS = (
         )
         for version, row in ((4, "WVER-003"), (6, "WVER-007"))
     ),
+    writer(
+        "takes-any-value-for-generated-at-4",
+        "WVER-003",
+        _storing(3, 5),
+        "version-requirements/write-generated-4/*",
+    ),
     *(
         writer(
             f"{operation}s-past-generated-values-at-{version}",
             row,
-            carrying_out(),
+            _storing(x, y),
             f"version-requirements/write-generated-{operation}-{version}/*",
         )
         for version, row in ((4, "WVER-003"), (6, "WVER-007"))
-        for operation in ("update", "merge", "overwrite")
+        for operation, x, y in (("update", 3, 9), ("merge", 1, 3), ("overwrite", 1, 3))
     ),
 )

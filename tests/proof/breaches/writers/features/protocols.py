@@ -219,12 +219,6 @@ ROWS = (
         "table-features/write-upgrade*",
     ),
     writer(
-        "takes-any-value-for-generated-at-4",
-        "WVER-003",
-        carrying_out(),
-        "version-requirements/write-generated-4*",
-    ),
-    writer(
         "stores-columns-by-other-names-at-5",
         "WVER-004",
         leaving(parquet(_renamed)),
