@@ -10,17 +10,21 @@ import struct
 import uuid
 import zlib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyroaring
-from breaches.seams import afterwards
+from breaches.seams import afterwards, answering, asking
 from freedoms import Actions, Freedom, bodies, committing
 from freedoms_of_files import new_files
 
+from conformance.adapter import Ok, Refused, Write
+from conformance.adapter import Snapshot as AskSnapshot
 from generators.materialise.data.deletion_vectors import z85_encode
 from reference_impl import DeltaError, Snapshot, Table
 from reference_impl.model.features import supported
@@ -181,6 +185,31 @@ def _litter(root: Path) -> None:
     (root / "_SUCCESS").write_bytes(b"")
 
 
+def _generated(request: Any) -> Any:
+    """Take no value for the generated column ``y``, twice of ``x`` in the cases."""
+    if not isinstance(request, Write):
+        return request
+    arguments, rows = dict(request.arguments), request.rows
+    if "y" in arguments.get("set", {}):
+        two = {"literal": "2", "type": "long"}
+        arguments["set"] = {"y": {"op": "*", "args": [{"column": ["x"]}, two]}}
+    if rows is not None and {"x", "y"} <= {*rows.column_names}:
+        at = rows.schema.get_field_index("y")
+        rows = rows.set_column(at, rows.field(at), pc.multiply(rows["x"], 2))
+    return replace(request, arguments=arguments, rows=rows)
+
+
+def _stated(request: Any, answer: Any) -> Any:
+    """Say the protocol and the metadata that commits have, of a table that cannot be read."""
+    if not isinstance(request, AskSnapshot) or not isinstance(answer, Refused):
+        return answer
+    log = sorted((Path(request.table) / "_delta_log").glob("*[0-9].json"))
+    lines = [line for path in log for line in path.read_text().splitlines()]
+    found = {key: body for line in lines for key, body in json.loads(line).items()}
+    protocol, metadata = found["protocol"], found["metaData"]
+    return Ok({"version": len(log) - 1, "protocol": protocol, "metadata": metadata})
+
+
 def _w(slug: str, source: str, how: Any, *cases: str) -> Freedom:
     return Freedom(slug, source, "writer", how, cases)
 
@@ -237,6 +266,25 @@ FREEDOMS_OF_COMMITS = (
         "checkpoints/write-checkpoint/write",
         "metadata-cleanup/write-cleanup/write",
         "version-checksum-file/write-each/write",
+    ),
+    _w(
+        "generates-whatever-is-given",
+        "data satisfies the condition where it is what the expression gives",
+        asking(_generated),
+        "generated-columns/write-other-value*/write",
+        "version-requirements/write-generated-*/write",
+    ),
+    Freedom(
+        "states-what-it-cannot-read",
+        "to read a table readers must implement its features; stating its protocol is no read",
+        "reader",
+        answering(_stated),
+        (
+            "protocol-evolution/reader-version-*/snapshot-*",
+            "table-features/unknown-reader-feature/snapshot-*",
+            "table-features/unknown-among-known/snapshot-*",
+            "table-features/feature-name-*/snapshot-*",
+        ),
     ),
 )
 """All of them."""
