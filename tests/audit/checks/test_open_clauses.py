@@ -533,3 +533,12 @@ def test_a_former_name_is_a_name_of_the_feature(lake: Any) -> None:
     lake.commit(lake.protocol(*(f"r:{name}" for name in former)), metadata)
     lake.commit(lake.protocol(*(f"r:{name}" for name in names)))
     assert lake.audit() == []
+
+
+def test_a_name_that_no_text_has_turns_no_timestamps_on(lake: Any) -> None:
+    metadata = lake.metadata(enableInCommitTimestamps="true")
+    lake.commit(lake.protocol("inCommitTimestamp-preview"), metadata)
+    lake.commit(lake.file("a.parquet"))
+    found = lake.audit()
+    assert "FEAT-003" in {each.requirement for each in found}
+    assert [each for each in found if each.severity == "error"] == []
