@@ -24,7 +24,7 @@ def lowered_marks(old: Layout, new: Layout, *, replaced: bool = False) -> Iterat
     """Return the requirement and a message for each mark that a later version lowers or loses.
 
     A mark whose feature was dropped or turned off, or whose column is gone, is promised no longer.
-    A table that is replaced as a whole has a new column of the name, whose values begin anew.
+    A table that is replaced as a whole has a new column of the name, with a mark of its own.
 
     Args:
         old: layout of the earlier version.

@@ -354,7 +354,7 @@ def _marked(lake: Any, mark: int | None, highest: str) -> Any:
 
 
 @pytest.mark.parametrize("mark", [None, 3])
-def test_the_marks_of_a_replaced_table_begin_anew_but_for_column_ids(lake: Any, mark: Any) -> None:
+def test_the_marks_of_a_replaced_table_may_fall_but_for_column_ids(lake: Any, mark: Any) -> None:
     """The judge of recipes and the audit of tables share this."""
     old, new = _marked(lake, 9, "5"), _marked(lake, mark, "1")
     assert {row for row, _ in lowered_marks(old, new)} == {"CM-022", "IDN-016"}

@@ -52,8 +52,8 @@ def _storing(x: int | None, y: int | None, *more: Edit) -> How:
         arguments = dict(request.arguments)
         if "y" in arguments.get("set", {}):
             arguments["set"] = {"y": {"literal": str(fitting), "type": "long"}}
-        brought = request.rows
-        rows = None if brought is None else given(brought, y, fitting)
+        held = request.rows
+        rows = None if held is None else given(held, y, fitting)
         return replace(request, arguments=arguments, rows=rows)
 
     edits = leaving(parquet(lambda rows: given(rows, fitting, y)), *more)
