@@ -128,6 +128,8 @@ _OTHER_TYPES: Mapping[str, Filter] = {
     "in-longs": is_in("b", [5, 300, None], "long"),
     "null": compare("b", "=", None, "long"),
     "not-null": negate(compare("d", "<", None, "integer")),
+    "unequal-null": compare("b", "<>", None, "long"),
+    "unequal-null-or": any_of(compare("i", "<>", None, "integer"), compare("b", ">", 100, "long")),
 }
 
 

@@ -128,6 +128,13 @@ class _Managed:
         )
         return name
 
+    def surround(self, version: int, content: bytes) -> None:
+        """Stage other commits of a kept version, under names before and after its own."""
+        kept = self.kept[version]["staged"]
+        names = [kept]
+        while kept in (min(names), max(names)):
+            names.append(self.stage(version, content))
+
     def keep_staged(self, version: int, *, published: bool = False) -> None:
         """Let the catalog keep a version as a staged file."""
         self.kept[version] = {"staged": self.stage(version)}
@@ -235,8 +242,8 @@ def _example(case: CaseWriter) -> None:
     write_compaction(case.delta, 3, 5, lines)
     managed.keep_staged(7, published=True)
     stray = table.file([{"c": -1, "name": "rejected"}])
-    managed.stage(8, (json.dumps(add(stray)) + "\n").encode())
     managed.keep_staged(8)
+    managed.surround(8, (json.dumps(add(stray)) + "\n").encode())
     managed.keep_inline(9)
     managed.stage(10, (json.dumps(add(stray)) + "\n").encode())
     managed.stage(10, b'{"add":{"path":"par')

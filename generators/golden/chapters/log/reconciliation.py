@@ -360,11 +360,12 @@ def _txn_latest(case: CaseWriter) -> None:
 def _txn_lower(case: CaseWriter) -> None:
     """The newest entry wins even when it is lower."""
     table = GoldenTable.of(case, PAIR)
-    table.create(txn("app", 7))
-    table.commit(txn("app", 3))
+    table.create(txn("app", 7), txn("sunk", 1), txn("least", 0))
+    table.commit(txn("app", 3), txn("sunk", -1), txn("least", -(2**63)))
     publish(case, table)
-    txn_spec(case, "app", 3, None)
-    txn_spec(case, "app", 7, 0)
+    for app, before, after in (("app", 7, 3), ("sunk", 1, -1), ("least", 0, -(2**63))):
+        txn_spec(case, app, after, None)
+        txn_spec(case, app, before, 0)
 
 
 @TRANSACTIONS.case("names-alike", "TXN-005 REC-004")

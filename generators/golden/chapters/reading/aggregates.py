@@ -212,13 +212,37 @@ def _of_removed_files(case: CaseWriter) -> None:
     aggregated(case, table, "aggregate-v1", ["id", "v"], _EXTREMES, version=1)
 
 
+@SPECIFICATION.case("aggregates-of-removed-partitions", "REC-011 SNAP-007")
+def _of_removed_partitions(case: CaseWriter) -> None:
+    """Extremes of partition values are those of live files, below zero too."""
+    schema = struct(id="long", p="integer", v="double")
+    table = GoldenTable.of(case, schema, partition_columns=("p",))
+    table.create()
+    for start, number in enumerate((-99, -5, -7, 4)):
+        rows = [{"id": -10 - start, "v": -0.5 - start}, {"id": -20 - start, "v": -8.0}]
+        table.append(rows, partition={"p": number})
+    first, *_, last = (each for each, _ in table.live(table.version))
+    table.commit(remove(first), operation="DELETE")
+    at = table.version
+    table.checkpoint(version=at, hint=False)
+    table.commit(remove(last), operation="DELETE")
+    case.judged |= {"aggregate-p": "REC-011", "aggregate-v5": "REC-011"}
+    _asked(case, table, ["id", "v"])
+    aggregated(case, table, "aggregate-p", ["p"], _EXTREMES)
+    aggregated(case, table, f"aggregate-v{at}", ["p"], _EXTREMES, version=at)
+
+
 @SPECIFICATION.case("aggregates-of-nothing", "SNAP-007")
 def _of_nothing(case: CaseWriter) -> None:
     """A table without rows has none, and no extremes."""
     table = GoldenTable.created(case, _NUMBERS, _rows(1))
     file = table.file([])
     table.commit(add(file), *(remove(each) for each, _ in table.live(0)), operation="DELETE")
+    of_empty_file = table.version
+    table.commit(remove(file), operation="DELETE")
     _asked(case, table, ["id", "v"])
+    aggregated(case, table, "aggregate-v1", ["id", "v"], _EXTREMES, version=of_empty_file)
+    aggregated(case, table, "aggregate-v0", ["id", "v"], _EXTREMES, version=0)
 
 
 @SPECIFICATION.case("aggregates-of-typed-statistics", "SNAP-007 CKSCH-004")

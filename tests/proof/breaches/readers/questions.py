@@ -23,6 +23,7 @@ from breaches.edits import (
     only_when,
     parquet,
     rewrite,
+    without,
 )
 from breaches.model import Ask, Breach, How, reader
 from breaches.readers.crossed.layouts import SUMMARY, Body, no_columns, vectors_lost, with_column
@@ -30,6 +31,7 @@ from breaches.seams import (
     Edit,
     asking,
     by_request,
+    documents,
     refusing,
     viewing,
     where_asked,
@@ -107,6 +109,19 @@ def _nulls_left_out(row: dict[str, Any], files: Stats) -> None:
     """Count what is not null."""
     for stats in files:
         row["count"] -= max(stats.get("nullCount", {}).values(), default=0)
+
+
+def _from_zero(row: dict[str, Any], _: Stats) -> None:
+    """Look for the greatest number from zero on."""
+    for name, value in row.items():
+        if name.startswith("max(") and isinstance(value, (int, float)):
+            row[name] = max(value, 0)
+
+
+def _none_counted(row: dict[str, Any], files: Stats) -> None:
+    """Count nothing at all where no file is live."""
+    if not files:
+        row["count"] = None
 
 
 def _bounds(slug: str, breaks: str, case: str) -> Any:
@@ -265,6 +280,23 @@ def _latest(of: type, wanted: Callable[[Any], object], request: Any) -> Any:
     return replace(request, version=None) if asked else request
 
 
+def _known_alone(tree: Any) -> Any:
+    """Take what is unequal to null for what is not null."""
+    if isinstance(tree, list):
+        return [_known_alone(part) for part in tree]
+    if not isinstance(tree, Mapping) or "op" not in tree:
+        return tree
+    first, *others = tree["args"]
+    if tree["op"] == "<>" and any("literal" in o and o["literal"] is None for o in others):
+        return {"op": "is_not_null", "args": [first]}
+    return {**tree, "args": _known_alone(tree["args"])}
+
+
+def _filtering_known(request: Any) -> Any:
+    filtered = getattr(request, "filter", None)
+    return replace(request, filter=_known_alone(filtered)) if filtered else request
+
+
 def _vectors_are_off(root: Path) -> bool:
     *_, last = bodies(root, "metaData")
     return bool(last["configuration"].get("delta.enableDeletionVectors") != "true")
@@ -335,6 +367,39 @@ ROWS = (
         "SNAP-007",
         _believing(_to_milliseconds),
         "*/aggregates-of-cut-times/*",
+    ),
+    reader(
+        "begins-extremes-at-zero",
+        "SNAP-007",
+        _believing(_from_zero),
+        "table-specification/aggregates-of-removed-partitions/*",
+    ),
+    reader(
+        "gives-no-count-of-no-files",
+        "SNAP-007",
+        _believing(_none_counted),
+        "table-specification/aggregates-of-nothing/*",
+    ),
+    reader(
+        "finds-extremes-in-partitions-of-removed-files",
+        "REC-011",
+        where_asked(
+            lambda asked: isinstance(asked, Aggregate) and [*asked.columns] == ["p"],
+            viewing(without("remove")),
+        ),
+        "table-specification/aggregates-of-removed-partitions/*",
+    ),
+    reader(
+        "knows-no-progress-below-zero",
+        "TXN-005",
+        documents(lambda asked, at: at if not isinstance(asked, Txn) or (at or 0) >= 0 else None),
+        "transaction-identifiers/newest-entry-wins/*",
+    ),
+    reader(
+        "finds-values-unlike-null",
+        "SNAP-007",
+        asking(_filtering_known),
+        "per-file-statistics/literals-of-other-types/*",
     ),
     _bounds("takes-wide-bounds-for-extremes", "DVD-021", "*/aggregates-of-wide-bounds/*"),
     _bounds("takes-bounds-of-deleted-rows-for-extremes", "DVD-021", "deletion-vectors/aggregates*"),

@@ -76,6 +76,16 @@ def _staged_for_ratified(root: Path, _fresh: frozenset[str]) -> None:
             shutil.copy2(path, published)
 
 
+def _staged_by_version(pick: Callable[[list[str]], str], request: Any) -> dict[str, Any]:
+    """Find staged commits by their versions, and one of several by its name."""
+    folder = log_of(Path(request.table)) / "_staged_commits"
+    commits = [dict(each) for each in request.ratified["commits"]]
+    for each in commits:
+        if "staged" in each:
+            each["staged"] = pick([p.name for p in folder.glob(f"{_version(each):020}.*.json")])
+    return {**request.ratified, "commits": commits}
+
+
 def _without_inline(name: str) -> Callable[[Any], Any]:
     """Overlook an action, or a field of adds, in commits that the catalog keeps inline."""
 
@@ -102,6 +112,15 @@ def _without_inline(name: str) -> Callable[[Any], Any]:
 
 
 ROWS = (
+    *(
+        reader(
+            f"reads-the-{called}-staged-commit-of-a-version",
+            "CAT-004",
+            _with_ratified(Scan, partial(_staged_by_version, pick)),
+            "catalog-managed-tables/published-staged-inline/*",
+        )
+        for called, pick in (("first", min), ("last", max))
+    ),
     *(
         reader(
             f"overlooks-inline-{name.lower()}",
