@@ -75,13 +75,15 @@ def _unknown_writer_feature(case: CaseWriter, form: str) -> None:
     table.commit(txn("app", 7), domain("mine", "{}"))
     if form != "commits":
         SUMMARIES[form](table, table.version)
-        drop_commits(table.root, table.version)
+        if form != "compaction":
+            drop_commits(table.root, table.version)
     first = table.version
     new = _pairs(2)
     table.append(new)
     commit_times(case, table)
     case.judged |= dict.fromkeys(("txn-app", "domain-mine", "changes", "aggregate"), "TF-002")
-    publish(case, table, versions=[first] if form != "commits" else [0, 1])
+    whole = form in ("commits", "compaction")
+    publish(case, table, versions=range(first) if whole else [first])
     txn_spec(case, "app", 7)
     domain_spec(case, "mine", "{}")
     ask_changes(
@@ -96,7 +98,7 @@ def _unknown_writer_feature(case: CaseWriter, form: str) -> None:
     aggregated(case, table, "aggregate", ["id"], "So are counts")
 
 
-for _form in ("commits", "classic", "v2-json-sidecars"):
+for _form in ("commits", "classic", "v2-json-sidecars", "compaction"):
     FEATURES.define(
         f"unknown-writer-feature-in-{_form}",
         "Whatever is asked, a feature of writers alone stops no reader",
@@ -315,14 +317,15 @@ def _other_vector(case: CaseWriter, form: str, other: str, requirement: str) -> 
 
 def _marked_again(case: CaseWriter, form: str, requirement: str) -> None:
     table = _vectors(case, form)
-    file = table.file(numbered(6))
+    file, other = table.file(numbered(6)), table.file(numbered(2, 20))
     if requirement == "DVDESC-013":
-        first, second = inline(table, [1]), inline(table, [1, 3])
+        first, second, third = (inline(table, rows) for rows in ([1], [1, 3], [0]))
     else:
-        first, second = store(table, [1], [1, 3])
-    table.create(add(file), add(table.file(numbered(2, 20))))
+        first, second, third = store(table, [1], [1, 3], [0])
+    table.create(add(file), add(other))
     table.commit(*with_vector(file, first), operation="DELETE")
-    table.commit(*with_vector(file, second, first), operation="DELETE")
+    marked = *with_vector(file, second, first), *with_vector(other, third)
+    table.commit(*marked, operation="DELETE")
     SUMMARIES[form](table, 2)
     summed = form != "compaction"
     if summed:

@@ -539,3 +539,25 @@ def _texts_as_written(case: CaseWriter, form: str) -> None:
         return
     drop_commits(table.root, 1)
     publish(case, table, versions=[1, 2])
+
+
+@_after(METADATA, "format-options", "REC-003 META-002 META-013")
+def _format_options(case: CaseWriter, form: str) -> None:
+    """The options of a format are those of the newest metaData, as written."""
+    table = GoldenTable.of(case, PAIR, protocol=_protocol(form))
+
+    def declare(*more: Any, **options: str) -> int:
+        said = table.metadata(format={"provider": "parquet", "options": options})
+        return table.commit(*more, said, operation="SET TBLPROPERTIES")
+
+    declare(table.protocol_action(), add(table.file([{"id": 1, "name": "a"}])), first="0")
+    declare(option=" As Written ", Option="another key", empty="")
+    table.append([{"id": 2, "name": "b"}])
+    replaced = declare(other="1"), declare()
+    case.judged |= dict.fromkeys((f"snapshot-v{n}" for n in replaced), "META-002")
+    SUMMARIES[form](table, 2)
+    cut = form != "compaction"
+    if cut:
+        drop_commits(table.root, 2)
+    case.judged["snapshot-latest"] = "META-002"
+    publish(case, table, versions=range(2 if cut else 0, table.version + 1))

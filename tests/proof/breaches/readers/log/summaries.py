@@ -7,10 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from breaches.edits import COMPACTION, JSON_CHECKPOINT, SIDECAR, dropping, without
+from breaches.edits import (
+    CHECKPOINT,
+    COMPACTION,
+    JSON_CHECKPOINT,
+    SIDECAR,
+    Lines,
+    dropping,
+    lines,
+    setting,
+    unlisted,
+    without,
+)
 from breaches.model import reader
 from breaches.seams import asking, refusing, viewing, where_asked
-from breaches.views import commits_of, log_of, vectors
+from breaches.views import commits_of, log_of, replaying, vectors
 from conformance.adapter import Aggregate, Scan
 
 
@@ -58,7 +69,61 @@ _FORMS = {
     "json-checkpoints": ("v2-json", JSON_CHECKPOINT),
 }
 
+
+def _first_of_file(found: Lines) -> Lines:
+    """Take the first vector of its file for one that no other vector was before."""
+    marked = {a["remove"]["path"] for a in found if a.get("remove", {}).get("deletionVector")}
+    return [
+        {"add": {**body, "deletionVector": {**vector, "offset": 1}}}
+        if (body := action.get("add", {})).get("path") not in marked
+        and (vector := body.get("deletionVector"))
+        else action
+        for action in found
+    ]
+
+
+def _first_format(found: Lines, kept: dict[Any, Any]) -> Lines:
+    """Keep the format that the table began with."""
+    return [
+        {"metaData": {**body, "format": kept.setdefault("format", body["format"])}}
+        if (body := action.get("metaData"))
+        else action
+        for action in found
+    ]
+
+
 ROWS = (
+    reader(
+        "takes-vectors-for-the-first-of-their-file-in-compactions",
+        "DVDESC-014",
+        viewing(lines(_first_of_file, COMPACTION)),
+        "deletion-vectors/marked-again-one-file-in-compaction/*",
+    ),
+    reader(
+        "keeps-the-first-format",
+        "META-002",
+        viewing(replaying(_first_format)),
+        "change-metadata/format-options-*",
+    ),
+    *(
+        reader(
+            f"loses-options-of-formats-in-{form}",
+            "REC-003",
+            viewing(setting("metaData", "format.options", {}, where)),
+            f"change-metadata/format-options-{form}/*",
+        )
+        for form, where in (
+            ("classic", CHECKPOINT),
+            ("v2-json-sidecars", JSON_CHECKPOINT),
+            ("compaction", COMPACTION),
+        )
+    ),
+    reader(
+        "knows-no-unknown-features-of-writers-in-compactions",
+        "TF-002",
+        viewing(unlisted("somethingNobodyKnows", where=COMPACTION)),
+        "table-features/unknown-writer-feature-in-compaction/*",
+    ),
     *(
         reader(
             f"loses-{field}-in-{called}",
