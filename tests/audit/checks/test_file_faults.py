@@ -450,6 +450,17 @@ def test_a_bound_that_the_text_does_not_order_is_no_error(lake: Any) -> None:
     assert {found.severity for found in lake.audit()} <= {"warning"}
 
 
+def test_nan_is_no_bound_of_numbers_alone(lake: Any) -> None:
+    lake.commit(lake.protocol(), lake.metadata(lake.field("v", "double")))
+    stats = {"numRecords": 3, "minValues": {"v": 1.0}, "maxValues": {"v": "NaN"}}
+    stated = json.dumps({**stats, "tightBounds": True})
+    for name, last in (("a.parquet", 3.0), ("b.parquet", float("nan"))):
+        rows = pa.table({"v": [1.0, None, last]})
+        lake.commit(lake.file(name, rows, stats=stated))
+    found = {each.place: (each.requirement, each.severity) for each in lake.audit()}
+    assert found == {"a.parquet": ("STAT-012", "error"), "b.parquet": ("STAT-012", "warning")}
+
+
 def test_bounds_of_a_nested_column_are_checked_against_its_leaf(lake: Any) -> None:
     inner = {"type": "struct", "fields": [lake.field("x.y"), lake.field("z")]}
     lake.commit(lake.protocol(), lake.metadata(lake.field("s", inner)))

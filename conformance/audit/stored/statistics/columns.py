@@ -147,8 +147,11 @@ def _bounds(
     ordered = column.declared in _ORDERED or decimal_of(column.declared) is not None
     if not ordered or bounds == (None, None):
         return
+    of_nan = opened.deleted is not None
     if pa.types.is_floating(values.type):
-        values = values.filter(pc.invert(pc.is_nan(values)))
+        nan = pc.is_nan(values)
+        of_nan = of_nan or bool(pc.any(nan).as_py())
+        values = values.filter(pc.invert(nan))
     tight = opened.tight
     # A file from before the type was widened keeps bounds in the digits of its own.
     declared = "float" if pa.types.is_float32(values.type) else column.declared
@@ -180,9 +183,9 @@ def _bounds(
             message = f"{side} of {column.name} is {stated} under tight bounds, not {actual}"
             # A vector that came later leaves bounds of rows that went: it has to loosen them.
             # The text before tightBounds asks for bounds alone, so that who writes it is bound.
-            # Whether NaN is above all numbers, no clause says.
+            # Whether NaN is above all numbers, no clause says; where no row has it, it is no value.
             bound = opened.deleted is not None or opened.stats.get("tightBounds") is True
-            sure = bound and stated != _NOT_FINITE[0]
+            sure = bound and not (of_nan and stated == _NOT_FINITE[0])
             yield finding("STAT-012", opened.path, message, sure=sure)
 
 
