@@ -120,6 +120,8 @@ class _Form:
         position: spells the position of an element; ``None`` leaves it out of the path.
         nested: whether ``position`` goes for what is within an element of an array alone, or for
             what is not; for all where it is ``None``.
+        members: whether ``position`` goes for arrays that are members of the document alone, or for
+            those that lie deeper; for all where it is ``None``.
         elements: the types of the elements whose position ``position`` gives.
         listed: gives the elements of an array; ``None`` spells the array as one value.
         between: joins the keys of a path; what is callable makes it of them.
@@ -139,6 +141,7 @@ class _Form:
     below: bool | None = None
     position: Callable[[int], str | None] = str
     nested: bool | None = None
+    members: bool | None = None
     elements: tuple[type, ...] = (object,)
     listed: Callable[[list[Any]], list[Any] | None] = lambda value: value
     between: str | Callable[[list[str]], str] = "+"
@@ -175,7 +178,8 @@ class _Form:
                     below = [*path, self._name(key, below=bool(path))]
                     yield from self._pairs(child, below, nested=nested)
         elif isinstance(value, list) and (elements := self.listed(value)) is not None:
-            spelt = self.position if self.nested in (None, nested) else str
+            here = self.nested in (None, nested) and self.members in (None, len(path) == 1)
+            spelt = self.position if here else str
             for at, child in enumerate(elements):
                 position = (spelt if isinstance(child, self.elements) else str)(at)
                 below = path if position is None else [*path, position]
@@ -203,9 +207,11 @@ _OTHER_ENCODINGS: Final = ("latin-1", "cp1252", "ascii", "utf-16-be", "utf-16-le
 
 _SPARED_CHARACTERS: Final = (
     *("-._~:/", "-._~!*'()", "-._~!*'();,/?:@&=+$#"),
+    "-._~" + "".join(map(chr, range(0x20))),
     *(f"-._~{chr(each)}" for each in range(0x20, 0x7F) if not chr(each).isalnum()),
 )
-"""Characters that functions of common libraries leave as they are, and each mark for itself."""
+"""Characters that functions of common libraries leave as they are, controls, and each mark for
+itself."""
 
 _MARKS: Final = tuple(some for count in range(1, 5) for some in combinations(_UNRESERVED, count))
 """Marks that are never encoded, and that functions of common libraries encode."""
@@ -403,6 +409,11 @@ _WRONG_FORMS: Final[tuple[tuple[str, _Form], ...]] = (
         ("SUM-010", replace(_CANONICAL, position=each, nested=nested))
         for each in _POSITIONS
         for nested in (None, True, False)
+    ),
+    *(
+        ("SUM-010", replace(_CANONICAL, position=each, members=members))
+        for each in _POSITIONS
+        for members in (True, False)
     ),
     *(
         ("SUM-010", replace(_CANONICAL, position=each, elements=kinds))

@@ -97,6 +97,7 @@ def _pairs(value: Any, path: tuple[str, ...], how: Mapping[str, Any]) -> Iterato
         for at, child in enumerate(value):
             within = any(not part.startswith('"') for part in path)
             other = how.get("within", within) == within and _is(child, how.get("of"))
+            other = other and how.get("members", len(path) == 1) == (len(path) == 1)
             position = how.get("at", "{}").format(at) if other else str(at)
             yield from _pairs(child, (*path, position) if position else path, how)
     else:
