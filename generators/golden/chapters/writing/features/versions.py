@@ -11,9 +11,11 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Computed, Recipe, pairs
 from generators.golden.chapters.writing.starts import (
+    KEYED,
     MAPPED,
     broken_rule,
     ids,
+    keyed,
     numbered,
     refused_or_generated,
 )
@@ -297,6 +299,41 @@ for _version, _rows in ((5, "WVER-004 CM-013"), (6, "WVER-007 WVER-004 CM-013"))
         f"Writer version {_version} maps columns",
         _rows,
         partial(_mapped, _version),
+    )
+
+
+def _mapped_parts(version: int, case: CaseWriter) -> None:
+    schema = struct(id="long", s=struct(a="long"), part="string")
+    rows = [{"id": n, "s": {"a": n}, "part": "ab"[n % 2]} for n in range(1, 7)]
+    recipe = Recipe(schema, ("part",), MAPPED, protocol=Protocol(2, version)).append(rows[:4])
+    recipe.given().append(rows[4:]).rename_column("part", "label")
+    recipe.append([{"id": 7, "s": {"a": 7}, "label": "c"}])
+    recipe.update({"id": 8}, compare("id", "=", 1, "long"))
+    recipe.delete(compare("id", "=", 3, "long")).checkpoint().publish(case)
+
+
+for _version, _rows in ((5, "WVER-004 CM-016"), (6, "WVER-007 WVER-004 CM-016")):
+    VERSIONS.define(
+        f"write-mapped-partitions-{_version}",
+        f"Writer version {_version} maps partition columns and nested fields",
+        _rows,
+        partial(_mapped_parts, _version),
+    )
+
+
+def _statistics(version: int, case: CaseWriter) -> None:
+    properties = {"delta.checkpoint.writeStatsAsStruct": "true"}
+    recipe = Recipe(KEYED, ("part",), properties, protocol=Protocol(1, version))
+    recipe.append(keyed(1, 2, 3)).given().append(keyed(4)).checkpoint()
+    recipe.delete(compare("id", "=", 2, "long")).append(keyed(5)).checkpoint().publish(case)
+
+
+for _version in (3, 4, 5, 6):
+    VERSIONS.define(
+        f"write-statistics-{_version}",
+        f"Writer version {_version} writes the statistics that checkpoints are asked for",
+        f"{'WVER-002' if _version == 3 else 'WVER-007 WVER-002'} CKC-018 CKC-021",
+        partial(_statistics, _version),
     )
 
 

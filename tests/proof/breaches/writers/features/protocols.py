@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from breaches.edits import (
+    CHECKPOINT,
     COMMIT,
     columns,
     dropping,
@@ -20,10 +21,12 @@ from breaches.edits import (
     schema,
     setting,
     unlisted,
+    within_columns,
     without,
 )
 from breaches.model import LINEAR, writer
 from breaches.seams import after_step, afterwards, carrying_out, during, leaving
+from breaches.views import partition_values
 
 
 def _no_vectors(root: Path) -> None:
@@ -51,6 +54,10 @@ def _losing(key: str) -> Callable[[Any], object]:
 
 def _last_unmapped(tree: Any) -> None:
     tree["fields"][-1]["metadata"] = {}
+
+
+def _by_another_name(values: dict[str, Any], _path: str) -> dict[str, Any]:
+    return {f"x{name}": value for name, value in values.items()}
 
 
 def _by_zero(field: Any) -> None:
@@ -346,5 +353,38 @@ ROWS = (
         "CDC-011",
         during("overwrite", without("cdc", where=COMMIT)),
         "version-requirements/write-feed-overwritten/*",
+    ),
+    *(
+        writer(
+            f"{slug}-at-{version}",
+            breaks,
+            how,
+            f"version-requirements/write-mapped-partitions-{version}/*",
+        )
+        for version, breaks in ((5, "WVER-004"), (6, "WVER-007"))
+        for slug, how in (
+            (
+                "removes-by-other-partition-names",
+                leaving(partition_values(_by_another_name, "remove", COMMIT)),
+            ),
+            (
+                "numbers-no-nested-fields",
+                leaving(within_columns(lambda of: of.remove_metadata())),
+            ),
+        )
+    ),
+    *(
+        writer(
+            f"checkpoints-without-{slug}-at-{version}",
+            "WVER-002" if version == 3 else "WVER-007",
+            leaving(dropping("add", field, where=CHECKPOINT)),
+            f"version-requirements/write-statistics-{version}/*",
+        )
+        for version in (3, 4, 5, 6)
+        for slug, field in (
+            ("statistics-as-text", "stats"),
+            ("statistics-as-structs", "stats_parsed"),
+            ("typed-values", "partitionValues_parsed"),
+        )
     ),
 )
