@@ -203,6 +203,7 @@ VARIANTS: Final = Chapter("variant-type", since="upstream")
 ORDER: Final = Chapter("action-reconciliation", since="2025")
 VACUUM: Final = Chapter("vacuum-protocol-check", since="2025")
 CHECKSUM: Final = Chapter("version-checksum-file", since="2025")
+HINT: Final = Chapter("last-checkpoint-file", since="2025")
 
 _NUMBERS: Final = struct(id="long", v="long", p="string")
 
@@ -477,13 +478,22 @@ for _layout, _how in LAYOUTS.items():
         )
 
 
-def _read_all_the_same(case: CaseWriter, readers: Sequence[str], judged: str) -> None:
+def _read_all_the_same(
+    case: CaseWriter, readers: Sequence[str], judged: str, layout: Layout = LAYOUTS["classic"]
+) -> None:
     asked = Asked(case, struct(id="long", v="long"), readers)
     first = asked.file(*_numbers(0, 2))
     asked.commit(add(first), add(asked.file(*_numbers(10, 2))))
     asked.commit(add(asked.file(*_numbers(20, 2))))
     asked.commit(remove(first), add(asked.file(*_numbers(30, 2))))
-    asked.ask(judged, ["id", "v"], layout=LAYOUTS["classic"], listed=judged)
+    asked.ask(judged, ["id", "v"], layout=layout, listed=judged)
+
+
+@HINT.case("every-question", "LAST-004")
+def _without_hint(case: CaseWriter) -> None:
+    """Every question is answered without a last checkpoint file."""
+    layout = Layout(lambda table, version: table.checkpoint(version=version, hint=False))
+    _read_all_the_same(case, (), "LAST-004", layout)
 
 
 for _chapter, _title, _readers, _judged in (

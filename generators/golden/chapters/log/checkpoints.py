@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -34,11 +35,16 @@ from generators.materialise.log.files import (
     classic_checkpoint_name,
     commit_name,
     drop_commits,
+    json_text,
     part_name,
 )
-from generators.materialise.log.hints import write_last_checkpoint
+from generators.materialise.log.hints import (
+    json_checksum,
+    last_checkpoint_document,
+    write_last_checkpoint,
+)
 from generators.materialise.log.state import LogState
-from generators.oracle.delta_schema import struct
+from generators.oracle.delta_schema import Struct, array, map_of, struct
 
 CHECKPOINTS = Chapter("checkpoints")
 
@@ -248,6 +254,40 @@ def _racing(case: CaseWriter) -> None:
     write_last_checkpoint(table.root, first)
     case.judged = dict.fromkeys(("read-latest", "snapshot-latest", "files-latest"), "CKPT-N-001")
     publish_cut(case, table, 3)
+
+
+def _type_of(of: pa.DataType) -> Any:
+    """Return the type of the protocol that a column of a checkpoint has."""
+    if pa.types.is_struct(of):
+        return _struct_of(of)
+    if pa.types.is_list(of):
+        return array(_type_of(of.value_type))
+    if pa.types.is_map(of):
+        return map_of(_type_of(of.key_type), _type_of(of.item_type))
+    return {"bool": "boolean", "int32": "integer", "int64": "long"}.get(str(of), str(of))
+
+
+def _struct_of(fields: Iterable[pa.Field[Any]]) -> Struct:
+    return struct(**{field.name: _type_of(field.type) for field in fields})
+
+
+@CHECKPOINTS.case("racing-classic-contents", "CKPT-N-001 LASTS-007")
+def _racing_contents(case: CaseWriter) -> None:
+    # The writer of the later one kept no tombstones and no statistics as structs.
+    """The hint of a race may tell of more than the checkpoint has."""
+    table = grown(case, 6)
+    first = table.checkpoint(version=4, style=CheckpointStyle(stats_parsed=True), hint=False)
+    held = _struct_of(pq.read_schema(first.files[0])).to_json()
+    later = table.checkpoint(version=4, style=CheckpointStyle(tombstones=False), hint=False)
+    if first.actions == later.actions:
+        raise ValueError("the checkpoints have as many actions")
+    hint = {**last_checkpoint_document(first, checksum=False), "checkpointSchema": held}
+    hint["checksum"] = json_checksum(hint)
+    path = table.root / LOG_DIRECTORY / "_last_checkpoint"
+    path.write_bytes(json_text(hint).encode("utf-8"))
+    asked = ("read-latest", "snapshot-latest", "files-latest")
+    case.judged = dict.fromkeys(asked, "CKPT-N-001")
+    publish_cut(case, table, 4)
 
 
 @CHECKPOINTS.case("parts-of-two-counts-mixed", "CKPT-030 CKPT-021")

@@ -143,6 +143,16 @@ def _older(case: CaseWriter) -> None:
     publish(case, table, log_info={"lastCrcVersion": 2, "lastCheckpointVersion": 4})
 
 
+@CHECKSUM.case("missing-within", "CRC-042 CRC-002", since="2025")
+def _hole(case: CaseWriter) -> None:
+    """Versions without a checksum among others change nothing."""
+    table = grown(case, 8)
+    for version in (0, 1, 3, 6, 7):
+        table.checksum(version)
+    table.checkpoint(version=4)
+    publish(case, table, log_info={"lastCrcVersion": 7, "lastCheckpointVersion": 4})
+
+
 @CHECKSUM.case("none-at-all", "CRC-042 CRC-002", since="2025")
 def _none(case: CaseWriter) -> None:
     """A table without any checksum can be read."""

@@ -204,3 +204,15 @@ for _form, _words in _SUMMARIES.items():
         "PROTO-010 DOM-010 DOM-013",
         partial(_domains, form=_form),
     )
+
+
+@DOMAINS.case("unknown-domains-of-any-text", "PROTO-010 DOM-010")
+def _any_text(case: CaseWriter) -> None:
+    """Unknown domains change no read, whatever texts they have."""
+    table = GoldenTable.of(case, PAIR, protocol=feature_protocol([], ["domainMetadata"]))
+    texts = ("", "rows: none", '{"minReaderVersion":', "[1]", "null")
+    table.create(*(domain(f"delta.new{n}", text) for n, text in enumerate(texts)))
+    table.append(pairs(0))
+    table.commit(domain("delta.newer", "\t"), add(table.file(pairs(1))))
+    table.checksum()
+    publish(case, table, log_info={"lastCrcVersion": 2})

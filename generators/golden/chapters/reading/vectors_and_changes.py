@@ -27,6 +27,7 @@ from generators.golden.cases.publish import (
     publish_respelled,
     publish_timed,
 )
+from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import (
     numbered,
@@ -37,7 +38,7 @@ from generators.golden.chapters.files.deletion_vectors import (
 from generators.golden.chapters.tables.column_mapping import mapped_table
 from generators.golden.chapters.tables.row_tracking import Tracked
 from generators.materialise.data.data_files import FileLayout
-from generators.materialise.log.files import LOG_DIRECTORY
+from generators.materialise.log.files import LOG_DIRECTORY, drop_commits
 from generators.oracle.delta_schema import field, struct
 
 CDC: Final = Chapter("add-cdc-file", since="2025")
@@ -46,6 +47,34 @@ VALUES: Final = Chapter("partition-value-serialization")
 VECTORS: Final = Chapter("deletion-vectors", since="2025")
 CHANGES: Final = Chapter("change-data-files", since="2025")
 FEED_FILES: Final = Chapter("change-data-files", since="2025")
+
+
+def _prefixed(case: CaseWriter, form: str) -> None:
+    readers = ["deletionVectors", *(["v2Checkpoint"] if form.startswith("v2-") else [])]
+    table = vector_table(case, protocol=feature_protocol(readers))
+    table.create()
+    files = [table.file(numbered(4, 10 * n)) for n in range(3)]
+    table.commit(*map(add, files))
+    places = zip(files, ("", "Zz9.a", "q"), strict=True)
+    marked = [
+        with_vector(file, store(table, [n], prefix=of)[0]) for n, (file, of) in enumerate(places)
+    ]
+    table.commit(*(each for pair in marked for each in pair), operation="DELETE")
+    SUMMARIES[form](table, 2)
+    if form != "compaction":
+        drop_commits(table.root, 2)
+    table.append(numbered(2, 90))
+    case.judged = {f"read-{each}": "DVDESC-016" for each in ("latest", "v2", "v3")}
+    publish(case, table, files=False, versions=[2, 3])
+
+
+for _form in SUMMARIES:
+    VECTORS.define(
+        f"relative-in-{_form}",
+        "The prefix of a vector file is part of its path in summaries too",
+        "DVDESC-016 DVDESC-003",
+        partial(_prefixed, form=_form),
+    )
 
 
 @VECTORS.case("removed-in-lower-case", "REM-002 ADD-003 REC-006")

@@ -252,9 +252,14 @@ def _has_no_checksum(root: Path) -> bool:
     return not any((root / "_delta_log").glob("*.crc"))
 
 
+def _has_no_hint(root: Path) -> bool:
+    return not (root / "_delta_log/_last_checkpoint").exists()
+
+
 _REFUSED: Final = (
     ("checks-of-vacuum", "VPC-003", _checks_vacuum, "vacuum-protocol-check"),
     ("missing-checksums", "CRC-042", _has_no_checksum, "version-checksum-file"),
+    ("missing-hints", "LAST-004", _has_no_hint, "last-checkpoint-file"),
 )
 """What is refused that has to be answered: its name, the row, where it is, and the chapter."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -168,6 +169,25 @@ def _domains_of_a_compaction(root: Path) -> bool:
     )
 
 
+def _domains_that_are_no_json(root: Path) -> bool:
+    """Say whether a domain of the protocol's own names has a text that is no JSON."""
+    for body in bodies(root, "domainMetadata"):
+        try:
+            json.loads(body["configuration"])
+        except ValueError:
+            if body["domain"].startswith("delta."):
+                return True
+    return False
+
+
+def _unknown_domains_of_a_checksum(root: Path) -> bool:
+    return any(
+        body["domain"].startswith("delta.new")
+        for path in log_of(root).glob("*.crc")
+        for body in json.loads(path.read_bytes()).get("domainMetadata", ())
+    )
+
+
 def _known_version(body: dict[str, Any]) -> dict[str, Any]:
     return {**body, "minReaderVersion": min(body["minReaderVersion"], 3)}
 
@@ -320,6 +340,13 @@ ROWS = (
         "PROTO-010",
         refusing(_domains_of_a_compaction),
         "domain-metadata/unknown-domains-in-compaction/*",
+    ),
+    *(
+        reader(slug, "PROTO-010", refusing(found), "domain-metadata/unknown-domains-of-any-text/*")
+        for slug, found in (
+            ("refuses-system-domains-that-are-no-json", _domains_that_are_no_json),
+            ("refuses-unknown-domains-of-a-checksum", _unknown_domains_of_a_checksum),
+        )
     ),
     reader(
         "refuses-lists-of-one-feature",

@@ -253,6 +253,14 @@ def _two_letters(body: Action) -> Action:
     return {**body, "deletionVector": {**held, "pathOrInlineDv": prefix[:2] + name}}
 
 
+def _no_prefix(body: Action) -> Action:
+    """Look for a vector at the root, whatever precedes its name."""
+    held = body.get("deletionVector")
+    if not held or held["storageType"] != "u":
+        return body
+    return {**body, "deletionVector": {**held, "pathOrInlineDv": held["pathOrInlineDv"][-20:]}}
+
+
 def _vector_of_absolute_file(root: Path) -> bool:
     return any(
         ":" in body["path"] and (body.get("deletionVector") or {}).get("storageType") == "u"
@@ -501,5 +509,20 @@ ROWS = (
         "DVDESC-016",
         viewing(each("add", _two_letters)),
         "deletion-vectors/relative-*",
+    ),
+    *(
+        reader(
+            f"looks-at-the-root-for-vectors-of-{form}",
+            "DVDESC-016",
+            viewing(each("add", _no_prefix, where)),
+            f"deletion-vectors/relative-in-{form}/*",
+        )
+        for form, where in (
+            ("classic", CHECKPOINT),
+            ("multi-part", CHECKPOINT),
+            ("v2-parquet", CHECKPOINT),
+            ("v2-json-sidecars", SIDECAR),
+            ("compaction", COMPACTION),
+        )
     ),
 )

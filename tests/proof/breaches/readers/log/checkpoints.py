@@ -120,8 +120,8 @@ def _complete_parts(root: Path, _fresh: frozenset[str]) -> None:
     for (version, count), there in parts.items():
         name = f"{version}.checkpoint.{{}}.{count}.parquet"
         held = pq.read_table(log_of(root) / name.format(min(there)))
-        for number in range(1, int(count) + 1):
-            text = f"{number:010}"
+        for at in range(1, int(count) + 1):
+            text = f"{at:010}"
             if text not in there:
                 pq.write_table(held.slice(0, 0), log_of(root) / name.format(text))
 
@@ -141,13 +141,31 @@ def _trusting_the_hint(request: Any) -> Any:
     return request
 
 
-def _hint_of_other_bytes(root: Path) -> bool:
-    try:
-        hint = json.loads((log_of(root) / "_last_checkpoint").read_bytes())
-        held = log_of(root) / f"{hint['version']:020}.checkpoint.parquet"
-        return bool(hint["sizeInBytes"] != held.stat().st_size)
-    except (ValueError, KeyError, TypeError):
-        return False
+def _hint_of_another(differ: Callable[[Any, Path], bool]) -> Callable[[Path], bool]:
+    """Say whether a hint and the classic checkpoint that it names differ in something."""
+
+    def found(root: Path) -> bool:
+        try:
+            hint = json.loads((log_of(root) / "_last_checkpoint").read_bytes())
+            return differ(hint, log_of(root) / f"{hint['version']:020}.checkpoint.parquet")
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
+    return found
+
+
+def _other_bytes(hint: Any, path: Path) -> bool:
+    return bool(hint["sizeInBytes"] != path.stat().st_size)
+
+
+def _other_size(hint: Any, path: Path) -> bool:
+    return bool(hint["size"] != pq.read_metadata(path).num_rows)
+
+
+def _other_columns(hint: Any, path: Path) -> bool:
+    of = next(each["type"] for each in hint["checkpointSchema"]["fields"] if each["name"] == "add")
+    held = pq.read_schema(path).field("add").type
+    return {each["name"] for each in of["fields"]} != {each.name for each in held}
 
 
 def _no_hint(root: Path) -> bool:
@@ -217,7 +235,14 @@ ROWS = (
         "CKC-027",
         viewing(each("remove", lambda b: b if b.get("dataChange") else None, COMMIT)),
     ),
-    reader("refuses-the-hint-of-a-race", "CKPT-N-001", refusing(_hint_of_other_bytes)),
+    *(
+        reader(slug, "CKPT-N-001", refusing(_hint_of_another(differ)), "checkpoints/racing-*")
+        for slug, differ in (
+            ("refuses-the-hint-of-a-race", _other_bytes),
+            ("refuses-a-hint-of-more-actions", _other_size),
+            ("refuses-a-hint-of-other-columns", _other_columns),
+        )
+    ),
     reader(
         "pads-names-of-checkpoints",
         "SNAP-007",

@@ -45,6 +45,11 @@ def _no_checksum(root: Path) -> bool:
     return log_of(root).is_dir() and not any(log_of(root).glob("*.crc"))
 
 
+def _lacks_one_checksum(root: Path) -> bool:
+    held = {int(path.stem) for path in log_of(root).glob("*.crc")}
+    return bool(held) and len(held) <= max(held) - min(held)
+
+
 _OF_COMPACTIONS = {
     "removes": "remove",
     "adds": "add",
@@ -159,4 +164,5 @@ ROWS = (
     ),
     reader("wants-checksums", "CRC-042", refusing(_no_checksum)),
     reader("asks-for-checksums", "CRC-042", refusing(_lacks_newest_checksum)),
+    reader("wants-checksums-in-a-row", "CRC-042", refusing(_lacks_one_checksum)),
 )
