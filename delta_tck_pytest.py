@@ -37,6 +37,9 @@ _HOME: Final = Path(__file__).resolve().parent
 STATUS: Final = pytest.StashKey[int]()
 """Where a session that judges keeps the status with which it came to its end."""
 
+_ENDS: Final = (SystemExit, pytest.exit.Exception)
+"""What a module raises to end the run that imports it."""
+
 _NOTHING_RAN: Final = 10
 """The status of an empty selection, ``EMPTY_SELECTION`` of ``conformance.base.status``."""
 
@@ -236,7 +239,10 @@ def _load_named_plugins(pluginmanager: pytest.PytestPluginManager) -> None:
     """
     try:
         pluginmanager.consider_env()
-    except SystemExit as end:
+    except (Exception, SystemExit) as error:
+        end = error.__cause__ or error  # pytest 9.2 says which plugin raised
+        if not isinstance(end, _ENDS):
+            raise
         names = os.environ.get("PYTEST_PLUGINS")
         message = f"delta-tck: a module of PYTEST_PLUGINS={names} ended the run: exit({end})"
         raise pytest.UsageError(message) from end

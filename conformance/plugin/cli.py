@@ -1,4 +1,8 @@
-"""The command ``delta-tck run``: ``pytest`` with the kit's options under shorter names."""
+"""The command ``delta-tck run``: ``pytest`` with the kit's options under shorter names.
+
+The session is a child process, which begins before pytest loads a plugin: what ends it, in
+whatever way, has not reported a status, and makes no success.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from conformance.base.commands import NOT_ALONE
 from conformance.base.options import IMPLEMENTATIONS, long_names, options_help
 from conformance.base.status import Status
 from conformance.base.terminal import say, warn
+from conformance.workers.lifetime import can_supervise, supervised
 
 _PLAIN_ASSERTIONS: Final = "--assert=plain"
 """Items of the kit hold no assertion that pytest has to explain; to look for modules with some it
@@ -27,7 +32,18 @@ def run_judging_cli(arguments: Sequence[str]) -> int:
     if not any(argument.partition("=")[0] == "--impl" for argument in given):
         warn(f"delta-tck run needs --impl: {', '.join(IMPLEMENTATIONS)}, python:… or cmd:…")
         return Status.USAGE
-    return int(pytest.main([*given, _PLAIN_ASSERTIONS]))
+    if not can_supervise():
+        return _session(given)
+    # An adapter in this process is watched by the session itself, which knows its options.
+    return supervised(lambda: _session(given), watched=False)
+
+
+def _session(arguments: Sequence[str]) -> int:
+    try:
+        return int(pytest.main([*arguments, _PLAIN_ASSERTIONS]))
+    except (SystemExit, pytest.exit.Exception) as end:
+        warn(f"delta-tck: a plugin of pytest ended the run before it began: exit({end})")
+        return Status.USAGE
 
 
 if __name__ == "__main__":

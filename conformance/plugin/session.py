@@ -432,6 +432,13 @@ class _MainPlugin(_WorkerPlugin):
         for name in rootless(self._records.values()):
             yield f"NO VERDICT: {name} is blocked by a case that did not fail in this run"
         yield from (f"TOO FEW: {line}" for line in self._shortfalls)
+        shard = self.run.settings.shard
+        if shard is not None and not self.run.selected:
+            none = f"none of {self.run.asked} selected cases is in part {shard.number}"
+            yield (
+                f"EMPTY PART: {none} of {shard.parts}; fewer parts leave none empty, and "
+                "delta-tck merge takes the results file of one that is"
+            )
         if self._unwritten:
             yield f"NOT WRITTEN: {self._unwritten}"
         if self._altered:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -36,6 +36,7 @@ import pyarrow.compute as pc
 from conformance.base.faults import BaselineError
 from conformance.base.terminal import shortened
 from conformance.judging.claims import WORDS
+from conformance.report.share import Record, judged_by_chapter, share_of
 from conformance.requirements.documents import Node, RegistryError, read_yaml
 from conformance.requirements.registry import REVISIONS
 
@@ -139,6 +140,27 @@ class Baseline:
         """Return the entries about an item."""
         patterns = (entry for entry in self._patterns if entry.names(identity))
         return (*self._plain.get(identity, ()), *patterns)
+
+    def shortfalls(
+        self, records: Collection[Record], selected: int, revision: str
+    ) -> Iterator[str]:
+        """Name where a whole run judged less than is asked for.
+
+        A count is not a share: a corpus that grows by what is not claimed changes none.
+
+        Args:
+            records: of all cases of the run.
+            selected: how many cases were to be judged.
+            revision: by which they were.
+        """
+        known = share_of(records, selected, chance=True)
+        if self.percent is not None and known.percent < self.percent:
+            yield f"{share_of(records, selected)}, and the baseline asks for {self.percent:g} %"
+        judged = judged_by_chapter(records)
+        for chapter, count in self.judged.get(revision, {}).items():
+            if judged.get(chapter, 0) < count:
+                asked = f"judged {judged.get(chapter, 0)} of {chapter}"
+                yield f"{asked}, and the baseline asks for {count}"
 
     @cached_property
     def _patterns(self) -> tuple[Entry, ...]:

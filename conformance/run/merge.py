@@ -2,13 +2,15 @@
 
 The merged file has the header, the records and the status that one run of the whole selection
 gives; its records come in the order of their ids. Where a part is missing, or is itself partial,
-the merged run is partial. A part that is missing, or too small a share of the whole, is no success.
+the merged run is partial. A part that is missing is no success, nor is a whole of which less was
+judged than is asked for.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -17,27 +19,29 @@ from conformance.base.commands import NOT_ALONE
 from conformance.base.options import add_options, value_of
 from conformance.base.status import Status
 from conformance.base.terminal import printable, say
+from conformance.report.baseline import Baseline, load_baseline
 from conformance.report.output import refuse_inputs
 from conformance.report.results import Results, ResultsError, read_results, write_results
 from conformance.report.share import Record, share_of
 from conformance.run.run import status_of_run
+from conformance.run.selection import NARROWING
 
 _MAX_NAMED: Final = 100
 """Parts that are missing and named."""
 
 
-def merge(parts: Mapping[str, Results], least: float | None = None) -> Results:
+def merge(parts: Mapping[str, Results]) -> Results:
     """Return the results of a run out of those of its parts.
 
     Args:
         parts: name of each file, and what it holds.
-        least: percent of the selected cases that have to be judged, ``None`` for any share.
 
     Returns:
         the merged results, whose footer has ``partial`` and ``status`` alone.
 
     Raises:
-        ResultsError: they are of no parts, or of parts of different runs.
+        ResultsError: they are of no parts, or of parts of different runs, or lack cases and say
+            that they are complete.
     """
     (first, one), *_ = parts.items()
     header, shard = _whole(first, one)
@@ -66,15 +70,38 @@ def merge(parts: Mapping[str, Results], least: float | None = None) -> Results:
         partial.append(f"of {shard['of']} parts there is no part {missing}{more}")
     lacking = _lacking(header["selected"], len(records))
     if lacking:
+        if not partial:
+            selected = f"{header['selected']} cases were selected"
+            raise ResultsError(
+                f"{selected}, and parts that say they are complete have {len(records)}"
+            )
         partial.append(f"{lacking} selected case{'s have' if lacking > 1 else ' has'} no record")
     ordered = {name: records[name] for name in sorted(records)}
     status = _status([*ordered.values()], statuses, header["selection"].get("strict"))
     if status is Status.OK and missing:
         status = Status.INTERRUPTED
-    elif status is Status.OK and least is not None:
-        share = share_of(records.values(), header["selected"])
-        status = Status.TOO_FEW_JUDGED if share.percent < least else status
     return Results(header, ordered, {"partial": partial, "status": status})
+
+
+def shortfalls(
+    merged: Results, least: float | None = None, baseline: Baseline | None = None
+) -> list[str]:
+    """Return where less was judged than is asked for, which no part knows by itself.
+
+    Args:
+        merged: the results of the whole run.
+        least: percent of the selected cases that have to be judged, ``None`` for any share.
+        baseline: what a run that leaves out no case has to judge at least.
+    """
+    header, records = merged.header, merged.records.values()
+    share = share_of(records, header["selected"])
+    found = []
+    if least is not None and share.percent < least:
+        found.append(f"{share}, and --min-judged asks for {least:g} %")
+    narrowed = any(header["selection"].get(name) for name in NARROWING)
+    if baseline is not None and not (merged.partial or narrowed):
+        found += baseline.shortfalls(records, header["selected"], header["revision"])
+    return found
 
 
 def _whole(name: str, part: Results) -> tuple[dict[str, Any], Mapping[str, Any]]:
@@ -125,13 +152,26 @@ def run_merge_cli(arguments: Sequence[str]) -> int:
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
     add_options(parser, "--tck-min-judged")
+    parser.add_argument(
+        "--baseline",
+        type=Path,
+        metavar="FILE",
+        help="hold the whole to what this baseline asks to be judged, which no part is held to",
+    )
     options = parser.parse_args(list(arguments))
-    refuse_inputs(options.output, "results", options.results)
+    baseline = load_baseline(options.baseline) if options.baseline else None
+    read = [*options.results, *([options.baseline] if options.baseline else [])]
+    refuse_inputs(options.output, "results", read)
     parts = {str(path): read_results(path) for path in options.results}
-    merged = merge(parts, value_of(options, "--tck-min-judged"))
+    merged = merge(parts)
+    below = shortfalls(merged, value_of(options, "--tck-min-judged"), baseline)
+    if below and merged.footer["status"] == Status.OK:
+        merged = replace(merged, footer={**merged.footer, "status": Status.TOO_FEW_JUDGED})
     write_results(merged, options.output)
     share = share_of(merged.records.values(), merged.header["selected"])
     say(f"{options.output}: {len(merged.records)} of {merged.header['selected']} cases; {share}")
+    for line in below:
+        say(f"TOO FEW: {line}")
     for reason in merged.partial:
         say(f"PARTIAL: {reason}")
     return Status(merged.footer["status"])

@@ -7,7 +7,7 @@ run is here, so that the plugin only translates.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -32,7 +32,7 @@ from conformance.judging.witness import Witness
 from conformance.replay.keeper import Keeper
 from conformance.report.baseline import Baseline, Entry, load_baseline
 from conformance.report.results import record_of
-from conformance.report.share import Record, Share, judged_by_chapter, share_of
+from conformance.report.share import Record, share_of
 from conformance.requirements.levels import at_level
 from conformance.requirements.registry import Registry, load_registry
 from conformance.run.selection import select
@@ -280,24 +280,9 @@ class Run:
             lost = fewer_claims(self.baseline.claims, self.description.claims.as_document())
             found += [f"the baseline has a claim that is made no longer: {each}" for each in lost]
         if whole and not self.settings.narrowed:
-            found += self._below_baseline(records, share)
+            revision = self.settings.selection.revision
+            found += self.baseline.shortfalls(records, len(self.selected), revision)
         return found
-
-    def _below_baseline(self, records: Sequence[Record], share: Share) -> Iterator[str]:
-        """Name where a whole run judged less than the baseline asks for.
-
-        A count is not a share: a corpus that grows by what is not claimed changes none.
-        """
-        least = self.baseline.percent
-        known = share_of(records, len(self.selected), chance=True)
-        if least is not None and known.percent < least:
-            yield f"{share}, and the baseline asks for {least:g} %"
-        judged = judged_by_chapter(records)
-        counts = self.baseline.judged.get(self.settings.selection.revision, {})
-        for chapter, count in counts.items():
-            if judged.get(chapter, 0) < count:
-                asked = f"judged {judged.get(chapter, 0)} of {chapter}"
-                yield f"{asked}, and the baseline asks for {count}"
 
     def close(self) -> None:
         """Release the adapter and the copies of tables."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import schemas
 from conformance.audit import CHECKS
@@ -18,6 +18,9 @@ from conformance.base.terminal import meant
 from conformance.items.items import Item
 from conformance.requirements.citations import cited_in_schemas, cited_in_steps
 from conformance.requirements.registry import Registry, load_registry
+
+NARROWING: Final = ("requirements", "features", "chapters", "cases")
+"""What of a selection leaves out cases of its revision."""
 
 
 @dataclass(frozen=True, slots=True)

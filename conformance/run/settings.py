@@ -12,7 +12,7 @@ import pytest
 
 from conformance.base.options import destination
 from conformance.items.generated import Plan
-from conformance.run.selection import Selection, Shard
+from conformance.run.selection import NARROWING, Selection, Shard
 from conformance.workers.resolve import Isolation, Limits
 
 SEED: Final = "delta_tck_seed"
@@ -83,8 +83,7 @@ class Settings:
     @property
     def narrowed(self) -> bool:
         """Return whether the options take less than all cases of the revision."""
-        selection = self.selection
-        named = (selection.requirements, selection.features, selection.chapters, selection.cases)
+        named = (getattr(self.selection, name) for name in NARROWING)
         return self.shard is not None or any(named)
 
 

@@ -1,9 +1,9 @@
 """How a run ends: interrupted runs clean up, none ends well before its end, and none hangs.
 
-An adapter that runs in the process of pytest can end it, with whatever exit status, before
-anything was judged, or wait in it for ever. Such a run therefore goes on in a child process. The
-status is what the child reports through a pipe and nothing else, and a process that is at one
-thing for longer than it may be is ended.
+An adapter that runs in the process of pytest, and a plugin, can end it, with whatever exit status,
+before anything was judged; an adapter can wait in it for ever. Such a run therefore goes on in a
+child process, and so does all of ``delta-tck run``. The status is what the child reports through a
+pipe and nothing else, and a process that is at one thing for longer than it may be is ended.
 """
 
 from __future__ import annotations
@@ -115,8 +115,9 @@ def supervised(run: Callable[[], int], *, watched: bool = True) -> int:
         warn("delta-tck: the run was ended: it cannot go on without that process")
         return Status.HUNG
     warn(
-        f"delta-tck: the run was ended ({ended}) before it had judged all, by the adapter or "
-        "from outside; without --tck-isolation=none an adapter costs one case at most"
+        f"delta-tck: the run was ended ({ended}) before it had judged all, by the adapter, a "
+        "plugin of pytest or from outside; without --tck-isolation=none an adapter costs one case "
+        "at most"
     )
     return Status.ERRORS
 

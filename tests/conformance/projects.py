@@ -42,6 +42,8 @@ class Project:
         self.temp = folder / "temp"
         self.temp.mkdir()
         write_case(folder / "corpus", "table-features/one", {"read": READ})
+        # To look for assertions in all files of the kit costs more than such a run.
+        self.command = [str(Path(sys.executable).with_name("pytest")), "--assert=plain"]
         self.asked = [
             "--impl=python:mypackage.adapter:create",
             f"--tck-corpus={folder / 'corpus'}",
@@ -56,13 +58,10 @@ class Project:
         path.write_text(text)
 
     def start(self, *options: str, **environment: str) -> subprocess.Popen[str]:
-        # To look for assertions in all files of the kit costs more than such a run.
-        quick = ("-pno:cacheprovider", "--assert=plain")
-        command = [str(Path(sys.executable).with_name("pytest")), *quick]
         inherited = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
         environment = {**inherited, "TMPDIR": str(self.temp), **environment}
         return subprocess.Popen(  # noqa: S603  the kit itself
-            [*command, *self.asked, *options],
+            [*self.command, "-pno:cacheprovider", *self.asked, *options],
             cwd=self.folder,
             env=environment,
             stdin=subprocess.PIPE,

@@ -132,6 +132,50 @@ def test_a_part_does_not_check_its_share_against_the_baseline_of_the_whole(kit: 
     assert json.loads(path.read_text().splitlines()[-1])["status"] == Status.OK
 
 
+def test_the_whole_is_held_to_the_counts_of_a_baseline(
+    kit: Kit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No part is, so that a chapter which lost its claims stays unseen there."""
+    replaced(kit)
+    baseline = kit.folder / "baseline.yaml"
+    kit(f"--tck-write-baseline={baseline}")
+    option = f"--baseline={baseline}"
+    assert merged(kit, *(part(kit, f"{number}/2") for number in (1, 2)), option) is Status.OK
+    replaced(kit, specs={"read-latest": UNCLAIMED})
+    parts = [part(kit, f"{number}/2") for number in (1, 2)]
+    assert merged(kit, *parts) is Status.OK
+    assert merged(kit, *parts, option) is Status.TOO_FEW_JUDGED
+    assert kit.read().footer["status"] == Status.TOO_FEW_JUDGED
+    words = "TOO FEW: judged 4 of table-features, and the baseline asks for 5"
+    assert words in capsys.readouterr().out
+    chosen = "--tck-case=table-features/one"
+    parts = [part(kit, f"{number}/2", chosen) for number in (1, 2)]
+    assert merged(kit, *parts, option) is Status.OK
+
+
+def test_an_empty_part_says_so(kit: Kit) -> None:
+    found = {}
+    for number in (1, 2):
+        status = kit("--tck-case=table-features/one", f"--tck-shard={number}/2")
+        found[status] = kit.output
+    words = "EMPTY PART: none of 1 selected cases is in part"
+    assert words in found[Status.EMPTY_SELECTION]
+    assert words not in found[Status.OK]
+
+
+def test_complete_parts_lack_nothing(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
+    replaced(kit)
+    parts = [part(kit, f"{number}/2") for number in (1, 2)]
+    for path in parts:
+        found = read_results(path)
+        header = {**found.header, "shard": {**found.header["shard"], "selected": 9}}
+        write_results(replace(found, header=header), path)
+    assert merged(kit, *parts) is Status.USAGE
+    assert "9 cases were selected, and parts that say they are complete have 5" in (
+        capsys.readouterr().err
+    )
+
+
 def test_parts_that_overlap_are_refused(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
     """A pass of one part would take the place of a failure of the other."""
     replaced(kit)

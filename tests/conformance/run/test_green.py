@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,7 @@ def test_a_run_that_is_ended_before_it_judged_is_no_success(
 
 NAMED = {
     "sys.exit(0)": Status.USAGE,
+    "pytest.exit('bye', 0)": Status.USAGE,
     "pytest_collection_modifyitems = lambda items: items.__delitem__(slice(1, None))": (
         Status.INTERRUPTED
     ),
@@ -143,6 +145,29 @@ def test_a_plugin_that_a_variable_names_makes_no_success_of_less(
     (project.folder / "named.py").write_text(f"import sys\nimport pytest\n{source}\n")
     status, output = project.run(PYTEST_PLUGINS="named", PYTHONPATH=str(tmp_path))
     assert status == NAMED[source], output
+    assert "Traceback" not in output
+
+
+ENDED_BY_THE_SYSTEM = {
+    "sys.exit(0)": Status.USAGE,
+    "os._exit(0)": Status.ERRORS,
+    "def pytest_sessionfinish():\n    os._exit(0)": Status.ERRORS,
+    "def pytest_unconfigure():\n    os._exit(0)": Status.ERRORS,
+    "import atexit\natexit.register(os._exit, 0)": Status.NONCONFORMANT,
+}
+
+
+@pytest.mark.parametrize("source", ENDED_BY_THE_SYSTEM)
+def test_the_command_makes_no_success_of_a_process_that_a_plugin_ends(
+    tmp_path: Path, source: str
+) -> None:
+    project = Project(tmp_path)
+    project.command = [str(Path(sys.executable).with_name("delta-tck")), "run"]
+    project.adapter("return Ok(pa.table({'id': [3], 'name': ['c']}))")
+    (project.folder / "early.py").write_text(f"import os\nimport sys\n{source}\n")
+    status, output = project.run(PYTEST_ADDOPTS="-p early", PYTHONPATH=str(tmp_path))
+    assert status == ENDED_BY_THE_SYSTEM[source], output
+    assert "Traceback" not in output
 
 
 @pytest.mark.parametrize("isolation", ["none", "process"])
