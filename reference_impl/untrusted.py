@@ -87,6 +87,8 @@ def parse_json(
         LimitExceeded: a number is too long, or values are nested too deep.
         ValueError: the text is no JSON.
     """
+    if nul := _has_nul(text):
+        raise ValueError(nul)
     try:
         return json.loads(
             text.decode() if isinstance(text, bytes) else text,
@@ -117,8 +119,17 @@ def load_json(text: str | bytes) -> Any:
         orjson.JSONDecodeError: the text is no JSON, or is nested too deep.
     """
     if len(text) > _MIN_LONG_BYTES:
+        if nul := _has_nul(text):
+            raise orjson.JSONDecodeError(nul, "", 0)
         bytes(_PARSED * len(text))  # freed at once: its pages are zero and not touched
     return orjson.loads(text)
+
+
+def _has_nul(text: str | bytes) -> str | None:
+    """Say that long JSON holds a NUL, which a file of holes is made of: its parser copies it."""
+    if len(text) > _MIN_LONG_BYTES and ("\0" in text if isinstance(text, str) else b"\0" in text):
+        return "it holds a NUL"
+    return None
 
 
 def too_deep(error: orjson.JSONDecodeError, path: str | None = None) -> LimitExceeded | None:

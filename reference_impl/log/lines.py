@@ -42,7 +42,10 @@ _MAX_LOOP_BYTES: Final = 1 << 14
 _MIN_MEAN_LINE_BYTES: Final = 24
 """Bytes of an average line below which blank lines are passed over as one: they cost as others."""
 
-_GAP_OR_LINE: Final = re.compile(rb"((?:[ \t\r]*+\n)++)|[^\n]++\n?")
+_BYTES_AT_ONCE: Final = 1 << 24
+"""Bytes of a commit in which line feeds are looked for at once."""
+
+_GAP_OR_LINE: Final = re.compile(rb"([ \t\r\n]*\n)|[^\n]++\n?")
 
 _LINES_PER_CHECK: Final = 1 << 16
 """Lines for the caller after which the time limit is checked."""
@@ -130,7 +133,7 @@ def group_lines(
     if len(data) <= _MAX_LOOP_BYTES or data.count(b"\n") * _MIN_MEAN_LINE_BYTES > len(data):
         return _group_each(_without_gaps(data), other, files=files)
     content = np.frombuffer(data, np.uint8)
-    ends = (content == ord("\n")).nonzero()[0]
+    ends = _line_feeds(content)
     if not data.endswith(b"\n"):
         ends = np.append(ends, len(data))
     starts = np.concatenate([[0], ends[:-1] + 1])
@@ -150,12 +153,19 @@ def group_lines(
     }
 
 
+def _line_feeds(content: _Bytes) -> _Numbers:
+    """Return the place of each line feed, in parts: the comparison takes a byte for each byte."""
+    parts = range(0, len(content), _BYTES_AT_ONCE)
+    found = (at + (content[at : at + _BYTES_AT_ONCE] == ord("\n")).nonzero()[0] for at in parts)
+    return np.concatenate([*found])
+
+
 def _without_gaps(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Return the lines that are not blank with their numbers from 1."""
     number = 1
     for match in _GAP_OR_LINE.finditer(data):
-        if match[1] is not None:
-            number += match[1].count(b"\n")
+        if match.lastindex:
+            number += data.count(b"\n", *match.span())
             continue
         yield number, match[0].removesuffix(b"\n")
         if number % _LINES_PER_CHECK == 0:

@@ -12,6 +12,7 @@ import pytest
 import schemas
 from conformance.audit import audit
 from reference_impl import LimitExceeded, Limits, Table, read_table
+from reference_impl.errors import MalformedCommit
 
 ROWS = pa.table({"id": pa.array([1], pa.int64())})
 ACTION = '{"txn":{"appId":"a","version":1}}\n'
@@ -56,6 +57,20 @@ def test_millions_of_blank_lines_take_no_memory_each(tmp_path: Path, ask: Any) -
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ask(root)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held < 200_000
+
+
+@pytest.mark.parametrize("ask", [read_table, audit])
+def test_a_commit_of_holes_is_held_once_and_is_no_json(tmp_path: Path, ask: Any) -> None:
+    root = _table(tmp_path, "")
+    with Path(root, _name(1)).open("wb") as file:
+        file.truncate(400 << 20)
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try:
+        found = "; ".join(each.message for each in ask(root))
+    except MalformedCommit as error:
+        found = error.message
+    assert "is not JSON: it holds a NUL" in found
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held < 500_000
 
 
 def test_lines_beyond_the_memory_limit_are_not_taken_apart(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ ACTIONS: Final = (
 _MIN_MEAN_LINE_BYTES: Final = 24
 """Bytes of an average line below which blank lines are not looked at one by one."""
 
-_GAP_OR_LINE: Final = re.compile(rb"((?:[ \t\r]*+\n)++)|[^\n]++\n?")
+_GAP_OR_LINE: Final = re.compile(rb"([ \t\r\n]*\n)|[^\n]++\n?")
 _GAPS: Final = 100
 """Runs of blank lines that are reported each for itself."""
 
@@ -336,11 +336,11 @@ def _without_blanks(path: str, data: bytes) -> tuple[list[tuple[int, bytes]], li
     faults: list[Fault] = []
     at = 0
     for match in _GAP_OR_LINE.finditer(data):
-        if match[1] is None:
+        if not match.lastindex:
             texts.append((at, match[0].removesuffix(b"\n")))
             at += 1
             continue
-        count = match[1].count(b"\n")
+        count = data.count(b"\n", *match.span())
         if len(faults) < _GAPS:
             faults.append(_blank(path, at + 1, count))
         else:
