@@ -21,12 +21,14 @@ from conformance.audit.checks import (
     transitions,
     values,
 )
-from conformance.audit.findings import Check, Findings, Stage, checks_in
+from conformance.audit.findings import Check, Findings, Stage, checks_in, unchecked
+from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.read.log import Log
 from conformance.audit.read.state import State
 from conformance.audit.stored import changes, files, row_ids, rules, vectors
 from conformance.audit.subjects import Layouts, VersionView
 from conformance.audit.summaries import checkpoints, checksums, columns, forms, pointers, tails
+from reference_impl.limits import exceeded
 from reference_impl.storage import Storage
 
 CHECKS: Final = checks_in(
@@ -77,7 +79,12 @@ class Checker:
         """Run checks over what they look at."""
         for check in checks:
             if self.whole or not check.whole:
-                yield from screened(check, subject)
+                try:
+                    yield from screened(check, subject)
+                except RecursionError:
+                    deep = exceeded("nesting", "something is nested deeper than can be followed")
+                    for requirement in check.requirements:
+                        yield unchecked(requirement, LOG_DIR, deep)
 
     def view(self, state: State) -> VersionView:
         """Return the version of a state, as checks look at it."""

@@ -70,6 +70,7 @@ class Struct:
     """A sequence of fields: the whole table schema, or a nested column."""
 
     fields: tuple[Field, ...]
+    _by_name: dict[str, Field] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
         """Return the short form that messages use."""
@@ -82,11 +83,17 @@ class Struct:
 
     def get(self, name: str) -> Field | None:
         """Find a direct field by its exact name."""
-        return next((f for f in self.fields if f.name == name), None)
+        return self._named().get(name)
 
     def __getitem__(self, name: str) -> Field:
         """Return the direct field of an exact name, which is there."""
-        return next(f for f in self.fields if f.name == name)
+        return self._named()[name]
+
+    def _named(self) -> Mapping[str, Field]:
+        """Return the direct fields by name, the first of each: a table may have a great many."""
+        if self._by_name is None:
+            object.__setattr__(self, "_by_name", {f.name: f for f in reversed(self.fields)})
+        return self._by_name or {}
 
 
 DataType: TypeAlias = Primitive | Decimal | Array | Map | Struct

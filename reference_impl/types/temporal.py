@@ -101,5 +101,8 @@ def _offset_seconds(offset: str | None) -> int:
     if offset is None or offset[0] not in "+-":
         return 0
     digits = offset[1:].replace(":", "").ljust(6, "0")
-    seconds = int(digits[:2]) * 3600 + int(digits[2:4]) * 60 + int(digits[4:])
+    hours, minutes, rest = (int(digits[at : at + 2]) for at in (0, 2, 4))
+    if hours > 23 or minutes > 59 or rest > 59:
+        raise ValueError(f"{offset} is no offset of a zone")
+    seconds = hours * 3600 + minutes * 60 + rest
     return -seconds if offset[0] == "-" else seconds

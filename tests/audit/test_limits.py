@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 import pytest
 
-from conformance.audit import audit, run_audit_cli
+from conformance.audit import audit, checker, run_audit_cli
 from conformance.audit.cli import BROKEN, LIMITED, NONCONFORMING
 from generators.materialise.data.legacy_parquet import chunks, edit_footer
 from reference_impl import LimitExceeded, Limits, Table
@@ -146,6 +147,32 @@ def test_what_a_checksum_goes_over_is_spelled_or_beyond_the_limit(kind: str, lak
     lake.basic().write("_last_checkpoint", f'{{"version":2,"checksum":"{0:032}","x":{value}}}')
     (found,) = (each for each in lake.audit(data=False) if each.requirement == "SUM-001")
     assert found.limit == ("hint" if beyond else "")
+
+
+@pytest.mark.parametrize("parts", [10, 3_000])
+def test_an_expression_with_a_long_name_hides_no_other_finding(parts: int, lake: Any) -> None:
+    """The former recursion over its parts ended the audit."""
+    metadata = lake.metadata(constraints__c=f"{'.'.join(['a'] * parts)} = 1")
+    metadata["metaData"]["id"] = "no GUID"
+    lake.commit(lake.protocol(writer=3), metadata)
+    lake.commit(lake.file("a.parquet"))
+    assert "META-004" in {each.requirement for each in lake.audit()}
+
+
+def test_a_check_that_needs_more_stack_than_there_is_costs_itself_alone(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(subject: Any) -> Any:
+        yield from endless(subject)
+
+    deep = replace(checker.CHECKS[0], run=endless)
+    monkeypatch.setattr(checker, "CHECKS", (deep, *checker.CHECKS[1:]))
+    lake.basic().write(f"{2:020d}.crc", "x")
+    found = lake.audit()
+    said = [each for each in found if each.limit]
+    assert {each.requirement for each in said} == {*deep.requirements}
+    assert {(each.limit, each.severity) for each in said} == {("nesting", "warning")}
+    assert any("JSON" in each.message for each in found)
 
 
 def test_a_schema_of_41_structs_is_no_finding(lake: Any) -> None:

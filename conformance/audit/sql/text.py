@@ -158,12 +158,13 @@ def _joined_alike(tree: exp.Expression) -> None:
 
 def name_of(node: exp.Expression) -> tuple[str, ...]:
     """Return the parts of a name, from the column inward; empty where the node is no name."""
-    if isinstance(node, exp.Dot):
-        outer = name_of(node.this)
-        return (*outer, node.expression.name) if outer else ()
+    fields: list[str] = []
+    while isinstance(node, exp.Dot):
+        fields.append(node.expression.name)
+        node = node.this
     if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
         return ()
-    return tuple(part.name for part in node.parts)
+    return (*(part.name for part in node.parts), *reversed(fields))
 
 
 def used(tree: exp.Expression, folded: Mapping[str, str]) -> tuple[str, ...]:

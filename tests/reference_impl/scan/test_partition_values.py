@@ -117,6 +117,8 @@ def test_a_value_is_spelt_by_the_text(name: str, value: Any, text: str | None) -
         ("timestamp", "1970-01-01 25:00:00"),
         ("timestamp", "1970-01-01 00:00:00.1234567"),
         ("timestamp", "yesterday"),
+        ("timestamp", "1970-01-01T00:00:00+99:99"),
+        ("timestamp", "1970-01-01T00:00:00-24:00"),
         ("timestamp_ntz", "1970-01-01T00:00:00Z"),
     ],
 )

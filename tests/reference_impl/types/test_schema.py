@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from reference_impl.errors import InvalidSchema, LimitExceeded, UnsupportedType
 from reference_impl.limits import DEFAULT_LIMITS
 from reference_impl.types.arrow import arrow_schema, from_arrow
 from reference_impl.types.model import (
+    LONG,
     PRIMITIVES,
     STRING,
     VOID,
@@ -166,3 +168,11 @@ def test_arrow_types_without_a_delta_type_are_refused(arrow: pa.DataType) -> Non
 def test_arrow_names_that_differ_by_case_are_refused() -> None:
     with pytest.raises(InvalidSchema):
         from_arrow(pa.schema([("c", pa.int8()), ("C", pa.int8())]))
+
+
+def test_a_field_of_a_great_many_is_found_at_once() -> None:
+    names = [f"c{number}" for number in range(50_000)]
+    struct = Struct(tuple(Field(name, LONG) for name in (*names, names[0])))
+    begun = time.process_time()
+    assert all(struct[name] is struct.fields[at] for at, name in enumerate(names))
+    assert time.process_time() - begun < 5
