@@ -444,7 +444,7 @@ class StorageFailed(OSError):
 
 
 class IncompatibleSchemas(UnsupportedError):
-    """Versions of a range have schemas that cannot be read as one."""
+    """Versions of a range have schemas that cannot be read as one, or names of change columns."""
 
     clause = "Add CDC File"
     requirement = "CDC-003"

@@ -12,7 +12,7 @@ rewrite copied is then deleted and inserted again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +99,7 @@ def read_changes(
         raise VersionNotFound(f"there are no versions from {start} to {last}")
     versions = list(_versions(storage, listing, start, last))
     table = versions[-1].table
+    refuse_names(table.columns.names, (column.name for column in CHANGE_COLUMNS))
     for one in versions:
         _refuse_incompatible(one, table)
     if any(one.table.columns != table.columns for one in versions):
@@ -112,6 +113,18 @@ def read_changes(
         reads = in_order(lambda change: _read(reader, change, schema, hold), changes, MAX_THREADS)
         batches = [batch for read in reads for batch in read]
     return pa.Table.from_batches(batches, schema=schema)
+
+
+def refuse_names(names: Iterable[str], added: Iterable[str]) -> None:
+    """Refuse columns that are named like one that change data adds: it has two of the name.
+
+    Raises:
+        IncompatibleSchemas: there is one.
+    """
+    taken = {name.lower() for name in added}
+    for name in names:
+        if name.lower() in taken:
+            raise IncompatibleSchemas(f"column {name!r} has the name of a column of change data")
 
 
 def _versions(storage: Storage, listing: Listing, start: int, end: int) -> Iterator[_Version]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reference_impl.limits import budget
+from reference_impl.scan.cdf import refuse_names
 from reference_impl.scan.row_tracking import ROW_TRACKING_SCHEMA
 from reference_impl.types.arrow import arrow_schema, with_fields
 from reference_impl.write.commit.transaction import Transaction
@@ -104,6 +105,8 @@ class Changes:
     def _finish(self) -> None:
         transaction = self.transaction
         target = transaction.target
+        if self._feed and self._needs_feed:
+            refuse_names(target.schema.names, (_CHANGE_TYPE,))
         columns = clustering_leaves(target, transaction.domains)
         if columns:
             # A change of the clustering columns needs statistics of these files as well.

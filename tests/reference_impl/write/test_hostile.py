@@ -11,7 +11,12 @@ import pytest
 from hostile import BASES, OPERATIONS, SCHEMA, attack, nested, plant, with_schema
 
 from reference_impl import DeltaError, Table, read_table
-from reference_impl.errors import InvalidAction, InvalidMetadata, InvalidTableError
+from reference_impl.errors import (
+    IncompatibleSchemas,
+    InvalidAction,
+    InvalidMetadata,
+    InvalidTableError,
+)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -53,6 +58,20 @@ def test_no_column_gets_the_name_of_a_materialised_one(tmp_path: Path) -> None:
     for name in names:
         with pytest.raises(InvalidMetadata):
             table.add_columns(pa.schema([(name, pa.int64())]))
+
+
+@pytest.mark.parametrize("name", ["_change_type", "_Commit_Version", "_commit_timestamp"])
+def test_no_column_is_named_like_one_of_change_data(tmp_path: Path, name: str) -> None:
+    rows = pa.table({"id": pa.array([1, 2], pa.int64()), name: ["mine", "mine"]})
+    table = Table(tmp_path)
+    table.create(rows.schema, properties={"delta.enableChangeDataFeed": "true"})
+    table.append(rows)
+    with pytest.raises(IncompatibleSchemas, match=f"'{name}'"):
+        table.changes(0)
+    if name == "_change_type":
+        with pytest.raises(IncompatibleSchemas, match=f"'{name}'"):
+            table.delete("id = 1")
+    assert read_table(tmp_path).equals(rows)
 
 
 BAD_TEXTS = ["\ud800", "a\udfffb"]
