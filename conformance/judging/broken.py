@@ -36,6 +36,8 @@ from conformance.judging.live import fresh_ids, marked_rows, older_columns
 from conformance.requirements.judged import MATERIALIZED, judged_of, matches, shows
 from conformance.requirements.levels import ROWS_READ
 from conformance.requirements.registry import SELECTIONS, load_registry
+from reference_impl.errors import DeltaError
+from reference_impl.places import decode_path
 from reference_impl.storage import LocalStorage
 
 _NEWEST_ACTION: Final[Mapping[str, tuple[str, str]]] = {
@@ -110,6 +112,10 @@ _LIVE_FILE_REQUIREMENTS: Final = (
     "FA-003", "REC-00[68]", "REC-01[018]", "REC-02[01]", "REM-*", "SNAP-00[37]",
 )  # fmt: skip
 """Requirements on which files are live: none is on which columns there are."""
+_STRAY_FILES: Final = "SNAP-003"
+"""The requirement that files which no commit adds are no part of the table."""
+_NEWEST_FILES: Final = "REC-018"
+"""The requirement on which files are live, and on what is said of them."""
 _HIDDEN_COLUMNS: Final = "RT-017"
 """The requirement that reads leave out materialized columns of row tracking."""
 _COLUMN_QUESTIONS: Final = ("read", "row_ids", "changes")
@@ -131,6 +137,10 @@ def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
         found = [_newest_action(case.table, version, part) for part in _NEWEST_ACTION]
         found += [_REPLACED_METADATA] if _NEWEST_ACTION["metadata"][0] in found else []
         return (*found, *_refused(case, spec, found))
+    if spec.type == "files":
+        judged = judged_of(spec, case)
+        seen = {judged.in_revision(revision) for revision in SELECTIONS}
+        return (_NEWEST_FILES,) if _STRAY_FILES in seen else ()
     if spec.type not in ("read", "row_ids", "changes", "aggregate"):
         return ()
     found = [ROWS_READ, *(_TRACKING_REQUIREMENTS if spec.type == "row_ids" else ())]
@@ -201,6 +211,8 @@ def requirement_shown(  # noqa: PLR0913  all that it depends on
     """
     if spec.type == "snapshot":
         return _shown_by_snapshot(case, spec, difference, judged, expected.document, actual)
+    if spec.type == "files" and judged == _STRAY_FILES and isinstance(actual, Sequence):
+        return _shown_by_files(case, expected.document, actual)
     if judged is None or not isinstance(actual, pa.Table) or expected.source is None:
         return None
     if load_registry()[judged].level == "SHOULD":
@@ -260,6 +272,26 @@ def _shown_by_snapshot(  # noqa: PLR0913, PLR0917  as of :func:`requirement_show
     if spec.requirement is not None or judged != single:
         return None  # the case says which of both it is about
     return newest if _is_replaced(case, spec, part, actual) else None
+
+
+def _shown_by_files(case: Case, expected: Mapping[str, Any], actual: Sequence[Any]) -> str | None:
+    """Return the requirement on live files, unless some file is of the table by no commit."""
+    right, seen = (
+        {str(each.get("path")) for each in files if isinstance(each, Mapping)}
+        for files in (expected["files"], actual)
+    )
+    return _NEWEST_FILES if seen <= right | _added(case.table) else None
+
+
+@lru_cache(maxsize=64)
+def _added(table: Path) -> frozenset[str]:
+    """Return the paths of the files that commits add."""
+    found = set()
+    for content in commits_in(table).values():
+        for line in (content or b"").splitlines():
+            with suppress(DocumentError, DeltaError, LookupError, TypeError, AttributeError):
+                found.add(decode_path(parse_json(line)["add"]["path"]))
+    return frozenset(found)
 
 
 def _is_replaced(case: Case, spec: Spec, part: str, actual: Any) -> bool:

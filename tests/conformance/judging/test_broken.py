@@ -272,6 +272,25 @@ def test_a_part_of_a_snapshot_names_the_row_on_it(
     assert named in items[question].requirements_judged("upstream")
 
 
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda files: [{**files[0], "size": 1}, *files[1:]], "REC-018"),
+        (lambda files: files[1:], "REC-018"),
+        (lambda files: [*files, files[0]], "REC-018"),
+        (lambda files: [*files, {**files[0], "path": "stray.parquet"}], "SNAP-003"),
+    ],
+)
+def test_what_differs_of_files_names_the_row_on_it(
+    corpus: Corpus, items: dict[str, Item], change: Callable[[Any], Any], named: str
+) -> None:
+    """A file of no commit is another matter than what commits say of files."""
+    item = items["data-files/orphans-invisible/files-latest"]
+    verdict = _judged(corpus, item, lambda wanted: change(wanted.document["files"]))
+    assert verdict.requirement == named
+    assert named in item.requirements_judged("upstream")
+
+
 @pytest.mark.parametrize(("version", "named"), [(1, "REC-012"), (9, "REC-002")])
 def test_an_older_part_of_a_snapshot_names_the_row_on_the_newest(
     corpus: Corpus, items: dict[str, Item], version: int, named: str
