@@ -73,8 +73,10 @@ def is_not_null(name: str) -> Filter:
 
 
 def starts_with(name: str, prefix: str) -> Filter:
-    """Test that a string column begins with a prefix free of SQL wildcards."""
+    """Test that a string column begins with a prefix, in which no character is a wildcard."""
     tree = node("starts_with", _column(name), literal(type_of("string"), prefix))
+    if {*"%_\\"} & {*prefix}:
+        return Filter(tree, f"startswith({_quoted(name)}, {_sql_literal(prefix, 'string')})")
     return Filter(tree, f"{_quoted(name)} LIKE {_sql_literal(prefix + '%', 'string')}")
 
 

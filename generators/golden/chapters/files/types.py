@@ -94,6 +94,13 @@ PRIMITIVES = (
         Decimal("0.01"),
     ),
     _Primitive(
+        "decimal-10-0",
+        "decimal(10,0)",
+        (Decimal(-(10**10) + 1), Decimal(0), Decimal(5), Decimal(10**10 - 1)),
+        "SCH-009 PQ-012",
+        Decimal(5),
+    ),
+    _Primitive(
         "decimal-int64",
         "decimal(18,0)",
         (Decimal(-(10**18) + 1), Decimal(-1), Decimal(0), Decimal(10**18 - 1)),

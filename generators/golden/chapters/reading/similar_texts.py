@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.filters import Filter, compare, is_in
+from generators.golden.cases.filters import Filter, compare, is_in, starts_with
 from generators.golden.cases.publish import filtered, publish
 from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.table import GoldenTable, add, feature_protocol, remove, txn
@@ -173,6 +173,22 @@ def _texts(case: CaseWriter) -> None:
         title = "Texts are in the order of their characters"
         filtered(case, table, f"above-{number}", compare("s", ">", text, "string"), title)
         filtered(case, table, f"below-{number}", compare("s", "<", text, "string"), title)
+
+
+@VALUES.case("prefixes-like-patterns", "STAT-006 STAT-012 PART-013")
+def _prefixes(case: CaseWriter) -> None:
+    """A prefix has no wildcards: each of its characters is one of the text."""
+    table = GoldenTable.created(
+        case, struct(id="long", s="string", p="string"), partition_columns=["p"]
+    )
+    for number, text in enumerate(("a_b", "axb", "a%b", "ab", "a\\b", "%", "\\%")):
+        path = f"file-{number}.parquet"
+        table.commit(add(table.file([{"id": number, "s": text}], partition={"p": text}, path=path)))
+    publish(case, table, versions=[])
+    for slug, prefix in (("any", "a_"), ("all", "a%"), ("escaped", "\\%"), ("bare", "%")):
+        for name in ("s", "p"):
+            title = "A prefix is found as it stands"
+            filtered(case, table, f"{slug}-{name}", starts_with(name, prefix), title)
 
 
 @PARTITIONS.case("look-alike-values", "PART-003 PART-001")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from breaches.edits import statistics
 from breaches.model import reader
-from breaches.seams import rows, viewing
+from breaches.seams import asking, rows, viewing
 
 
 def _one_for_both(stats: dict[str, Any]) -> None:
@@ -52,7 +53,23 @@ def _namesakes(stats: dict[str, Any]) -> None:
         stats[kind] = changed(node, top)
 
 
+def _to_the_wildcard(request: Any) -> Any:
+    """Look for what stands before a wildcard of a prefix."""
+    tree = getattr(request, "filter", None)
+    if not tree or tree["op"] != "starts_with":
+        return request
+    column, prefix = tree["args"]
+    cut = {**prefix, "literal": re.split("[_%]", prefix["literal"])[0]}
+    return replace(request, filter={**tree, "args": [column, cut]})
+
+
 ROWS = (
+    reader(
+        "finds-wildcards-in-prefixes",
+        "SNAP-007",
+        asking(_to_the_wildcard),
+        "per-file-statistics/prefixes-like-patterns/*",
+    ),
     reader(
         "takes-bounds-of-namesakes",
         "SNAP-007",
