@@ -312,6 +312,8 @@ def _faults(results: Results, records: int, digest: str) -> Iterator[str]:
     selected = results.header["selected"]
     if records > selected or (not footer["partial"] and records != selected):
         yield f"{selected} cases were selected, and the run has {records} records"
+    if selected > results.header["cases"]:
+        yield f"{selected} cases were selected, and there are {results.header['cases']}"
     shard = results.header.get("shard")
     if shard is not None and shard["number"] > shard["of"]:
         yield f"it says that it is part {shard['number']} of {shard['of']}"

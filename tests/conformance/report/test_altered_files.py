@@ -120,6 +120,7 @@ FORGED: dict[str, Callable[[Lines], Lines]] = {
     "two footers": lambda lines: [*lines, lines[-1]],
     "a footer in the middle": lambda lines: [*lines[:2], lines[-1], *lines[2:]],
     "complete and partial": _footer(complete=False),
+    "fewer cases than are selected": lambda lines: [{**lines[0], "cases": 2}, *lines[1:]],
 }
 """Forgeries whose digest is right."""
 

@@ -62,7 +62,7 @@ def _file(
         "adapter": {"name": name, "adapter_version": "1", "engine_version": "1.2"},
         "claims": CLAIMS,
         "selection": {},
-        "cases": len(records),
+        "cases": len(records) + len(partial),
         "selected": len(records) + len(partial),
     }
     with ResultsWriter(path) as writer:
