@@ -414,7 +414,6 @@ def iceberg_compatibility(step: Step) -> Findings:
             "ICE1-006",
             "icebergCompatV1 is active and deletionVectors is supported",
         ),
-        (one and _nested(step.new), "ICE1-010", f"icebergCompatV1 excludes {_nested(step.new)}"),
         (two and not mapped, "ICE2-005", "icebergCompatV2 is active without column mapping"),
         (two and one, "ICE2-013", "icebergCompatV1 and icebergCompatV2 are both active"),
         (
@@ -430,6 +429,15 @@ def iceberg_compatibility(step: Step) -> Findings:
     for broken, requirement, message in rules:
         if broken:
             yield finding(requirement, step.place, message)
+    excluded = _nested(step.new) if one else []
+    if excluded:
+        # What is blocked is to add them; whether a table that has some may turn it on is open.
+        had = {at for column in _nested(step.old) for at in (column.path, column.physical)}
+        added = [c for c in excluded if had.isdisjoint((c.path, c.physical))]
+        column = (added or excluded)[0]
+        message = f"icebergCompatV1 excludes {_kind(column)} columns, as {column.name}"
+        sure = bool(added) and step.before.known
+        yield finding("ICE1-010", step.place, message, sure=sure)
     if one or two:
         yield from _outside_of_iceberg(step)
 
@@ -470,10 +478,10 @@ def _types(layout: Layout) -> set[str]:
     return {each for each in found if isinstance(each, str) and decimal_of(each) is None}
 
 
-def _nested(layout: Layout) -> str:
-    """Name the first map, array or void column; empty when there is none."""
-    for column in layout.columns:
-        kind: Any = column.type.get("type") if isinstance(column.type, dict) else column.type
-        if kind in ("map", "array", "void"):
-            return f"{kind} columns, as {column.name}"
-    return ""
+def _kind(column: Column) -> Any:
+    return column.type.get("type") if isinstance(column.type, dict) else column.type
+
+
+def _nested(layout: Layout) -> list[Column]:
+    """Return the map, array and void columns."""
+    return [column for column in layout.columns if _kind(column) in ("map", "array", "void")]

@@ -434,3 +434,16 @@ def test_a_bottomless_schema_is_a_finding(lake: Any) -> None:
     text = '{"type":"array","elementType":' * 50_000
     _raw_schema(lake, json.dumps(text)[1:-1])
     assert {finding.requirement for finding in lake.audit()} == {"META-008", "SCH-001"}
+
+
+def test_an_array_that_was_there_is_a_warning_under_iceberg_1(lake: Any) -> None:
+    """Turning the feature on adds no column."""
+    names = ("r:columnMapping", "icebergCompatV1")
+    mapped = {"columnMapping__mode": "name", "columnMapping__maxColumnId": "2"}
+    array = lake.column("a", 1, LONG)
+    lake.commit(lake.protocol(*names), lake.metadata(array, **mapped))
+    lake.commit(lake.metadata(array, **mapped, enableIcebergCompatV1="true"))
+    more = lake.column("b", 2, LONG)
+    lake.commit(lake.metadata(array, more, **mapped, enableIcebergCompatV1="true"))
+    found = {(x.severity, x.message[-1]) for x in lake.audit() if x.requirement == "ICE1-010"}
+    assert found == {("warning", "a"), ("error", "b")}

@@ -220,6 +220,15 @@ def _excluded(
         # Of a feature that is not listed the property binds no writer.
         names = (f"icebergCompatV{version}", *(f for p, f in _BESIDE.items() if p in more))
         recipe = Recipe(schema, (), {"team": "tables"}, ("columnMapping", *names)).append([])
+        if requirement == "ICE1-010":
+            recipe.set_properties(asked).publish(
+                case,
+                contested=[
+                    ("refused", "the table cannot be converted to Iceberg", refused),
+                    ("carried-out", "what the text blocks is to add such columns", None),
+                ],
+            )
+            return
         recipe.set_properties_refused(asked).publish(case, refusal=refused)
         return
     recipe = Recipe(schema, properties={"team": "tables"}).append([])
@@ -235,8 +244,8 @@ def _excluded(
 _EXCLUDED: Final[tuple[tuple[str, str, Struct, Mapping[str, str], str], ...]] = (
     ("unmapped", "It is not enabled without column mapping", PAIR, {}, "ICE1-005"),
     ("vectors", "It is not enabled with vectors", PAIR, WITH_VECTORS, "ICE1-006"),
-    ("array", "A table with an array is refused", beside_id(array("long")), {}, "ICE1-010"),
-    ("map", "A table with a map is refused", beside_id(map_of("string", "long")), {}, "ICE1-010"),
+    ("array", "It is enabled over an array or not", beside_id(array("long")), {}, "ICE1-010"),
+    ("map", "It is enabled over a map or not", beside_id(map_of("string", "long")), {}, "ICE1-010"),
     ("unmapped", "It is not enabled without column mapping", PAIR, {}, "ICE2-005"),
     ("vectors", "It is not enabled with active vectors", PAIR, WITH_VECTORS, "ICE2-014"),
     ("first", "It is not enabled beside the first version", PAIR, asking(["icebergCompatV1"]),

@@ -144,7 +144,7 @@ ROWS = (
         "takes-arrays-under-iceberg-1",
         "ICE1-010",
         carrying_out(),
-        "iceberg-compatibility-v1/write-refused-array*",
+        "iceberg-compatibility-v1/write-refused-later-array*",
     ),
     writer(
         "repartitions-under-iceberg-1",
