@@ -24,6 +24,7 @@ from generators.oracle.filters import column, node
 from generators.oracle.literals import encode
 from generators.oracle.model import Oracle, Row
 from generators.oracle.operations import (
+    OPERATIONS,
     AddColumn,
     Append,
     Checkpoint,
@@ -320,12 +321,13 @@ class Recipe:
         kept = self._kept(rows if stored is None else stored)
         return self._add_step(step, Replace(schema, self.partition_columns, kept))
 
-    def keep(self, operation: str, *, version: bool = True, **arguments: Any) -> Recipe:
-        """Do what no reader of rows can see; ``version`` says whether it makes a version.
+    def run(self, operation: str, **arguments: Any) -> Recipe:
+        """Do an operation that no reader of rows can see.
 
         An argument that is callable is called with the builder of the table that is given.
         """
-        return self._add_step({"operation": operation, **arguments}, NoRowChange(version))
+        done = OPERATIONS[operation].oracle or NoRowChange()
+        return self._add_step({"operation": operation, **arguments}, done)
 
     def restore(self, step: int) -> Recipe:
         """Make the table what it was after a step, the first being 0."""

@@ -50,10 +50,10 @@ def _changes(kind: Kind, recipe: Recipe) -> None:
 def _moves(kind: Kind, recipe: Recipe) -> None:
     """Rearrange and restore, with changes between, and once more."""
     kind.append(kind.append(recipe, *range(6)), 20, 21)
-    recipe.delete(_ids(1, 20)).keep("optimize").delete(_ids(2))
-    kind.append(recipe.update({"name": "x"}, _ids(3)), 22, 26).keep("optimize").keep("optimize")
-    kind.append(recipe.restore(3), 23).delete(_ids(0, 21)).keep("optimize").restore(6)
-    kind.append(recipe.restore(2), 24).keep("vacuum", version=False)
+    recipe.delete(_ids(1, 20)).run("optimize").delete(_ids(2))
+    kind.append(recipe.update({"name": "x"}, _ids(3)), 22, 26).run("optimize").run("optimize")
+    kind.append(recipe.restore(3), 23).delete(_ids(0, 21)).run("optimize").restore(6)
+    kind.append(recipe.restore(2), 24).run("vacuum")
 
 
 def _states(kind: Kind, recipe: Recipe) -> None:
@@ -61,7 +61,7 @@ def _states(kind: Kind, recipe: Recipe) -> None:
     kind.append(kind.append(recipe, *range(6)), 20, 21).set_transaction("app", 7)
     recipe.delete(_ids(1, 20)).checkpoint().delete(_ids(2, 21)).set_transaction("app", 9)
     kind.append(recipe.update({"name": "x"}, _ids(3)).checkpoint(), 22)
-    recipe.set_transaction("other", 1).set_properties({"team": "a"}).keep("optimize")
+    recipe.set_transaction("other", 1).set_properties({"team": "a"}).run("optimize")
     kind.append(recipe.checkpoint().restore(4), 23).checkpoint().delete(_ids(0))
     kind.append(recipe.checkpoint(), 24)
 
@@ -81,7 +81,7 @@ def _columns(kind: Kind, recipe: Recipe) -> None:
     if "typeWidening" in kind.features:
         recipe.change_type("v", "short").update({"v": 300}, _ids(3)).checkpoint()
         recipe.change_type("v", "long")
-    kind.append(recipe.keep("optimize"), 25)
+    kind.append(recipe.run("optimize"), 25)
     if "typeWidening" not in kind.features:
         recipe.restore(3)  # which may refuse to make a type narrow again
     kind.append(recipe, 26).add_column(field("again", "double"))
@@ -95,20 +95,20 @@ def _settings(kind: Kind, recipe: Recipe) -> None:
     """Change settings between changes of rows; what they say nothing of stays as it was."""
     kind.append(recipe, *range(5)).set_properties({"team": "a", "kept": "1"})
     recipe.set_transaction("app", 3).delete(_ids(1)).unset_properties("team")
-    recipe.keep("enable_feature", feature="checkConstraints")
-    recipe.keep("add_constraint", name="high", expression="id < 1000000").delete(_ids(2))
-    recipe.keep("enable_feature", feature="domainMetadata").set_domain("mine", "{}")
+    recipe.run("enable_feature", feature="checkConstraints")
+    recipe.run("add_constraint", name="high", expression="id < 1000000").delete(_ids(2))
+    recipe.run("enable_feature", feature="domainMetadata").set_domain("mine", "{}")
     kind.append(recipe.checkpoint(), 20).set_domain("mine", None).set_transaction("app", 2)
     if kind.clustering:
-        recipe.keep("cluster_by", columns=["id"])
-    recipe.keep("drop_constraint", name="high").update({"name": "x"}, _ids(3, 20))
-    kind.append(recipe.set_domain("mine", "again").checkpoint(), 21).keep("optimize")
+        recipe.run("cluster_by", columns=["id"])
+    recipe.run("drop_constraint", name="high").update({"name": "x"}, _ids(3, 20))
+    kind.append(recipe.set_domain("mine", "again").checkpoint(), 21).run("optimize")
 
 
 def _emptied(kind: Kind, recipe: Recipe) -> None:
     """Do everything to a table without rows, and go on."""
-    kind.append(recipe.delete(_ids(0)).keep("optimize"), *range(4)).delete(_ids(0, 1))
-    recipe.delete().checkpoint().keep("optimize").update({"name": "x"}).delete()
+    kind.append(recipe.delete(_ids(0)).run("optimize"), *range(4)).delete(_ids(0, 1))
+    recipe.delete().checkpoint().run("optimize").update({"name": "x"}).delete()
     _upsert(kind, recipe, 30, 31)
     kind.overwrite(recipe.delete(_ids(30)), where=_ids(31)).checkpoint()
     kind.overwrite(kind.append(recipe, 32, 33)).checkpoint()
@@ -119,11 +119,11 @@ def _summed(kind: Kind, recipe: Recipe) -> None:
     """Compact the log and clean it up, and change what it held."""
     kind.append(kind.append(recipe, *range(6)), 20, 21).delete(_ids(1, 20))
     recipe.set_transaction("app", 7).update({"name": "x"}, _ids(2))
-    recipe.keep("compact_log", version=False, start=1, end=5).delete(_ids(3, 21))
+    recipe.run("compact_log", start=1, end=5).delete(_ids(3, 21))
     kind.append(recipe, 22).set_properties({"team": "a"})
-    recipe.keep("compact_log", version=False, start=6, end=8).checkpoint()
-    kind.append(recipe.keep("cleanup", version=False), 23).delete(_ids(4)).restore(8)
-    recipe.keep("compact_log", version=False, start=9, end=11).keep("optimize")
+    recipe.run("compact_log", start=6, end=8).checkpoint()
+    kind.append(recipe.run("cleanup"), 23).delete(_ids(4)).restore(8)
+    recipe.run("compact_log", start=9, end=11).run("optimize")
     kind.append(recipe, 24)
 
 
@@ -139,8 +139,8 @@ def _cut(kind: Kind, recipe: Recipe) -> None:
     kind.append(recipe, 23).delete(_ids(4))
     if "changeDataFeed" in kind.features:
         # The others are asked of writers that know neither compactions nor transactions.
-        recipe.keep("compact_log", version=False, start=6, end=9).set_transaction("app", 9)
-    kind.append(recipe.keep("optimize").restore(9).checkpoint(), 24).delete(_ids(5, 22))
+        recipe.run("compact_log", start=6, end=9).set_transaction("app", 9)
+    kind.append(recipe.run("optimize").restore(9).checkpoint(), 24).delete(_ids(5, 22))
 
 
 def _whole(kind: Kind, recipe: Recipe) -> None:
@@ -150,7 +150,7 @@ def _whole(kind: Kind, recipe: Recipe) -> None:
         recipe.change_type("v", "short")
     kind.append(recipe, 20, 21).delete(_ids(1, 20)).update({"name": "x"}, _ids(2))
     _upsert(kind, recipe, 31 if kind.numbered else 3, 30)
-    kind.overwrite(recipe.keep("optimize"), 40, where=compare("id", ">=", 21, "long"))
+    kind.overwrite(recipe.run("optimize"), 40, where=compare("id", ">=", 21, "long"))
     kind.append(recipe.checkpoint().delete(_ids(40)).restore(4), 50).delete(_ids(0))
 
 

@@ -123,7 +123,7 @@ class Kind:
             self.schema, self.partitions, self.properties, self.features, None, clustering
         )
         if self.rule:
-            recipe.keep("add_constraint", name="low", expression=self.rule)
+            recipe.run("add_constraint", name="low", expression=self.rule)
         return recipe
 
     def rows(self, recipe: Recipe, *numbers: int) -> list[dict[str, Any]]:

@@ -240,7 +240,7 @@ def _vacuum(case: CaseWriter) -> None:
     """A vacuum keeps live files that the log names by absolute paths."""
     recipe = Recipe(PAIR).append(numbered(3)).append(numbered(3, 10)).append(numbered(2, 20))
     recipe.append(numbered(2, 30)).given()
-    recipe.keep("vacuum", version=False, kept=old_files(case)).append(numbered(2, 40))
+    recipe.run("vacuum", kept=old_files(case)).append(numbered(2, 40))
     recipe.publish(case)
     # The log as it is laid out, but for how it spells its paths.
     prefixes = (f"{_URI}/", f"file:{TABLE_PLACEHOLDER}/", f"{TABLE_PLACEHOLDER}/")
@@ -368,7 +368,7 @@ def _vacuum_vectors(case: CaseWriter) -> None:
     """A vacuum keeps the vectors that the log names by absolute paths."""
     recipe = Recipe.active(PAIR, "deletionVectors").append(numbered(6))
     recipe.append(numbered(3, 10)).delete_by_vectors(is_in("id", [2, 4], "long")).given()
-    recipe.keep("vacuum", version=False, kept=old_files(case)).append(numbered(2, 40))
+    recipe.run("vacuum", kept=old_files(case)).append(numbered(2, 40))
     recipe.publish(case)
     lines = read_commit(case.delta, 3)
     [vector] = [each["add"]["deletionVector"] for each in lines if "add" in each]

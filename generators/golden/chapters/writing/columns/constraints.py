@@ -28,8 +28,8 @@ INVARIANTS: Final = Chapter("column-invariants")
 def _add_7(case: CaseWriter) -> None:
     """At writer version 7 a constraint comes beside features that are listed."""
     recipe = Recipe.active(PAIR, "appendOnly")
-    recipe.append(pairs(1)).keep("enable_feature", feature="checkConstraints")
-    recipe.keep("add_constraint", name="positive", expression="id > 0").append(pairs(2))
+    recipe.append(pairs(1)).run("enable_feature", feature="checkConstraints")
+    recipe.run("add_constraint", name="positive", expression="id > 0").append(pairs(2))
     recipe.append(pairs(-3)).publish(case, refusal=broken_rule("CHK-006"))
 
 
@@ -81,8 +81,8 @@ _ADDED: Final[dict[str, Any]] = {"name": "positive", "expression": "id > 0"}
 @CHECKS.case("write-add", "CHK-007 CHK-009 CHK-005")
 def _add_constraint(case: CaseWriter) -> None:
     """A constraint that every row obeys is added, held to, and dropped."""
-    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("add_constraint", **_ADDED)
-    recipe.append(pairs(3)).keep("drop_constraint", name="positive").append(pairs(-1))
+    recipe = Recipe(PAIR).append(pairs(1, 2)).run("add_constraint", **_ADDED)
+    recipe.append(pairs(3)).run("drop_constraint", name="positive").append(pairs(-1))
     recipe.publish(case, contested=unasked("CHK-007", "add_constraint"))
 
 
@@ -98,7 +98,7 @@ def _set_broken(case: CaseWriter) -> None:
 def _add_broken_between(case: CaseWriter) -> None:
     """A constraint that rows of one file among others break is not added."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3, -1)).append(pairs(4))
-    recipe.keep("add_constraint", **_ADDED)
+    recipe.run("add_constraint", **_ADDED)
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-010"))
 
 
@@ -107,7 +107,7 @@ def _add_after_vectors(case: CaseWriter) -> None:
     """Rows that a vector deleted do not keep a constraint from being added."""
     recipe = Recipe.active(PAIR, "deletionVectors", "checkConstraints")
     recipe.append(pairs(1, -2, 3))
-    recipe.delete(compare("id", "<", 0, "long")).keep("add_constraint", **_ADDED)
+    recipe.delete(compare("id", "<", 0, "long")).run("add_constraint", **_ADDED)
     recipe.append(pairs(4)).publish(case)
 
 
@@ -115,9 +115,9 @@ def _add_after_vectors(case: CaseWriter) -> None:
 def _drop_one(case: CaseWriter) -> None:
     """A constraint holds on where another one is dropped."""
     recipe = Recipe.active(PAIR, "checkConstraints").append(pairs(1, 2))
-    recipe.keep("add_constraint", **_ADDED)
-    recipe.keep("add_constraint", name="small", expression="id < 100").append(pairs(3))
-    recipe.keep("drop_constraint", name="positive").append(pairs(-1)).append(pairs(200))
+    recipe.run("add_constraint", **_ADDED)
+    recipe.run("add_constraint", name="small", expression="id < 100").append(pairs(3))
+    recipe.run("drop_constraint", name="positive").append(pairs(-1)).append(pairs(200))
     recipe.publish(case, refusal=_BROKEN)
 
 
@@ -125,7 +125,7 @@ def _drop_one(case: CaseWriter) -> None:
 def _add_then_break(case: CaseWriter) -> None:
     """A row that breaks a constraint that was added is refused."""
     recipe = Recipe.active(PAIR, "checkConstraints").append(pairs(1, 2))
-    recipe.keep("add_constraint", **_ADDED)
+    recipe.run("add_constraint", **_ADDED)
     recipe.append(pairs(-3)).publish(case, refusal=_BROKEN)
 
 
@@ -133,7 +133,7 @@ def _add_then_break(case: CaseWriter) -> None:
 def _of_no_column(case: CaseWriter) -> None:
     """A constraint of a column that there is not is not added."""
     recipe = Recipe(PAIR).append(pairs(1, 2))
-    recipe.keep("add_constraint", name="positive", expression="nowhere > 0")
+    recipe.run("add_constraint", name="positive", expression="nowhere > 0")
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-004"))
 
 
@@ -172,7 +172,7 @@ for _name, _change in (
 
 
 def _not_added(rows: list[dict[str, Any]], requirement: str, case: CaseWriter) -> None:
-    recipe = Recipe(PAIR).append(rows).keep("add_constraint", **_ADDED)
+    recipe = Recipe(PAIR).append(rows).run("add_constraint", **_ADDED)
     recipe.publish(case, refusal=Refusal("constraint", "commit", requirement))
 
 
@@ -189,7 +189,7 @@ for _name, _title, _rows, _id in (
 
 
 def _not_added_to(recipe: Callable[[], Recipe], expression: str, case: CaseWriter) -> None:
-    made = recipe().keep("add_constraint", name="rule", expression=expression)
+    made = recipe().run("add_constraint", name="rule", expression=expression)
     made.publish(case, refusal=Refusal("constraint", "commit", "CHK-009"))
 
 
@@ -339,5 +339,5 @@ def _broken_beside_deleted(case: CaseWriter) -> None:
     """A constraint that a row beside deleted ones breaks is not added."""
     recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(1, -2, 3))
     recipe.delete_by_vectors(compare("id", "=", 3, "long")).given()
-    recipe.keep("add_constraint", name="rule", expression="id > 0")
+    recipe.run("add_constraint", name="rule", expression="id > 0")
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-009"))

@@ -35,9 +35,9 @@ def _default(case: CaseWriter) -> None:
 def _set_default(case: CaseWriter) -> None:
     """A default that is set, and unset, holds for rows to come."""
     recipe = Recipe(PAIR, features=("allowColumnDefaults",)).append([{"id": 1}])
-    recipe.keep("set_default", column="name", expression="'later'")
+    recipe.run("set_default", column="name", expression="'later'")
     recipe.append([{"id": 2}], [{"id": 2, "name": "later"}])
-    recipe.keep("set_default", column="name", expression=None).append([{"id": 3}]).publish(case)
+    recipe.run("set_default", column="name", expression=None).append([{"id": 3}]).publish(case)
 
 
 @DEFAULTS.case("write-add-with-default", "DFT-008")
@@ -93,7 +93,7 @@ def _default_again(case: CaseWriter) -> None:
     """A row gets the default that was set last."""
     recipe = Recipe(PAIR, features=(_PRESET,)).append([{"id": 1}])
     for number, name in ((2, "first"), (3, "second")):
-        recipe.keep("set_default", column="name", expression=f"'{name}'")
+        recipe.run("set_default", column="name", expression=f"'{name}'")
         recipe.append([{"id": number}], [{"id": number, "name": name}])
     recipe.publish(case)
 
@@ -177,7 +177,7 @@ def _variant_default(case: CaseWriter) -> None:
     """A variant that is left out is null; another default is refused, or set."""
     recipe = Recipe(VARIANTS, features=("variantType", "allowColumnDefaults"))
     recipe.append(variants(2)).append([{"id": 7}])
-    recipe.keep("set_default", column="v", expression="parse_json('1')")
+    recipe.run("set_default", column="v", expression="parse_json('1')")
     recipe.publish(
         case,
         contested=[

@@ -85,7 +85,7 @@ def _rename_partition(case: CaseWriter) -> None:
 @MAPPING.case("write-turn-on", "CM-011 CM-012 CM-013 CM-014")
 def _turn_on(case: CaseWriter) -> None:
     """Mapping that is turned on later reads the files of before."""
-    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
+    recipe = Recipe(PAIR).append(pairs(1, 2)).run("enable_feature", feature="columnMapping")
     recipe.set_properties(MAPPED).append(pairs(3)).rename_column("name", "label")
     recipe.append([{"id": 4, "label": "x"}]).publish(case)
 
@@ -95,7 +95,7 @@ def _turn_on_added(case: CaseWriter) -> None:
     """A column that was added before mapping is turned on keeps its values."""
     recipe = Recipe(PAIR).append(pairs(1)).add_column(field("later", "long"))
     recipe.append([{"id": 2, "name": "b", "later": 7}])
-    recipe.keep("enable_feature", feature="columnMapping").set_properties(MAPPED)
+    recipe.run("enable_feature", feature="columnMapping").set_properties(MAPPED)
     recipe.append([{"id": 3, "name": "c", "later": 8}]).publish(case)
 
 
@@ -117,7 +117,7 @@ def _own_ids(case: CaseWriter) -> None:
 @MAPPING.case("write-own-ids-turned-on", "CM-021")
 def _own_ids_turned_on(case: CaseWriter) -> None:
     """Nobody sets the highest column id with the mode."""
-    recipe = Recipe(PAIR).append(pairs(1)).keep("enable_feature", feature="columnMapping")
+    recipe = Recipe(PAIR).append(pairs(1)).run("enable_feature", feature="columnMapping")
     recipe.set_properties_refused({**MAPPED, "delta.columnMapping.maxColumnId": "77"})
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "CM-021"))
 
@@ -184,7 +184,7 @@ def _name_again(case: CaseWriter) -> None:
     recipe = Recipe.active(PAIR, "columnMapping").append(pairs(1, 2))
     recipe.add_column(field("x", "long")).append([{"id": 3, "name": "c", "x": 5}])
     recipe.drop_column("x").add_column(field("x", "long"))
-    recipe.append([{"id": 4, "name": "d", "x": 6}]).keep("optimize").publish(case)
+    recipe.append([{"id": 4, "name": "d", "x": 6}]).run("optimize").publish(case)
 
 
 _NESTED: Final = struct(

@@ -162,7 +162,7 @@ def _drop_not_null_commented(case: CaseWriter) -> None:
 def _rename_taken(case: CaseWriter) -> None:
     """A column is not renamed to a name that is taken."""
     recipe = Recipe.active(PAIR, "columnMapping").append(pairs(1))
-    recipe.keep("rename_column", column="name", name="ID")
+    recipe.run("rename_column", column="name", name="ID")
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "SCH-028"))
 
 

@@ -24,7 +24,7 @@ def _write_variants(case: CaseWriter) -> None:
     """Variants are written, and kept through rewrites."""
     recipe = Recipe(VARIANTS, features=("variantType",)).append(variants(*range(6)))
     recipe.append([{"id": 9, "v": None}]).delete(is_in("id", [1, 4], "long"))
-    recipe.update({"id": 100}, compare("id", "=", 5, "long")).keep("optimize")
+    recipe.update({"id": 100}, compare("id", "=", 5, "long")).run("optimize")
     recipe.checkpoint().append(variants(8)).publish(case)
 
 
@@ -76,7 +76,7 @@ _SHREDDING: Final = ("variantType", "variantShredding")
 def _unshredded(case: CaseWriter) -> None:
     """Variants are not shredded where the table does not ask for it."""
     recipe = Recipe(VARIANTS, features=_SHREDDING).append(variants(*range(6)))
-    recipe.delete(compare("id", "=", 3, "long")).keep("optimize").publish(case)
+    recipe.delete(compare("id", "=", 3, "long")).run("optimize").publish(case)
 
 
 _VOID_COLUMN: Final = struct(id="long", v="void", s=struct(a="long"))

@@ -122,7 +122,7 @@ def _drop_widening(case: CaseWriter) -> None:
     one, two, three = ({**_numbers(n), "s": {"x": n}} for n in (1, 500, 600))
     recipe = Recipe.active(_NUMBERS.with_fields(within), "typeWidening").append([one])
     recipe.given().change_type("b", "integer").append([two])
-    recipe.keep("drop_feature", feature="typeWidening").append([three]).publish(case)
+    recipe.run("drop_feature", feature="typeWidening").append([three]).publish(case)
 
 
 def _widened(schema: Struct, column: str, spelled: str, case: CaseWriter) -> None:

@@ -90,8 +90,8 @@ def _merged(features: str, case: CaseWriter) -> None:
             node("=", column("target", "n"), literal("integer", 50)),
         ),
     )
-    recipe.keep("optimize").update({"n": plus("n", 5)}, compare("id", "<", 7, "long"))
-    recipe.delete(compare("id", "=", 6, "long")).append(triples(30)).keep("optimize")
+    recipe.run("optimize").update({"n": plus("n", 5)}, compare("id", "<", 7, "long"))
+    recipe.delete(compare("id", "=", 6, "long")).append(triples(30)).run("optimize")
     # What a merge writes is looked at where nothing rewrites it.
     recipe.merge([*triples(9), *triples(31)], SAME_ID, *UPSERT).publish(case)
 

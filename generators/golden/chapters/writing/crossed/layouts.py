@@ -41,8 +41,8 @@ _GROUPS: Final = FileLayout(row_group_rows=3)
 def _still_locked(case: CaseWriter) -> None:
     """A table stays append-only whatever else is set."""
     recipe = Recipe.active(PAIR, "appendOnly", "checkConstraints").append(pairs(1, 2))
-    recipe.keep("add_constraint", name="positive", expression="id > 0").append(pairs(3))
-    recipe.set_properties({"team": "a"}).keep("drop_constraint", name="positive")
+    recipe.run("add_constraint", name="positive", expression="id > 0").append(pairs(3))
+    recipe.set_properties({"team": "a"}).run("drop_constraint", name="positive")
     recipe.do(SetComment("name", "of a customer")).append(pairs(4)).delete(
         compare("id", "=", 1, "long")
     )
@@ -81,7 +81,7 @@ _MERGED = [{"id": n, "name": f"m{n}"} for n in (5, 30)]
 def _broken_group(case: CaseWriter) -> None:
     """A constraint that a late row of a file breaks is not added."""
     recipe = Recipe(PAIR, layout=_GROUPS).append(pairs(*range(1, 9), -1)).given()
-    recipe.keep("add_constraint", name="positive", expression="id > 0")
+    recipe.run("add_constraint", name="positive", expression="id > 0")
     recipe.publish(case, refusal=Refusal("constraint", "commit", "CHK-009"))
 
 
@@ -90,7 +90,7 @@ def _tracked_groups(case: CaseWriter) -> None:
     """Rows of every group of a file keep their ids."""
     recipe = Recipe.active(PAIR, *TRACKED, layout=_GROUPS).append(pairs(*range(10)))
     recipe.append(pairs(20, 21)).given().update({"name": "x"}, is_in("id", [1, 7, 9], "long"))
-    recipe.delete(compare("id", "=", 4, "long")).keep("optimize")
+    recipe.delete(compare("id", "=", 4, "long")).run("optimize")
     recipe.merge(_MERGED, SAME_ID, *UPSERT).publish(case)
 
 
@@ -100,7 +100,7 @@ def _deleted_groups(case: CaseWriter) -> None:
     recipe = Recipe.active(PAIR, "deletionVectors", layout=_GROUPS)
     recipe.append(pairs(*range(10))).given().delete(is_in("id", [1, 7], "long"))
     recipe.delete(is_in("id", [4, 9], "long")).update({"name": "x"}, compare("id", "=", 8, "long"))
-    recipe.merge(_MERGED, SAME_ID, *UPSERT).keep("optimize").append(pairs(40)).publish(case)
+    recipe.merge(_MERGED, SAME_ID, *UPSERT).run("optimize").append(pairs(40)).publish(case)
 
 
 @DELETED.case("write-convert", "TF-008 DVD-017")
@@ -120,7 +120,7 @@ def _folders(case: CaseWriter) -> None:
         _into_folder(case.delta, builder.version)
         return [f"ab/{n}" if n.endswith(".bin") else n for n in old_files(case)(builder)]
 
-    recipe.keep("vacuum", version=False, kept=kept)
+    recipe.run("vacuum", kept=kept)
     recipe.delete(compare("id", "=", 2, "long")).append(pairs(30)).publish(case)
 
 
@@ -142,8 +142,8 @@ def _clustered(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), {}, ("clustering", "domainMetadata"))
     recipe.set_domain("delta.clustering", CLUSTERING).append(pairs(7, 3, 5))
     recipe.append(pairs(9, 1)).append(pairs(8, 2)).given().checkpoint()
-    recipe.keep("optimize", cluster=by_another(case, 2)).append(pairs(4)).checkpoint()
-    recipe.keep("optimize", cluster=True).publish(case)
+    recipe.run("optimize", cluster=by_another(case, 2)).append(pairs(4)).checkpoint()
+    recipe.run("optimize", cluster=True).publish(case)
 
 
 @DOMAINS.case("write-multi-part", "DOM-014 CKPT-021")

@@ -73,7 +73,7 @@ def _unlocked_replaced(case: CaseWriter) -> None:
     """A table is restored, rearranged and replaced once appendOnly is false."""
     recipe = _locked().append(pairs(1, 2))
     recipe.append(pairs(3)).set_properties({"delta.appendOnly": "false"}).append(pairs(4))
-    recipe.delete(compare("id", "=", 1, "long")).keep("optimize").restore(4)
+    recipe.delete(compare("id", "=", 1, "long")).run("optimize").restore(4)
     recipe.replace(struct(n="long"), (), [{"n": 7}]).publish(case)
 
 
@@ -112,4 +112,4 @@ def _rearranged(case: CaseWriter) -> None:
     """An append-only table may be rearranged."""
     recipe = _locked()
     recipe.append(pairs(1, 2)).append(pairs(3)).append(pairs(4))
-    recipe.keep("optimize").append(pairs(5)).publish(case)
+    recipe.run("optimize").append(pairs(5)).publish(case)

@@ -51,7 +51,7 @@ def _cluster_run(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), {}, ("clustering", "domainMetadata"))
     recipe.set_domain("delta.clustering", CLUSTERING).append(pairs(7, 3, 5))
     recipe.append(pairs(9, 1)).append(pairs(8, 2)).given()
-    recipe.keep("optimize", cluster=by_another(case, 2)).append(pairs(4)).publish(case)
+    recipe.run("optimize", cluster=by_another(case, 2)).append(pairs(4)).publish(case)
 
 
 @CLUSTERED.case("write-nested", "CLUS-009 CLUS-006")
@@ -65,7 +65,7 @@ def _nested(case: CaseWriter) -> None:
     recipe.append(rows[:4]).given().append(rows[4:6]).update(
         {"name": "x"}, is_in("id", [1, 5], "long")
     )
-    recipe.merge([{**rows[2], "name": "y"}, rows[6]], SAME_ID, *UPSERT).keep("optimize")
+    recipe.merge([{**rows[2], "name": "y"}, rows[6]], SAME_ID, *UPSERT).run("optimize")
     recipe.append(rows[7:]).publish(case)
 
 
@@ -75,7 +75,7 @@ def _cluster_run_vectors(case: CaseWriter) -> None:
     recipe = Recipe.active(PAIR, "clustering", "domainMetadata", "deletionVectors")
     recipe.set_domain("delta.clustering", CLUSTERING).append(pairs(7, 3, 5)).append(pairs(9, 1))
     recipe.delete_by_vectors(compare("id", "=", 3, "long")).append(pairs(8, 2)).given()
-    recipe.keep("optimize", cluster=by_another(case, 2, 4)).append(pairs(4)).publish(case)
+    recipe.run("optimize", cluster=by_another(case, 2, 4)).append(pairs(4)).publish(case)
 
 
 _NO_STATISTICS: Final = {"delta.dataSkippingNumIndexedCols": "0"}
@@ -99,7 +99,7 @@ def _indexed(*steps: str) -> list[tuple[str, str, Refusal | None]]:
 
 def _clustered(properties: dict[str, str], features: tuple[str, ...], case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), properties, features, clustering_columns=("name",))
-    recipe.append(pairs(1, 5, 3)).append(pairs(4, 2)).keep("optimize")
+    recipe.append(pairs(1, 5, 3)).append(pairs(4, 2)).run("optimize")
     recipe.update({"id": Computed(node("+", column("id"), literal("long", 10)))})
     recipe.delete(compare("id", "=", 13, "long"))
     recipe.publish(case, contested=_indexed("create", "append"))
@@ -125,8 +125,8 @@ CLUSTERED.define(
 def _cluster_later(case: CaseWriter) -> None:
     """Files that are there get statistics of a clustering column."""
     recipe = Recipe(PAIR, (), _NO_STATISTICS).append(pairs(1, 2)).append(pairs(3))
-    recipe.keep("cluster_by", columns=["id"]).append(pairs(4))
-    recipe.keep("cluster_by", columns=["name", "id"]).append(pairs(5))
+    recipe.run("cluster_by", columns=["id"]).append(pairs(4))
+    recipe.run("cluster_by", columns=["name", "id"]).append(pairs(5))
     recipe.publish(case, contested=_indexed("cluster_by"))
 
 
@@ -135,9 +135,9 @@ def _cluster_later_mapped(case: CaseWriter) -> None:
     """Files of a checkpoint get statistics by the names that files have."""
     properties = {**_NO_STATISTICS, **MAPPED}
     recipe = Recipe(PAIR, (), properties, ("columnMapping",)).append(pairs(1, 2))
-    recipe.rename_column("name", "label").append([{"id": 3, "label": None}]).keep("checkpoint")
-    recipe.append([{"id": 4, "label": "d"}]).keep("cluster_by", columns=["label"])
-    recipe.append([{"id": 5, "label": "e"}]).keep("cluster_by", columns=["label", "id"])
+    recipe.rename_column("name", "label").append([{"id": 3, "label": None}]).run("checkpoint")
+    recipe.append([{"id": 4, "label": "d"}]).run("cluster_by", columns=["label"])
+    recipe.append([{"id": 5, "label": "e"}]).run("cluster_by", columns=["label", "id"])
     recipe.publish(case, contested=_indexed("cluster_by"))
 
 
@@ -154,8 +154,8 @@ def _far_clusters(case: CaseWriter) -> None:
 @CLUSTERED.case("write-cluster-empty", "CLUS-003 CLUS-006 CLUS-009")
 def _cluster_empty(case: CaseWriter) -> None:
     """A table without files is clustered, and again once it has none left."""
-    recipe = Recipe(PAIR).keep("cluster_by", columns=["name"]).append(pairs(1, 2)).delete()
-    recipe.keep("cluster_by", columns=["id"]).append(pairs(3))
+    recipe = Recipe(PAIR).run("cluster_by", columns=["name"]).append(pairs(1, 2)).delete()
+    recipe.run("cluster_by", columns=["id"]).append(pairs(3))
     recipe.publish(case, contested=unasked("CLUS-002", "cluster_by"))
 
 
@@ -165,9 +165,9 @@ def _clustered_vectors(case: CaseWriter) -> None:
     properties = {**_NO_STATISTICS, "delta.enableDeletionVectors": "true"}
     recipe = Recipe(PAIR, (), properties, ("deletionVectors",)).append(pairs(*range(9)))
     recipe.append([*pairs(20, 21), {"id": None, "name": "null"}])
-    recipe.delete(is_in("id", [0, 8, 21], "long")).keep("cluster_by", columns=["id"])
+    recipe.delete(is_in("id", [0, 8, 21], "long")).run("cluster_by", columns=["id"])
     recipe.append(pairs(31, 30)).delete(is_in("id", [20, 31], "long"))
-    recipe.keep("optimize", cluster=True).publish(case, contested=_indexed("cluster_by"))
+    recipe.run("optimize", cluster=True).publish(case, contested=_indexed("cluster_by"))
 
 
 @CLUSTERED.case("write-restore-before-column", "CLUS-006 CLUS-009")
@@ -175,14 +175,14 @@ def _restored_clusters(case: CaseWriter) -> None:
     """After a restore the clustering columns are columns of the table."""
     recipe = Recipe(PAIR, clustering_columns=("id",)).append(pairs(1, 2))
     recipe.add_column(field("later", "string")).append([{"id": 3, "name": "c", "later": "x"}])
-    recipe.keep("cluster_by", columns=["later"])
+    recipe.run("cluster_by", columns=["later"])
     recipe.restore(1).append(pairs(4)).publish(case)
 
 
 @CLUSTERED.case("write-restore-before-clustered", "CLUS-006")
 def _restored_unclustered(case: CaseWriter) -> None:
     """A table is restored to a version before it was clustered."""
-    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("cluster_by", columns=["name"])
+    recipe = Recipe(PAIR).append(pairs(1, 2)).run("cluster_by", columns=["name"])
     recipe.append(pairs(3)).restore(1).append(pairs(4))
     recipe.publish(case, contested=unasked("CLUS-002", "cluster_by"))
 
@@ -198,7 +198,7 @@ def _merged_clusters(case: CaseWriter) -> None:
 @CLUSTERED.case("write-partitioned", "CLUS-004")
 def _partitioned(case: CaseWriter) -> None:
     """A partitioned table is not clustered."""
-    recipe = Recipe(PAIR, ("name",)).append(pairs(1)).keep("cluster_by", columns=["id"])
+    recipe = Recipe(PAIR, ("name",)).append(pairs(1)).run("cluster_by", columns=["id"])
     recipe.publish(case, refusal=Refusal("invalid_table", "commit", "CLUS-004"))
 
 
@@ -234,5 +234,5 @@ def _clustered_mapped(case: CaseWriter) -> None:
     """Clustering columns are named by what files call them."""
     recipe = Recipe.active(PAIR, "columnMapping", clustering_columns=("name",))
     recipe.append(pairs(1, 5, 3)).rename_column("name", "label")
-    recipe.append([{"id": 7, "label": "x"}]).keep("cluster_by", columns=["id", "label"])
+    recipe.append([{"id": 7, "label": "x"}]).run("cluster_by", columns=["id", "label"])
     recipe.append([{"id": 8, "label": None}]).publish(case)

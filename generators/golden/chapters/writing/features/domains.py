@@ -56,7 +56,7 @@ def _domains_kept_when_rearranged(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1, 2)).append(pairs(3))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').set_domain("theirs", "{}").given()
     recipe.merge([{"id": 3, "name": "merged"}, *pairs(4)], SAME_ID, *UPSERT)
-    recipe.overwrite(pairs(5), compare("id", ">", 3, "long")).keep("optimize")
+    recipe.overwrite(pairs(5), compare("id", ">", 3, "long")).run("optimize")
     recipe.append(pairs(6)).publish(case)
 
 
@@ -65,7 +65,7 @@ def _domains_kept_when_dropped(case: CaseWriter) -> None:
     """Domains are kept when a feature is dropped, where it may be."""
     recipe = Recipe(PAIR, features=("domainMetadata", "vacuumProtocolCheck")).append(pairs(1))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').set_domain("theirs", "{}").given()
-    recipe.keep("drop_feature", feature="vacuumProtocolCheck").append(pairs(2))
+    recipe.run("drop_feature", feature="vacuumProtocolCheck").append(pairs(2))
     recipe.publish(case, contested=FEATURE_DROPPED)
 
 
@@ -94,15 +94,15 @@ def _domains_kept_when_restored(case: CaseWriter) -> None:
     recipe = Recipe(DESCRIBED, features=("domainMetadata", "checkConstraints"))
     recipe.set_domain("delta.fromAnotherWorld", '{"x":1}').set_domain("theirs", "{}")
     recipe.append(pairs(1)).append(pairs(2)).given()
-    recipe.keep("add_constraint", name="positive", expression="id > 0")
-    recipe.keep("drop_constraint", name="positive").restore(3).append(pairs(4)).publish(case)
+    recipe.run("add_constraint", name="positive", expression="id > 0")
+    recipe.run("drop_constraint", name="positive").restore(3).append(pairs(4)).publish(case)
 
 
 def _system(domain: str, configuration: str | None, requirement: str, case: CaseWriter) -> None:
     known = domain == "delta.rowTracking"
     recipe = Recipe(PAIR, features=("domainMetadata", *["rowTracking"] * known)).append(pairs(1))
     (recipe if known else recipe.set_domain(domain, '{"x":1}')).given()
-    recipe.keep("set_domain_metadata", domain=domain, configuration=configuration)
+    recipe.run("set_domain_metadata", domain=domain, configuration=configuration)
     recipe.publish(case, refusal=broken_rule(requirement))
 
 

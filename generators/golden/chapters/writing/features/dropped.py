@@ -40,7 +40,7 @@ def _unknown_later(case: CaseWriter) -> None:
 def _drop_feature(case: CaseWriter) -> None:
     """A feature of which nothing is left is dropped, or kept."""
     recipe = Recipe(PAIR, features=("changeDataFeed", "vacuumProtocolCheck")).append(pairs(1))
-    recipe.keep("drop_feature", feature="vacuumProtocolCheck")
+    recipe.run("drop_feature", feature="vacuumProtocolCheck")
     recipe.publish(case, contested=FEATURE_DROPPED)
 
 
@@ -55,7 +55,7 @@ def _drop_traces(
     recipe = Recipe(PAIR, (), properties, asked).append(pairs(1, 2)).append(pairs(3))
     if given:
         recipe.given()
-    recipe.keep("drop_feature", feature=feature).append(pairs(4))
+    recipe.run("drop_feature", feature=feature).append(pairs(4))
     recipe.delete(compare("id", "=", 2, "long"))
     recipe.publish(case, contested=FEATURE_DROPPED)
 
@@ -65,7 +65,7 @@ def _drop_mapping(case: CaseWriter) -> None:
     """A drop of column mapping keeps renamed columns, or is refused."""
     recipe = Recipe.active(PAIR, "columnMapping").append(pairs(1, 2))
     recipe.rename_column("name", "label").append([{"id": 3, "label": "c"}])
-    recipe.keep("drop_feature", feature="columnMapping")
+    recipe.run("drop_feature", feature="columnMapping")
     blocked = Refusal("constraint", "commit", "TF-016", of=_DROP)
     in_the_way = ("in-the-way", "upstream: files know the column by another name", blocked)
     recipe.publish(case, contested=[*FEATURE_DROPPED, in_the_way])
@@ -112,7 +112,7 @@ FEATURES.define(
 def _drop_restored(case: CaseWriter) -> None:
     """Row ids from before a drop are given to no other row after a restore."""
     recipe = Recipe.active(PAIR, *TRACKED).append(pairs(1, 2, 3)).append(pairs(4, 5))
-    recipe.keep("drop_feature", feature="rowTracking").append(pairs(6))
+    recipe.run("drop_feature", feature="rowTracking").append(pairs(6))
     recipe.restore(2).append(pairs(7, 8)).publish(case, contested=FEATURE_DROPPED)
 
 
@@ -132,15 +132,15 @@ def _with_vectors() -> Recipe:
 @FEATURES.case("write-drop-deletionvectors-live", "TF-016")
 def _drop_live_vectors(case: CaseWriter) -> None:
     """A drop of deletionVectors leaves no file with a vector, or is refused."""
-    recipe = _with_vectors().given().keep("drop_feature", feature="deletionVectors")
+    recipe = _with_vectors().given().run("drop_feature", feature="deletionVectors")
     recipe.publish(case, contested=[*FEATURE_DROPPED, _in_the_way("a file has a vector")])
 
 
 @FEATURES.case("write-drop-columnmapping", "TF-016")
 def _drop_later_mapping(case: CaseWriter) -> None:
     """A drop of column mapping leaves nothing of it, or is refused."""
-    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
-    recipe.set_properties(MAPPED).append(pairs(3)).keep("drop_feature", feature="columnMapping")
+    recipe = Recipe(PAIR).append(pairs(1, 2)).run("enable_feature", feature="columnMapping")
+    recipe.set_properties(MAPPED).append(pairs(3)).run("drop_feature", feature="columnMapping")
     recipe.append(pairs(4)).delete(compare("id", "=", 2, "long"))
     recipe.publish(case, contested=FEATURE_DROPPED)
 
@@ -148,9 +148,9 @@ def _drop_later_mapping(case: CaseWriter) -> None:
 @FEATURES.case("write-drop-columnmapping-dropped", "TF-016")
 def _drop_mapping_of_dropped(case: CaseWriter) -> None:
     """After a drop of column mapping a dropped column stays away."""
-    recipe = Recipe(PAIR).append(pairs(1, 2)).keep("enable_feature", feature="columnMapping")
+    recipe = Recipe(PAIR).append(pairs(1, 2)).run("enable_feature", feature="columnMapping")
     recipe.set_properties(MAPPED).drop_column("name")
-    recipe.keep("drop_feature", feature="columnMapping")
+    recipe.run("drop_feature", feature="columnMapping")
     recipe.publish(case, contested=[*FEATURE_DROPPED, _in_the_way("files still have the column")])
 
 
@@ -160,7 +160,7 @@ def _drop_widening(case: CaseWriter) -> None:
     schema = struct(id="long", v="byte")
     recipe = Recipe.active(schema, "typeWidening")
     recipe.append([{"id": 1, "v": 1}]).change_type("v", "integer").append([{"id": 2, "v": 300}])
-    recipe.keep("drop_feature", feature="typeWidening").append([{"id": 3, "v": 70_000}])
+    recipe.run("drop_feature", feature="typeWidening").append([{"id": 3, "v": 70_000}])
     recipe.delete(compare("id", "=", 2, "long")).publish(case, contested=FEATURE_DROPPED)
 
 
@@ -169,7 +169,7 @@ def _drop_iceberg(case: CaseWriter) -> None:
     """A drop of icebergCompatV2 leaves nothing of it, or is refused."""
     schema = struct(id="long", l=array("long"))
     recipe = Recipe.active(schema, "columnMapping", "icebergCompatV2")
-    recipe.append([{"id": 1, "l": [1, None]}]).keep("drop_feature", feature="icebergCompatV2")
+    recipe.append([{"id": 1, "l": [1, None]}]).run("drop_feature", feature="icebergCompatV2")
     recipe.append([{"id": 2, "l": [2]}]).publish(case, contested=FEATURE_DROPPED)
 
 
@@ -177,7 +177,7 @@ def _drop_iceberg(case: CaseWriter) -> None:
 def _drop_clustering(case: CaseWriter) -> None:
     """A drop of clustering leaves nothing of it, or is refused."""
     recipe = Recipe(PAIR, clustering_columns=("id",)).append(pairs(1, 2)).append(pairs(3))
-    recipe.keep("optimize", cluster=True).keep("drop_feature", feature="clustering")
+    recipe.run("optimize", cluster=True).run("drop_feature", feature="clustering")
     recipe.append(pairs(4)).delete(compare("id", "=", 2, "long"))
     recipe.publish(case, contested=FEATURE_DROPPED)
 
@@ -186,7 +186,7 @@ def _drop_clustering(case: CaseWriter) -> None:
 def _drop_domains(case: CaseWriter) -> None:
     """A drop of domainMetadata leaves no domain, or is refused."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1)).set_domain("mine", "{}")
-    recipe.keep("drop_feature", feature="domainMetadata")
+    recipe.run("drop_feature", feature="domainMetadata")
     recipe.publish(case, contested=[*FEATURE_DROPPED, _in_the_way("a user keeps a domain")])
 
 
@@ -194,7 +194,7 @@ def _drop_domains(case: CaseWriter) -> None:
 def _drop_removed_domains(case: CaseWriter) -> None:
     """domainMetadata is dropped once every domain is removed, or kept."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1)).set_domain("mine", "{}")
-    recipe.set_domain("mine", None).keep("drop_feature", feature="domainMetadata")
+    recipe.set_domain("mine", None).run("drop_feature", feature="domainMetadata")
     recipe.append(pairs(2)).publish(case, contested=FEATURE_DROPPED)
 
 
@@ -202,7 +202,7 @@ def _drop_removed_domains(case: CaseWriter) -> None:
 def _drop_needed(case: CaseWriter) -> None:
     """A feature that another one of the table needs is not dropped."""
     recipe = Recipe(PAIR, features=("rowTracking", "domainMetadata")).append(pairs(1))
-    recipe.keep("drop_feature", feature="domainMetadata")
+    recipe.run("drop_feature", feature="domainMetadata")
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "TF-016"))
 
 
@@ -210,7 +210,7 @@ def _drop_needed(case: CaseWriter) -> None:
 def _drop_checks(case: CaseWriter) -> None:
     """A drop of checkConstraints leaves no constraint, or is refused."""
     recipe = Recipe(PAIR, (), {"delta.constraints.positive": "id > 0"}, ("checkConstraints",))
-    recipe.append(pairs(1)).keep("drop_feature", feature="checkConstraints")
+    recipe.append(pairs(1)).run("drop_feature", feature="checkConstraints")
     recipe.publish(case, contested=[*FEATURE_DROPPED, _in_the_way("the table has a constraint")])
 
 
@@ -218,7 +218,7 @@ def _drop_checks(case: CaseWriter) -> None:
 def _drop_policy(case: CaseWriter) -> None:
     """A drop of v2Checkpoint leaves none of its checkpoints, or is refused."""
     recipe = Recipe.active(PAIR, "v2Checkpoint")
-    recipe.append(pairs(1, 2)).checkpoint().keep("drop_feature", feature="v2Checkpoint")
+    recipe.append(pairs(1, 2)).checkpoint().run("drop_feature", feature="v2Checkpoint")
     recipe.publish(
         case, contested=[*FEATURE_DROPPED, _in_the_way("the table asks for V2 checkpoints")]
     )
@@ -229,7 +229,7 @@ def _drop_implied(case: CaseWriter) -> None:
     """A drop from versions without lists keeps what they imply."""
     properties = {"delta.constraints.positive": "id > 0"}
     recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 4)).append(pairs(1, 2)).given()
-    recipe.keep("drop_feature", feature="changeDataFeed").append(pairs(3))
+    recipe.run("drop_feature", feature="changeDataFeed").append(pairs(3))
     recipe.publish(case, contested=FEATURE_DROPPED)
 
 
@@ -238,7 +238,7 @@ def _enable_several(case: CaseWriter) -> None:
     """A feature that is enabled takes no other out."""
     recipe = Recipe(PAIR).append(pairs(1))
     for name in ("checkConstraints", "changeDataFeed", "appendOnly", "domainMetadata"):
-        recipe.keep("enable_feature", feature=name)
+        recipe.run("enable_feature", feature=name)
     recipe.append(pairs(2)).publish(case)
 
 
@@ -259,5 +259,5 @@ def _enabled_by_property(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, features=("domainMetadata", "appendOnly")).append(pairs(1)).given()
     recipe.set_properties({"delta.enableChangeDataFeed": "true"}).append(pairs(2))
     recipe.set_properties({"delta.enableDeletionVectors": "true"})
-    recipe.keep("add_constraint", name="positive", expression="id > 0")
+    recipe.run("add_constraint", name="positive", expression="id > 0")
     recipe.append(pairs(3)).publish(case, contested=_LISTED)

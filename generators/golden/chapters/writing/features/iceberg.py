@@ -118,7 +118,7 @@ def _compatible(version: int, case: CaseWriter, mode: str = "name") -> None:
     )
     recipe.append([_event(number) for number in range(1, 7)])
     recipe.update({"id": 100}, compare("id", "=", 2, "long"))
-    recipe.delete(compare("id", "=", 5, "long")).append([_event(9)]).keep("optimize").publish(case)
+    recipe.delete(compare("id", "=", 5, "long")).append([_event(9)]).run("optimize").publish(case)
 
 
 FIRST.define(
@@ -188,7 +188,7 @@ def _enable_later(case: CaseWriter) -> None:
     """Files that are there have the partition values once it is enabled."""
     recipe = Recipe.active(_EVENTS, "columnMapping", partition_columns=("part",))
     recipe.append([_event(number) for number in range(1, 5)])
-    recipe.keep("enable_feature", feature="icebergCompatV1")
+    recipe.run("enable_feature", feature="icebergCompatV1")
     recipe.set_properties({"delta.enableIcebergCompatV1": "true"}).append([_event(7)]).publish(case)
 
 
@@ -199,7 +199,7 @@ def _enable_second_later(case: CaseWriter) -> None:
     recipe.append([_event(number) for number in range(1, 7)])
     recipe.delete(compare("id", "=", 3, "long"))
     recipe.set_properties({"delta.enableDeletionVectors": "false"})
-    recipe.keep("enable_feature", feature="icebergCompatV2")
+    recipe.run("enable_feature", feature="icebergCompatV2")
     recipe.set_properties({"delta.enableIcebergCompatV2": "true"}).append([_event(7)])
     recipe.delete(compare("id", "=", 2, "long")).publish(case)
 
@@ -286,7 +286,7 @@ def _nested_ids(case: CaseWriter) -> None:
     recipe.append([{"id": 1, "l": [1, None], "n": 2}])
     recipe.add_column(field("m", map_of("string", array("long"))))
     recipe.append([{"id": 2, "l": None, "n": None, "m": {"k": [1]}}])
-    recipe.update({"n": 3}, compare("id", "=", 2, "long")).keep("optimize")
+    recipe.update({"n": 3}, compare("id", "=", 2, "long")).run("optimize")
     recipe.merge([{"id": 1, "l": [7], "n": 1, "m": None}], SAME_ID, *UPSERT).publish(case)
 
 
@@ -301,7 +301,7 @@ def _nested_replaced(case: CaseWriter) -> None:
         return {"id": number, "s": {"at": moment, "l": [moment, None]}, "n": number}
 
     recipe.append([row(1), row(2), row(3)]).update({"n": 5}, compare("id", "=", 2, "long"))
-    recipe.delete(compare("id", "=", 1, "long")).append([row(4)]).keep("optimize")
+    recipe.delete(compare("id", "=", 1, "long")).append([row(4)]).run("optimize")
     recipe.merge([row(4), row(6)], SAME_ID, *UPSERT)
     recipe.overwrite([row(7)], compare("id", ">", 5, "long"))
     other = struct(
@@ -345,7 +345,7 @@ _NOT_ADDED: Final[tuple[tuple[str, str, str, Step, tuple[str, ...]], ...]] = (
     ("variant", "A variant is not added", "ICE2-018", _column_of(of.Primitive("variant")),
      ("variantType",)),
     ("vectors", "Vectors are not supported from later on", "ICE1-006",
-     lambda recipe: recipe.keep("enable_feature", feature="deletionVectors"), ()),
+     lambda recipe: recipe.run("enable_feature", feature="deletionVectors"), ()),
     ("vectors", "Vectors are not enabled later", "ICE2-014",
      lambda recipe: recipe.set_properties_refused(WITH_VECTORS), ("deletionVectors",)),
 )  # fmt: skip

@@ -41,8 +41,8 @@ for _name, _title, _listed, _ids in (
 def _enable(case: CaseWriter) -> None:
     """A feature that is enabled is supported beside what was."""
     recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}).append(pairs(1))
-    recipe.keep("enable_feature", feature="appendOnly").append(pairs(2))
-    recipe.keep("enable_feature", feature="vacuumProtocolCheck").append(pairs(3)).publish(case)
+    recipe.run("enable_feature", feature="appendOnly").append(pairs(2))
+    recipe.run("enable_feature", feature="vacuumProtocolCheck").append(pairs(3)).publish(case)
 
 
 @FEATURES.case("write-upgrade", "TF-012 TF-008 TF-015", features=("deletionVectors",))
@@ -51,7 +51,7 @@ def _upgrade(case: CaseWriter) -> None:
     properties = {"delta.constraints.positive": "id > 0", "delta.enableChangeDataFeed": "true"}
     recipe = Recipe(PAIR, (), properties, protocol=Protocol(1, 4)).append(pairs(1, 2)).given()
     recipe.set_properties({"delta.enableChangeDataFeed": "false"})
-    recipe.keep("enable_feature", feature="deletionVectors").append(pairs(3))
+    recipe.run("enable_feature", feature="deletionVectors").append(pairs(3))
     recipe.append(pairs(-4)).publish(case, refusal=broken_rule("CHK-006"))
 
 
@@ -60,7 +60,7 @@ def _upgrade_locked(case: CaseWriter) -> None:
     """An upgrade lists appendOnly of a table that was append-only."""
     recipe = Recipe(PAIR, (), {"delta.appendOnly": "true"}, protocol=Protocol(1, 2))
     recipe.append(pairs(1, 2)).given().set_properties({"delta.appendOnly": "false"})
-    recipe.keep("enable_feature", feature="deletionVectors").append(pairs(3)).publish(case)
+    recipe.run("enable_feature", feature="deletionVectors").append(pairs(3)).publish(case)
 
 
 @FEATURES.case(
@@ -69,7 +69,7 @@ def _upgrade_locked(case: CaseWriter) -> None:
 def _upgrade_mapped(case: CaseWriter) -> None:
     """An upgrade lists the mapping of columns for readers and for writers."""
     recipe = Recipe(PAIR, (), MAPPED, protocol=Protocol(2, 5)).append(pairs(1, 2)).given()
-    recipe.keep("enable_feature", feature="deletionVectors").append(pairs(3)).publish(case)
+    recipe.run("enable_feature", feature="deletionVectors").append(pairs(3)).publish(case)
 
 
 def _unknown(protocol: Protocol, case: CaseWriter) -> None:

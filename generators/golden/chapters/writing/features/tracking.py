@@ -26,7 +26,7 @@ TRACKING: Final = Chapter("row-tracking", since="2025")
 def _enable_tracking(case: CaseWriter) -> None:
     """Rows that are there get ids as row tracking is enabled."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3))
-    recipe.keep("enable_feature", feature="rowTracking")
+    recipe.run("enable_feature", feature="rowTracking")
     recipe.set_properties({"delta.enableRowTracking": "true"})
     recipe.append(pairs(4)).update({"name": "x"}, compare("id", "=", 2, "long")).publish(case)
 
@@ -36,7 +36,7 @@ def _supported(case: CaseWriter) -> None:
     """Files have no hidden columns where row tracking is supported alone."""
     recipe = Recipe(PAIR, features=TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.update({"name": "x"}, compare("id", "<=", 2, "long"))
-    recipe.delete(compare("id", "=", 3, "long")).keep("optimize").append(pairs(5)).publish(case)
+    recipe.delete(compare("id", "=", 3, "long")).run("optimize").append(pairs(5)).publish(case)
 
 
 @TRACKING.case("write-supported-replaced", "RT-002 RT-028 RT-040 RT-004")
@@ -81,7 +81,7 @@ def _disabled(case: CaseWriter) -> None:
     recipe = Recipe.active(PAIR, *TRACKED).append(pairs(1, 2, 3)).append(pairs(4))
     recipe.update({"name": "x"}, compare("id", "=", 1, "long"))
     recipe.set_properties({"delta.enableRowTracking": "false"})
-    recipe.update({"name": "y"}, compare("id", "<=", 2, "long")).keep("optimize")
+    recipe.update({"name": "y"}, compare("id", "<=", 2, "long")).run("optimize")
     recipe.append(pairs(5)).publish(case)
 
 
@@ -130,7 +130,7 @@ def _restore_tracked(case: CaseWriter) -> None:
 def _restore_untracked(case: CaseWriter) -> None:
     """Files keep their row ids when a version from before them is restored."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3))
-    recipe.keep("enable_feature", feature="rowTracking").set_properties(WITH_TRACKING)
+    recipe.run("enable_feature", feature="rowTracking").set_properties(WITH_TRACKING)
     recipe.delete(compare("id", "=", 1, "long")).delete(compare("id", "=", 3, "long"))
     recipe.restore(2).publish(case)
 
@@ -140,7 +140,7 @@ def _row_ids(case: CaseWriter) -> None:
     """Row ids that a restore takes back are given to no other row."""
     recipe = Recipe.active(PAIR, *TRACKED).append(pairs(1, 2)).append(pairs(3, 4, 5))
     recipe.restore(1).append(pairs(6)).restore(2).append(pairs(7, 8))
-    recipe.keep("optimize").append(pairs(9)).publish(case)
+    recipe.run("optimize").append(pairs(9)).publish(case)
 
 
 @TRACKING.case("write-suspended", "RT-008", since="upstream")
@@ -148,7 +148,7 @@ def _suspended(case: CaseWriter) -> None:
     """Files have no row ids while row tracking is suspended."""
     recipe = Recipe(PAIR, (), {"delta.rowTrackingSuspended": "true"}, TRACKED)
     recipe.append(pairs(1, 2)).append(pairs(3)).delete(compare("id", "=", 1, "long"))
-    recipe.append(pairs(4)).keep("optimize").publish(case)
+    recipe.append(pairs(4)).run("optimize").publish(case)
 
 
 @TRACKING.case("write-everything-gone", "RT-039 RT-037")
@@ -170,7 +170,7 @@ def _emptied_then_merged(case: CaseWriter) -> None:
 def _enable_behind_a_checkpoint(case: CaseWriter) -> None:
     """Files of a checkpoint get row ids as row tracking is enabled."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).checkpoint().append(pairs(4))
-    recipe.keep("enable_feature", feature="rowTracking").set_properties(WITH_TRACKING)
+    recipe.run("enable_feature", feature="rowTracking").set_properties(WITH_TRACKING)
     recipe.append(pairs(5)).publish(case)
 
 
@@ -179,7 +179,7 @@ def _tracked_vectors(case: CaseWriter) -> None:
     """Files with vectors get row ids as row tracking is enabled."""
     recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(*range(5)))
     recipe.append(pairs(9)).delete_by_vectors(is_in("id", [1, 4], "long"))
-    recipe.keep("enable_feature", feature="rowTracking").set_properties(WITH_TRACKING)
+    recipe.run("enable_feature", feature="rowTracking").set_properties(WITH_TRACKING)
     recipe.append(pairs(10)).update({"name": "x"}, compare("id", "=", 2, "long")).publish(case)
 
 

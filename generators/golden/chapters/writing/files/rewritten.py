@@ -247,7 +247,7 @@ def _optimize_partitions(case: CaseWriter) -> None:
         recipe.append(
             [{"id": start + at, "part": part} for at, part in enumerate(("a", "b", None))]
         )
-    recipe.keep("optimize").delete(compare("id", "=", 10, "long")).publish(case)
+    recipe.run("optimize").delete(compare("id", "=", 10, "long")).publish(case)
 
 
 @FILES.case("write-restore", "DATA-004 FA-021 META-011")

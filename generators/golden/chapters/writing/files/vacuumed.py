@@ -33,14 +33,14 @@ def _vacuum(case: CaseWriter) -> None:
     """A vacuum deletes what has expired, and nothing that is live."""
     recipe = Recipe(PAIR).append(pairs(1, 2, 3)).append(pairs(4)).append(pairs(5))
     recipe.delete(is_in("id", [2, 4], "long")).given()
-    recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
+    recipe.run("vacuum", kept=old_files(case), gone=removed_files).publish(case)
 
 
 @FILES.case("write-vacuum-fresh", "FA-008")
 def _vacuum_fresh(case: CaseWriter) -> None:
     """A vacuum keeps the files of every version that is not old."""
     recipe = Recipe(PAIR).append(pairs(1, 2, 3)).delete(compare("id", "=", 2, "long"))
-    recipe.overwrite(pairs(7)).keep("vacuum", version=False).publish(case)
+    recipe.overwrite(pairs(7)).run("vacuum").publish(case)
 
 
 @DESIGN.case("write-vacuum", "DVD-001 DVD-003 DVD-004")
@@ -49,7 +49,7 @@ def _vacuum_vectors(case: CaseWriter) -> None:
     recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(1, 2, 3, 4))
     recipe.append(pairs(5)).delete_by_vectors(is_in("id", [2, 3], "long"))
     recipe.delete(compare("id", "=", 5, "long")).given()
-    recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
+    recipe.run("vacuum", kept=old_files(case), gone=removed_files).publish(case)
 
 
 @DESIGN.case("write-vacuum-partitioned-vectors", "DVD-004 DVD-001 DVD-003")
@@ -66,7 +66,7 @@ def _vacuum_partitioned_vectors(case: CaseWriter) -> None:
     ).append(rows)
     recipe.append([{"id": 9, "p": "a b/100%"}]).delete_by_vectors(is_in("id", [1, 2], "long"))
     recipe.delete(compare("id", "=", 9, "long")).checkpoint().given()
-    recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
+    recipe.run("vacuum", kept=old_files(case), gone=removed_files).publish(case)
 
 
 def _removed_vectors(builder: TableBuilder) -> list[str]:
@@ -81,7 +81,7 @@ def _vacuum_old_vectors(case: CaseWriter) -> None:
     recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(1, 2, 3, 4))
     recipe.delete_by_vectors(compare("id", "=", 2, "long"))
     recipe.delete_by_vectors(compare("id", "=", 3, "long")).given()
-    recipe.keep("vacuum", version=False, kept=old_files(case), gone=_removed_vectors).publish(case)
+    recipe.run("vacuum", kept=old_files(case), gone=_removed_vectors).publish(case)
 
 
 @VACUUM.case("write-unknown-feature", "VPC-002")
@@ -90,7 +90,7 @@ def _vacuum_unknown(case: CaseWriter) -> None:
     protocol = Protocol(3, 7, ("vacuumProtocolCheck",), ("fromAnotherWorld", "vacuumProtocolCheck"))
     recipe = Recipe(PAIR, protocol=protocol).append(pairs(1)).append(pairs(2))
     recipe.delete(compare("id", "=", 1, "long")).given()
-    recipe.keep("vacuum", version=False, kept=lambda b: [*old_files(case)(b), *removed_files(b)])
+    recipe.run("vacuum", kept=lambda b: [*old_files(case)(b), *removed_files(b)])
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "VPC-002"))
 
 
@@ -109,7 +109,7 @@ def _vacuum_unknown_vectors(case: CaseWriter) -> None:
     def kept(builder: TableBuilder) -> list[str]:
         return [*old_files(case)(builder), *removed_files(builder), *_removed_vectors(builder)]
 
-    recipe.keep("vacuum", version=False, kept=kept)
+    recipe.run("vacuum", kept=kept)
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "VPC-002"))
 
 
@@ -119,7 +119,7 @@ def _vacuum_unknown_later(case: CaseWriter) -> None:
     known = ("vacuumProtocolCheck",)
     recipe = Recipe(PAIR, protocol=Protocol(3, 7, known, known)).append(pairs(1)).append(pairs(2))
     recipe.checkpoint().delete(compare("id", "=", 1, "long")).given()
-    recipe.keep("vacuum", version=False, kept=lambda b: [*old_files(case)(b), *removed_files(b)])
+    recipe.run("vacuum", kept=lambda b: [*old_files(case)(b), *removed_files(b)])
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "VPC-002"))
     go_over(case, Protocol(3, 7, known, (*known, "fromAnotherWorld")))
 
@@ -130,7 +130,7 @@ def _vacuum_changes(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, (), {"delta.enableChangeDataFeed": "true"}).append(pairs(1, 2, 3))
     recipe.update({"name": "x"}, compare("id", "=", 2, "long"))
     recipe.delete(compare("id", "=", 3, "long"))
-    recipe.keep("vacuum", version=False).append(pairs(4)).publish(case)
+    recipe.run("vacuum").append(pairs(4)).publish(case)
 
 
 @FILES.case("write-vacuum-retained", "FA-008")
@@ -138,7 +138,7 @@ def _retained(case: CaseWriter) -> None:
     """A vacuum keeps an old file that went a moment ago."""
     recipe = Recipe(PAIR).append(pairs(1, 2, 3)).append(pairs(4)).given()
     recipe.delete(is_in("id", [2, 4], "long"))
-    recipe.keep("vacuum", version=False, kept=aged(case)).append(pairs(5)).publish(case)
+    recipe.run("vacuum", kept=aged(case)).append(pairs(5)).publish(case)
 
 
 @DESIGN.case("write-vacuum-retained-vectors", "DVD-003")
@@ -147,7 +147,7 @@ def _retained_vectors(case: CaseWriter) -> None:
     recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(1, 2, 3, 4))
     recipe.delete_by_vectors(compare("id", "=", 2, "long")).given()
     recipe.delete(compare("id", "=", 3, "long"))
-    recipe.keep("vacuum", version=False, kept=old_files(case)).append(pairs(5)).publish(case)
+    recipe.run("vacuum", kept=old_files(case)).append(pairs(5)).publish(case)
 
 
 @FILES.case("write-vacuum-before", "DATA-004")
@@ -155,9 +155,9 @@ def _vacuum_before(case: CaseWriter) -> None:
     """No file after a vacuum has a name that one had before."""
     recipe = Recipe(PAIR).append(pairs(1, 2, 3)).append(pairs(4)).append(pairs(5))
     recipe.delete(is_in("id", [2, 4], "long")).given()
-    recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files)
+    recipe.run("vacuum", kept=old_files(case), gone=removed_files)
     recipe.append(pairs(6)).update({"name": "x"}, compare("id", "=", 1, "long"))
-    recipe.keep("optimize").overwrite(pairs(7)).publish(case)
+    recipe.run("optimize").overwrite(pairs(7)).publish(case)
 
 
 @FILES.case("write-vacuum-encoded-paths", "FA-008 SNAP-005 ADD-003")
@@ -178,7 +178,7 @@ def _encoded_paths(case: CaseWriter) -> None:
         old_files(case)(builder)
         return ["a b.parquet", "p=x%20y/ä#1.parquet"]
 
-    recipe.keep("vacuum", version=False, kept=kept, gone=removed_files).publish(case)
+    recipe.run("vacuum", kept=kept, gone=removed_files).publish(case)
 
 
 @FILES.case("write-vacuum-odd-names", "FA-008 ADD-003")
@@ -189,7 +189,7 @@ def _vacuum_odd_names(case: CaseWriter) -> None:
     rows = [{"id": number, "part": part} for number, part in enumerate(parts)]
     recipe = Recipe(schema, ("part",)).append(rows).append([{"id": 90, "part": "50%"}])
     recipe.delete(compare("id", "=", 90, "long")).given()
-    recipe.keep("vacuum", version=False, kept=old_files(case), gone=removed_files).publish(case)
+    recipe.run("vacuum", kept=old_files(case), gone=removed_files).publish(case)
 
 
 @FILES.case("write-vacuum-long-retention", "FA-008 SNAP-005")
@@ -202,4 +202,4 @@ def _long_retention(case: CaseWriter) -> None:
     def kept(builder: Any) -> list[str]:
         return sorted({*old_files(case)(builder), *removed_files(builder)})
 
-    recipe.keep("vacuum", version=False, kept=kept).publish(case)
+    recipe.run("vacuum", kept=kept).publish(case)

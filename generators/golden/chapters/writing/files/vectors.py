@@ -46,7 +46,7 @@ def _vectors_not_enabled_merged(case: CaseWriter) -> None:
     recipe.delete(compare("id", "=", 4, "long"))
     recipe.set_properties({"delta.enableDeletionVectors": "false"})
     recipe.merge([{"id": 3, "name": "y"}, *pairs(8)], SAME_ID, *UPSERT)
-    recipe.overwrite(pairs(9), compare("id", ">=", 7, "long")).keep("optimize").publish(case)
+    recipe.overwrite(pairs(9), compare("id", ">=", 7, "long")).run("optimize").publish(case)
 
 
 @VECTORS.case("write-not-enabled-rearranged", "DV-002 DVD-005")
@@ -54,9 +54,9 @@ def _vectors_not_enabled_rearranged(case: CaseWriter) -> None:
     """Files are rearranged without new vectors once these are off."""
     recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(*range(6)))
     recipe.append(pairs(10, 11)).delete(compare("id", "=", 4, "long"))
-    recipe.set_properties({"delta.enableDeletionVectors": "false"}).keep("optimize")
+    recipe.set_properties({"delta.enableDeletionVectors": "false"}).run("optimize")
     recipe.append(pairs(20, 21)).delete(compare("id", "=", 20, "long"))
-    recipe.keep("optimize").publish(case)
+    recipe.run("optimize").publish(case)
 
 
 @VECTORS.case("write-not-null-after-delete", "DVDESC-020 SCH-025 DVD-017")
@@ -66,7 +66,7 @@ def _not_null_after_delete(case: CaseWriter) -> None:
     recipe.append([{"id": n, "name": None if n == 2 else f"n{n}"} for n in range(4)])
     recipe.delete(compare("id", "=", 2, "long")).set_nullable("name", nullable=False)
     recipe.append([{"id": 9, "name": "n9"}]).update({"name": "x"}, compare("id", "=", 3, "long"))
-    recipe.delete(compare("id", "=", 0, "long")).keep("optimize").checkpoint().publish(case)
+    recipe.delete(compare("id", "=", 0, "long")).run("optimize").checkpoint().publish(case)
 
 
 @VECTORS.case("write-bounds-of-deleted", "STAT-012 STAT-002 STAT-005 DVD-017")
@@ -75,7 +75,7 @@ def _bounds_of_deleted(case: CaseWriter) -> None:
     recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(2, 9, 10, 100))
     recipe.append(pairs(3, 20, 7)).delete(is_in("id", [2, 100], "long"))
     recipe.update({"name": "x"}, compare("id", "=", 3, "long"))
-    recipe.merge(pairs(20, 11), SAME_ID, *UPSERT).keep("optimize").append(pairs(5)).publish(case)
+    recipe.merge(pairs(20, 11), SAME_ID, *UPSERT).run("optimize").append(pairs(5)).publish(case)
 
 
 def _merged_under_vectors(
@@ -132,14 +132,14 @@ def _purge(case: CaseWriter) -> None:
     """A purge rewrites files with vectors into files without."""
     recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(*range(6)))
     recipe.append(pairs(*range(10, 13))).delete(is_in("id", [1, 2, 11], "long"))
-    recipe.keep("optimize", purge=True).delete(compare("id", "=", 3, "long"))
-    recipe.keep("optimize", purge=True).publish(case)
+    recipe.run("optimize", purge=True).delete(compare("id", "=", 3, "long"))
+    recipe.run("optimize", purge=True).publish(case)
 
 
 @DESIGN.case("write-restore-before-vectors", "DVD-013 DVD-014")
 def _restore_across(case: CaseWriter) -> None:
     """A restore to before vectors keeps the protocol."""
-    recipe = Recipe(PAIR).append(pairs(1, 2, 3)).keep("enable_feature", feature="deletionVectors")
+    recipe = Recipe(PAIR).append(pairs(1, 2, 3)).run("enable_feature", feature="deletionVectors")
     recipe.set_properties(WITH_VECTORS).delete(compare("id", "=", 2, "long"))
     recipe.restore(1).append(pairs(4)).restore(4).publish(case)
 
@@ -147,7 +147,7 @@ def _restore_across(case: CaseWriter) -> None:
 @DESIGN.case("write-restore-across-upgrade", "DVD-013")
 def _restore_back_again(case: CaseWriter) -> None:
     """A restore goes to before vectors and back again."""
-    recipe = Recipe(PAIR).append(pairs(1, 2, 3)).keep("enable_feature", feature="deletionVectors")
+    recipe = Recipe(PAIR).append(pairs(1, 2, 3)).run("enable_feature", feature="deletionVectors")
     recipe.set_properties(WITH_VECTORS).delete(compare("id", "=", 2, "long")).append(pairs(4))
     recipe.restore(1).delete(compare("id", "=", 3, "long")).restore(5).publish(case)
 
@@ -265,5 +265,5 @@ def _manifest(case: CaseWriter) -> None:
     """A manifest of a table with vectors is refused."""
     recipe = Recipe.active(PAIR, "deletionVectors").append(pairs(1, 2, 3))
     recipe.delete_by_vectors(compare("id", "=", 2, "long")).given()
-    recipe.keep("generate_manifest", version=False)
+    recipe.run("generate_manifest")
     recipe.publish(case, refusal=Refusal("unsupported", "commit", "DVD-010"))

@@ -35,9 +35,9 @@ def _past_the_catalog(operation: str, requirement: str, case: CaseWriter) -> Non
         case "delete":
             recipe.delete(compare("id", "=", 2, "long"))
         case "optimize":
-            recipe.keep("optimize")
+            recipe.run("optimize")
         case _:
-            recipe.keep(operation, version=False, kept=aged(case))
+            recipe.run(operation, kept=aged(case))
     recipe.publish(case, refusal=Refusal("unsupported", "commit", requirement), managed=True)
 
 

@@ -238,7 +238,7 @@ def _changes_after(case: CaseWriter) -> None:
         recipe.append(rows).delete(compare("id", "=", start + 1, "long")).checkpoint()
     recipe.delete(is_in("id", [0, 3], "long")).update({"name": "x"}, compare("id", "=", 2, "long"))
     source = [{"id": 4, "part": "b", "name": "m"}, {"id": 99, "part": "c", "name": None}]
-    recipe.merge(source, SAME_ID, *UPSERT).checkpoint().keep("optimize")
+    recipe.merge(source, SAME_ID, *UPSERT).checkpoint().run("optimize")
     recipe.delete(compare("part", "=", "a", "string")).checkpoint().publish(case)
 
 
@@ -247,7 +247,7 @@ def _long_retention(case: CaseWriter) -> None:
     """A checkpoint keeps tombstones for as long as the table promises."""
     recipe = Recipe(PAIR, (), _AGES).append(pairs(1, 2)).append(pairs(3))
     recipe.delete(is_in("id", [1, 2], "long")).given()
-    recipe.append(pairs(4)).keep("optimize").checkpoint().append(pairs(5)).publish(case)
+    recipe.append(pairs(4)).run("optimize").checkpoint().append(pairs(5)).publish(case)
 
 
 @CHECKPOINTS.case("write-replaced-vectors", "CKC-005 CKC-018 CKPT-007")
@@ -336,7 +336,7 @@ def _behind_a_cut(kind: CheckpointKind | None, sidecars: int, parts: int, case: 
     recipe.set_domain("mine", '{"a":1}').set_domain("gone", "x").checkpoint().given(cut=True)
     recipe.append(keyed(5, 7, 8)).set_domain("gone", None).delete(compare("id", "=", 3, "long"))
     recipe.delete(compare("id", "=", 7, "long")).delete(compare("id", "=", 5, "long"))
-    recipe.set_properties({"team": "tables"}).keep("enable_feature", feature="appendOnly")
+    recipe.set_properties({"team": "tables"}).run("enable_feature", feature="appendOnly")
     recipe.set_transaction("app", 4).checkpoint(kind, sidecars, parts).append(keyed(6))
     recipe.publish(case, needs=() if kind is None else ("checkpoint.kind",))
 

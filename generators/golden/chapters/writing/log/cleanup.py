@@ -28,7 +28,7 @@ def _cleanup(case: CaseWriter) -> None:
         old_files(case)(builder)
         return [f"{LOG_DIRECTORY}/{commit_name(version)}" for version in (5, 6)]
 
-    recipe.keep("cleanup", version=False, kept=kept, gone=[]).publish(case)
+    recipe.run("cleanup", kept=kept, gone=[]).publish(case)
 
 
 @CLEANUP.case("write-cleanup-nothing", "CLEAN-013 CKPT-011")
@@ -43,7 +43,7 @@ def _cleanup_nothing(case: CaseWriter) -> None:
         old_files(case)(builder)
         return [f"{LOG_DIRECTORY}/{commit_name(v)}" for v in range(builder.version + 1)]
 
-    recipe.keep("cleanup", version=False, kept=kept, gone=[]).append(pairs(10)).publish(case)
+    recipe.run("cleanup", kept=kept, gone=[]).append(pairs(10)).publish(case)
 
 
 @CLEANUP.case("write-cleanup-sidecars", "CLEAN-009")
@@ -64,7 +64,7 @@ def _cleanup_sidecars(case: CaseWriter) -> None:
         last = f"{LOG_DIRECTORY}/{commit_name(builder.version)}"
         return [last, *(f"{LOG_DIRECTORY}/_sidecars/{path}" for path in sidecars)]
 
-    recipe.keep("cleanup", version=False, kept=kept, gone=[]).append(pairs(10)).publish(case)
+    recipe.run("cleanup", kept=kept, gone=[]).append(pairs(10)).publish(case)
 
 
 @CLEANUP.case("write-cleanup-two-checkpoints", "CLEAN-009 CLEAN-012")
@@ -83,4 +83,4 @@ def _cleanup_two(case: CaseWriter) -> None:
         stay = sorted(path.relative_to(case.delta).as_posix() for path in files)
         return [*(f"{LOG_DIRECTORY}/{commit_name(number)}" for number in (2, 3, 4, 5)), *stay]
 
-    recipe.keep("cleanup", version=False, kept=kept, gone=[]).append(pairs(6)).publish(case)
+    recipe.run("cleanup", kept=kept, gone=[]).append(pairs(6)).publish(case)

@@ -25,7 +25,7 @@ def _behind(case: CaseWriter) -> None:
     """A commit carries a later time than the one before under any clock."""
     recipe = Recipe.active(PAIR, "inCommitTimestamp", start=AHEAD).append(pairs(1))
     recipe.given().append(pairs(2)).delete(compare("id", "=", 1, "long")).append(pairs(3, 4))
-    recipe.keep("optimize").update({"name": "x"}, compare("id", "=", 2, "long"))
+    recipe.run("optimize").update({"name": "x"}, compare("id", "=", 2, "long"))
     recipe.overwrite(pairs(7), compare("id", ">=", 3, "long")).restore(4).publish(case)
 
 
@@ -41,7 +41,7 @@ def _altered(case: CaseWriter) -> None:
 @CLOCK.case("write-enable", "ICT-005 ICT-010 ICT-011 ICT-012")
 def _enable(case: CaseWriter) -> None:
     """A table tells since when its commits carry their time, again if anew."""
-    recipe = Recipe(PAIR).append(pairs(1)).keep("enable_feature", feature="inCommitTimestamp")
+    recipe = Recipe(PAIR).append(pairs(1)).run("enable_feature", feature="inCommitTimestamp")
     recipe.set_properties(_TIMED).append(pairs(2)).append(pairs(3)).set_properties(_OFF)
     recipe.append(pairs(4)).set_properties(_TIMED).append(pairs(5)).publish(case)
 
@@ -77,7 +77,7 @@ def _enable_again_behind(case: CaseWriter) -> None:
 @CLOCK.case("write-enabled-then-restored", "ICT-010 ICT-011")
 def _provenance(case: CaseWriter) -> None:
     """A restore and a replacement keep since when commits have times."""
-    recipe = Recipe(PAIR).append(pairs(1)).keep("enable_feature", feature="inCommitTimestamp")
+    recipe = Recipe(PAIR).append(pairs(1)).run("enable_feature", feature="inCommitTimestamp")
     recipe.set_properties({"delta.enableInCommitTimestamps": "true"}).append(pairs(2))
     recipe.set_properties({"team": "tables"}).append(pairs(3)).restore(4).append(pairs(4))
     other = struct(field("key", "string"), field("id", "long"))
@@ -87,7 +87,7 @@ def _provenance(case: CaseWriter) -> None:
 @CLOCK.case("write-enabled-then-altered", "ICT-010 ICT-011 SCH-037")
 def _enabled_then_altered(case: CaseWriter) -> None:
     """Changes of columns keep since when commits have times."""
-    recipe = Recipe(PAIR).append(pairs(1)).keep("enable_feature", feature="inCommitTimestamp")
+    recipe = Recipe(PAIR).append(pairs(1)).run("enable_feature", feature="inCommitTimestamp")
     recipe.set_properties({"delta.enableInCommitTimestamps": "true"}).append(pairs(2))
     recipe.add_column(field("later", "string")).do(SetComment("name", "of a person"))
     recipe.append([{**pairs(3)[0], "later": "x"}]).publish(case)
@@ -100,13 +100,13 @@ def _altered_behind(case: CaseWriter) -> None:
     recipe = Recipe.active(PAIR, "inCommitTimestamp", "domainMetadata", start=ahead)
     recipe.append(pairs(1)).given().set_properties({"team": "a"}).set_transaction("app", 1)
     recipe.add_column(field("later", "string")).set_domain("mine", "{}")
-    recipe.append([{"id": 2, "name": "b", "later": "x"}]).keep("optimize")
+    recipe.append([{"id": 2, "name": "b", "later": "x"}]).run("optimize")
     recipe.delete(compare("id", "=", 1, "long")).restore(1).publish(case)
 
 
 def _enabled_later(recipe: Recipe) -> Recipe:
     """Turn the times of commits on in a table that has commits without them."""
-    recipe.append([{"id": 1, "name": "n1"}]).keep("enable_feature", feature="inCommitTimestamp")
+    recipe.append([{"id": 1, "name": "n1"}]).run("enable_feature", feature="inCommitTimestamp")
     return recipe.set_properties(_TIMED).append([{"id": 2, "name": "n2"}])
 
 
@@ -130,12 +130,12 @@ def _enabled_then_settings(case: CaseWriter) -> None:
     """Every change of rules and features keeps since when commits have times."""
     features = ("allowColumnDefaults", "checkConstraints", "clustering", "domainMetadata")
     recipe = _enabled_later(Recipe(PAIR, (), {"purpose": "a"}, features))
-    recipe.keep("add_constraint", name="small", expression="id < 100")
-    recipe.keep("add_constraint", name="positive", expression="id > 0")
-    recipe.keep("drop_constraint", name="small").unset_properties("purpose")
-    recipe.keep("set_default", column="name", expression="'none'")
-    recipe.keep("cluster_by", columns=["name"]).set_domain("mine", "{}")
-    recipe.keep("enable_feature", feature="appendOnly")
+    recipe.run("add_constraint", name="small", expression="id < 100")
+    recipe.run("add_constraint", name="positive", expression="id > 0")
+    recipe.run("drop_constraint", name="small").unset_properties("purpose")
+    recipe.run("set_default", column="name", expression="'none'")
+    recipe.run("cluster_by", columns=["name"]).set_domain("mine", "{}")
+    recipe.run("enable_feature", feature="appendOnly")
     recipe.append(pairs(3)).publish(case)
 
 
@@ -143,5 +143,5 @@ def _enabled_then_settings(case: CaseWriter) -> None:
 def _enabled_then_dropped(case: CaseWriter) -> None:
     """Where a feature is dropped, it is kept since when commits have times."""
     recipe = _enabled_later(Recipe(PAIR, features=("changeDataFeed",)))
-    recipe.keep("drop_feature", feature="changeDataFeed").append(pairs(3))
+    recipe.run("drop_feature", feature="changeDataFeed").append(pairs(3))
     recipe.publish(case, contested=FEATURE_DROPPED)

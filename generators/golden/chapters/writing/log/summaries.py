@@ -25,7 +25,7 @@ def _compaction(case: CaseWriter) -> None:
     for number in range(4):
         recipe.append(pairs(number, number + 10))
     recipe.delete(compare("id", "=", 2, "long"))
-    recipe.keep("compact_log", version=False, start=1, end=4).append(pairs(50)).publish(case)
+    recipe.run("compact_log", start=1, end=4).append(pairs(50)).publish(case)
 
 
 @COMPACTION.case("write-compaction-of-a-cut-log", "COMP-002 COMP-004")
@@ -38,8 +38,8 @@ def _compaction_cut(case: CaseWriter) -> None:
         old_files(case)(builder)
         return [f"{LOG_DIRECTORY}/{commit_name(version)}" for version in (2, 3, 4)]
 
-    recipe.keep("cleanup", version=False, kept=kept, gone=[])
-    recipe.keep("compact_log", version=False, start=3, end=4).append(pairs(50)).publish(case)
+    recipe.run("cleanup", kept=kept, gone=[])
+    recipe.run("compact_log", start=3, end=4).append(pairs(50)).publish(case)
 
 
 @COMPACTION.case("write-compaction-removes", "COMP-007 COMP-006 COMP-008 COMP-004 COMP-002")
@@ -48,15 +48,15 @@ def _compaction_of_removes(case: CaseWriter) -> None:
     recipe = Recipe(PAIR, features=("domainMetadata",)).append(pairs(1, 2)).append(pairs(3))
     recipe.delete(is_in("id", [1, 3], "long")).set_transaction("app", 1).set_transaction("app", 2)
     recipe.set_domain("mine", "a").set_domain("mine", "b")
-    recipe.keep("compact_log", version=False, start=2, end=7).append(pairs(9)).publish(case)
+    recipe.run("compact_log", start=2, end=7).append(pairs(9)).publish(case)
 
 
 @COMPACTION.case("write-compaction-rearranged", "COMP-006 COMP-004")
 def _compacted_rearranged(case: CaseWriter) -> None:
     """A log compaction keeps no file that its range moved or removed last."""
-    recipe = Recipe(PAIR).append(pairs(1)).append(pairs(2)).keep("optimize").append(pairs(3))
+    recipe = Recipe(PAIR).append(pairs(1)).append(pairs(2)).run("optimize").append(pairs(3))
     recipe.delete(compare("id", "=", 3, "long"))
-    recipe.keep("compact_log", version=False, start=1, end=5).append(pairs(9)).publish(case)
+    recipe.run("compact_log", start=1, end=5).append(pairs(9)).publish(case)
 
 
 @COMPACTION.case("write-compaction-domain-removed", "COMP-004 COMP-002")
@@ -64,7 +64,7 @@ def _compacted_removal(case: CaseWriter) -> None:
     """A log compaction keeps the removal of a domain of before its range."""
     recipe = Recipe(PAIR, features=("domainMetadata",)).set_domain("mine", "a").append(pairs(1))
     recipe.set_domain("mine", None).append(pairs(2))
-    recipe.keep("compact_log", version=False, start=2, end=4).append(pairs(9)).publish(case)
+    recipe.run("compact_log", start=2, end=4).append(pairs(9)).publish(case)
 
 
 @COMPACTION.case("write-compaction-of-everything", "COMP-004 COMP-007 COMP-008 COMP-002")
@@ -81,7 +81,7 @@ def _compacted(case: CaseWriter) -> None:
     recipe.set_domain("mine", "after").set_domain("gone", None)
     recipe.delete(is_in("id", [5, 20, 21], "long")).unset_properties("team")
     recipe.append([{**pairs(30)[0], "later": "x"}])
-    recipe.keep("compact_log", version=False, start=2, end=10)
+    recipe.run("compact_log", start=2, end=10)
     recipe.delete(compare("id", "=", 6, "long")).publish(case)
 
 
@@ -89,8 +89,8 @@ def _compacted(case: CaseWriter) -> None:
 def _compacted_features(case: CaseWriter) -> None:
     """A log compaction keeps the protocol that its range brings."""
     recipe = Recipe(PAIR, features=("appendOnly",)).append(pairs(1)).append(pairs(2))
-    recipe.keep("enable_feature", feature="vacuumProtocolCheck").append(pairs(3))
-    recipe.keep("compact_log", version=False, start=1, end=4).append(pairs(4)).publish(case)
+    recipe.run("enable_feature", feature="vacuumProtocolCheck").append(pairs(3))
+    recipe.run("compact_log", start=1, end=4).append(pairs(4)).publish(case)
 
 
 @COMPACTION.case("write-compaction-of-vectors", "COMP-004 COMP-006 COMP-007")
@@ -100,7 +100,7 @@ def _compacted_vectors(case: CaseWriter) -> None:
     recipe.append(pairs(*range(6))).append(pairs(20, 21, 22))
     recipe.delete(is_in("id", [1, 20], "long")).delete(is_in("id", [3, 21], "long"))
     recipe.delete(is_in("id", [4, 22], "long")).append(pairs(30))
-    recipe.keep("compact_log", version=False, start=3, end=6)
+    recipe.run("compact_log", start=3, end=6)
     recipe.delete(compare("id", "=", 5, "long")).publish(case)
 
 
@@ -109,8 +109,8 @@ def _compacted_given(case: CaseWriter) -> None:
     """A log compaction repeats what another writer said of files."""
     recipe = Recipe(PAIR).append(pairs(1, 2)).append(pairs(3)).append(pairs(4))
     recipe.delete(compare("id", "=", 3, "long")).given()
-    recipe.keep("compact_log", version=False, start=1, end=3)
-    recipe.keep("compact_log", version=False, start=3, end=4).append(pairs(5))
+    recipe.run("compact_log", start=1, end=3)
+    recipe.run("compact_log", start=3, end=4).append(pairs(5))
     # A tombstone of no time has no place in a checkpoint, or keeps having none.
     recipe.checkpoint().publish(case)
     described_files(case)
@@ -128,7 +128,7 @@ def _summed(case: CaseWriter) -> None:
     )
     recipe.set_transaction("app", 1).set_domain("mine", "{}").delete(is_in("id", [1, 6], "long"))
     recipe.set_transaction("app", 2).delete(compare("id", "=", 2, "long")).set_domain("mine", None)
-    recipe.set_properties({"team": "tables"}).keep("optimize").append(pairs(8)).restore(2)
+    recipe.set_properties({"team": "tables"}).run("optimize").append(pairs(8)).restore(2)
     recipe.set_domain("other", "1").add_column(field("later", "string"))
     recipe.overwrite([{"id": 9, "name": "n9", "later": None}]).publish(case)
 
@@ -137,5 +137,5 @@ def _summed(case: CaseWriter) -> None:
 def _sums_of_others(case: CaseWriter) -> None:
     """Checksums that another writer left stay as they are."""
     recipe = Recipe(PAIR, summed=True).append(pairs(1, 2)).append(pairs(3)).given()
-    recipe.append(pairs(4)).delete(compare("id", "=", 1, "long")).checkpoint().keep("optimize")
+    recipe.append(pairs(4)).delete(compare("id", "=", 1, "long")).checkpoint().run("optimize")
     recipe.append(pairs(5)).publish(case)
