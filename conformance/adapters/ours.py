@@ -166,8 +166,8 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
-def _given(request: Write, *optional: str) -> dict[str, Any]:
-    """Return the schema of a definition, and those of its other arguments that are given."""
+def _definition(request: Write, *optional: str) -> dict[str, Any]:
+    """Return the schema that a table is to have, and which other arguments are given."""
     given = request.arguments
     return {"schema": given["schema"]} | {name: given[name] for name in optional if given.get(name)}
 
@@ -231,11 +231,11 @@ def _progress(request: Write) -> tuple[str, int] | None:
 
 _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
     "create": lambda table, request: table.create(
-        **_given(request, "partition_columns", "properties", "features", "clustering_columns"),
+        **_definition(request, "partition_columns", "properties", "features", "clustering_columns"),
         rows=request.rows,
     ),
     "convert": lambda table, request: table.convert(
-        **_given(request, "partition_columns", "properties")
+        **_definition(request, "partition_columns", "properties")
     ),
     "append": lambda table, request: table.append(request.rows, txn=_progress(request)),
     "overwrite": lambda table, request: table.overwrite(
@@ -247,7 +247,7 @@ _WRITERS: Final[Mapping[str, Callable[[Table, Write], int]]] = {
     ),
     "merge": _merge,
     "replace": lambda table, request: table.replace(
-        **_given(request, "partition_columns"), rows=request.rows
+        **_definition(request, "partition_columns"), rows=request.rows
     ),
     "restore": _calling("restore", "version"),
     "optimize": lambda table, request: table.optimize(

@@ -23,8 +23,8 @@ from conformance.base.status import Status, status_of_error
 from conformance.base.terminal import printable, warn
 from conformance.items.items import Item
 from conformance.plugin.partial import LEFT_OUT_ELSEWHERE, partial_reasons, set_elsewhere
-from conformance.plugin.place import Place
 from conformance.plugin.spread import Crew, processes_for
+from conformance.plugin.start_folder import StartFolder
 from conformance.plugin.summary import Summary, counts_line, lead_line, reproduce_command
 from conformance.report.baseline_writing import BaselineFile, Outcomes
 from conformance.report.output import refuse_inputs, refuse_places
@@ -74,7 +74,7 @@ def start(config: pytest.Config) -> None:
         message = printable(f"delta-tck: {error}{details}")
         pytest.exit(message, returncode=status_of_error(error))
     config.pluginmanager.register(plugin, "delta-tck-run")
-    config.pluginmanager.register(Place(), "delta-tck-place")
+    config.pluginmanager.register(StartFolder(), "delta-tck-start-folder")
 
 
 @contextmanager

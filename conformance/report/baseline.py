@@ -43,7 +43,9 @@ from conformance.requirements.registry import REVISIONS
 UNTRIAGED: Final = "untriaged"
 """The reason of an entry that no person has looked into."""
 
-_WIDEST: Final = 20
+_MAX_COVERED: Final = 20
+"""Items that one entry may be about."""
+
 _MAX_ID_CHARACTERS: Final = 200
 """Characters of an id in a message."""
 
@@ -97,21 +99,21 @@ class Entry:
     intermittent: bool = False
     place: str = ""
 
-    def names(self, identity: str) -> bool:
+    def covers(self, identity: str) -> bool:
         """Return whether the entry is about an item."""
         return fnmatchcase(identity, self.id) if "*" in self.id else identity == self.id
 
-    def among(self, known: Mapping[str, object]) -> list[str]:
+    def covered(self, known: Mapping[str, object]) -> list[str]:
         """Return the items, out of all there are, that the entry is about."""
         if "*" in self.id:
-            return [identity for identity in known if self.names(identity)]
+            return [identity for identity in known if self.covers(identity)]
         return [self.id] if self.id in known else []
 
     def explains(self, requirements: Iterable[str], message: str) -> bool:
         """Return whether a failure is the known one."""
-        return self.requirement in requirements and self.says(message)
+        return self.requirement in requirements and self.matches(message)
 
-    def says(self, message: str) -> bool:
+    def matches(self, message: str) -> bool:
         """Return whether a failure's message is the known one."""
         if is_pattern(self.message):
             return _occurs(self.message[1:-1], message)
@@ -138,7 +140,7 @@ class Baseline:
 
     def about(self, identity: str) -> tuple[Entry, ...]:
         """Return the entries about an item."""
-        patterns = (entry for entry in self._patterns if entry.names(identity))
+        patterns = (entry for entry in self._patterns if entry.covers(identity))
         return (*self._plain.get(identity, ()), *patterns)
 
     def shortfalls(
@@ -186,13 +188,13 @@ class Baseline:
         faults = []
         known = dict.fromkeys(universe)
         for entry in self.entries:
-            matched, name = len(entry.among(known)), shortened(entry.id, _MAX_ID_CHARACTERS)
+            matched, name = len(entry.covered(known)), shortened(entry.id, _MAX_ID_CHARACTERS)
             if not matched:
                 faults.append(f"{entry.place}: {name} matches no case")
-            elif matched > _WIDEST:
+            elif matched > _MAX_COVERED:
                 raise BaselineError(
-                    f"{entry.place}: {name} covers {matched} cases, and an entry covers at "
-                    f"most {_WIDEST}: one reason for more hides what is new; write several entries"
+                    f"{entry.place}: {name} covers {matched} cases, and an entry covers at most "
+                    f"{_MAX_COVERED}: one reason for more hides what is new; write several entries"
                 )
         return faults
 

@@ -67,7 +67,7 @@ def merged(entries: Sequence[Entry], outcomes: Outcomes) -> list[Entry]:
     known_items = dict.fromkeys(outcomes.universe)
     explained: set[str] = set()
     for entry in entries:
-        matched = entry.among(known_items)
+        matched = entry.covered(known_items)
         failed = [identity for identity in matched if outcomes.failed(identity)]
         known = {identity for identity in failed if _explains(entry, outcomes.records[identity])}
         unasked = any(outcomes.unasked(identity) for identity in matched)

@@ -340,7 +340,7 @@ def _disagreement(
     """Return why an entry does not explain the outcome of its item."""
     if not failed:
         return f"{entry.place} expects a failure, and the outcome is {verdict.outcome}"
-    if entry.says(verdict.message):
+    if entry.matches(verdict.message):
         named = ", ".join(sorted(requirements))
         return f"{entry.place} names {entry.requirement}, and the failure is about {named}"
     return f"{entry.place} expects another failure: {entry.message!r}; {verdict.message}"

@@ -120,14 +120,14 @@ class SparkWriter:
             **{name: self._altering(clause) for name, clause in _ALTERATIONS.items()},
         }
         return {
-            name: self.reader.releasing_others(self._telling_version(call))
+            name: self.reader.releasing_others(self._committing(call))
             for name, call in calls.items()
         }
 
     def _altering(self, clause: Callable[[_Arguments], str]) -> Callable[[Write], None]:
         return lambda request: self._alter(request, clause(request.arguments))
 
-    def _telling_version(self, call: Callable[[Write], Any]) -> Callable[[Write], Any]:
+    def _committing(self, call: Callable[[Write], Any]) -> Callable[[Write], Any]:
         def write(request: Write) -> dict[str, Any]:
             call(request)
             return {"version": self.reader.latest(request.table).version()}

@@ -236,5 +236,5 @@ def test_a_baseline_with_a_bent_head_is_refused(kit: Kit, more: dict[str, Any]) 
 
 def test_an_expression_that_backtracks_without_end_is_matched_at_once() -> None:
     entry = Entry("a/b/c", "SNAP-001", "/(a+)+$/", "known")
-    assert not entry.says("a" * 5_000 + "b")
-    assert entry.says("b" + "a" * 5_000)
+    assert not entry.matches("a" * 5_000 + "b")
+    assert entry.matches("b" + "a" * 5_000)

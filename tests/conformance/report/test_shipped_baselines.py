@@ -75,7 +75,7 @@ def test_a_failed_read_is_known_by_a_requirement_that_it_can_show(baseline: Base
     wrong = []
     for entry in baseline.entries:
         for item in items().values():
-            if entry.names(item.id) and item.judged.asked == "reader":
+            if entry.covers(item.id) and item.judged.asked == "reader":
                 judged = item.requirement(REVISION)
                 known = item.requirements_judged(REVISION)
                 # Wrong rows are more than the breach of a recommendation to support a form.

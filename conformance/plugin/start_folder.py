@@ -7,7 +7,7 @@ from collections.abc import Generator
 import pytest
 
 
-class Place:
+class StartFolder:
     """Let a session end as usual whose folder is gone: pytest goes back there before it ends."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
