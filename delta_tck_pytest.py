@@ -139,10 +139,7 @@ OPTIONS: Final[Mapping[str, dict[str, Any]]] = {
         "help": "should: breaches of a SHOULD fail as well",
     },
     "--tck-results": {"metavar": "FILE", "help": "write a line of JSON per case, stamped"},
-    "--tck-corpus": {
-        "metavar": "FOLDER",
-        "help": "golden tables to use instead of those shipped",
-    },
+    "--tck-corpus": {"metavar": "FOLDER", "help": "golden tables to use instead of those shipped"},
     "--tck-requirement": _repeatable("ID", "only cases of this requirement"),
     "--tck-feature": _repeatable("NAME", "only cases of this table feature"),
     "--tck-chapter": _repeatable("SLUG", "only cases of this chapter"),

@@ -8,12 +8,7 @@ from typing import Any, Final, TypeAlias
 from conformance.audit.checker import Checker, checks_of
 from conformance.audit.checks.row_tracking import MATERIALIZED, note_row_ids
 from conformance.audit.checks.transitions import Balance, balance_of
-from conformance.audit.findings import (
-    Finding,
-    Findings,
-    finding,
-    gathered,
-)
+from conformance.audit.findings import Finding, Findings, finding, gathered
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.retention import retention
 from conformance.audit.read.layout import Layout, supported_features
@@ -24,12 +19,7 @@ from conformance.audit.stored import rules
 from conformance.audit.stored.change_rows import RowChanges, read_row_changes
 from conformance.audit.stored.changes import ChangeView
 from conformance.audit.stored.rearranged import Moved, read_moved
-from conformance.audit.subjects import (
-    LogView,
-    Step,
-    VersionView,
-    highest_in,
-)
+from conformance.audit.subjects import LogView, Step, VersionView, highest_in
 from conformance.audit.summaries.checksums import Measure
 from conformance.audit.summary_checks import Summaries, content_of
 from reference_impl.errors import PlaceRefused

@@ -161,10 +161,7 @@ def parse_json(content: bytes) -> Any:
 @cache
 def _decoder() -> json.JSONDecoder:
     return json.JSONDecoder(
-        object_pairs_hook=_unique,
-        parse_constant=_constant,
-        parse_int=_integer,
-        parse_float=_float,
+        object_pairs_hook=_unique, parse_constant=_constant, parse_int=_integer, parse_float=_float
     )
 
 

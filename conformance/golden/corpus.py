@@ -95,10 +95,7 @@ class Corpus:
 
 
 def load_corpus(
-    root: Path | None = None,
-    *,
-    validate: bool = True,
-    wanted: Callable[[str], bool] | None = None,
+    root: Path | None = None, *, validate: bool = True, wanted: Callable[[str], bool] | None = None
 ) -> Corpus:
     """Load every case under a folder, or those of which a spec is wanted.
 

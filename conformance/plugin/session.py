@@ -389,10 +389,7 @@ class _MainPlugin(_WorkerPlugin):
         run = self.run
         everything = whole and not run.settings.narrowed
         outcomes = Outcomes(
-            self._records,
-            run.failing,
-            run.ids,
-            shipped=run.settings.corpus is None,
+            self._records, run.failing, run.ids, shipped=run.settings.corpus is None
         )
         revision = run.settings.selection.revision
         judged = (revision, judged_by_chapter(self._records.values())) if everything else None

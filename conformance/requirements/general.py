@@ -62,11 +62,7 @@ def general_of(broken: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def general_requirements(
-    broken: Iterable[str],
-    writer: int | None,
-    registry: Registry,
-    revision: str,
-    message: str = "",
+    broken: Iterable[str], writer: int | None, registry: Registry, revision: str, message: str = ""
 ) -> Iterator[tuple[str, str]]:
     """Yield the general requirements that are broken as well, each with the part that is.
 

@@ -226,9 +226,7 @@ class FileStage(LoggedTable):
         return self.remove_action(file)
 
     def stage_edits(
-        self,
-        edits: Mapping[int, Mapping[str, Any] | None],
-        inserts: Iterable[Mapping[str, Any]],
+        self, edits: Mapping[int, Mapping[str, Any] | None], inserts: Iterable[Mapping[str, Any]]
     ) -> list[_Action]:
         """Rewrite the files of rows that change, and add rows, in one commit.
 

@@ -174,10 +174,7 @@ def _without_gaps(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _group_each(
-    lines: Iterable[tuple[int, bytes]],
-    other: Callable[[bytes, int], str | None],
-    *,
-    files: bool,
+    lines: Iterable[tuple[int, bytes]], other: Callable[[bytes, int], str | None], *, files: bool
 ) -> dict[str, Lines]:
     """Group lines, given with their numbers, one by one."""
     found: dict[str, list[bytes]] = {name: [] for name in _KINDS}

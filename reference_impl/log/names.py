@@ -31,10 +31,7 @@ UUID: Final = r"(?P<uuid>[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})"
 _RESTS: Final[tuple[tuple[FileKind, str], ...]] = (
     ("commit", r"\.json"),
     ("classic_checkpoint", r"\.checkpoint\.parquet"),
-    (
-        "multipart_checkpoint",
-        r"\.checkpoint\.(?P<part>[0-9]{10})\.(?P<parts>[0-9]{10})\.parquet",
-    ),
+    ("multipart_checkpoint", r"\.checkpoint\.(?P<part>[0-9]{10})\.(?P<parts>[0-9]{10})\.parquet"),
     ("uuid_checkpoint", rf"\.checkpoint\.{UUID}\.(?P<encoding>json|parquet)"),
     ("compaction", r"\.(?P<end>[0-9]{20})\.compacted\.json"),
     ("checksum", r"\.crc"),

@@ -15,12 +15,7 @@ from typing import Final, TypeAlias
 
 from reference_impl.errors import PlaceRefused
 from reference_impl.places.policy import Policy, family
-from reference_impl.places.uris import (
-    MAX_PATH_CHARACTERS,
-    Address,
-    decode_url,
-    parse_address,
-)
+from reference_impl.places.uris import MAX_PATH_CHARACTERS, Address, decode_url, parse_address
 from reference_impl.shown import without_secrets
 
 Locator: TypeAlias = Callable[[str], str | None]

@@ -79,11 +79,7 @@ class _Change:
 
 
 def read_changes(
-    storage: Storage,
-    start: int,
-    end: int | None,
-    *,
-    ratified: RatifiedCommits | None,
+    storage: Storage, start: int, end: int | None, *, ratified: RatifiedCommits | None
 ) -> pa.Table:
     """Carry out :meth:`~reference_impl.table.Table.changes`.
 
@@ -265,10 +261,7 @@ def _with_partition_values(
 
 
 def _read(
-    reader: FileReader,
-    change: _Change,
-    schema: pa.Schema,
-    hold: Callable[[int, str], None],
+    reader: FileReader, change: _Change, schema: pa.Schema, hold: Callable[[int, str], None]
 ) -> list[pa.RecordBatch]:
     reader = replace(reader, extra=[_TYPE]) if change.kind is None else reader
     try:

@@ -108,21 +108,13 @@ def read_batches(  # noqa: PLR0913  each argument is one fact about what is read
         LimitExceeded: the file takes more than the limits allow.
         InvalidDataFile: the file is damaged, or does not hold the columns' types.
     """
-    with (
-        at_file(path),
-        storage.open_input(path) as source,
-        open_parquet(source) as file,
-    ):
+    with at_file(path), storage.open_input(path) as source, open_parquet(source) as file:
         wanted = [*((c, mode) for c in columns), *((c, "none") for c in hidden)]
         yield from _batches(source, file, _Columns(file, wanted), width, kept)
 
 
 def _batches(
-    source: pa.NativeFile,
-    file: pq.ParquetFile,
-    columns: _Columns,
-    width: int,
-    kept: Kept,
+    source: pa.NativeFile, file: pq.ParquetFile, columns: _Columns, width: int, kept: Kept
 ) -> Iterator[tuple[int, int, list[pa.Array]]]:
     limits, size = budget().limits, int(source.size())
     limit = max(limits.data_file, limits.data_file_growth * size)
@@ -225,9 +217,7 @@ def _null_bytes(fields: Iterable[Field], sources: Iterable[int | None]) -> int:
 
 
 def _bytes_added(
-    held: Sequence[pa.Field],
-    wanted: Sequence[tuple[Field, Mode]],
-    sources: Sequence[int | None],
+    held: Sequence[pa.Field], wanted: Sequence[tuple[Field, Mode]], sources: Sequence[int | None]
 ) -> list[int]:
     """Return how many bytes conversion adds to each value, for every leaf of fields of a file.
 

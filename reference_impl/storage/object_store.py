@@ -22,14 +22,7 @@ from obstore.exceptions import (
 from obstore.store import HTTPStore, S3Store, from_url
 
 from reference_impl.errors import PlaceRefused
-from reference_impl.places import (
-    Address,
-    Locator,
-    ObjectRoot,
-    Policy,
-    decode_url,
-    opened_as,
-)
+from reference_impl.places import Address, Locator, ObjectRoot, Policy, decode_url, opened_as
 from reference_impl.shown import without_secrets
 from reference_impl.storage import protocol
 from reference_impl.storage.listing import directly_in, listed

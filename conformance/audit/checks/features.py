@@ -354,9 +354,7 @@ def _uncounted(
 
 
 def _may_be_nan(
-    stats: dict[str, Any],
-    missing: list[tuple[str, ...]],
-    columns: Mapping[tuple[str, ...], Column],
+    stats: dict[str, Any], missing: list[tuple[str, ...]], columns: Mapping[tuple[str, ...], Column]
 ) -> bool:
     """Return whether missing bounds may not exist: JSON has no NaN to be one."""
     floats = all((of := columns.get(x)) and of.type in ("float", "double") for x in missing)

@@ -110,10 +110,7 @@ def _typed_value(
 
 
 @check(
-    "add",
-    "ADD-010 DVDESC-010",
-    *schemas.requirements("table/statistics"),
-    screen=broken_statistics,
+    "add", "ADD-010 DVDESC-010", *schemas.requirements("table/statistics"), screen=broken_statistics
 )
 def valid_statistics(step: Step) -> Findings:
     """Report statistics that are not JSON, or not in the statistics format."""

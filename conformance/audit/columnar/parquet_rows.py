@@ -118,11 +118,7 @@ class _Column:
         self.repeated = len(self.fields) < column.type.num_fields
 
     def rows(
-        self,
-        here: Mask,
-        alone: Mask,
-        numbers: npt.NDArray[np.int64],
-        source: Source,
+        self, here: Mask, alone: Mask, numbers: npt.NDArray[np.int64], source: Source
     ) -> tuple[Rows, npt.NDArray[np.int64]]:
         """Make rows of those that have a path, and return which rows of the batch they are."""
         paths = self.fields.get("path")

@@ -14,21 +14,9 @@ from typing import Final, Protocol
 import pyarrow as pa
 
 from conformance.audit.columnar.keys import FileIndex
-from conformance.audit.grammar.log_files import (
-    HINT,
-    LOG_DIR,
-    SIDECAR_DIR,
-    LogFile,
-    name_of,
-)
+from conformance.audit.grammar.log_files import HINT, LOG_DIR, SIDECAR_DIR, LogFile, name_of
 from conformance.audit.grammar.uris import decode_path
-from conformance.audit.read.raw import (
-    Document,
-    Fault,
-    Lines,
-    read_document,
-    read_file,
-)
+from conformance.audit.read.raw import Document, Fault, Lines, read_document, read_file
 from reference_impl.errors import DeltaError, PlaceRefused
 from reference_impl.limits import budget
 from reference_impl.parquet.opening import open_parquet

@@ -43,10 +43,7 @@ _INFIX: Final = _COMPARISONS | {
 }  # fmt: skip
 """Tokens that no expression of any dialect begins or ends with."""
 
-_PAIRS: Final = {
-    TokenType.L_PAREN: TokenType.R_PAREN,
-    TokenType.L_BRACKET: TokenType.R_BRACKET,
-}
+_PAIRS: Final = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}
 
 _WITHOUT_BRACKETS: Final = frozenset({
     "CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_TIME", "CURRENT_USER", "USER", "SESSION_USER",

@@ -13,21 +13,11 @@ from typing import Final
 
 import pyarrow as pa
 
-from conformance.audit.findings import (
-    Findings,
-    Severity,
-    check,
-    finding,
-    not_followed,
-    unchecked,
-)
+from conformance.audit.findings import Findings, Severity, check, finding, not_followed, unchecked
 from conformance.audit.grammar.log_files import LOG_DIR
 from conformance.audit.grammar.roaring import Rows
 from conformance.audit.grammar.uris import is_absolute, lenient_path
-from conformance.audit.grammar.vectors import (
-    VECTOR_REQUIREMENTS,
-    is_there,
-)
+from conformance.audit.grammar.vectors import VECTOR_REQUIREMENTS, is_there
 from conformance.audit.read.arrow import limits_of_arrow
 from conformance.audit.read.contents import is_parquet
 from conformance.audit.read.layout import fields_of
@@ -54,11 +44,7 @@ from conformance.audit.stored.statistics.columns import (
 )
 from conformance.audit.stored.types import type_mismatches
 from conformance.audit.stored.variants import holds_variants, malformed_variants
-from conformance.audit.stored.vectors import (
-    kept_elsewhere,
-    read_vector,
-    vector_files,
-)
+from conformance.audit.stored.vectors import kept_elsewhere, read_vector, vector_files
 from conformance.audit.subjects import LiveFiles, RepeatedFiles, VersionView
 from reference_impl.errors import LimitExceeded, PlaceRefused
 from reference_impl.limits import budget, out_of_memory

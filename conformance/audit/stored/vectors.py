@@ -9,14 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from conformance.audit.findings import (
-    Finding,
-    Findings,
-    check,
-    finding,
-    not_followed,
-    unchecked,
-)
+from conformance.audit.findings import Finding, Findings, check, finding, not_followed, unchecked
 from conformance.audit.grammar.roaring import Rows, VectorFault
 from conformance.audit.grammar.uris import is_absolute
 from conformance.audit.grammar.vectors import load_vector, takes_first, vector_path

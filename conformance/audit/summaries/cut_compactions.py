@@ -130,10 +130,7 @@ def _contradicted(place: str, end: State, have: State) -> Findings:
 
 
 def _table(want: State, have: State) -> tuple[tuple[str, Body | None, Body | None], ...]:
-    return (
-        ("metaData", want.metadata, have.metadata),
-        ("protocol", want.protocol, have.protocol),
-    )
+    return (("metaData", want.metadata, have.metadata), ("protocol", want.protocol, have.protocol))
 
 
 def _application(

@@ -10,12 +10,7 @@ import pyarrow as pa
 
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.recipes import PAIR
-from generators.golden.cases.table import (
-    EPOCH,
-    MINUTE,
-    GoldenTable,
-    legacy_protocol,
-)
+from generators.golden.cases.table import EPOCH, MINUTE, GoldenTable, legacy_protocol
 from generators.materialise.data.data_files import ExtraColumn, FileLayout
 from generators.oracle.delta_schema import Struct, field
 

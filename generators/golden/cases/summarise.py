@@ -84,16 +84,11 @@ LAYOUTS: Final[Mapping[str, Layout]] = {
     "commits": Layout(lambda _table, _version: None),
     "classic": Layout(SUMMARIES["classic"], back=1),
     "parts": Layout(
-        checkpoint("multi-part", parts=3, style=_STYLE, hint=False),
-        properties=AS_STRUCT,
-        cuts=True,
+        checkpoint("multi-part", parts=3, style=_STYLE, hint=False), properties=AS_STRUCT, cuts=True
     ),
     "v2-json": Layout(SUMMARIES["v2-json-sidecars"], ["v2Checkpoint"], cuts=True),
     "v2-parquet": Layout(
-        checkpoint("v2-parquet", sidecars=2, style=_STYLE),
-        ["v2Checkpoint"],
-        AS_STRUCT,
-        cuts=True,
+        checkpoint("v2-parquet", sidecars=2, style=_STYLE), ["v2Checkpoint"], AS_STRUCT, cuts=True
     ),
     "compaction": Layout(compaction, back=1),
     "all": Layout(_all),

@@ -33,11 +33,7 @@ from reference_impl.snapshot.snapshot import Snapshot
 from reference_impl.types.keys import TYPE_CHANGES_KEY
 from reference_impl.types.model import Field, every_field, map_fields
 from reference_impl.types.schema import format_schema, parse_schema
-from reference_impl.write.checkpoints.write import (
-    live_tombstones,
-    style_of,
-    write_checkpoint,
-)
+from reference_impl.write.checkpoints.write import live_tombstones, style_of, write_checkpoint
 from reference_impl.write.commit.transaction import Transaction
 from reference_impl.write.features.iceberg import NESTED_IDS_KEY
 from reference_impl.write.features.mapping import MAX_ID_PROPERTY, highest_id

@@ -134,11 +134,7 @@ def _parquet(small: Small, files: Files) -> bytes:
 
 
 def write_v2(
-    snapshot: Snapshot,
-    name: str,
-    sidecars: int,
-    small: Small,
-    files: Files,
+    snapshot: Snapshot, name: str, sidecars: int, small: Small, files: Files
 ) -> tuple[int, int]:
     """Write a checkpoint of the V2 spec; returns bytes and actions, sidecars and theirs included.
 
@@ -159,10 +155,7 @@ def write_v2(
             "the table does not support V2 checkpoints",
             hint="support the feature v2Checkpoint first",
         )
-    top: dict[str, Sequence[Any]] = {
-        "checkpointMetadata": [{"version": snapshot.version}],
-        **small,
-    }
+    top: dict[str, Sequence[Any]] = {"checkpointMetadata": [{"version": snapshot.version}], **small}
     in_json = name.endswith(".json")
     if in_json and any(each.endswith("_parsed") for each in files["add"].column_names):
         # JSON has not the types of parsed columns; the Parquet of a sidecar has.

@@ -84,10 +84,7 @@ class Transaction:
     """
 
     def __init__(
-        self,
-        on: Snapshot | Storage,
-        operation: str,
-        parameters: Mapping[str, Any],
+        self, on: Snapshot | Storage, operation: str, parameters: Mapping[str, Any]
     ) -> None:
         """Begin on a version, or with a table that is to be created.
 

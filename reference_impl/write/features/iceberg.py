@@ -107,8 +107,7 @@ def check_iceberg(protocol: Protocol, metadata: Metadata, schema: Struct, mode: 
             for change in column.metadata.get(TYPE_CHANGES_KEY, ()):
                 if not _is_allowed(parse_type(change["fromType"]), parse_type(change["toType"])):
                     raise _refused(
-                        f"{name} allows no column that was widened as {column.name} was",
-                        "ICE2-023",
+                        f"{name} allows no column that was widened as {column.name} was", "ICE2-023"
                     )
 
 

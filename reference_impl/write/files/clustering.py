@@ -29,12 +29,7 @@ from reference_impl.storage import Storage
 from reference_impl.untrusted import load_json, parse_json
 from reference_impl.write.features.target import Target
 from reference_impl.write.files.live_files import live_files
-from reference_impl.write.statistics import (
-    is_bounded,
-    parse_exact,
-    statistics_json,
-    statistics_of,
-)
+from reference_impl.write.statistics import is_bounded, parse_exact, statistics_json, statistics_of
 
 CLUSTERING_DOMAIN: Final = "delta.clustering"
 PROVIDER: Final = "delta-tck-reference"

@@ -17,13 +17,7 @@ from reference_impl.errors import PlaceRefused
 from reference_impl.storage import Storage
 
 _REFUSALS: Final = frozenset(
-    {
-        errno.EDQUOT,
-        errno.EFBIG,
-        errno.ENAMETOOLONG,
-        errno.ENOSPC,
-        errno.EROFS,
-    }
+    {errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG, errno.ENOSPC, errno.EROFS}
 )
 _REFUSING: Final = (
     PermissionError,

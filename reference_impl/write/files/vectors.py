@@ -49,12 +49,7 @@ def write_vectors(
 
 def _with_vector(file: LiveFile, vector: Descriptor) -> dict[str, Any]:
     (body,) = to_objects(file.add)
-    return {
-        **body,
-        "dataChange": True,
-        "stats": _widened(body),
-        "deletionVector": vector.to_wire(),
-    }
+    return {**body, "dataChange": True, "stats": _widened(body), "deletionVector": vector.to_wire()}
 
 
 def _widened(add: Mapping[str, Any]) -> str:

@@ -324,6 +324,5 @@ def _bounds(footer: pq.FileMetaData, at: int, leaf: Leaf) -> tuple[Any, Any]:
 
 def _null(name: str, path: str) -> ConstraintViolation:
     return ConstraintViolation(
-        f"column {name} is declared not null, and has no values in {path}",
-        requirement="SCH-025",
+        f"column {name} is declared not null, and has no values in {path}", requirement="SCH-025"
     )

@@ -22,9 +22,7 @@ Assigned: TypeAlias = Mapping[str, "pa.Scalar | Expression"]
 
 
 def parse_assignments(
-    values: Mapping[str, Any],
-    schema: Struct,
-    parse: Callable[[str], Expression],
+    values: Mapping[str, Any], schema: Struct, parse: Callable[[str], Expression]
 ) -> Assigned:
     """Bind values to the columns that take them.
 
@@ -79,16 +77,12 @@ def refuse_identities(
         )
         if name in rules.identities and not same:
             raise ConstraintViolation(
-                f"column {name} is an identity column, which is not updated",
-                requirement="IDN-011",
+                f"column {name} is an identity column, which is not updated", requirement="IDN-011"
             )
 
 
 def assign(
-    rows: pa.Table,
-    assignments: Assigned,
-    schema: Struct,
-    over: pa.Table | Mapping[str, pa.Table],
+    rows: pa.Table, assignments: Assigned, schema: Struct, over: pa.Table | Mapping[str, pa.Table]
 ) -> pa.Table:
     """Return rows with columns set, missing ones added.
 

@@ -21,16 +21,7 @@ from reference_impl.types.arrow import (
     with_children,
     with_fields,
 )
-from reference_impl.types.model import (
-    BINARY,
-    VARIANT,
-    Array,
-    DataType,
-    Field,
-    Map,
-    Struct,
-    walk,
-)
+from reference_impl.types.model import BINARY, VARIANT, Array, DataType, Field, Map, Struct, walk
 
 _VERSION_BITS = 0x0F
 _VARIANT_VERSION = 1

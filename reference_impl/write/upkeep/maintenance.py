@@ -55,9 +55,7 @@ def optimize(snapshot: Snapshot, *, purge_only: bool) -> int:
     """
     # Obeys DVD-005 DVD-012 CLUS-011 CLUS-012 ADD-009 REM-005.
     transaction = Transaction(
-        snapshot,
-        "REORG" if purge_only else "OPTIMIZE",
-        {"predicate": "[]", "auto": "false"},
+        snapshot, "REORG" if purge_only else "OPTIMIZE", {"predicate": "[]", "auto": "false"}
     )
     adds = snapshot.adds()
     columns = clustering_leaves(transaction.target, snapshot.domain_metadata)
@@ -140,9 +138,7 @@ def _restored_metadata(now: Snapshot, then: Snapshot) -> Metadata:
     known = {lasting_name(field): field for field in now.schema.fields}
     fields = tuple(_with_high_water_mark(f, known.get(lasting_name(f))) for f in then.schema.fields)
     return replace(
-        then.metadata,
-        configuration=configuration,
-        schema_string=format_schema(Struct(fields)),
+        then.metadata, configuration=configuration, schema_string=format_schema(Struct(fields))
     )
 
 

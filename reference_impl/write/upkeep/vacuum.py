@@ -29,13 +29,7 @@ _EVER: Final = 1 << 62
 """Milliseconds; so long ago there is no time of a file, and the time is one of 64 bits."""
 
 
-def vacuum(
-    snapshot: Snapshot,
-    *,
-    retention: int | None,
-    dry_run: bool,
-    unsafe: bool,
-) -> list[str]:
+def vacuum(snapshot: Snapshot, *, retention: int | None, dry_run: bool, unsafe: bool) -> list[str]:
     """Carry out :meth:`~reference_impl.table.Table.vacuum`; ms of retention, sorted paths.
 
     Raises:

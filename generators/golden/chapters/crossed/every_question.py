@@ -88,10 +88,7 @@ class Asked:
         """Write a file of rows of consecutive ids, which the next commit adds."""
         self.highest = max(self.highest, rows[-1]["id"])
         return self.table.file(
-            rows,
-            baseRowId=rows[0]["id"],
-            defaultRowCommitVersion=self.table.version + 1,
-            **options,
+            rows, baseRowId=rows[0]["id"], defaultRowCommitVersion=self.table.version + 1, **options
         )
 
     def commit(self, *actions: dict[str, Any], **options: Any) -> None:

@@ -21,13 +21,7 @@ from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import Filter, all_of, compare
 from generators.golden.cases.publish import aggregated, describe, files_spec, snapshot_spec
 from generators.golden.cases.summarise import LAYOUTS, Layout
-from generators.golden.cases.table import (
-    DataFile,
-    GoldenTable,
-    add,
-    feature_protocol,
-    remove,
-)
+from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol, remove
 from generators.golden.chapters.files.deletion_vectors import (
     WITH_VECTORS,
     inline,
@@ -227,10 +221,7 @@ class Mapped:
             rows,
             partition={"p": p, "q": q},
             path=f"{place}{table.unique_name('file')}.parquet",
-            layout=FileLayout(
-                order=tuple(f.name for f in reversed(counted)),
-                extra=tuple(extra),
-            ),
+            layout=FileLayout(order=tuple(f.name for f in reversed(counted)), extra=tuple(extra)),
             statistics=dump_statistics(file_statistics(counted, rows)),
             written_as=written,
         )

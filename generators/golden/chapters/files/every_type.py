@@ -12,20 +12,9 @@ from typing import Any, Final
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.feed import (
-    FEED,
-    ask_changes,
-    change_file,
-    each_row,
-)
+from generators.golden.cases.feed import FEED, ask_changes, change_file, each_row
 from generators.golden.cases.filters import compare
-from generators.golden.cases.publish import (
-    aggregated,
-    commit_times,
-    describe,
-    filtered,
-    read_spec,
-)
+from generators.golden.cases.publish import aggregated, commit_times, describe, filtered, read_spec
 from generators.golden.cases.table import (
     EPOCH,
     DataFile,
@@ -46,9 +35,7 @@ _PROTOCOL: Final = feature_protocol(
     ["timestampNtz"], ["changeDataFeed", "domainMetadata", "rowTracking"]
 )
 _NESTED: Final = struct(
-    numbers=array("integer"),
-    place=struct(x="integer", y="string"),
-    named=map_of("string", "long"),
+    numbers=array("integer"), place=struct(x="integer", y="string"), named=map_of("string", "long")
 )
 _WITHIN: Final[Sequence[dict[str, Any]]] = (
     {"numbers": [1, None], "place": {"x": 1, "y": None}, "named": [("a", None), ("B", 2)]},

@@ -11,11 +11,7 @@ import pyarrow as pa
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_null
-from generators.golden.cases.publish import (
-    filtered,
-    publish,
-    publish_cut,
-)
+from generators.golden.cases.publish import filtered, publish, publish_cut
 from generators.golden.cases.table import GoldenTable, add, remove, txn
 from generators.golden.chapters.files.types import utc
 from generators.golden.chapters.log.checkpoints import (
@@ -24,9 +20,7 @@ from generators.golden.chapters.log.checkpoints import (
     grown,
     store_checkpoint,
 )
-from generators.materialise.log.files import (
-    drop_commits,
-)
+from generators.materialise.log.files import drop_commits
 from generators.oracle.delta_schema import array, field, map_of, struct
 
 SCHEMA = Chapter("checkpoint-schema")

@@ -46,10 +46,7 @@ def _ask(case: CaseWriter, table: GoldenTable, changes: list[tuple[str, int, Any
 def _stamped(case: CaseWriter) -> None:
     """The feed gives the in-commit timestamps, not the file times."""
     table = GoldenTable.of(
-        case,
-        PAIR,
-        protocol=_STAMPED,
-        properties={**FEED, "delta.enableInCommitTimestamps": "true"},
+        case, PAIR, protocol=_STAMPED, properties={**FEED, "delta.enableInCommitTimestamps": "true"}
     )
     stamps = [EPOCH + 10 * MINUTE * version + 7 for version in range(3)]
     first, second = (table.file([{"id": n, "name": f"n{n}"}]) for n in (1, 2))

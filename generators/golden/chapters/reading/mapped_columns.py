@@ -13,11 +13,7 @@ from typing import Any, Final, TypeAlias
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import is_null
-from generators.golden.cases.publish import (
-    describe,
-    filtered,
-    publish,
-)
+from generators.golden.cases.publish import describe, filtered, publish
 from generators.golden.cases.table import DataFile, GoldenTable, add, feature_protocol
 from generators.golden.chapters.tables.column_mapping import mapped_table, unmapped
 from generators.oracle.delta_schema import ID_KEY, PHYSICAL_NAME_KEY, Field, Struct, field, struct

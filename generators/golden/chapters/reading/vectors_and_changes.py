@@ -12,13 +12,7 @@ from typing import Final
 
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.feed import (
-    FEED,
-    ask_changes,
-    change_file,
-    each_row,
-    feed_table,
-)
+from generators.golden.cases.feed import FEED, ask_changes, change_file, each_row, feed_table
 from generators.golden.cases.filters import is_null
 from generators.golden.cases.publish import (
     file_entries,

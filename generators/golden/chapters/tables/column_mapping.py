@@ -10,13 +10,7 @@ from typing import Any
 from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_null
-from generators.golden.cases.publish import (
-    describe,
-    earlier_spec,
-    filtered,
-    projected,
-    publish,
-)
+from generators.golden.cases.publish import describe, earlier_spec, filtered, projected, publish
 from generators.golden.cases.table import (
     DataFile,
     GoldenTable,

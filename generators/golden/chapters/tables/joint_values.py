@@ -16,13 +16,7 @@ import pyarrow as pa
 
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
-from generators.golden.cases.feed import (
-    FEED,
-    ask_changes,
-    change_file,
-    each_row,
-    feed_table,
-)
+from generators.golden.cases.feed import FEED, ask_changes, change_file, each_row, feed_table
 from generators.golden.cases.filters import Filter, compare, is_in
 from generators.golden.cases.publish import commit_times, describe
 from generators.golden.cases.summarise import LAYOUTS, Layout

@@ -17,12 +17,7 @@ from generators.golden.cases.publish import (
     publish,
     read_spec,
 )
-from generators.golden.cases.table import (
-    DataFile,
-    GoldenTable,
-    add,
-    pairs,
-)
+from generators.golden.cases.table import DataFile, GoldenTable, add, pairs
 from generators.golden.chapters.tables.column_mapping import (
     MAPPED_PROTOCOL,
     PLAIN,

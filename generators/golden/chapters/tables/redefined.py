@@ -47,10 +47,7 @@ def _redefined(case: CaseWriter) -> None:
     table.properties = dict(WITH_VECTORS)
     (vector,) = store(table, [1])
     table.commit(
-        *with_vector(new, vector),
-        table.metadata(),
-        table.protocol_action(),
-        operation="DELETE",
+        *with_vector(new, vector), table.metadata(), table.protocol_action(), operation="DELETE"
     )
     case.judged = {
         "read-v0": "SNAP-007", "snapshot-v0": "REC-003", "snapshot-v1": "REC-013",

@@ -12,13 +12,7 @@ from generators.golden.cases.case import Accepted, CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.feed import FEED, ask_changes
 from generators.golden.cases.filters import Filter, compare
-from generators.golden.cases.publish import (
-    commit_times,
-    describe,
-    filtered,
-    publish,
-    publish_cut,
-)
+from generators.golden.cases.publish import commit_times, describe, filtered, publish, publish_cut
 from generators.golden.cases.recipes import PAIR
 from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import (

@@ -9,12 +9,7 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
 from generators.golden.cases.recipes import PAIR, Recipe, pairs
-from generators.golden.chapters.writing.starts import (
-    DESCRIBED,
-    MAPPED,
-    STRICT,
-    broken_rule,
-)
+from generators.golden.chapters.writing.starts import DESCRIBED, MAPPED, STRICT, broken_rule
 from generators.materialise.log.protocols import Protocol
 from generators.oracle.delta_schema import array, field, map_of, struct
 

@@ -10,14 +10,7 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import SAME_ID, UPSERT, Recipe
-from generators.golden.chapters.writing.starts import (
-    KEYED,
-    TRACKED,
-    TRIPLE,
-    keyed,
-    plus,
-    triples,
-)
+from generators.golden.chapters.writing.starts import KEYED, TRACKED, TRIPLE, keyed, plus, triples
 from generators.oracle.filters import column, node
 from generators.oracle.literals import literal
 from generators.oracle.operations import MergeClause

@@ -17,10 +17,7 @@ from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS
 from generators.golden.chapters.writing.given import by_another, old_files
-from generators.golden.chapters.writing.starts import (
-    CLUSTERING,
-    TRACKED,
-)
+from generators.golden.chapters.writing.starts import CLUSTERING, TRACKED
 from generators.materialise.builder import TableBuilder
 from generators.materialise.data.data_files import FileLayout
 from generators.materialise.log.files import read_commit, write_commit

@@ -89,11 +89,7 @@ for _operation, _phrase in (
             partial(
                 _refused_by,
                 _operation,
-                partial(
-                    Recipe,
-                    ruled("delta.invariants", INVARIANT),
-                    features=("invariants",),
-                ),
+                partial(Recipe, ruled("delta.invariants", INVARIANT), features=("invariants",)),
                 {"x": 2, "y": _value},
                 _id,
             ),

@@ -8,15 +8,7 @@ from typing import Final
 from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
-from generators.golden.cases.recipes import (
-    PAIR,
-    SAME_ID,
-    UPSERT,
-    Computed,
-    Recipe,
-    pairs,
-    unasked,
-)
+from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Computed, Recipe, pairs, unasked
 from generators.golden.chapters.writing.given import by_another
 from generators.golden.chapters.writing.starts import CLUSTERING, MAPPED
 from generators.oracle.delta_schema import Struct, field, struct

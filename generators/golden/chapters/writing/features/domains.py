@@ -8,14 +8,7 @@ from typing import Final
 from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare
-from generators.golden.cases.recipes import (
-    FEATURE_DROPPED,
-    PAIR,
-    SAME_ID,
-    UPSERT,
-    Recipe,
-    pairs,
-)
+from generators.golden.cases.recipes import FEATURE_DROPPED, PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.golden.chapters.writing.starts import DESCRIBED, broken_rule
 from generators.oracle.delta_schema import field, struct
 from generators.oracle.operations import SetComment

@@ -10,12 +10,7 @@ from generators.golden.cases.case import CaseWriter, Refusal
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
-from generators.golden.chapters.writing.starts import (
-    MAPPED,
-    TRACKED,
-    WITH_TRACKING,
-    Step,
-)
+from generators.golden.chapters.writing.starts import MAPPED, TRACKED, WITH_TRACKING, Step
 from generators.oracle import delta_schema as of
 from generators.oracle.delta_schema import field, struct
 

@@ -13,13 +13,7 @@ from generators.golden.cases.filters import compare, is_in
 from generators.golden.cases.recipes import PAIR, SAME_ID, UPSERT, Recipe, pairs
 from generators.golden.chapters.files.deletion_vectors import WITH_VECTORS
 from generators.golden.chapters.writing.given import described_files
-from generators.golden.chapters.writing.starts import (
-    EVERY,
-    KEYED,
-    WITH_TRACKING,
-    every,
-    keyed,
-)
+from generators.golden.chapters.writing.starts import EVERY, KEYED, WITH_TRACKING, every, keyed
 from generators.materialise.log.files import read_commit, write_commit
 from generators.oracle.delta_schema import field, struct
 from generators.oracle.operations import CheckpointKind
@@ -274,10 +268,7 @@ def _changes(kind: CheckpointKind, sidecars: int, case: CaseWriter) -> None:
     recipe.append(keyed(5)).publish(case, needs=("checkpoint.kind",))
 
 
-for _name, (_kind, _sidecars, _title) in {
-    **_KINDS,
-    "parts": ("multi-part", 0, ""),
-}.items():
+for _name, (_kind, _sidecars, _title) in {**_KINDS, "parts": ("multi-part", 0, "")}.items():
     CHECKPOINTS.define(
         f"write-changes-{_name}",
         "A checkpoint of a version that records changes has no change files",
