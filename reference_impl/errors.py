@@ -29,7 +29,6 @@ Kind: TypeAlias = Literal["unsupported", "invalid_table", "not_found", "constrai
 Stage: TypeAlias = Literal["load", "plan", "read", "commit"]
 """When: the wire words of ``error.stage`` in a spec."""
 
-
 _MAX_CHARACTERS: Final = 10_000
 """Characters of a message or a path in what an error prints."""
 

@@ -52,7 +52,6 @@ def _starts(log: Log) -> tuple[State, bool]:
 _CHANGING: Final = frozenset({"cdc", "domainMetadata", "metaData", "protocol"})
 """Small actions that are judged beside the files that a part of the table has."""
 
-
 Sum: TypeAlias = Measure | Balance | RowChanges | Moved
 """What is known of a version by parts of its files, which add up."""
 

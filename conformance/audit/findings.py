@@ -60,7 +60,6 @@ Findings: TypeAlias = Iterator[Finding]
 
 _Subject = TypeVar("_Subject", contravariant=True)  # noqa: PLC0105  a subject is only taken in
 
-
 Stage: TypeAlias = Literal[
     "log", "commit", "definition", "add", "change", "version", "files", "checksum", "repeated",
     "checkpoint parts", "checkpoint", "checkpoint content",

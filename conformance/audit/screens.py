@@ -168,7 +168,6 @@ _NUMBER: Final[frozenset[type]] = frozenset({int, float, type(None)})
 _TEXT: Final[frozenset[type]] = frozenset({str, type(None)})
 _BOOL: Final[frozenset[type]] = frozenset({bool, type(None)})
 
-
 _Types: TypeAlias = dict[str, Any]
 """Types of values by column, and in a tree of its own those of the fields of a struct."""
 

@@ -94,7 +94,6 @@ def failing(strict: str | None = None) -> frozenset[Outcome]:
 FAILING: Final = failing()
 """Outcomes that fail at every level."""
 
-
 _MAX_CHARACTERS: Final = 10_000
 """Characters of one text of a verdict."""
 

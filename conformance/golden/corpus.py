@@ -41,7 +41,6 @@ _COMMON: Final = frozenset(
     | {"expected", "error", "contested"}
 )
 
-
 _MANIFEST: Final = "manifest.json"
 
 

@@ -35,7 +35,6 @@ _HAZARD_OF_KIND: Final[Mapping[str, Hazard]] = {
     "conflict": Hazard.CORRUPTING_WRITE,
 }
 
-
 _ZONELESS: Final = ("2021",)
 """Revisions whose timestamps have no zone, by SCH-016; an answer may have one."""
 

@@ -47,7 +47,6 @@ _REFUSALS: Final = frozenset({"PROTO-005"})
 """Requirements that demand a refusal and nothing else: a refusal that is not due breaks another
 one."""
 
-
 _SINGLE_ACTION_REQUIREMENTS: Final = frozenset({"REC-002", "REC-003"})
 """Requirements that a version has one protocol and one metadata: rows do not show them."""
 

@@ -99,7 +99,6 @@ GROUPS: Final = (
 )
 """What is drawn, in the order of the numbers in names; a new group goes to the end of its kind."""
 
-
 _UNASKED: Final[Mapping[type[Operation], Mapping[str, Any]]] = {
     Append: {"rows_per_file": None},
     Delete: {"vectors": None},

@@ -165,7 +165,6 @@ SMALL_ACTIONS: Final[Mapping[str, type[Any]]] = {
 }
 """Wire name of every action that is not a file action, with its class."""
 
-
 _NAMES: Final = {kind: name for name, kind in SMALL_ACTIONS.items()}
 
 

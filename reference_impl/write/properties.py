@@ -37,7 +37,6 @@ _PART: Final = re.compile(r"\s*(\d{1,12})\s+([a-z]+?)s?(?=\s|\Z)", re.ASCII | re
 
 _log: Final = logging.getLogger(__name__)
 
-
 _NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
     CHECKPOINT_INTERVAL: (10, 1),
     INDEXED_COLUMNS: (32, -1),

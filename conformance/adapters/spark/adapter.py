@@ -80,7 +80,6 @@ _REFUSALS: Final = Refusals(
     ),
 )
 
-
 _JVM_LOST: Final = re.compile(
     r"java\.lang\.(\w+Error\b)|Py4JNetworkError|SparkContext was shut down"
 )

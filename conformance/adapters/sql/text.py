@@ -62,7 +62,6 @@ def number_of(node: Mapping[str, Any]) -> Number | None:
 
 _COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>"})
 
-
 SIDES: Final = frozenset({"target", "source"})
 """What the two sides of a merge are called in trees."""
 

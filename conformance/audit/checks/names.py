@@ -197,7 +197,6 @@ _LOOKALIKES: Final = tuple(
 )
 """Names that look like those of log files, most specific first."""
 
-
 _PARQUET_WITHOUT_WORD: Final = re.compile(rf"{_VERSION}\.parquet")
 """A commit in Parquet where that is missing, else a checkpoint without its word."""
 

@@ -82,7 +82,6 @@ _TIME_END: Final = 100_000_000_000_000
 _MAX_COMMIT_MILLIS: Final = 3_600_000
 """Milliseconds by which a commit may take longer than the provenance information says."""
 
-
 _FILE_TIMES: Final = (
     ("add", "modificationTime", "ADD-007"),
     ("remove", "deletionTimestamp", "REM-003"),

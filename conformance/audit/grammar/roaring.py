@@ -35,7 +35,6 @@ _TOP_BIT: Final = 1 << 31
 _MIN_BUCKET_BYTES: Final = 12
 """Bytes of an empty bucket."""
 
-
 _Kind: TypeAlias = Literal["array", "bitmap", "run"]
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
 

@@ -38,7 +38,6 @@ ACTIONS: Final = (
 )  # fmt: skip
 """Every action that the protocol knows; others are ignored."""
 
-
 _MIN_MEAN_LINE_BYTES: Final = 24
 """Bytes of an average line below which blank lines are not looked at one by one."""
 

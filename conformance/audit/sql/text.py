@@ -51,7 +51,6 @@ _WITHOUT_BRACKETS: Final = frozenset({
 })  # fmt: skip
 """Functions of Spark that are called by their name alone."""
 
-
 _UNITS: Final = frozenset({
     "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFYEAR", "HOUR", "MINUTE", "SECOND",
     "MILLISECOND", "MICROSECOND", "NANOSECOND",

@@ -39,7 +39,6 @@ TABLES: Final = {
 }
 """Name of each table, and its columns; ``units`` is written last and says how far the job is."""
 
-
 _WORK: Final = "conformance.pipeline.explore.unit:explore_unit"
 _WAVE: Final = 32
 """Units of a wave for each slot: some minutes of work, which a killed driver loses at most."""

@@ -138,7 +138,6 @@ FORMS: Final[Mapping[str, Callable[[Answer], Iterator[str]]]] = {
 }
 """How an answer is given."""
 
-
 _Answering: TypeAlias = Callable[[Ask, argparse.Namespace], tuple[Answer, int]]
 
 
@@ -257,7 +256,6 @@ _ANSWERS: Final[Mapping[str, tuple[str, _Answering]]] = {
     ),
 }
 """What the store can be asked: its help, and what answers it."""
-
 
 _MIN_PREFIX_CHARACTERS: Final = 4
 """Characters of the beginning of a run id that name the run."""

@@ -43,7 +43,6 @@ FINDINGS: Final = columns(
 TABLES: Final = {"runs": RUNS, "results": RESULTS, "findings": FINDINGS}
 """Name of each table, and its columns."""
 
-
 _ORDER: Final = ("results", "findings", "runs")
 """The run's own row comes last: without it, nothing else of the run counts."""
 

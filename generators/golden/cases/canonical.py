@@ -24,7 +24,6 @@ _SIZES = frozenset({"size", "sizeInBytes", "tableSizeBytes", "totalBytes", "side
 _OBSERVED = frozenset({"cross_checked", "tool_versions"})
 _HINT_CHECKSUM = re.compile(r'"checksum"\s*:\s*"[0-9a-f]{32}"')
 
-
 _WORDS: Final = frozenset({"title", "requirements", "requirement"})
 """Fields of a spec that describe it: part of neither the question nor the answer."""
 

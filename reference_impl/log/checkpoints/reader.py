@@ -70,7 +70,6 @@ _SMALL_SIDECARS: Final = 1 << 22
 """Bytes of sidecars below which threads cost more than they save."""
 _READ_ERRORS: Final = (pa.ArrowException, OSError, ValueError, OverflowError)
 
-
 FileBatches: TypeAlias = Iterator[Callable[[], pa.RecordBatch]]
 """File actions of one file in batches, with the columns of their schema. A batch is read as the
 iterator advances, and converted to its columns when it is called, on any thread."""

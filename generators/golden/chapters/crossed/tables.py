@@ -41,7 +41,6 @@ _VALUES: Final[Mapping[str, Callable[[int], Any]]] = {
     "variant": lambda _: dict(_VARIANT),
 }
 
-
 _TYPED: Final = {
     f"of_{each.slug.replace('-', '_')}": each for each in PRIMITIVES if each.type != "binary"
 }

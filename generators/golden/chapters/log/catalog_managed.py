@@ -41,7 +41,6 @@ _STAGED = "_staged_commits"
 _PLAIN = struct(c="long", name="string")
 _ROWS: list[dict[str, Any]] = [{"c": 4, "name": "a"}, {"c": 5, "name": None}]
 
-
 _CHANGES = _PLAIN.with_fields(
     field("_change_type", "string"),
     field("_commit_version", "long"),

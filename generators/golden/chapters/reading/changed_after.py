@@ -47,7 +47,6 @@ _CHECKPOINTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 TXN-005 CKPT-005
 _COMPACTED: Final = "REC-018 REC-012 REC-013 REC-004 REC-014 TXN-005 COMP-011 COMP-012"
 _SUMMED: Final = "REC-018 REC-013 REC-012 REC-004 REC-005 REC-014 TXN-005 CRC-002"
 
-
 _SHAPES: Final[dict[str, tuple[str, Summarise]]] = {
     **{
         name: (_COMPACTED if name == "compaction" else _CHECKPOINTED, write)

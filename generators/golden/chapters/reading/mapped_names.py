@@ -85,7 +85,6 @@ _FLAT_PROBES: Mapping[str, Filter] = {
     "q": compare("q", "=", "left", "string"),
 }
 
-
 _BY_NAME: Final = {"name": "CM-030", "id": "CM-026"}
 """Mode to what says by which names partition values and statistics are found."""
 

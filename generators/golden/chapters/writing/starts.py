@@ -67,7 +67,6 @@ STRICT: Final = struct(
     field("name", "string", metadata={"comment": "of a person"}),
 )
 
-
 MAPPED: Final = {"delta.columnMapping.mode": "name"}
 
 
@@ -87,7 +86,6 @@ def ids(*numbers: int) -> list[dict[str, Any]]:
 
 _METADATA: Final = b"\x01\x00\x00"
 """Version 1, a dictionary of no names."""
-
 
 _VARIANTS: Final[tuple[tuple[bytes, bytes], ...]] = (
     (_METADATA, b"\x00"),  # null
@@ -111,7 +109,6 @@ def variants(*numbers: int) -> list[dict[str, Any]]:
 
 VARIANTS: Final = struct(id="long", v="variant")
 
-
 KEYED: Final = struct(id="long", part="string")
 
 WITH_TRACKING: Final = {"delta.enableRowTracking": "true"}
@@ -128,7 +125,6 @@ def ruled(key: str, value: str) -> Struct:
 
 
 INVARIANT: Final = '{"expression":{"expression":"y > 3"}}'
-
 
 DOUBLED: Final = ruled("delta.generationExpression", "x * 2")
 
@@ -147,7 +143,6 @@ def refused_or_generated(row: str = "GEN-004") -> list[tuple[str, str, Refusal |
 
 
 STRICT_PAIR: Final = struct(field("id", "long", nullable=False), field("name", "string"))
-
 
 TRIPLE: Final = struct(id="long", n="integer", name="string")
 
@@ -180,10 +175,8 @@ def beside_id(of: str | DataType) -> Struct:
 
 TRACKED: Final = ("rowTracking", "domainMetadata")
 
-
 Step: TypeAlias = Callable[[Recipe], Recipe]
 """Takes the next step of a recipe."""
-
 
 FIRST_ROW: Final = compare("id", "=", 1, "long")
 

@@ -17,7 +17,6 @@ from generators.oracle.operations import MergeClause, SetComment
 
 DEFAULTS: Final = Chapter("default-columns", since="2025")
 
-
 _DEFAULT: Final = struct(
     field("id", "long"), field("name", "string", metadata={"CURRENT_DEFAULT": "'none'"})
 )

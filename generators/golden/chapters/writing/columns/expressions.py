@@ -23,14 +23,11 @@ from generators.oracle.delta_schema import Field, field, struct
 GENERATED: Final = Chapter("generated-columns", since="2025")
 CHECKS: Final = Chapter("check-constraints", since="2025")
 
-
 _GENERATES: Final = ("create.sql",)
 
 _CHECKS: Final = ("add_constraint.sql",)
 
-
 _T, _F, _N = True, False, None
-
 
 _GIVEN: Final = (
     field("a", "long"), field("b", "long"), field("s", "string"), field("d", "date"),
@@ -43,7 +40,6 @@ _ROWS: Final[tuple[dict[str, Any], ...]] = (
     {"a": -3, "b": 2, "s": "Ab", "d": dt.date(2024, 1, 1), "t": True},
     {"a": None, "b": 2, "s": None, "d": None, "t": None},
 )
-
 
 _LOGIC: Final = (
     ("a = b", [_T, _F, _F, _N]),
@@ -83,7 +79,6 @@ _LOGIC: Final = (
     ("d = CAST('2024-02-29' AS DATE)", [_T, _F, _F, _N]),
 )
 
-
 _NUMBERS: Final = (
     ("a + b", [2, 3, -1, _N]),
     ("a - b", [0, -1, -5, _N]),
@@ -110,7 +105,6 @@ _NUMBERS: Final = (
     ("CAST(CAST(a AS DECIMAL(10, 0)) AS BIGINT)", [1, 1, -3, _N]),
 )
 
-
 _TEXTS: Final = (
     ("UPPER(s)", ["A%B", "AXB", "AB", _N]),
     ("LOWER(s)", ["a%b", "axb", "ab", _N]),
@@ -124,7 +118,6 @@ _TEXTS: Final = (
     ("CAST(NULL AS STRING)", [_N, _N, _N, _N]),
     ("s", ["a%b", "aXb", "Ab", _N]),
 )
-
 
 _EXACT: Final = (
     (
@@ -141,13 +134,11 @@ _EXACT: Final = (
     ),
 )
 
-
 _BOUNDS: Final = (
     ("-9223372036854775808", [-(2**63)] * 4),
     ("9223372036854775807", [2**63 - 1] * 4),
     ("-2147483649 + a", [-(2**31), -(2**31), -(2**31) - 4, _N]),
 )
-
 
 _FLOATS: Final = (
     ("1.5E0 * a", [1.5, 1.5, -4.5, _N]),
@@ -155,7 +146,6 @@ _FLOATS: Final = (
     ("CAST(a AS DOUBLE) - 5E-1", [0.5, 0.5, -3.5, _N]),
     ("CAST('-1.25' AS DOUBLE)", [-1.25] * 4),
 )
-
 
 _SPELLED: Final = (
     ("`a` = `b`", [_T, _F, _F, _N]),
@@ -167,14 +157,12 @@ _SPELLED: Final = (
     ("((a)) in (1,2)", [_T, _T, _F, _N]),
 )
 
-
 _FIELDS: Final = (
     ("st.x + 1", [2, 2, -2, _N]),
     ("st.deep.y", [5, _N, 7, _N]),
     ("st.x + st.deep.y * 2", [11, _N, 11, _N]),
     ("COALESCE(st.deep.y, a)", [5, 1, 7, _N]),
 )
-
 
 _SETS: Final = (
     ("logic", "logic of three values", "boolean", _LOGIC),
@@ -186,7 +174,6 @@ _SETS: Final = (
     ("floats", "doubles", "double", _FLOATS),
     ("fields", "fields of structs", "long", _FIELDS),
 )
-
 
 _NESTED: Final = struct(x="long", deep=struct(y="long"))
 

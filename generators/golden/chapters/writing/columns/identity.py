@@ -19,7 +19,6 @@ from generators.oracle.operations import MergeClause, SetComment
 
 IDENTITY: Final = Chapter("identity-columns")
 
-
 _LISTED: Final = ("identityColumns",)
 
 

@@ -16,7 +16,6 @@ from generators.oracle.operations import SetComment, SetDefault
 
 WIDENING: Final = Chapter("type-widening", since="upstream")
 
-
 _NUMBERS: Final = struct(id="long", b="byte", f="float", d="decimal(5,2)")
 
 

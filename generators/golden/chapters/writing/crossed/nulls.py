@@ -23,7 +23,6 @@ INVARIANTS: Final = Chapter("column-invariants")
 GENERATED: Final = Chapter("generated-columns", since="2025")
 SCHEMA: Final = Chapter("schema-serialization-format")
 
-
 _FITTING: Final[Mapping[str, list[dict[str, Any]]]] = {
     "SCH-025": pairs(1, 2),
     "INV-005": [{"x": 1, "y": 4}],

@@ -52,7 +52,6 @@ _OPERATIONS: Final[Mapping[str, Step]] = {
 }
 """Each operation that makes a version of a table that is there, by the end of a case's name."""
 
-
 _MAPPING_ALONE: Final = ("rename-column", "drop-column")
 
 _OF_VERSIONS: Final = (
@@ -64,7 +63,6 @@ _OF_VERSIONS: Final = (
 """Operations of a table of a version beyond 7; what that supports is unknown.
 
 An append is asked for by another case."""
-
 
 _LISTED: Final = (
     "allowColumnDefaults", "changeDataFeed", "checkConstraints", "clustering", "domainMetadata",

@@ -94,7 +94,6 @@ _GENERATED: Final = _Rule(
 
 _TWICE: Final = Computed(node("*", column("x"), literal("long", 2)))
 
-
 _RULES: Final = (
     _Rule(
         APPEND_ONLY,
@@ -150,7 +149,6 @@ for _rule in _RULES:
 
 
 _HOLDER: Final = struct(of.field("id", "long"), of.field("s", struct(a="long")))
-
 
 _PLACED: Final[tuple[tuple[str, _Rule, tuple[str, ...]], ...]] = (
     (

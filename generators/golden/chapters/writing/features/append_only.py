@@ -13,7 +13,6 @@ from generators.oracle.operations import MergeClause
 
 APPEND_ONLY: Final = Chapter("append-only-tables")
 
-
 _REFUSED: Final = Refusal("constraint", "commit", "APP-002")
 
 

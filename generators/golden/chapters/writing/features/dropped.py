@@ -20,9 +20,7 @@ from generators.oracle.delta_schema import array, struct
 
 FEATURES: Final = Chapter("table-features", since="2025")
 
-
 _TRACKED: Final = ("rowTracking", WITH_TRACKING, TRACKED)
-
 
 _DROP: Final = ("drop_feature",)
 

@@ -334,7 +334,6 @@ _ARRAY: Final = of.array("long")
 
 _MAP: Final = of.map_of("string", "long")
 
-
 _NOT_ADDED: Final[tuple[tuple[str, str, str, Step, tuple[str, ...]], ...]] = (
     ("array", "An array is not added", "ICE1-010", _column_of(_ARRAY), ()),
     ("map", "A map is not added", "ICE1-010", _column_of(_MAP), ()),

@@ -14,7 +14,6 @@ from generators.oracle.delta_schema import struct
 
 STATISTICS: Final = Chapter("per-file-statistics")
 
-
 _TEXTS: Final = ("a" * 40, "\u00e9" * 33, "\U0001f600" * 33, "\U0010ffff" * 33, "z" * 32, "")
 
 

@@ -20,7 +20,6 @@ from generators.oracle.delta_schema import Struct, array, field, map_of, struct
 VALUES: Final = Chapter("partition-value-serialization")
 DATA: Final = Chapter("data-files")
 
-
 _TYPES: Final[Mapping[str, tuple[str, tuple[Any, ...], str]]] = {
     "string": ("string", ("a", "B", "\u00e9"), "PART-003"),
     "boolean": ("boolean", (True, False), "PART-013"),

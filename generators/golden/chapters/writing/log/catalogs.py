@@ -14,7 +14,6 @@ from generators.golden.chapters.writing.given import aged
 
 CATALOG: Final = Chapter("catalog-managed-tables", since="upstream")
 
-
 _MANAGED: Final = ("catalogManaged", "inCommitTimestamp")
 
 _UNMANAGED: Final[Mapping[str, tuple[str, str, str]]] = {

@@ -20,7 +20,6 @@ from generators.oracle.operations import CheckpointKind
 
 CHECKPOINTS: Final = Chapter("checkpoints", since="2025")
 
-
 _KEPT: Final = {"delta.deletedFileRetentionDuration": "interval 7 days"}
 """How long removed files stay is the user's to say; a checkpoint has their tombstones as long."""
 

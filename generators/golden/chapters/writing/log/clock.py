@@ -14,7 +14,6 @@ from generators.oracle.operations import SetComment
 
 CLOCK: Final = Chapter("in-commit-timestamps", since="2025")
 
-
 _TIMED: Final = {"delta.enableInCommitTimestamps": "true"}
 
 _OFF: Final = dict.fromkeys(_TIMED, "false")
