@@ -295,27 +295,36 @@ def _is_red(record: Record) -> bool:
 
 
 def _faults(results: Results, records: int, digest: str) -> Iterator[str]:
-    footer = results.footer
-    if len(results.records) < records:
-        yield f"{records - len(results.records)} cases are there twice"
-    if footer["records"] != records:
-        yield f"the footer counts {footer['records']} records, and there are {records}"
-    if footer["counts"] != _counts([*results.records.values()]):
-        yield "the footer counts other outcomes than the records have"
-    if footer["judged"] != share_of(results.records.values()).judged:
-        yield "the footer counts other judged cases than the records have"
-    failed = sum(1 for each in results.records.values() if _is_red(each))
-    if footer["status"] == Status.OK and (failed or not footer["judged"]):
-        yield f"the footer says that all is well: {failed} failed, {footer['judged']} were judged"
-    if footer["complete"] == bool(footer["partial"]):
-        yield "the footer says both that the run is complete and that it is partial"
-    selected = results.header["selected"]
-    if records > selected or (not footer["partial"] and records != selected):
-        yield f"{selected} cases were selected, and the run has {records} records"
-    if selected > results.header["cases"]:
-        yield f"{selected} cases were selected, and there are {results.header['cases']}"
-    shard = results.header.get("shard")
-    if shard is not None and shard["number"] > shard["of"]:
-        yield f"it says that it is part {shard['number']} of {shard['of']}"
-    if footer["digest"] != digest:
-        yield "the lines are not those that were written: their digest differs"
+    header, footer = results.header, results.footer
+    found = [*results.records.values()]
+    failed = sum(1 for each in found if _is_red(each))
+    selected, cases = header["selected"], header["cases"]
+    part = header.get("shard") or {"number": 1, "of": 1}
+    green = f"{failed} failed, {footer['judged']} were judged"
+    signs = {
+        f"{records - len(found)} cases are there twice": len(found) < records,
+        f"the footer counts {footer['records']} records, and there are {records}": (
+            footer["records"] != records
+        ),
+        "the footer counts other outcomes than the records have": (
+            footer["counts"] != _counts(found)
+        ),
+        "the footer counts other judged cases than the records have": (
+            footer["judged"] != share_of(found).judged
+        ),
+        f"the footer says that all is well: {green}": (
+            footer["status"] == Status.OK and (failed or not footer["judged"])
+        ),
+        "the footer says both that the run is complete and that it is partial": (
+            footer["complete"] == bool(footer["partial"])
+        ),
+        f"{selected} cases were selected, and the run has {records} records": (
+            records > selected or (not footer["partial"] and records != selected)
+        ),
+        f"{selected} cases were selected, and there are {cases}": selected > cases,
+        f"it says that it is part {part['number']} of {part['of']}": part["number"] > part["of"],
+        "the lines are not those that were written: their digest differs": (
+            footer["digest"] != digest
+        ),
+    }
+    return (sign for sign, seen in signs.items() if seen)
