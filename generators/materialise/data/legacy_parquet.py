@@ -18,8 +18,24 @@ _MAGIC: Final = b"PAR1"
 _TAIL: Final = 8
 """Bytes after the footer: its length, and the magic word."""
 
-# Field ids of the footer's structs.
-_ROW_GROUPS, _COLUMNS = 4, 1
+ListLayout: TypeAlias = Literal["standard", "two-level", "bag", "array-in-list"]
+"""How lists are laid out: ``list.element`` (standard), a repeated element (two-level),
+``bag.array_element`` as Hive wrote, ``list.array`` as Avro's three-level form."""
+
+_REPEATED: Final = 2
+_REQUIRED: Final = 0
+
+# Field ids: of FileMetaData, RowGroup, ColumnChunk and ColumnMetaData, and of SchemaElement.
+_SCHEMA, _ROW_GROUPS, _COLUMNS, _CHUNK_METADATA, _PATH = 2, 4, 1, 3, 3
+_REPETITION, _NAME, _CHILDREN, _CONVERTED, _LOGICAL = 3, 4, 5, 6, 10
+# Converted types, and type codes of Thrift.
+_LIST_TYPE, _MAP_TYPE, _MAP_KEY_VALUE = 3, 1, 2
+_I32, _BINARY = 5, 8
+
+_LABELS: Final[dict[str, tuple[bytes, bytes]]] = {
+    "bag": (b"bag", b"array_element"),
+    "array-in-list": (b"list", b"array"),
+}
 
 
 def edit_footer(path: Path, change: Callable[[Record], Any]) -> int:
@@ -45,25 +61,6 @@ def edit_footer(path: Path, change: Callable[[Record], Any]) -> int:
 def chunks(footer: Record) -> list[list[Record]]:
     """Return the column chunks of each row group, to be changed in place."""
     return [group.get(_COLUMNS).values for group in footer.get(_ROW_GROUPS).values]
-
-
-ListLayout: TypeAlias = Literal["standard", "two-level", "bag", "array-in-list"]
-"""How lists are laid out: ``list.element`` (standard), a repeated element (two-level),
-``bag.array_element`` as Hive wrote, ``list.array`` as Avro's three-level form."""
-
-_REPEATED: Final = 2
-_REQUIRED: Final = 0
-
-# Field ids of the footer's structs.
-_SCHEMA, _CHUNK_METADATA, _PATH = 2, 3, 3
-_REPETITION, _NAME, _CHILDREN, _CONVERTED, _LOGICAL = 3, 4, 5, 6, 10
-_LIST_TYPE, _MAP_TYPE, _MAP_KEY_VALUE = 3, 1, 2
-_I32, _BINARY = 5, 8
-
-_LABELS: Final[dict[str, tuple[bytes, bytes]]] = {
-    "bag": (b"bag", b"array_element"),
-    "array-in-list": (b"list", b"array"),
-}
 
 
 @dataclass(slots=True)
