@@ -100,9 +100,10 @@ def _cell_of(records: Sequence[Record]) -> Cell:
 
 
 def _rank(hazard: str | None) -> int:
-    words = [each.value for each in HAZARDS]
-    return words.index(hazard) if hazard in words else len(words)
+    return _HAZARDS.index(hazard) if hazard in _HAZARDS else len(_HAZARDS)
 
+
+_HAZARDS: Final = tuple(each.value for each in HAZARDS)
 
 STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; }
@@ -157,11 +158,6 @@ def _stamps(columns: Sequence[Column]) -> Iterator[str]:
     yield "<th>Judged<th>Outcomes<th>"
     for column in columns:
         header = column.header
-        counts = ", ".join(
-            f"{column.counts[outcome]} {outcome.value}"
-            for outcome in _ORDER
-            if column.counts.get(outcome)
-        )
         fields = (
             column.name,
             column.engine_version,
@@ -169,13 +165,17 @@ def _stamps(columns: Sequence[Column]) -> Iterator[str]:
             header.get("revision", "?"),
             str(header.get("corpus_digest", "?"))[:12],
             str(column.share),
-            counts,
+            _counted(column.counts, _ORDER),
         )
         yield "<tr>" + "".join(f"<td>{escaped(str(field))}" for field in fields)
         yield f"<td>{_bar(column.counts)}"
         for reason in column.partial:
             yield f"<tr><td colspan=8 class=partial>Partial run: {escaped(reason)}"
     yield "</table>"
+
+
+def _counted(counts: Mapping[str, int], outcomes: Sequence[Outcome]) -> str:
+    return ", ".join(f"{counts[each]} {each.value}" for each in outcomes if counts.get(each))
 
 
 def _bar(counts: Mapping[str, int]) -> str:
@@ -191,7 +191,7 @@ def _bar(counts: Mapping[str, int]) -> str:
 def _matrix(columns: Sequence[Column]) -> Iterator[str]:
     yield "<h2>By chapter</h2><p><small>Passed of judged, and of how many there are; the colour "
     yield "is the worst hazard: "
-    yield " &gt; ".join(escaped(hazard.value) for hazard in HAZARDS)
+    yield " &gt; ".join(map(escaped, _HAZARDS))
     yield ". Cases that an implementation does not claim and refuses are not judged against it."
     yield "</small><table><tr><th>Chapter"
     yield "".join(f"<th>{escaped(column.name)}" for column in columns)
@@ -206,20 +206,15 @@ def _cell(cell: Cell | None) -> str:
     if cell is None:
         return "<td class=cell><small>not run</small>"
     passed = cell.counts.get(Outcome.PASS, 0)
-    aside = [
-        f"{cell.counts[outcome]} {outcome.value}"
-        for outcome in _ORDER[2:]
-        if cell.counts.get(outcome)
-    ]
+    aside = _counted(cell.counts, _ORDER[2:])
     judged = cell.judged
-    words = [hazard.value for hazard in HAZARDS]
-    if cell.hazard in words:
-        colour = f"h{words.index(cell.hazard)}"
+    if cell.hazard in _HAZARDS:
+        colour = f"h{_rank(cell.hazard)}"
     elif cell.counts.get(Outcome.ERROR):
         colour = "error"
     else:
         colour = "clean" if judged else ""
-    note = f" <small>{', '.join(aside)}</small>" if aside else ""
+    note = f" <small>{aside}</small>" if aside else ""
     of = f" of {cell.total}" if cell.total > judged else ""
     return f"<td class='cell {colour}'>{passed}/{judged}{of}{note}"
 
