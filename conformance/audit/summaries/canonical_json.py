@@ -117,6 +117,8 @@ class _Form:
         key: spells the key of a member.
         below: whether ``literal``, ``number``, ``text`` and ``key`` go for members below the top
             alone, or for those at it; for all where it is ``None``.
+        listing: whether ``literal``, ``number`` and ``text`` go for what is within an array alone,
+            or for what is not; for all where it is ``None``.
         position: spells the position of an element; ``None`` leaves it out of the path.
         nested: whether ``position`` goes for what is within an element of an array alone, or for
             what is not; for all where it is ``None``.
@@ -139,6 +141,7 @@ class _Form:
     text: Callable[[str], str] = _text
     key: Callable[[str], str] | None = None
     below: bool | None = None
+    listing: bool | None = None
     position: Callable[[int], str | None] = str
     nested: bool | None = None
     members: bool | None = None
@@ -186,13 +189,14 @@ class _Form:
                 yield from self._pairs(child, below, nested=True)
         elif self.nulls or value is not None:
             joined = self.between.join if isinstance(self.between, str) else self.between
-            yield joined(path), self._scalar(value, below=len(path) > 1)
+            other = self.listing not in (None, nested)
+            yield joined(path), self._scalar(value, below=len(path) > 1, other=other)
 
     def _name(self, key: str, *, below: bool) -> str:
         return (self.key or self.text)(key) if self.below in (None, below) else _text(key)
 
-    def _scalar(self, value: Any, *, below: bool) -> str:
-        if self.below not in (None, below):
+    def _scalar(self, value: Any, *, below: bool, other: bool = False) -> str:
+        if other or self.below not in (None, below):
             return _CANONICAL._scalar(value, below=below)  # noqa: SLF001  it is of this class
         if value is None or isinstance(value, bool):
             return self.literal(value)
@@ -336,12 +340,28 @@ _POSITIONS: Final[tuple[Callable[[int], str | None], ...]] = (
 """What wrong writers make of positions; of those of arrays within arrays, or of some elements,
 alone, too."""
 
-_LITERALS: Final[tuple[Callable[[Any], str], ...]] = (
-    lambda value: f'"{_literal(value)}"',
-    lambda value: "" if value is None else str(value),
-    str,
-    lambda value: "null" if value is None else str(int(value)),
+_NULLS: Final = ("", '""', '"null"', "NULL", "Null", "None", '"None"', "nil", "0", "{}", "[]")
+_TRUTHS: Final = (
+    *(('"true"', '"false"'), ("True", "False"), ("TRUE", "FALSE"), ('"True"', '"False"')),
+    *(("1", "0"), ('"1"', '"0"'), ("t", "f"), ("yes", "no")),
 )
+
+
+def _otherwise(value: bool | None, *, null: str, truths: tuple[str, str]) -> str:
+    return null if value is None else truths[not value]
+
+
+_LITERALS: Final[tuple[Callable[[Any], str], ...]] = tuple(
+    partial(_otherwise, null=null, truths=truths)
+    for null, truths in (
+        *((null, ("true", "false")) for null in _NULLS),
+        *(("null", truths) for truths in _TRUTHS),
+        *(("None", ("True", "False")), ('"None"', ('"True"', '"False"'))),
+        *(("NULL", ("TRUE", "FALSE")), ('"null"', ('"true"', '"false"'))),
+        *(("", ("True", "False")), ("0", ("1", "0"))),
+    )
+)
+"""What wrong writers make of nulls, of true and false, and of both."""
 
 _SPELT_OTHERWISE: Final[tuple[tuple[str, _Form], ...]] = (
     *(("SUM-002", replace(_CANONICAL, literal=each)) for each in _LITERALS),
@@ -378,6 +398,13 @@ _WRONG_FORMS: Final[tuple[tuple[str, _Form], ...]] = (
         (rule, replace(form, below=below))
         for rule, form in _SPELT_OTHERWISE
         for below in (False, True)
+    ),
+    # Those that spell keys right; keys are not told apart by arrays.
+    *(
+        (rule, replace(form, listing=listing))
+        for rule, form in _SPELT_OTHERWISE
+        if (form.key or form.text) is _text
+        for listing in (False, True)
     ),
     ("SUM-002", replace(_CANONICAL, nulls=False)),
     *(("SUM-006", replace(_CANONICAL, between=each)) for each in _JOINTS_OF_PATHS),

@@ -61,7 +61,7 @@ def _text(value: str, how: Mapping[str, Any]) -> str:
 
 def _scalar(value: Any, how: Mapping[str, Any]) -> str:
     if isinstance(value, bool) or value is None:
-        word = {True: "true", False: "false", None: "null"}[value]
+        word = {True: "true", False: "false", None: how.get("null", "null")}[value]
         if how.get("words as numbers") and value is not None:
             return str(int(value))
         return f'"{word}"' if how.get("quoted words") else word
@@ -101,7 +101,9 @@ def _pairs(value: Any, path: tuple[str, ...], how: Mapping[str, Any]) -> Iterato
             position = how.get("at", "{}").format(at) if other else str(at)
             yield from _pairs(child, (*path, position) if position else path, how)
     else:
+        within = any(part.isdigit() for part in path)
         goes = how.get("below", len(path) > 1) == (len(path) > 1)
+        goes = goes and how.get("in arrays", within) == within
         yield how.get("plus", "+").join(path), _scalar(value, how if goes else {})
 
 
