@@ -289,7 +289,7 @@ def _added_again(case: CaseWriter, form: str) -> None:
     publish(case, table)
 
 
-@_after(ORDER, "tombstones-after", "REC-011 SNAP-004")
+@_after(ORDER, "tombstones-after", "REC-011 SNAP-004", tuple(SUMMARIES))
 def _tombstones(case: CaseWriter, form: str) -> None:
     """The tombstones of a summary show in no answer."""
     table = GoldenTable.of(case, PAIR, protocol=_protocol(form))

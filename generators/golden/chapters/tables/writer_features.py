@@ -12,6 +12,7 @@ from generators.golden.cases.case import CaseWriter
 from generators.golden.cases.catalog import Chapter
 from generators.golden.cases.filters import compare, is_null
 from generators.golden.cases.publish import filtered, publish
+from generators.golden.cases.summarise import SUMMARIES
 from generators.golden.cases.table import (
     GoldenTable,
     add,
@@ -21,6 +22,7 @@ from generators.golden.cases.table import (
     writer_protocol,
 )
 from generators.golden.chapters.log.reconciliation import system_domain_spec
+from generators.materialise.log.files import drop_commits
 from generators.oracle.delta_schema import Struct, field, map_of, mapped_by, struct
 
 APPEND_ONLY = Chapter("append-only-tables")
@@ -232,3 +234,28 @@ def _vacuum(case: CaseWriter) -> None:
     table.protocol = feature_protocol(["vacuumProtocolCheck"])
     table.commit(table.protocol_action(), add(table.file([{"c": 9, "name": "z"}])))
     publish(case, table)
+
+
+def _checked_in(case: CaseWriter, form: str) -> None:
+    readers = ["vacuumProtocolCheck", "deletionVectors"]
+    readers += ["v2Checkpoint"] if form.startswith("v2-") else ["columnMapping"]
+    table = GoldenTable.created(case, _PLAIN, _ROWS)
+    table.protocol = feature_protocol(readers)
+    table.commit(table.protocol_action(), add(table.file([{"c": 9, "name": "z"}])))
+    table.append([{"c": 10, "name": "y"}])
+    SUMMARIES[form](table, 2)
+    if form != "compaction":
+        drop_commits(table.root, 2)
+    table.append([{"c": 11, "name": "x"}])
+    asked = ("read", "snapshot", "files")
+    case.judged = {f"{each}-latest": "VPC-003" for each in asked}
+    publish(case, table, versions=[2, 3])
+
+
+for _form in SUMMARIES:
+    VACUUM.define(
+        f"beside-others-in-{_form}",
+        "The check asks nothing of readers, beside other features too",
+        "VPC-003",
+        partial(_checked_in, form=_form),
+    )

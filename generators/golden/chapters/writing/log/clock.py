@@ -37,6 +37,16 @@ def _altered(case: CaseWriter) -> None:
     recipe.set_transaction("app", 1).publish(case)
 
 
+@CLOCK.case("write-settings-course", "ICT-006 ICT-007 ICT-009")
+def _settings(case: CaseWriter) -> None:
+    """Commits of settings and a replacement begin with their time."""
+    features = ("inCommitTimestamp", "domainMetadata")
+    recipe = Recipe(PAIR, (), _TIMED, features).append(pairs(1, 2))
+    recipe.set_transaction("app", 1).set_domain("app.d", "1").do(SetComment("name", "of one"))
+    recipe.set_domain("app.d", "2").delete(compare("id", "=", 1, "long"))
+    recipe.replace(struct(id="long"), (), [{"id": 7}]).append([{"id": 8}]).publish(case)
+
+
 @CLOCK.case("write-enable", "ICT-005 ICT-010 ICT-011 ICT-012")
 def _enable(case: CaseWriter) -> None:
     """A table tells since when its commits carry their time, again if anew."""

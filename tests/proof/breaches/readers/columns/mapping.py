@@ -24,30 +24,50 @@ from breaches.edits import (
     zeros_for_nulls,
 )
 from breaches.model import reader
-from breaches.seams import rows, values_of, viewing, where_asked
+from breaches.seams import Edit, rows, values_of, viewing, where_asked
 from breaches.views import bodies, partition_values, replaying
 from conformance.adapter import Changes, Scan
 
 
-def _fields_by_display_name(root: Path, fresh: frozenset[str]) -> None:
-    """Find a nested field that a file lacks by its display name."""
+def _fields_of(root: Path) -> list[Any]:
+    """Return the fields of the newest schema, at any depth."""
     *_, newest = bodies(root, "metaData")
-    keys = {
-        each["name"]: each["metadata"].get("delta.columnMapping.physicalName", each["name"])
-        for each in struct_fields(json.loads(newest["schemaString"]))
-    }
+    return [*struct_fields(json.loads(newest["schemaString"]))]
+
+
+def _renamed_within(name: Callable[[pa.Field[Any]], str]) -> Edit:
+    """Give the fields of structs that data files have other names."""
 
     def change(table: pa.Table) -> pa.Table:
         for at, column in enumerate(table.schema):
             if pa.types.is_struct(column.type):
                 held = table.column(at).combine_chunks()
-                names = [keys.get(each.name, each.name) for each in column.type]
+                names = [name(each) for each in column.type]
                 values = [held.field(n) for n in range(held.type.num_fields)]
                 named = pa.StructArray.from_arrays(values, names=names, mask=held.is_null())
                 table = table.set_column(at, column.name, named)
         return table
 
-    parquet(change)(root, fresh)
+    return parquet(change)
+
+
+def _fields_by_display_name(root: Path, fresh: frozenset[str]) -> None:
+    """Find a nested field that a file lacks by its display name."""
+    keys = {f["name"]: f["metadata"].get(PHYSICAL_NAME, f["name"]) for f in _fields_of(root)}
+    _renamed_within(lambda field: keys.get(field.name, field.name))(root, fresh)
+
+
+def _fields_by_id(root: Path, fresh: frozenset[str]) -> None:
+    """Find a nested field that a file lacks by its id."""
+    keys = {
+        str(f["metadata"].get(FIELD_ID)).encode(): f["metadata"].get(PHYSICAL_NAME)
+        for f in _fields_of(root)
+    }
+
+    def name(field: pa.Field[Any]) -> str:
+        return keys.get((field.metadata or {}).get(b"PARQUET:field_id", b"")) or field.name
+
+    _renamed_within(name)(root, fresh)
 
 
 def _modes(root: Path) -> set[str]:
@@ -309,6 +329,12 @@ ROWS = (
         "CM-031",
         viewing(_fields_by_display_name),
         "column-mapping/upgraded-and-re-added-within/*",
+    ),
+    reader(
+        "finds-lost-fields-by-id",
+        "CM-032",
+        viewing(_fields_by_id),
+        "column-mapping/nested-name-missing-id-there/*",
     ),
     reader(
         "finds-fields-by-place",

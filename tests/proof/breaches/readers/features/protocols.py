@@ -188,6 +188,15 @@ def _unknown_domains_of_a_checksum(root: Path) -> bool:
     )
 
 
+def _checks_vacuum(root: Path, pattern: str) -> bool:
+    """Say whether a summary of the log has a protocol with the check of vacuum."""
+    return any(
+        "vacuumProtocolCheck" in ((action.get("protocol") or {}).get("readerFeatures") or ())
+        for path in log_of(root).glob(pattern)
+        for action in log_actions(path)
+    )
+
+
 def _known_version(body: dict[str, Any]) -> dict[str, Any]:
     return {**body, "minReaderVersion": min(body["minReaderVersion"], 3)}
 
@@ -282,6 +291,21 @@ ROWS = (
                 fields(lambda f: f["metadata"].pop(PHYSICAL_NAME, None)),
             )
         ),
+    ),
+    *(
+        reader(
+            f"refuses-checks-of-vacuum-in-{form}",
+            "VPC-003",
+            refusing(partial(_checks_vacuum, pattern=pattern)),
+            f"vacuum-protocol-check/beside-others-in-{form}/*",
+        )
+        for form, pattern in (
+            ("classic", "*.checkpoint.parquet"),
+            ("multi-part", "*.checkpoint.*.*.parquet"),
+            ("v2-parquet", "*.checkpoint.*-*.parquet"),
+            ("v2-json-sidecars", "*.checkpoint.*.json"),
+            ("compaction", "*.compacted.json"),
+        )
     ),
     reader(
         "refuses-vacuumProtocolCheck",

@@ -532,6 +532,8 @@ ROWS = (
         )
         for name, case, where in (
             ("checkpoints", "classic", CHECKPOINT),
+            ("parts", "multi-part", CHECKPOINT),
+            ("v2-checkpoints", "v2-parquet", CHECKPOINT),
             ("sidecars", "v2-json-sidecars", SIDECAR),
             ("compactions", "compaction", COMPACTION),
         )

@@ -169,6 +169,20 @@ ROWS = (
         during("restore", lines(_first_of_all, COMMIT)),
         "in-commit-timestamps/write-alter*",
     ),
+    *(
+        writer(
+            f"puts-commit-info-last-{slug}",
+            "ICT-006",
+            during(operation, lines(_first_of_all, COMMIT)),
+            "in-commit-timestamps/write-settings-course/*",
+        )
+        for slug, operation in (
+            ("of-transactions", "set_txn"),
+            ("of-domains", "set_domain_metadata"),
+            ("of-comments", "set_comment"),
+            ("where-it-replaces", "replace"),
+        )
+    ),
     writer(
         "tells-times-in-seconds",
         "ICT-007",
