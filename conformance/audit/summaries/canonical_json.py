@@ -399,7 +399,7 @@ _WRONG_FORMS: Final[tuple[tuple[str, _Form], ...]] = (
         for rule, form in _SPELT_OTHERWISE
         for below in (False, True)
     ),
-    # Those that spell keys right; keys are not told apart by arrays.
+    # Of those that spell keys right: values within arrays alone, or outside of them.
     *(
         (rule, replace(form, listing=listing))
         for rule, form in _SPELT_OTHERWISE
