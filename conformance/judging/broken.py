@@ -64,12 +64,16 @@ _ALL_MAPPING_REQUIREMENTS: Final = frozenset(
 )
 
 _VALUE_REQUIREMENTS: Final = (
-    "CM-*", "DFT-*", "META-*", "PART-*", "PQ-*", "RVER-001", "SCH-*", "SHRED-*", "TW-*", "VAR*",
-    "VOID-*",
+    "CM-*", "DATA-003", "DFT-*", "META-*", "PART-*", "PQ-*", "RVER-001", "SCH-*", "SHRED-*",
+    "TW-*", "VAR*", "VOID-*",
 )  # fmt: skip
 """Requirements on the values of columns."""
-_PARTITION_VALUE_REQUIREMENTS: Final = ("CM-02[346]", "CM-030", "PART-*", "TW-*")
+_PARTITION_VALUE_REQUIREMENTS: Final = ("CM-02[346]", "CM-030", "DATA-003", "PART-*", "TW-*")
 """Those of them on the values of partition columns."""
+_PARTITIONS_ALONE: Final = ("DATA-003", "PART-*")
+"""Those of them on no other values."""
+_SUPPORT_REQUIREMENTS: Final = ("TF-002", "VPC-003")
+"""Requirements on what a reader has to support: whatever it reads then keeps them."""
 _ROW_REQUIREMENTS: Final = ("DV*", "RT-*")
 """Requirements on which rows there are: wrong values in other columns of them break none."""
 _NULL_REQUIREMENTS: Final = ("CM-028", "CM-031", "DFT-004")
@@ -318,11 +322,15 @@ def _has_more_properties(expected: Mapping[str, Any], actual: Any) -> bool:
 
 def _shown_by_rows(wrong: _WrongRows) -> str | None:
     judged, expected, actual = wrong.judged, wrong.expected, wrong.actual
+    strays = judged == _STRAY_FILES and _count_of(actual, wrong) > _count_of(expected, wrong)
+    if matches(judged, _SUPPORT_REQUIREMENTS) or (judged == _STRAY_FILES and not strays):
+        return ROWS_READ
     empty = judged not in _NULL_REQUIREMENTS and equal_with_empty_as_null(expected, actual)
     if empty or (judged == _DELETED_ROWS and _has_fewer_rows(wrong)):
         return ROWS_READ
     if wrong.spec.type == "aggregate":
-        return None
+        miscounted = _count_of(actual, wrong) != _count_of(expected, wrong)
+        return ROWS_READ if miscounted and matches(judged, _VALUE_REQUIREMENTS) else None
     changed = _shown_by_changes(wrong)
     if changed is not None:
         return changed
@@ -372,7 +380,23 @@ def _shown_by_columns(wrong: _WrongRows, columns: WrongColumns) -> str | None:
         others = _ALL_MAPPING_REQUIREMENTS - {requirement}
         if judged in others or (columns.misnamed and not own):
             return requirement
-    return ROWS_READ if columns.keyed and matches(judged, _ROW_REQUIREMENTS) else None
+    of_rows = columns.keyed and matches(judged, _ROW_REQUIREMENTS)
+    # What a filter finds follows from the values that it looks at.
+    of_others = matches(judged, _PARTITIONS_ALONE) and "filter" not in wrong.spec.parameters
+    return ROWS_READ if of_rows or (of_others and not names & _partitions(wrong)) else None
+
+
+def _partitions(wrong: _WrongRows) -> frozenset[str]:
+    """Return the partition columns; all columns where commits do not say which they are."""
+    found = frozenset(wrong.expected.column_names)
+    if wrong.is_timed:
+        return found
+    for at, content in commits_in(wrong.case.table).items():
+        for line in (content or b"").splitlines():
+            if (wrong.version is None or at <= wrong.version) and _METADATA.search(line):
+                with suppress(DocumentError, LookupError, TypeError):
+                    found = frozenset(parse_json(line)["metaData"]["partitionColumns"])
+    return found
 
 
 def _possible_by_files(case: Case, spec: Spec, version: int | None) -> Iterator[str]:
@@ -456,13 +480,16 @@ def _hidden(table: Path) -> frozenset[str]:
 
 def _has_fewer_rows(wrong: _WrongRows) -> bool:
     """Return whether an answer has fewer rows than it has to."""
-    expected, actual = wrong.expected, wrong.actual
+    return 0 <= _count_of(wrong.actual, wrong) < _count_of(wrong.expected, wrong)
+
+
+def _count_of(rows: pa.Table, wrong: _WrongRows) -> int:
+    """Return how many rows an answer gives or counts; -1 where it does not say."""
     if wrong.spec.type != "aggregate":
-        return bool(actual.num_rows < expected.num_rows)
-    if actual.num_rows != 1 or "count" not in actual.column_names:
-        return False
-    count = actual.column("count")[0].as_py()
-    return isinstance(count, int) and bool(count < expected.column("count")[0].as_py())
+        return int(rows.num_rows)
+    told = rows.num_rows == 1 and "count" in rows.column_names
+    count = rows.column("count")[0].as_py() if told else None
+    return count if isinstance(count, int) else -1
 
 
 def _version(spec: Spec) -> int | None:

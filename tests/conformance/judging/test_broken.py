@@ -141,6 +141,7 @@ _VECTORS = "deletion-vectors/every-second/read-latest"
 _TRACKED = "row-tracking/spark-enabled-late/row-ids-v5"
 _IDS_LEFT = "deletion-vectors/every-question/row-ids-latest"
 _COUNTED = "deletion-vectors/aggregates-after-vectors/aggregate-count"
+_FOLDERS = "data-files/misleading-directories/read-latest"
 _CROSSED = "add-cdc-file/crossed-name-all/vector"
 _CHANGED = "action-reconciliation/changed-after-compaction-of-the-changes/read-{}"
 _BOUNDS = "column-mapping/crossed-id-{}/bounds-u-v3"
@@ -191,6 +192,18 @@ _CUT = ("parts", "v2-json", "v2-parquet")
         ("row-tracking/crossed-id-classic/ids-latest", _showing("_row-id-col-7f3a"), "RT-017"),
         (_COUNTED, _moved(-1), ROWS_READ),
         (_COUNTED, _moved(1), "DVDESC-020"),
+        # Values of partition columns are no matter of other columns, nor of how many rows are.
+        (_FOLDERS, _shifted("id"), ROWS_READ),
+        (_FOLDERS, _nulls("p"), "DATA-003"),
+        (_FOLDERS, _fewer, ROWS_READ),
+        ("data-files/every-question/extremes-latest", _moved(1), ROWS_READ),
+        ("column-mapping/every-question-name/extremes-latest", _moved(1), ROWS_READ),
+        # A reader that supports a table and reads it wrong is wrong in what it reads.
+        ("table-features/unknown-writer-version-in-commits/read-latest", _names, ROWS_READ),
+        ("vacuum-protocol-check/every-question/extremes-latest", _moved(1), ROWS_READ),
+        ("delta-log-entries/foreign-files/read-latest", _names, ROWS_READ),
+        ("delta-log-entries/foreign-files/read-latest", _fewer, ROWS_READ),
+        ("delta-log-entries/foreign-files/read-latest", _more, "SNAP-003"),
     ],
 )
 def test_what_differs_names_the_row(
