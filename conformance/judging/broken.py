@@ -143,8 +143,9 @@ def instead_of(spec: Spec, case: Case) -> tuple[str, ...]:
         return (*found, *_refused(case, spec, found))
     if spec.type == "files":
         judged = judged_of(spec, case)
-        seen = {judged.in_revision(revision) for revision in SELECTIONS}
-        return (_NEWEST_FILES,) if _STRAY_FILES in seen else ()
+        seen = {judged.in_revision(revision) or "" for revision in SELECTIONS}
+        others = any(matches(each, (_STRAY_FILES, *_SUPPORT_REQUIREMENTS)) for each in seen)
+        return (_NEWEST_FILES,) if others else ()
     if spec.type not in ("read", "row_ids", "changes", "aggregate"):
         return ()
     found = [ROWS_READ, *(_TRACKING_REQUIREMENTS if spec.type == "row_ids" else ())]
@@ -215,8 +216,8 @@ def requirement_shown(  # noqa: PLR0913  all that it depends on
     """
     if spec.type == "snapshot":
         return _shown_by_snapshot(case, spec, difference, judged, expected.document, actual)
-    if spec.type == "files" and judged == _STRAY_FILES and isinstance(actual, Sequence):
-        return _shown_by_files(case, expected.document, actual)
+    if spec.type == "files":
+        return _shown_by_files(case, judged, expected.document, actual)
     if judged is None or not isinstance(actual, pa.Table) or expected.source is None:
         return None
     if load_registry()[judged].level == "SHOULD":
@@ -265,7 +266,9 @@ def _shown_by_snapshot(  # noqa: PLR0913, PLR0917  as of :func:`requirement_show
     actual: Any,
 ) -> str | None:
     part = difference.summary.partition(".")[0].partition(" ")[0]
-    if part not in _NEWEST_ACTION or judged not in _SNAPSHOT_REQUIREMENTS:
+    others = {*_SNAPSHOT_REQUIREMENTS, *_SUPPORT_REQUIREMENTS}
+    others |= {_REPLACED_METADATA} if part == "protocol" else set()
+    if part not in _NEWEST_ACTION or judged not in others:
         return None
     newest, single = _NEWEST_ACTION[part]
     requirement = _newest_action(case.table, _version(spec), part)
@@ -278,8 +281,14 @@ def _shown_by_snapshot(  # noqa: PLR0913, PLR0917  as of :func:`requirement_show
     return newest if _is_replaced(case, spec, part, actual) else None
 
 
-def _shown_by_files(case: Case, expected: Mapping[str, Any], actual: Sequence[Any]) -> str | None:
+def _shown_by_files(
+    case: Case, judged: str | None, expected: Mapping[str, Any], actual: Any
+) -> str | None:
     """Return the requirement on live files, unless some file is of the table by no commit."""
+    if judged in _SUPPORT_REQUIREMENTS:
+        return _NEWEST_FILES
+    if judged != _STRAY_FILES or not isinstance(actual, Sequence):
+        return None
     right, seen = (
         {str(each.get("path")) for each in files if isinstance(each, Mapping)}
         for files in (expected["files"], actual)

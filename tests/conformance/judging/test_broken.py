@@ -141,6 +141,7 @@ _VECTORS = "deletion-vectors/every-second/read-latest"
 _TRACKED = "row-tracking/spark-enabled-late/row-ids-v5"
 _IDS_LEFT = "deletion-vectors/every-question/row-ids-latest"
 _COUNTED = "deletion-vectors/aggregates-after-vectors/aggregate-count"
+_SUPPORTED = "table-features/unknown-writer-feature-in-commits/{}"
 _FOLDERS = "data-files/misleading-directories/read-latest"
 _CROSSED = "add-cdc-file/crossed-name-all/vector"
 _CHANGED = "action-reconciliation/changed-after-compaction-of-the-changes/read-{}"
@@ -271,6 +272,10 @@ def test_advice_stays_advice_whatever_differs(corpus: Corpus, items: dict[str, I
         ("action-reconciliation/changed-after-classic/snapshot-v5", "metadata", "REC-013"),
         ("action-reconciliation/changed-after-classic/snapshot-v5", "protocol", "REC-002"),
         ("action-reconciliation/changed-after-classic/snapshot-v6", "protocol", "REC-012"),
+        ("action-reconciliation/metadata-replaced-whole/snapshot-v1", "metadata", "META-002"),
+        ("action-reconciliation/metadata-replaced-whole/snapshot-v1", "protocol", "REC-002"),
+        (_SUPPORTED.format("snapshot-latest"), "metadata", "REC-013"),
+        (_SUPPORTED.format("snapshot-latest"), "protocol", "REC-012"),
     ],
 )
 def test_a_part_of_a_snapshot_names_the_row_on_it(
@@ -302,6 +307,16 @@ def test_what_differs_of_files_names_the_row_on_it(
     verdict = _judged(corpus, item, lambda wanted: change(wanted.document["files"]))
     assert verdict.requirement == named
     assert named in item.requirements_judged("upstream")
+
+
+def test_wrong_files_of_a_table_that_is_supported_name_the_row_on_files(
+    corpus: Corpus, items: dict[str, Item]
+) -> None:
+    item = items[_SUPPORTED.format("files-latest")]
+    assert item.requirement("upstream") == "TF-002"
+    verdict = _judged(corpus, item, lambda wanted: wanted.document["files"][1:])
+    assert verdict.requirement == "REC-018"
+    assert "REC-018" in item.requirements_judged("upstream")
 
 
 @pytest.mark.parametrize(("version", "named"), [(1, "REC-012"), (9, "REC-002")])

@@ -83,6 +83,8 @@ def _unknown_writer_feature(case: CaseWriter, form: str) -> None:
     commit_times(case, table)
     case.judged |= dict.fromkeys(("txn-app", "domain-mine", "changes", "aggregate"), "TF-002")
     whole = form in ("commits", "compaction")
+    if form == "compaction":
+        case.judged["snapshot-latest"] = "REC-012"
     publish(case, table, versions=range(first) if whole else [first])
     txn_spec(case, "app", 7)
     domain_spec(case, "mine", "{}")
@@ -102,7 +104,7 @@ for _form in ("commits", "classic", "v2-json-sidecars", "compaction"):
     FEATURES.define(
         f"unknown-writer-feature-in-{_form}",
         "Whatever is asked, a feature of writers alone stops no reader",
-        "TF-002",
+        "TF-002 REC-012" if _form == "compaction" else "TF-002",
         partial(_unknown_writer_feature, form=_form),
     )
 

@@ -125,7 +125,7 @@ ROWS = (
     ),
     reader(
         "knows-no-unknown-features-of-writers-in-compactions",
-        "TF-002",
+        "REC-012",
         viewing(unlisted("somethingNobodyKnows", where=COMPACTION)),
         "table-features/unknown-writer-feature-in-compaction/*",
     ),
