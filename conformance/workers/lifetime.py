@@ -95,7 +95,7 @@ def supervised(run: Callable[[], int], *, watched: bool = True) -> int:
     watch = _Watch(child, Journal(scratch.path))
     try:
         signal.setitimer(signal.ITIMER_REAL, _LOOK_SECONDS, _LOOK_SECONDS)
-        ended = _wait(child, signals, watch)
+        code = _wait(child, signals, watch, watched=watched)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.sigtimedwait({signal.SIGALRM}, 0)
@@ -108,12 +108,14 @@ def supervised(run: Callable[[], int], *, watched: bool = True) -> int:
     except BlockingIOError:  # something that the adapter started holds the other end
         report = b""
     os.close(reading)
-    if report and not watch.ended_all:
-        return int(report)
+    # Another process of the user can write to the pipe, and then end the child.
+    if report == str(code).encode() and not watch.ended_all:
+        return code
     sweep()
     if watch.ended_all:
         warn("delta-tck: the run was ended: it cannot go on without that process")
         return Status.HUNG
+    ended = f"signal {-code}" if code < 0 else f"exit status {code}"
     warn(
         f"delta-tck: the run was ended ({ended}) before it had judged all, by the adapter, a "
         "plugin of pytest or from outside; without --tck-isolation=none an adapter costs one case "
@@ -143,8 +145,11 @@ def _go_on(run: Callable[[], int], parent: int, writing: int) -> None:
             _EXIT(status)
 
 
-def _wait(child: int, signals: set[signal.Signals], watch: _Watch) -> str:
+def _wait(child: int, signals: set[signal.Signals], watch: _Watch, *, watched: bool) -> int:
     """Wait for the child, look on, and pass on the signals that only this process got.
+
+    A child that something stopped goes on, unless it is watched: it then ends at its time limit.
+    Returns its exit status, or below 0 the signal that ended it.
 
     A timer wakes it to look: a wait with a time limit that lasts over a suspension gives a signal
     that was not sent.
@@ -153,10 +158,13 @@ def _wait(child: int, signals: set[signal.Signals], watch: _Watch) -> str:
         received = signal.sigwaitinfo(signals)
         watch.look()
         if received.si_signo in (signal.SIGCHLD, signal.SIGALRM):
-            pid, status = os.waitpid(child, os.WNOHANG)
-            if pid:
-                code = os.waitstatus_to_exitcode(status)
-                return f"signal {-code}" if code < 0 else f"exit status {code}"
+            pid, status = os.waitpid(child, os.WNOHANG | (0 if watched else os.WUNTRACED))
+            if pid and os.WIFSTOPPED(status):
+                if os.WSTOPSIG(status) == signal.SIGSTOP:
+                    # A terminal stops this process as well, and by another signal.
+                    os.kill(child, signal.SIGCONT)
+            elif pid:
+                return os.waitstatus_to_exitcode(status)
         elif received.si_signo != signal.SIGINT or received.si_code <= 0:
             # Ctrl-C reaches the child by itself; its code says that the terminal sent it.
             os.kill(child, received.si_signo)

@@ -67,7 +67,7 @@ def results(tmp_path: Path) -> Write:
                     "adapter": {"name": name, "adapter_version": "1", "engine_version": release},
                     "claims": CLAIMS,
                     "selection": {},
-                    "cases": len(cases),
+                    "cases": len(cases) + len(partial),
                     "selected": len(cases) + len(partial),
                     **more,
                 }

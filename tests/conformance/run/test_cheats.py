@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,25 @@ def test_a_run_that_is_ended_while_it_judges_is_no_success(project: Project, sig
             read_results(results)
     else:
         assert not read_results(results).footer["complete"]
+
+
+SUCCESS_AND_END = """
+import signal
+folder = f"/proc/{os.getppid()}/fd"
+for name in os.listdir(folder):
+    try:
+        os.write(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_NONBLOCK), b"0")
+    except OSError:
+        pass
+os.kill(os.getppid(), signal.SIGKILL)
+"""
+
+
+def test_no_status_is_written_for_a_run_that_is_ended(project: Project) -> None:
+    project.command = [str(Path(sys.executable).with_name("delta-tck")), "run"]
+    project.adapter(SUCCESS_AND_END)
+    status, output = project.run()
+    assert status == Status.ERRORS, output
 
 
 def test_claims_that_shrink_once_they_are_written_down_are_judged_as_written(kit: Kit) -> None:

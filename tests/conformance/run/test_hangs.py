@@ -52,6 +52,13 @@ def test_an_adapter_that_heeds_no_alarm_ends_the_run(project: Project, action: s
     assert not list(project.temp.glob("delta-tck-*"))
 
 
+def test_a_run_that_an_adapter_stops_goes_on(project: Project) -> None:
+    project.command = [str(Path(sys.executable).with_name("delta-tck")), "run"]
+    project.adapter("import signal\nos.kill(os.getppid(), signal.SIGSTOP)")
+    status, output = project.run()
+    assert status == Status.OK, output
+
+
 def test_a_run_that_hangs_says_in_which_line(project: Project) -> None:
     project.adapter(HANGS["the alarm is ignored"])
     output = project.run("--tck-isolation=none", *LIMITS)[1]
