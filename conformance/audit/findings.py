@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
+from conformance.base.terminal import shortened
 from conformance.requirements.general import general_of
 from conformance.requirements.registry import load_registry
 from reference_impl.errors import LimitExceeded, PlaceRefused
@@ -159,6 +160,10 @@ _DISTINCT: Final = 20_000
 """Findings of one requirement and severity that are kept; the rest is counted."""
 
 
+_MAX_CHARACTERS: Final = 10_000
+"""Characters of a place and of a message; no system opens a file of a longer name."""
+
+
 def merge_findings(findings: Iterable[Finding]) -> list[Finding]:
     """Put findings that differ by their place alone into one, and bound how many there are.
 
@@ -189,14 +194,19 @@ def merge_findings(findings: Iterable[Finding]) -> list[Finding]:
     return [
         replace(
             found,
-            place=shown_location(found.place),
-            message=shown_location(found.message),
-            hint=shown_location(found.hint),
+            place=_shown(found.place),
+            message=_shown(found.message),
+            hint=_shown(found.hint),
             count=counts[key],
-            places=tuple(map(shown_location, places[key])) if len(places[key]) > 1 else (),
+            places=tuple(map(_shown, places[key])) if len(places[key]) > 1 else (),
         )
         for key, found in kept.items()
     ]
+
+
+def _shown(text: str) -> str:
+    """Return what a finding says without secrets, and no longer than a person reads."""
+    return shortened(shown_location(text), _MAX_CHARACTERS)
 
 
 PART_IS_BROKEN: Final = "is a part of it, and is broken"

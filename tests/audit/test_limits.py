@@ -77,6 +77,19 @@ def test_what_is_found_again_is_counted_with_its_first_places(lake: Any) -> None
     assert found[0].place == found[0].places[0]
 
 
+def test_a_path_of_a_million_characters_is_not_printed_whole(lake: Any) -> None:
+    paths = [f"{'%61' * 1_000_000}{number}" for number in range(3)]
+    lake.commit(lake.protocol(), lake.metadata())
+    adds = [lake.file("a.parquet") for _ in paths]
+    for add, path in zip(adds, paths, strict=True):
+        add["add"]["path"] = f"{path} "
+    lake.commit(*adds)
+    found = [each for each in lake.audit() if each.requirement in ("ADD-004", "SNAP-004")]
+    assert sum(each.count for each in found if each.requirement == "ADD-004") == 3
+    texts = [text for each in found for text in (each.place, each.message, *each.places)]
+    assert max(map(len, texts)) == 10_000
+
+
 def test_statistics_with_fractions_are_not_miscounted(lake: Any) -> None:
     good = '{"numRecords":2,"minValues":{"id":1.5}}'
     bad = '{"numRecords":"2"}'
