@@ -115,7 +115,7 @@ def refuse_names(names: Iterable[str], added: Iterable[str]) -> None:
     """Refuse columns that are named like one that change data adds: it has two of the name.
 
     Raises:
-        IncompatibleSchemas: there is one.
+        IncompatibleSchemas: a column has such a name, in whatever case.
     """
     taken = {name.lower() for name in added}
     for name in names:

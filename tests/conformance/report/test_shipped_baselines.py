@@ -66,7 +66,7 @@ def test_every_entry_was_looked_into(baseline: Baseline) -> None:
 
 
 def test_every_entry_names_what_is_judged(baseline: Baseline) -> None:
-    lost = [e.place for e in baseline.entries if not any(map(e.names, items()))]
+    lost = [e.place for e in baseline.entries if not any(map(e.covers, items()))]
     assert lost == []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
@@ -167,8 +167,8 @@ HISTORY: History = (
 )
 
 
-def nulls_compare(op: str, left: Any, right: Any) -> bool | None:
-    return True if left is None or right is None else ORIGINAL_COMPARE(op, left, right)
+def compares_nulls(right: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
+    return lambda args: True if None in args else right(args)
 
 
 def forget_deletes(_oracle: Oracle, _identities: Any) -> None:
@@ -189,10 +189,11 @@ def live_with_deleted(file: LiveFile) -> tuple[int, ...]:
 
 
 ORIGINAL_INSERT = Oracle.insert
-ORIGINAL_COMPARE = filters_module._compared
+RIGHT = filters_module._OPERATIONS
+NULLS_COMPARE = {**RIGHT, **{op: compares_nulls(RIGHT[op]) for op in filters_module._ORDERINGS}}
 
 FAULTS: dict[str, tuple[Any, str, Any]] = {
-    "null compares as true": (filters_module, "_compared", nulls_compare),
+    "null compares as true": (filters_module, "_OPERATIONS", NULLS_COMPARE),
     "deletes are forgotten": (Oracle, "delete", forget_deletes),
     "updates are forgotten": (Oracle, "update", update_nothing),
     "rows are inserted twice": (Oracle, "insert", insert_twice),
