@@ -368,6 +368,19 @@ def _txn_lower(case: CaseWriter) -> None:
         txn_spec(case, app, before, 0)
 
 
+@TRANSACTIONS.case("newest-entry-wins-earlier", "TXN-005 REC-004")
+def _txn_earlier(case: CaseWriter) -> None:
+    """In earlier versions, too, the newest entry wins when it is lower."""
+    table = GoldenTable.of(case, PAIR)
+    table.create(txn("app", 7))
+    for number in (3, 5, 9):
+        table.commit(txn("app", number))
+    publish(case, table)
+    for version, number in enumerate((7, 3, 5)):
+        txn_spec(case, "app", number, version)
+    txn_spec(case, "app", 9, None)
+
+
 @TRANSACTIONS.case("names-alike", "TXN-005 REC-004")
 def _txn_alike(case: CaseWriter) -> None:
     """Applications whose ids differ by a letter are different ones."""

@@ -25,9 +25,9 @@ from breaches.edits import (
     without,
 )
 from breaches.model import reader
-from breaches.seams import asking, documents, for_changes, refusing, rows, viewing
+from breaches.seams import asking, documents, for_changes, refusing, rows, viewing, where_asked
 from breaches.views import actions_of, bodies, checkpoints_of, commits_of, log_of, replaying
-from conformance.adapter import Scan
+from conformance.adapter import Request, Scan
 
 
 def _highest_transaction(actions: Lines, kept: dict[Any, Any]) -> Lines:
@@ -218,6 +218,11 @@ def _restored(request: Any) -> Any:
 
 _SAID = "protocol-evolution/commit-info-says-otherwise/*"
 
+
+def _earlier(request: Request) -> bool:
+    return getattr(request, "version", None) is not None
+
+
 ROWS = (
     reader(
         "reads-the-folder-of-an-empty-table",
@@ -247,6 +252,12 @@ ROWS = (
     reader("skips-gaps-of-versions", "SNAP-001", viewing(_past_gaps)),
     reader("passes-over-broken-lines", "LOG-006", viewing(content(COMMIT, _object_lines))),
     reader("highest-transaction-wins", "TXN-005", viewing(replaying(_highest_transaction))),
+    reader(
+        "highest-transaction-of-earlier-versions-wins",
+        "TXN-005",
+        where_asked(_earlier, viewing(replaying(_highest_transaction))),
+        "transaction-identifiers/newest-entry-wins-earlier/*",
+    ),
     reader("asks-for-a-usual-commitInfo", "CINFO-003", refusing(_odd_provenance)),
     reader(
         "reads-progress-in-the-first-part",
