@@ -496,8 +496,8 @@ def _count_of(rows: pa.Table, wrong: _WrongRows) -> int:
     """Return how many rows an answer gives or counts; -1 where it does not say."""
     if wrong.spec.type != "aggregate":
         return int(rows.num_rows)
-    told = rows.num_rows == 1 and "count" in rows.column_names
-    count = rows.column("count")[0].as_py() if told else None
+    counted = rows.num_rows == 1 and "count" in rows.column_names
+    count = rows.column("count")[0].as_py() if counted else None
     return count if isinstance(count, int) else -1
 
 
