@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reference_impl.errors import InvalidMetadata
+from reference_impl.limits import exceeded
 from reference_impl.storage import Storage
 
 _CODEC: Final = "delta.parquet.compression.codec"
@@ -26,6 +27,8 @@ _ALIASES: Final = {"uncompressed": "none", "lz4_raw": "lz4"}
 _PAGES_V2: Final = re.compile(r"2\.\d{1,4}\.\d{1,4}", re.ASCII)
 _ROW_GROUP_ROWS: Final = 1 << 20
 _SAMPLE: Final = 4096
+_MOST_LEVELS: Final = 100
+"""Levels of the schema of a Parquet file that Arrow reads, the root among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,13 @@ class ParquetStyle:
 
 
 def write_parquet(storage: Storage, path: str, rows: pa.Table, style: ParquetStyle) -> int:
-    """Write a Parquet file; returns its size in bytes."""
+    """Write a Parquet file; returns its size in bytes.
+
+    Raises:
+        LimitExceeded: columns are nested so deep that Arrow would not read them again.
+    """
+    if any(_levels(field.type) >= _MOST_LEVELS for field in rows.schema):
+        raise exceeded("nesting", f"Arrow reads at most {_MOST_LEVELS} levels of a Parquet file")
     # Obeys ICE2-017 SHRED-002.
     sink = pa.BufferOutputStream()
     # Without Arrow's own schema every reader derives types from the Parquet schema alone.
@@ -75,6 +84,13 @@ def write_parquet(storage: Storage, path: str, rows: pa.Table, style: ParquetSty
     data = sink.getvalue()
     storage.put(path, data.to_pybytes())
     return int(data.size)
+
+
+def _levels(of: pa.DataType) -> int:
+    """Return how deep a Parquet schema of a type is; a list or a map takes two levels."""
+    inner = max((_levels(of.field(at).type) for at in range(of.num_fields)), default=0)
+    # The field of a map is the struct of its keys and values.
+    return inner + (2 if pa.types.is_list(of) else 1)
 
 
 def _dictionaries(rows: pa.Table) -> Any:
