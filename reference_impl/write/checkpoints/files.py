@@ -25,6 +25,7 @@ from reference_impl.snapshot.stats import nested_struct, parse_statistics, place
 from reference_impl.snapshot.table_schema import partition_column
 from reference_impl.write.clock import now
 from reference_impl.write.files.orphans import cleanup_on_failure, publish_references
+from reference_impl.write.files.parquet import refuse_deep
 from reference_impl.write.statistics import indexed_leaves
 
 _BITS: Final = 0xFFFFFFFF
@@ -128,6 +129,7 @@ def _parquet(small: Small, files: Files) -> bytes:
         name: [pa.array(list(rows), _TYPES[name])] for name, rows in small.items()
     }
     columns |= {name: _structs(table) for name, table in files.items()}
+    refuse_deep(each.type for parts in columns.values() for each in parts)
     sink = pa.BufferOutputStream()
     pq.write_table(_stacked(columns), sink, row_group_size=_ROW_GROUP_ROWS, store_schema=False)
     return bytes(sink.getvalue().to_pybytes())

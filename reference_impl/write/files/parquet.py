@@ -6,7 +6,7 @@ Implements "Data Files" and upstream's table properties for codec and page versi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -67,8 +67,7 @@ def write_parquet(storage: Storage, path: str, rows: pa.Table, style: ParquetSty
     Raises:
         LimitExceeded: columns are nested so deep that Arrow would not read them again.
     """
-    if any(_levels(field.type) >= _MOST_LEVELS for field in rows.schema):
-        raise exceeded("nesting", f"Arrow reads at most {_MOST_LEVELS} levels of a Parquet file")
+    refuse_deep(rows.schema.types)
     # Obeys ICE2-017 SHRED-002.
     sink = pa.BufferOutputStream()
     # Without Arrow's own schema every reader derives types from the Parquet schema alone.
@@ -84,6 +83,16 @@ def write_parquet(storage: Storage, path: str, rows: pa.Table, style: ParquetSty
     data = sink.getvalue()
     storage.put(path, data.to_pybytes())
     return int(data.size)
+
+
+def refuse_deep(types: Iterable[pa.DataType]) -> None:
+    """Refuse columns that are nested so deep that Arrow would not read their file again.
+
+    Raises:
+        LimitExceeded: there is one.
+    """
+    if any(_levels(of) >= _MOST_LEVELS for of in types):
+        raise exceeded("nesting", f"Arrow reads at most {_MOST_LEVELS} levels of a Parquet file")
 
 
 def _levels(of: pa.DataType) -> int:

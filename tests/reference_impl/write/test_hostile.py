@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hostile import BASES, OPERATIONS, SCHEMA, attack, nested, plant, with_schema
 
-from reference_impl import DeltaError, Table, read_table
+from reference_impl import DeltaError, LimitExceeded, Table, read_table
 from reference_impl.errors import (
     IncompatibleSchemas,
     InvalidAction,
@@ -139,3 +139,27 @@ def test_a_schema_is_nested_as_deep_as_readers_follow(
             assert table.latest_version() == version
         table.snapshot()
         read_table(tmp_path)
+
+
+@pytest.mark.parametrize(("depth", "written"), [(94, True), (97, False)])
+def test_no_checkpoint_is_deeper_than_readers_follow(
+    tmp_path: Path, depth: int, written: bool
+) -> None:
+    """Statistics as a struct lie three levels deeper than the column."""
+    of: pa.DataType = pa.int64()
+    value: Any = 7
+    for _ in range(depth):
+        of, value = pa.struct([("a", of)]), {"a": value}
+    rows = pa.table({"deep": pa.array([value], of)})
+    table = Table(tmp_path)
+    table.create(rows.schema, properties={"delta.checkpoint.writeStatsAsStruct": "true"})
+    table.append(rows)
+    if written:
+        table.checkpoint()
+    else:
+        with pytest.raises(LimitExceeded, match="levels of a Parquet file"):
+            table.checkpoint()
+    assert bool([*tmp_path.rglob("*.checkpoint.parquet")]) is written
+    for commit in [*tmp_path.rglob("0*.json")] if written else []:
+        commit.unlink()
+    assert read_table(tmp_path).equals(rows)
