@@ -26,7 +26,7 @@ from conformance.base.status import Status
 from conformance.base.untrusted import MIB, DocumentError, count_values, lines_of, parse_json
 from conformance.items.items import Item
 from conformance.report.output import open_output, written_to
-from conformance.report.share import Record, share_of
+from conformance.report.share import share_of
 
 FORMAT: Final = 2
 """Version of the format."""
@@ -113,7 +113,7 @@ class ResultsWriter:
         self._file: IO[bytes] = open_output(path, "results")
         self._kept = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
         self._digest = hashlib.sha256()
-        self._records: list[Record] = []
+        self._records: list[Mapping[str, Any]] = []
 
     def _put(self, document: Mapping[str, Any]) -> None:
         line = _line(document)
@@ -131,7 +131,7 @@ class ResultsWriter:
         """Write the stamp."""
         self._put({"line": "header", "format": FORMAT, **header})
 
-    def add(self, record: Record) -> None:
+    def add(self, record: Mapping[str, Any]) -> None:
         """Write the line of one judged item."""
         self._records.append({"outcome": record["outcome"]})
         self._put({"line": "result", **record})
@@ -205,7 +205,7 @@ def _line(document: Mapping[str, Any]) -> bytes:
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def _counts(records: Sequence[Record]) -> dict[str, int]:
+def _counts(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     return dict(sorted(Counter(str(record["outcome"]) for record in records).items()))
 
 
@@ -220,7 +220,7 @@ class Results:
     """
 
     header: Mapping[str, Any]
-    records: Mapping[str, Record]
+    records: Mapping[str, Mapping[str, Any]]
     footer: Mapping[str, Any]
 
     @property
@@ -288,43 +288,39 @@ def _is_json(raw: bytes) -> bool:
     return True
 
 
-def _is_red(record: Record) -> bool:
+def _is_red(record: Mapping[str, Any]) -> bool:
     """Return whether a run with this record is no success, whatever its options are."""
     standing = record["standing"]
     return standing == "stale" or (standing == "new" and record["outcome"] in FAILING)
 
 
 def _faults(results: Results, records: int, digest: str) -> Iterator[str]:
-    header, footer = results.header, results.footer
-    found = [*results.records.values()]
-    failed = sum(1 for each in found if _is_red(each))
-    selected, cases = header["selected"], header["cases"]
-    part = header.get("shard") or {"number": 1, "of": 1}
-    green = f"{failed} failed, {footer['judged']} were judged"
-    signs = {
-        f"{records - len(found)} cases are there twice": len(found) < records,
-        f"the footer counts {footer['records']} records, and there are {records}": (
-            footer["records"] != records
-        ),
-        "the footer counts other outcomes than the records have": (
-            footer["counts"] != _counts(found)
-        ),
-        "the footer counts other judged cases than the records have": (
-            footer["judged"] != share_of(found).judged
-        ),
-        f"the footer says that all is well: {green}": (
-            footer["status"] == Status.OK and (failed or not footer["judged"])
-        ),
-        "the footer says both that the run is complete and that it is partial": (
-            footer["complete"] == bool(footer["partial"])
-        ),
-        f"{selected} cases were selected, and the run has {records} records": (
-            records > selected or (not footer["partial"] and records != selected)
-        ),
-        f"{selected} cases were selected, and there are {cases}": selected > cases,
-        f"it says that it is part {part['number']} of {part['of']}": part["number"] > part["of"],
-        "the lines are not those that were written: their digest differs": (
-            footer["digest"] != digest
-        ),
-    }
-    return (sign for sign, seen in signs.items() if seen)
+    footer = results.footer
+    if len(results.records) < records:
+        yield f"{records - len(results.records)} cases are there twice"
+    if footer["records"] != records:
+        yield f"the footer counts {footer['records']} records, and there are {records}"
+    if footer["counts"] != _counts([*results.records.values()]):
+        yield "the footer counts other outcomes than the records have"
+    if footer["judged"] != share_of(results.records.values()).judged:
+        yield "the footer counts other judged cases than the records have"
+    failed = sum(1 for each in results.records.values() if _is_red(each))
+    if footer["status"] == Status.OK and (failed or not footer["judged"]):
+        yield f"the footer says that all is well: {failed} failed, {footer['judged']} were judged"
+    if footer["complete"] == bool(footer["partial"]):
+        yield "the footer says both that the run is complete and that it is partial"
+    yield from _faults_of_selection(results, records)
+    if footer["digest"] != digest:
+        yield "the lines are not those that were written: their digest differs"
+
+
+def _faults_of_selection(results: Results, records: int) -> Iterator[str]:
+    header = results.header
+    selected = header["selected"]
+    if records > selected or (not results.partial and records != selected):
+        yield f"{selected} cases were selected, and the run has {records} records"
+    if selected > header["cases"]:
+        yield f"{selected} cases were selected, and there are {header['cases']}"
+    shard = header.get("shard")
+    if shard is not None and shard["number"] > shard["of"]:
+        yield f"it says that it is part {shard['number']} of {shard['of']}"
