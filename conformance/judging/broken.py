@@ -18,6 +18,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from conformance.audit import AuditError
+from conformance.audit.grammar.uris import decode_path
 from conformance.audit.read.log import open_log
 from conformance.base.untrusted import DocumentError, parse_json
 from conformance.golden.cases import Case, Expected, Spec
@@ -36,8 +37,6 @@ from conformance.judging.live import fresh_ids, marked_rows, older_columns
 from conformance.requirements.judged import MATERIALIZED, judged_of, matches, shows
 from conformance.requirements.levels import ROWS_READ
 from conformance.requirements.registry import SELECTIONS, load_registry
-from reference_impl.errors import DeltaError
-from reference_impl.places import decode_path
 from reference_impl.storage import LocalStorage
 
 _NEWEST_ACTION: Final[Mapping[str, tuple[str, str]]] = {
@@ -302,7 +301,7 @@ def _added(table: Path) -> frozenset[str]:
     found = set()
     for content in commits_in(table).values():
         for line in (content or b"").splitlines():
-            with suppress(DocumentError, DeltaError, LookupError, TypeError, AttributeError):
+            with suppress(DocumentError, ValueError, LookupError, TypeError, AttributeError):
                 found.add(decode_path(parse_json(line)["add"]["path"]))
     return frozenset(found)
 

@@ -89,7 +89,7 @@ def refuse_deep(types: Iterable[pa.DataType]) -> None:
     """Refuse columns that are nested so deep that Arrow would not read their file again.
 
     Raises:
-        LimitExceeded: there is one.
+        LimitExceeded: a type has more levels than readers follow.
     """
     if any(_levels(of) >= _MOST_LEVELS for of in types):
         raise exceeded("nesting", f"Arrow reads at most {_MOST_LEVELS} levels of a Parquet file")

@@ -125,8 +125,8 @@ def test_the_plugin_loads_nothing_of_the_kit(project: Path) -> None:
 
 def test_the_plugin_is_shipped_beside_the_packages() -> None:
     project = tomllib.loads((HOME / "pyproject.toml").read_text())
-    shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-    assert {*shipped} == {*PACKAGES, "delta_tck_pytest.py"}
+    shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
+    assert {*shipped} == {*PACKAGES, "delta_tck_pytest.py", "golden-tables"}
     assert project["project"]["entry-points"]["pytest11"] == {"delta-tck": "delta_tck_pytest"}
 
 

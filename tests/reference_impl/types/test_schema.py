@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pyarrow as pa
@@ -170,9 +169,8 @@ def test_arrow_names_that_differ_by_case_are_refused() -> None:
         from_arrow(pa.schema([("c", pa.int8()), ("C", pa.int8())]))
 
 
+@pytest.mark.usefixtures("ends")
 def test_a_field_of_a_great_many_is_found_at_once() -> None:
-    names = [f"c{number}" for number in range(50_000)]
+    names = [f"c{number}" for number in range(200_000)]
     struct = Struct(tuple(Field(name, LONG) for name in (*names, names[0])))
-    begun = time.process_time()
     assert all(struct[name] is struct.fields[at] for at, name in enumerate(names))
-    assert time.process_time() - begun < 5
