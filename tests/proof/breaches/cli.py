@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -46,18 +47,18 @@ def tasks() -> tuple[Task, ...]:
     return found
 
 
-def _prepare(folder: Path) -> ExitStack:
-    """Until the stack is closed, make temporary files below a folder, and do not wait for the disk.
-
-    A process of a pool runs nothing at its end: what it leaves goes with the folder. No proof
-    pulls the plug.
-    """
+def _without_waiting() -> ExitStack:
+    """Do not wait for the disk until the stack is closed: no proof pulls the plug."""
     stack = ExitStack()
-    stack.enter_context(patch("tempfile.tempdir", str(folder)))
-    stack.enter_context(patch.dict(os.environ, TMPDIR=str(folder)))
     for name in ("os.fsync", "time.sleep"):
         stack.enter_context(patch(name, lambda _: None))
     return stack
+
+
+def _prepare_process(folder: Path) -> None:
+    """Let a process of a pool, which runs nothing at its end, leave what it leaves in a folder."""
+    _without_waiting()
+    tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
 
 
 def _prove(job: tuple[int, str | None]) -> tuple[int, Proof | None, float, str]:
@@ -107,14 +108,16 @@ def chosen(arguments: argparse.Namespace) -> list[int]:
 def _results(numbers: Sequence[int], known: Proofs, jobs: int) -> Iterator[tuple]:
     by_task = {(p.id, p.requirement): p.case for found in known.all.values() for p in found}
     todo = [(n, by_task.get((tasks()[n].id, tasks()[n].requirement))) for n in numbers]
+    if jobs == 1:
+        with _without_waiting():
+            yield from map(_prove, todo)
+        return
     proving.items()
-    with closing(Scratch(in_memory=True)) as scratch:
-        if jobs == 1:
-            with _prepare(scratch.path):
-                yield from map(_prove, todo)
-            return
-        with get_context("fork").Pool(jobs, _prepare, (scratch.path,)) as pool:
-            yield from pool.imap_unordered(_prove, todo)
+    with (
+        closing(Scratch(in_memory=True)) as scratch,
+        get_context("fork").Pool(jobs, _prepare_process, (scratch.path,)) as pool,
+    ):
+        yield from pool.imap_unordered(_prove, todo)
 
 
 def _say(line: str) -> None:
